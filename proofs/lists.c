@@ -9,7 +9,7 @@
 
 enum { PIECES = 2 };
 
-static spad__piece memory[PIECES + 1];
+static spad__range_piece memory[PIECES + 1];
 
 /* Not called: the array of pieces has its memory from the start. */
 bool spad__array_grow(const spad_host *host, void *items_slot, size_t *capacity, size_t count,

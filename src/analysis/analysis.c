@@ -112,7 +112,7 @@ static spad_status check(job *j, spad_error *error) {
     return add_layout(j, error);
 }
 
-static spad_status simulate(job *j, spad_error *error) {
+static spad_status simulate_kernel(job *j, spad_error *error) {
     spad_sim_options options = j->options.sim;
     spad_error fault;
     if (!is_wanted(j, SPAD_PART_SIM, j->made->sim)) return SPAD_OK;
@@ -128,7 +128,7 @@ static spad_status simulate(job *j, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status find_changes(job *j, spad_error *error) {
+static spad_status find_fit_changes(job *j, spad_error *error) {
     spad_fit_options options = j->options.fit;
     const spad_layout *layout = j->made->layout;
     if (!is_wanted(j, SPAD_PART_FIT, NULL) || layout == NULL) return SPAD_OK;
@@ -186,8 +186,8 @@ spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
     status = take_parts(&j, error);
     if (status == SPAD_OK) status = lay_out(&j, error);
     if (status == SPAD_OK) status = check(&j, error);
-    if (status == SPAD_OK) status = simulate(&j, error);
-    if (status == SPAD_OK) status = find_changes(&j, error);
+    if (status == SPAD_OK) status = simulate_kernel(&j, error);
+    if (status == SPAD_OK) status = find_fit_changes(&j, error);
     if (status == SPAD_OK) status = add_notes(&j, error);
     if (status != SPAD_OK) {
         spad_analysis_destroy(j.made);

@@ -90,7 +90,7 @@ static bool write_shares(spad__out *out, const spad_analysis *a, int64_t makespa
 }
 
 /* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us" */
-static void write_engines(spad__out *out, const spad_analysis *a) {
+static void write_analysis_engines(spad__out *out, const spad_analysis *a) {
     const spad_sim_totals totals = spad_sim_get_totals(a->sim);
     char time[SPAD_TIME_TEXT];
     if (write_shares(out, a, totals.makespan)) {
@@ -132,7 +132,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
         status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
     }
     spad__out_start_text(&out, sink);
-    if (analysis->sim != NULL) write_engines(&out, analysis);
+    if (analysis->sim != NULL) write_analysis_engines(&out, analysis);
     write_fault(&out, "engines: not simulated: ", spad_analysis_get_fault(analysis, SPAD_PART_SIM));
     if (status == SPAD_OK) status = spad__out_finish(&out, error);
     if (status == SPAD_OK && analysis->check != NULL) {
@@ -144,7 +144,7 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void json_engines(spad__json *json, const spad_analysis *a) {
+static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     const spad_target *target = a->kernel->target;
     const spad_sim_totals totals = spad_sim_get_totals(a->sim);
     spad__json_open(json, '{');
@@ -184,7 +184,7 @@ spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_s
     }
     spad__json_key(&json, "engines");
     if (analysis->sim != NULL) {
-        json_engines(&json, analysis);
+        json_analysis_engines(&json, analysis);
     } else {
         spad__json_string(&json, NULL);
     }

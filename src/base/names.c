@@ -10,22 +10,22 @@
 #include "base/assert.h"
 
 /* A name in two pieces, the first may be empty. */
-typedef struct pair {
+typedef struct name_pair {
     const char *prefix;
     size_t prefix_length;
     const char *name;
     size_t name_length;
-} pair;
+} name_pair;
 
-static pair pair_of(const char *prefix, const char *name) {
-    return (pair){prefix, strlen(prefix), name, strlen(name)};
+static name_pair pair_of(const char *prefix, const char *name) {
+    return (name_pair){prefix, strlen(prefix), name, strlen(name)};
 }
 
-static uint64_t hash_pair(const pair *p) {
+static uint64_t hash_pair(const name_pair *p) {
     return spad__hash_more(spad__hash_text(p->prefix, p->prefix_length), p->name, p->name_length);
 }
 
-static bool is_pair(const char *text, const pair *p) {
+static bool is_pair(const char *text, const name_pair *p) {
     return strncmp(text, p->prefix, p->prefix_length) == 0 &&
            strncmp(text + p->prefix_length, p->name, p->name_length) == 0 &&
            text[p->prefix_length + p->name_length] == '\0';
@@ -43,7 +43,7 @@ void spad__names_free(spad__names *set) {
     spad__arena_free(&set->texts);
 }
 
-static size_t find_pair(const spad__names *set, const pair *p) {
+static size_t find_pair(const spad__names *set, const name_pair *p) {
     spad__probe probe = spad__index_probe(&set->index, hash_pair(p));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         if (is_pair(set->names.items[i].text, p)) return i;
@@ -52,12 +52,12 @@ static size_t find_pair(const spad__names *set, const pair *p) {
 }
 
 size_t spad__names_index(const spad__names *set, const char *prefix, const char *name) {
-    const pair p = pair_of(prefix, name);
+    const name_pair p = pair_of(prefix, name);
     return find_pair(set, &p);
 }
 
 size_t spad__names_index_of(const spad__names *set, const char *text, size_t length) {
-    const pair p = {"", 0, text, length};
+    const name_pair p = {"", 0, text, length};
     return find_pair(set, &p);
 }
 
@@ -71,7 +71,7 @@ const char *spad__names_add(spad__names *set, const char *prefix, const char *na
     if (!spad__array_reserve(&set->texts.host, &set->names, 1)) return NULL;
     if (!spad__index_reserve(&set->index, &set->texts.host, 1)) return NULL;
     const spad__arena_mark before = spad__arena_here(&set->texts);
-    const pair p = pair_of(prefix, name);
+    const name_pair p = pair_of(prefix, name);
     char *text = spad__arena_new(&set->texts, p.prefix_length + p.name_length + 1);
     if (text == NULL) return NULL;
     memcpy(text, prefix, p.prefix_length);

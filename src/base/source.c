@@ -86,7 +86,8 @@ bool spad__diagnostics_full(const spad_diagnostics *diagnostics) {
 }
 
 /* A copy in the arena; "" and a mark of failure when there is no memory. */
-static const char *keep(spad_diagnostics *diagnostics, const char *bytes, size_t length) {
+static const char *keep_source_text(spad_diagnostics *diagnostics, const char *bytes,
+                                    size_t length) {
     const char *copy = spad__arena_copy(&diagnostics->arena, bytes, length);
     if (copy == NULL) diagnostics->failed = true;
     return copy != NULL ? copy : "";
@@ -96,7 +97,7 @@ void spad__diagnostics_begin(spad_diagnostics *diagnostics, const spad__source *
     spad__arena_free(&diagnostics->arena);
     diagnostics->count = 0;
     diagnostics->failed = false;
-    diagnostics->file = keep(diagnostics, source->file, strlen(source->file));
+    diagnostics->file = keep_source_text(diagnostics, source->file, strlen(source->file));
 }
 
 spad_status spad__diagnostics_end(spad_diagnostics *diagnostics, spad_error *error) {
@@ -232,8 +233,8 @@ static void cut_excerpt(excerpt *e, const spad__source *source, spad__span line,
 }
 
 /* "   12 | the line", and carets below. */
-static void write_lines(spad__out *out, int32_t number, const char *text, size_t length, int caret,
-                        int carets) {
+static void write_source_lines(spad__out *out, int32_t number, const char *text, size_t length,
+                               int caret, int carets) {
     char gutter[16];
     const int width = snprintf(gutter, sizeof gutter, "%5ld", (long)number);
     spad__out_format(out, "%s | ", gutter);
@@ -269,7 +270,7 @@ void spad__out_excerpt(spad__out *out, const spad__source *source, int32_t line,
     const size_t to = skip_characters(source, from, line_end, width);
     excerpt e;
     cut_excerpt(&e, source, whole, (spad__span){from, to - from});
-    write_lines(out, line, e.text, e.length, e.caret, e.carets);
+    write_source_lines(out, line, e.text, e.length, e.caret, e.carets);
 }
 
 void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *source,
@@ -282,7 +283,7 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    f->shown.message = keep(diagnostics, message, strlen(message));
+    f->shown.message = keep_source_text(diagnostics, message, strlen(message));
 
     const spad__span line = find_line(source, span.start, &f->shown.line);
     const size_t line_end = line.start + line.length;
@@ -294,19 +295,19 @@ void spad__diagnostics_add(spad_diagnostics *diagnostics, const spad__source *so
     f->shown.width = width > 0 ? (int32_t)width : 1;
     excerpt e;
     cut_excerpt(&e, source, line, span);
-    f->excerpt = keep(diagnostics, e.text, e.length);
+    f->excerpt = keep_source_text(diagnostics, e.text, e.length);
     f->caret = e.caret;
     f->carets = e.carets;
 }
 
 /* ---- output ------------------------------------------------------------------------ */
 
-static void write_fault(spad__out *out, const char *file, const fault *f) {
+static void write_source_fault(spad__out *out, const char *file, const fault *f) {
     spad__out_one_line(out, file);
     spad__out_format(out, ":%ld:%ld: error: ", (long)f->shown.line, (long)f->shown.column);
     spad__out_string(out, f->shown.message);
     spad__out_string(out, "\n");
-    write_lines(out, f->shown.line, f->excerpt, strlen(f->excerpt), f->caret, f->carets);
+    write_source_lines(out, f->shown.line, f->excerpt, strlen(f->excerpt), f->caret, f->carets);
 }
 
 spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, const spad_sink *sink,
@@ -314,7 +315,7 @@ spad_status spad_diagnostics_write_text(const spad_diagnostics *diagnostics, con
     spad__out out;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < diagnostics->count; i++) {
-        write_fault(&out, diagnostics->file, &diagnostics->faults[i]);
+        write_source_fault(&out, diagnostics->file, &diagnostics->faults[i]);
     }
     if (spad__diagnostics_full(diagnostics)) {
         spad__out_one_line(&out, diagnostics->file);

@@ -117,7 +117,8 @@ typedef struct draft {
     char label[SPAD_NAME_FACT_MAX]; /* the name, cut, for messages */
 } draft;
 
-static spad_status refuse(const draft *d, spad_status code, const char *what, spad_error *error) {
+static spad_status refuse_draft(const draft *d, spad_status code, const char *what,
+                                spad_error *error) {
     spad__fail(error, code, "%s '%s': %s", spad_block_scope_name(d->buffer.info.scope), d->label,
                what);
     spad__fact_names(error, d->request->name, NULL);
@@ -125,11 +126,11 @@ static spad_status refuse(const draft *d, spad_status code, const char *what, sp
 }
 
 static spad_status no_elements(const draft *d, spad_error *error) {
-    return refuse(d, SPAD_ERR_SHAPE, "a buffer needs positive extents", error);
+    return refuse_draft(d, SPAD_ERR_SHAPE, "a buffer needs positive extents", error);
 }
 
 static spad_status too_large(const draft *d, spad_error *error) {
-    return refuse(d, SPAD_ERR_OVERFLOW, "its bytes do not fit 64 bits", error);
+    return refuse_draft(d, SPAD_ERR_OVERFLOW, "its bytes do not fit 64 bits", error);
 }
 
 /* The dtype that a descriptor is kept in (TileLang language/allocate.py). */
@@ -147,13 +148,13 @@ static spad_status size_barrier(draft *d, spad_error *error) {
     enum { BARRIER_BYTES = 8, ARRIVALS_MAX = (1 << 20) - 1 };
     const spad_block_request *r = d->request;
     if (r->arrival_count == 0 || r->arrivals == NULL) {
-        return refuse(d, SPAD_ERR_ARGUMENT,
-                      "a barrier needs the number of arrivals that complete it", error);
+        return refuse_draft(d, SPAD_ERR_ARGUMENT,
+                            "a barrier needs the number of arrivals that complete it", error);
     }
     if (r->stages > 1) {
-        return refuse(d, SPAD_ERR_ARGUMENT,
-                      "a barrier has no stages; give the arrivals of the barriers of all stages",
-                      error);
+        return refuse_draft(
+            d, SPAD_ERR_ARGUMENT,
+            "a barrier has no stages; give the arrivals of the barriers of all stages", error);
     }
     for (size_t i = 0; i < r->arrival_count; i++) {
         if (r->arrivals[i] >= 1 && r->arrivals[i] <= ARRIVALS_MAX) continue;
@@ -165,7 +166,7 @@ static spad_status size_barrier(draft *d, spad_error *error) {
         return SPAD_ERR_ARGUMENT;
     }
     if (r->dtype != SPAD_DTYPE_NONE && r->dtype != SPAD_UINT64) {
-        return refuse(d, SPAD_ERR_DTYPE, "a barrier is a uint64", error);
+        return refuse_draft(d, SPAD_ERR_DTYPE, "a barrier is a uint64", error);
     }
     if (r->arrival_count > INT64_MAX / BARRIER_BYTES) return too_large(d, error);
     d->buffer.info.dtype = SPAD_UINT64;
@@ -179,8 +180,8 @@ static spad_status size_tensor_memory(draft *d, spad_error *error) {
     const spad_shape shape = d->request->shape;
     spad_block_buffer *info = &d->buffer.info;
     if (shape.rank < 2) {
-        return refuse(d, SPAD_ERR_SHAPE, "tensor memory has two dimensions, give (lanes, columns)",
-                      error);
+        return refuse_draft(d, SPAD_ERR_SHAPE,
+                            "tensor memory has two dimensions, give (lanes, columns)", error);
     }
     int64_t bits = spad_dtype_bits(d->request->dtype);
     for (size_t i = 0; i < shape.rank; i++) {
@@ -202,21 +203,22 @@ static spad_status size_scalar(draft *d, spad_error *error) {
     const spad_block_request *r = d->request;
     spad_block_buffer *info = &d->buffer.info;
     for (size_t i = 0; i < r->shape.rank; i++) {
-        if (r->shape.dims[i] != 1) return refuse(d, SPAD_ERR_SHAPE, "it has one element", error);
+        if (r->shape.dims[i] != 1)
+            return refuse_draft(d, SPAD_ERR_SHAPE, "it has one element", error);
     }
     if (is_descriptor(info->scope)) {
         const spad_dtype dtype = descriptor_dtype(info->scope);
         if (r->dtype != SPAD_DTYPE_NONE && r->dtype != dtype) {
-            return refuse(d, SPAD_ERR_DTYPE,
-                          dtype == SPAD_UINT32 ? "this descriptor is a uint32"
-                                               : "this descriptor is a uint64",
-                          error);
+            return refuse_draft(d, SPAD_ERR_DTYPE,
+                                dtype == SPAD_UINT32 ? "this descriptor is a uint32"
+                                                     : "this descriptor is a uint64",
+                                error);
         }
         info->dtype = dtype;
     } else if (r->init.dtype == SPAD_DTYPE_NONE) {
         info->init = (spad_value){r->dtype, 0};
     } else if (r->init.dtype != r->dtype) {
-        return refuse(d, SPAD_ERR_DTYPE, "the first value has another element type", error);
+        return refuse_draft(d, SPAD_ERR_DTYPE, "the first value has another element type", error);
     }
     info->bytes = spad_dtype_bytes(info->dtype);
     return SPAD_OK;
@@ -227,14 +229,14 @@ static spad_status size_reducer(draft *d, spad_error *error) {
     spad_value identity;
     spad_error reason;
     const spad_status status = spad_reduce_identity(&identity, r->op, r->dtype, &reason);
-    if (status != SPAD_OK) return refuse(d, status, reason.message, error);
+    if (status != SPAD_OK) return refuse_draft(d, status, reason.message, error);
     if ((unsigned)r->replication >= SPAD_REPLICATION_COUNT) {
-        return refuse(d, SPAD_ERR_ARGUMENT, "no such replication", error);
+        return refuse_draft(d, SPAD_ERR_ARGUMENT, "no such replication", error);
     }
     const bool old_form = r->replication != SPAD_REPLICATION_UNSET;
     if (old_form && r->op != SPAD_REDUCE_SUM && r->op != SPAD_REDUCE_MAX &&
         r->op != SPAD_REDUCE_MIN) {
-        return refuse(
+        return refuse_draft(
             d, SPAD_ERR_ARGUMENT,
             "with a replication given only sum, max and min work; leave it to the compiler", error);
     }
@@ -249,13 +251,13 @@ static spad_status settle_size(draft *d, spad_error *error) {
     spad_block_buffer *info = &d->buffer.info;
     if (spad__block_is_barrier(info->scope)) return size_barrier(d, error);
     if (!is_descriptor(info->scope) && spad_dtype_bits(r->dtype) == 0) {
-        return refuse(d, SPAD_ERR_DTYPE, "it needs an element type", error);
+        return refuse_draft(d, SPAD_ERR_DTYPE, "it needs an element type", error);
     }
     info->dtype = r->dtype;
     if (info->scope == SPAD_BLOCK_VAR || is_descriptor(info->scope)) return size_scalar(d, error);
     spad_error reason;
     spad_status status = spad_shape_bytes(&info->bytes, r->shape, r->dtype, &reason);
-    if (status != SPAD_OK) return refuse(d, status, reason.message, error);
+    if (status != SPAD_OK) return refuse_draft(d, status, reason.message, error);
     if (info->bytes == 0 || r->shape.rank == 0) return no_elements(d, error);
     if (info->scope == SPAD_BLOCK_REDUCER) status = size_reducer(d, error);
     if (info->scope == SPAD_BLOCK_TMEM) status = size_tensor_memory(d, error);
@@ -273,12 +275,13 @@ static int64_t alignment_of_use(spad_block_use use) {
 
 static spad_status check_use(const draft *d, spad_error *error) {
     const spad_block_use use = d->request->use;
-    if ((unsigned)use >= SPAD_USE_COUNT) return refuse(d, SPAD_ERR_ARGUMENT, "no such use", error);
+    if ((unsigned)use >= SPAD_USE_COUNT)
+        return refuse_draft(d, SPAD_ERR_ARGUMENT, "no such use", error);
     if (use == SPAD_USE_PLAIN) return SPAD_OK;
     if (d->block->is_core || spad__block_is_barrier(d->buffer.info.scope) ||
         (d->buffer.kind != BLOCK_ARENA && d->buffer.kind != BLOCK_STATIC)) {
-        return refuse(d, SPAD_ERR_SPACE, "bulk copies and matrix operands are in shared memory",
-                      error);
+        return refuse_draft(d, SPAD_ERR_SPACE,
+                            "bulk copies and matrix operands are in shared memory", error);
     }
     if (!spad__block_has_bulk_copies(d->block)) {
         spad__fail(error, SPAD_ERR_CAPABILITY,
@@ -289,8 +292,8 @@ static spad_status check_use(const draft *d, spad_error *error) {
         return SPAD_ERR_CAPABILITY;
     }
     if (use == SPAD_USE_BULK && d->buffer.info.bytes % 16 != 0) {
-        return refuse(d, SPAD_ERR_SHAPE,
-                      "bulk copies move multiples of 16 bytes; pad the last extent", error);
+        return refuse_draft(d, SPAD_ERR_SHAPE,
+                            "bulk copies move multiples of 16 bytes; pad the last extent", error);
     }
     return SPAD_OK;
 }
@@ -325,10 +328,10 @@ static spad_status settle_stages(draft *d, spad_error *error) {
     const int64_t stages = d->request->stages == 0 ? 1 : d->request->stages;
     const bool on_chip = d->buffer.kind == BLOCK_ARENA || d->buffer.kind == BLOCK_STATIC;
     if (stages < 1 || (stages > 1 && !on_chip)) {
-        return refuse(d, SPAD_ERR_ARGUMENT,
-                      stages < 1 ? "a pipeline needs at least one stage"
-                                 : "stages are for shared memory and the levels of a core",
-                      error);
+        return refuse_draft(d, SPAD_ERR_ARGUMENT,
+                            stages < 1 ? "a pipeline needs at least one stage"
+                                       : "stages are for shared memory and the levels of a core",
+                            error);
     }
     if (d->block->is_core && on_chip) { /* sizes in whole granules */
         const spad_status status = spad_space_round(
@@ -355,8 +358,8 @@ static spad_status settle_time(draft *d, spad_error *error) {
     info->begin = r->timed ? r->begin : sides != NULL ? sides->begin : d->block->clock;
     info->end = r->timed ? r->end : SPAD_OPEN_END;
     if (info->begin < 0 || info->begin >= info->end) {
-        return refuse(d, SPAD_ERR_ARGUMENT, "a lifetime [begin, end) needs 0 <= begin < end",
-                      error);
+        return refuse_draft(d, SPAD_ERR_ARGUMENT, "a lifetime [begin, end) needs 0 <= begin < end",
+                            error);
     }
     d->buffer.last_use = info->end;
     if (spad__block_is_barrier(info->scope)) info->end = SPAD_OPEN_END;
@@ -404,16 +407,16 @@ static spad_status settle_pin(draft *d, spad_error *error) {
     info->offset = SPAD_NO_BYTE;
     if (!r->pinned) return SPAD_OK;
     if (d->buffer.kind != BLOCK_ARENA) {
-        return refuse(d, SPAD_ERR_SPACE,
-                      "only buffers of an arena can be pinned, such as 'shared.dyn'", error);
+        return refuse_draft(d, SPAD_ERR_SPACE,
+                            "only buffers of an arena can be pinned, such as 'shared.dyn'", error);
     }
     if (d->block->options.policy == SPAD_BLOCK_TILELANG) {
-        return refuse(d, SPAD_ERR_ARGUMENT,
-                      "TileLang takes no addresses; use SPAD_BLOCK_BEST to pin", error);
+        return refuse_draft(d, SPAD_ERR_ARGUMENT,
+                            "TileLang takes no addresses; use SPAD_BLOCK_BEST to pin", error);
     }
     int64_t end;
     if (r->at < 0 || !spad__add(r->at, info->span, &end)) {
-        return refuse(d, SPAD_ERR_BOUNDS, "it is pinned outside of the arena", error);
+        return refuse_draft(d, SPAD_ERR_BOUNDS, "it is pinned outside of the arena", error);
     }
     if (r->at % info->align != 0) {
         spad__fail(error, SPAD_ERR_ALIGNMENT,
@@ -457,7 +460,7 @@ static spad_status settle_scope(draft *d, spad_error *error) {
     return status == SPAD_OK ? SPAD_OK : no_scope(d, status, &reason, error);
 }
 
-static spad_status settle(draft *d, spad_error *error) {
+static spad_status settle_draft(draft *d, spad_error *error) {
     static spad_status (*const steps[])(draft *, spad_error *) = {
         settle_scope, settle_size, settle_alignment, settle_stages, settle_time, settle_pin,
     };
@@ -491,7 +494,7 @@ static bool copy_numbers(const int64_t **out, spad_block *block, const int64_t *
 }
 
 /* Gives the draft texts of its own; room for it is there afterwards. */
-static bool keep(spad_block *block, draft *d) {
+static bool keep_draft(spad_block *block, draft *d) {
     const spad_block_request *r = d->request;
     spad_block_buffer *info = &d->buffer.info;
     const size_t rank = is_descriptor(info->scope) || spad__block_is_barrier(info->scope) ||
@@ -523,10 +526,10 @@ spad_status spad_block_alloc(int64_t *out, spad_block *block, const spad_block_r
     d.buffer.info.byte = SPAD_NO_BYTE;
     d.buffer.region = spad__block_region_now(block);
     spad_status status = check_name(block, name, error);
-    if (status == SPAD_OK) status = settle(&d, error);
+    if (status == SPAD_OK) status = settle_draft(&d, error);
     if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&block->texts);
-    if (!keep(block, &d)) {
+    if (!keep_draft(block, &d)) {
         spad__arena_rewind(&block->texts, mark);
         return spad__fail_host_memory(error);
     }

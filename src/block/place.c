@@ -25,16 +25,16 @@
 #include "block/block.h"
 
 /* An item in some order: lower keys first, then names if asked, then numbers. */
-typedef struct ranked {
+typedef struct ranked_item {
     int64_t key;
     int64_t second_key;
     const char *name; /* NULL: names do not matter */
     size_t item;
-} ranked;
+} ranked_item;
 
 static int by_rank(const void *a, const void *b) {
-    const ranked *x = a;
-    const ranked *y = b;
+    const ranked_item *x = a;
+    const ranked_item *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     if (x->second_key != y->second_key) return x->second_key < y->second_key ? -1 : 1;
     const int names = x->name != NULL && y->name != NULL ? strcmp(x->name, y->name) : 0;
@@ -42,7 +42,7 @@ static int by_rank(const void *a, const void *b) {
     return x->item < y->item ? -1 : x->item > y->item;
 }
 
-static void sort(ranked *order, size_t count) {
+static void sort(ranked_item *order, size_t count) {
     if (count > 1) qsort(order, count, sizeof *order, by_rank);
 }
 
@@ -67,19 +67,19 @@ static int64_t top_of(const block_item *items, size_t count) {
 
 /* ---- the peak ---------------------------------------------------------------------- */
 
-static void rank_ends(ranked *order, const block_item *items, size_t count) {
-    for (size_t i = 0; i < count; i++) order[i] = (ranked){items[i].end, 0, NULL, i};
+static void rank_ends(ranked_item *order, const block_item *items, size_t count) {
+    for (size_t i = 0; i < count; i++) order[i] = (ranked_item){items[i].end, 0, NULL, i};
     sort(order, count);
 }
 
-static void rank_begins(ranked *order, const block_item *items, size_t count) {
-    for (size_t i = 0; i < count; i++) order[i] = (ranked){items[i].begin, 0, NULL, i};
+static void rank_begins(ranked_item *order, const block_item *items, size_t count) {
+    for (size_t i = 0; i < count; i++) order[i] = (ranked_item){items[i].begin, 0, NULL, i};
     sort(order, count);
 }
 
 /* begins, ends: room for `count` each. */
 static void find_peak(int64_t *bytes, int64_t *time, const block_item *items, size_t count,
-                      ranked *begins, ranked *ends) {
+                      ranked_item *begins, ranked_item *ends) {
     *bytes = 0;
     *time = -1;
     rank_begins(begins, items, count);
@@ -103,7 +103,7 @@ spad_status spad__block_peak(int64_t *bytes, int64_t *time, const block_item *it
     *bytes = 0;
     *time = -1;
     if (count == 0) return SPAD_OK;
-    ranked *room = spad__new_array(host, count, 2 * sizeof *room);
+    ranked_item *room = spad__new_array(host, count, 2 * sizeof *room);
     if (room == NULL) return spad__fail_host_memory(error);
     find_peak(bytes, time, items, count, room, room + count);
     spad__free(host, room, 2 * count * sizeof *room);
@@ -150,7 +150,7 @@ static void add_hole(holes *h, int64_t begin, int64_t end) {
 }
 
 /* Takes [at, at + bytes) out of hole i, which may end before it. */
-static void take(holes *h, size_t i, int64_t at, int64_t bytes) {
+static void take_hole(holes *h, size_t i, int64_t at, int64_t bytes) {
     const hole taken = h->items[i];
     remove_hole(h, i);
     add_hole(h, taken.begin, at);
@@ -177,7 +177,7 @@ static int64_t place_one(holes *h, int64_t *top, const block_item *item) {
     int64_t at;
     if (best < h->count) {
         at = spad__align_up_fits(h->items[best].begin, item->align);
-        take(h, best, at, item->bytes);
+        take_hole(h, best, at, item->bytes);
     } else {
         at = spad__align_up_fits(*top, item->align);
         add_hole(h, *top, at);
@@ -187,11 +187,11 @@ static int64_t place_one(holes *h, int64_t *top, const block_item *item) {
 }
 
 /* starts, ends, room: space for count, count and 2 x count + 1 items. */
-static void place_as_tilelang(block_item *items, size_t count, ranked *starts, ranked *ends,
-                              hole *room) {
+static void place_as_tilelang(block_item *items, size_t count, ranked_item *starts,
+                              ranked_item *ends, hole *room) {
     for (size_t i = 0; i < count; i++) {
         const char *name = items[i].name != NULL ? items[i].name : "";
-        starts[i] = (ranked){items[i].begin, -items[i].bytes, name, i};
+        starts[i] = (ranked_item){items[i].begin, -items[i].bytes, name, i};
     }
     sort(starts, count);
     rank_ends(ends, items, count);
@@ -209,9 +209,9 @@ static void place_as_tilelang(block_item *items, size_t count, ranked *starts, r
     }
 }
 
-static void place_in_row(block_item *items, size_t count, ranked *order) {
+static void place_in_row(block_item *items, size_t count, ranked_item *order) {
     for (size_t i = 0; i < count; i++) {
-        order[i] = (ranked){0, 0, items[i].name != NULL ? items[i].name : "", i};
+        order[i] = (ranked_item){0, 0, items[i].name != NULL ? items[i].name : "", i};
     }
     sort(order, count);
     int64_t top = 0;
@@ -227,17 +227,17 @@ static void place_in_row(block_item *items, size_t count, ranked *order) {
 enum { ORDERS = 6, FEW_ORDERS = 2, MANY_ITEMS = 2000 };
 
 /* By what items are taken in turn, the first two being the best for many. */
-static ranked rank(const block_item *item, size_t number, int order) {
+static ranked_item rank(const block_item *item, size_t number, int order) {
     const int64_t life = item->end - item->begin; /* both >= 0 */
     int64_t area;
     if (!spad__mul(item->bytes, life, &area)) area = INT64_MAX;
     switch (order) {
-    case 0: return (ranked){-item->bytes, -life, NULL, number};
-    case 1: return (ranked){item->begin, -item->bytes, NULL, number};
-    case 2: return (ranked){-area, -item->bytes, NULL, number};
-    case 3: return (ranked){-life, -item->bytes, NULL, number};
-    case 4: return (ranked){-item->align, -item->bytes, NULL, number};
-    default: return (ranked){item->end, -item->bytes, NULL, number};
+    case 0: return (ranked_item){-item->bytes, -life, NULL, number};
+    case 1: return (ranked_item){item->begin, -item->bytes, NULL, number};
+    case 2: return (ranked_item){-area, -item->bytes, NULL, number};
+    case 3: return (ranked_item){-life, -item->bytes, NULL, number};
+    case 4: return (ranked_item){-item->align, -item->bytes, NULL, number};
+    default: return (ranked_item){item->end, -item->bytes, NULL, number};
     }
 }
 
@@ -248,7 +248,7 @@ typedef struct shelf {
     size_t count;
 } shelf;
 
-static void put(shelf *s, size_t number) {
+static void put_on_shelf(shelf *s, size_t number) {
     size_t i = s->count++;
     const int64_t at = s->items[number].at;
     for (; i > 0 && s->items[s->numbers[i - 1]].at > at; i--) s->numbers[i] = s->numbers[i - 1];
@@ -256,7 +256,7 @@ static void put(shelf *s, size_t number) {
 }
 
 /* The lowest gap that holds the item, or of all gaps the one with the least left over. */
-static int64_t find_gap(const shelf *s, const block_item *item, bool best_fit) {
+static int64_t find_shelf_gap(const shelf *s, const block_item *item, bool best_fit) {
     int64_t cursor = 0; /* nothing alive together with the item reaches beyond it so far */
     int64_t best = -1;
     int64_t best_rest = INT64_MAX;
@@ -278,25 +278,25 @@ static int64_t find_gap(const shelf *s, const block_item *item, bool best_fit) {
 }
 
 /* pins: the given offsets, -1 for items that are free to move. */
-static void place_in_order(block_item *items, size_t count, const ranked *order,
+static void place_in_order(block_item *items, size_t count, const ranked_item *order,
                            const int64_t *pins, size_t *numbers, bool best_fit) {
     shelf s = {.items = items, .numbers = numbers};
     for (size_t i = 0; i < count; i++) {
         items[i].at = pins[i];
-        if (pins[i] >= 0) put(&s, i);
+        if (pins[i] >= 0) put_on_shelf(&s, i);
     }
     for (size_t i = 0; i < count; i++) {
         const size_t number = order[i].item;
         if (pins[number] >= 0) continue;
-        items[number].at = find_gap(&s, &items[number], best_fit);
-        put(&s, number);
+        items[number].at = find_shelf_gap(&s, &items[number], best_fit);
+        put_on_shelf(&s, number);
     }
 }
 
 /* Room for the work on `count` items, in one block. */
 typedef struct workspace {
-    ranked *order;
-    ranked *ends;
+    ranked_item *order;
+    ranked_item *ends;
     hole *holes; /* 2 x count + 1 */
     int64_t *pins;
     int64_t *best; /* offsets of the best answer so far */
@@ -347,11 +347,11 @@ spad_status spad__block_place(int64_t *top, block_item *items, size_t count, blo
                           "the bytes of %zu buffers together do not fit 64 bits", count);
     }
     const size_t per_item =
-        2 * sizeof(ranked) + 2 * sizeof(hole) + 2 * sizeof(int64_t) + sizeof(size_t);
+        2 * sizeof(ranked_item) + 2 * sizeof(hole) + 2 * sizeof(int64_t) + sizeof(size_t);
     const size_t size = (count + 1) * per_item;
     char *room = spad__new_array(host, count + 1, per_item);
     if (room == NULL) return spad__fail_host_memory(error);
-    workspace w = {.order = (ranked *)(void *)room};
+    workspace w = {.order = (ranked_item *)(void *)room};
     w.ends = w.order + count;
     w.holes = (hole *)(void *)(w.ends + count);
     w.pins = (int64_t *)(void *)(w.holes + 2 * count + 1);

@@ -26,7 +26,7 @@
 enum { ARENA_GRANULE = 16 /* TileLang rounds the arena to it */, WORD_BYTES = 4 };
 
 /* What is worked out before anything is changed. */
-typedef struct draft {
+typedef struct plan_draft {
     spad_block *block;
     int64_t horizon;   /* a time after everything */
     block_item *items; /* room for one per buffer, and as many address words */
@@ -40,12 +40,12 @@ typedef struct draft {
     int64_t arena_bytes[SPAD_SPACES_MAX];
     spad_block_totals totals;
     int64_t word_bytes;
-} draft;
+} plan_draft;
 
 /* ---- items ------------------------------------------------------------------------- */
 
 /* The items of one kind in one space. Without reuse everything lives forever. */
-static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
+static void collect(plan_draft *d, block_kind kind, size_t space, bool reuse) {
     const spad_block *block = d->block;
     d->item_count = 0;
     for (size_t i = 0; i < block->buffers.count; i++) {
@@ -65,7 +65,7 @@ static void collect(draft *d, block_kind kind, size_t space, bool reuse) {
     }
 }
 
-static void keep_offsets(draft *d) {
+static void keep_offsets(plan_draft *d) {
     for (size_t i = 0; i < d->item_count; i++) {
         if (d->items[i].buffer >= 0) d->offsets[d->items[i].buffer] = d->items[i].at;
     }
@@ -83,7 +83,7 @@ static int64_t horizon(const spad_block *block) {
 
 /* ---- parts ------------------------------------------------------------------------- */
 
-static spad_status plan_tensor_memory(draft *d, spad_error *error) {
+static spad_status plan_tensor_memory(plan_draft *d, spad_error *error) {
     const spad_block *block = d->block;
     d->tensor_count = 0;
     for (size_t i = 0; i < block->buffers.count; i++) {
@@ -104,7 +104,7 @@ static spad_status plan_tensor_memory(draft *d, spad_error *error) {
                           &block->host, error);
 }
 
-static spad_status plan_static(draft *d, size_t shared, spad_error *error) {
+static spad_status plan_static(plan_draft *d, size_t shared, spad_error *error) {
     const spad_block *block = d->block;
     collect(d, BLOCK_STATIC, shared, block->options.merge_static);
     for (size_t i = 0; i < d->tmem.allocs; i++) {
@@ -130,7 +130,7 @@ static block_placing placing_of(const spad_block *block) {
     return block->options.no_reuse ? BLOCK_PLACE_BY_NAME_IN_ROW : BLOCK_PLACE_TILELANG;
 }
 
-static spad_status plan_arena(draft *d, size_t space, spad_error *error) {
+static spad_status plan_arena(plan_draft *d, size_t space, spad_error *error) {
     const spad_block *block = d->block;
     collect(d, BLOCK_ARENA, space, !block->options.no_reuse);
     int64_t top;
@@ -150,7 +150,7 @@ static spad_status plan_arena(draft *d, size_t space, spad_error *error) {
 /* ---- sums -------------------------------------------------------------------------- */
 
 /* Needs the items of the dynamic arena. Their sums were checked when they were placed. */
-static spad_status sum_arena(draft *d, size_t shared, spad_error *error) {
+static spad_status sum_arena(plan_draft *d, size_t shared, spad_error *error) {
     spad_block_totals *t = &d->totals;
     const spad_block *block = d->block;
     t->base_align = block->options.policy == SPAD_BLOCK_TILELANG && d->item_count > 0
@@ -168,7 +168,7 @@ static spad_status sum_arena(draft *d, size_t shared, spad_error *error) {
                             error);
 }
 
-static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
+static spad_status sum_shared(plan_draft *d, size_t shared, spad_error *error) {
     spad_block_totals *t = &d->totals;
     const spad_space *space = &d->block->target->spaces[shared];
     int64_t base = t->static_bytes;
@@ -189,7 +189,7 @@ static spad_status sum_shared(draft *d, size_t shared, spad_error *error) {
 
 /* Registers of one thread, the most at one time. Fragments are spread over the threads; a
  * reducer that is replicated is not. */
-static spad_status sum_threads(draft *d, spad_error *error) {
+static spad_status sum_threads(plan_draft *d, spad_error *error) {
     const int64_t threads = d->block->options.threads;
     int64_t sum = 0;
     d->item_count = 0;
@@ -220,7 +220,7 @@ static void at_most(spad_block_totals *t, int64_t blocks, const char *by) {
     t->limited_by = by;
 }
 
-static bool levels_fit(const draft *d) {
+static bool levels_fit(const plan_draft *d) {
     const spad_target *target = d->block->target;
     for (size_t s = 0; s < target->space_count; s++) {
         if (d->block->is_core && d->arena_bytes[s] > spad_space_get_usable(&target->spaces[s])) {
@@ -230,7 +230,7 @@ static bool levels_fit(const draft *d) {
     return true;
 }
 
-static void judge(draft *d) {
+static void judge(plan_draft *d) {
     spad_block_totals *t = &d->totals;
     t->tmem_columns = d->tmem.columns;
     t->tmem_allocs = (int64_t)d->tmem.allocs;
@@ -246,7 +246,7 @@ static void judge(draft *d) {
 
 /* ---- the plan ---------------------------------------------------------------------- */
 
-static spad_status work_out(draft *d, spad_error *error) {
+static spad_status work_out(plan_draft *d, spad_error *error) {
     const spad_block *block = d->block;
     spad_status status = plan_tensor_memory(d, error);
     size_t tmem;
@@ -272,7 +272,7 @@ static spad_status work_out(draft *d, spad_error *error) {
 }
 
 /* Nothing here fails. */
-static void adopt(draft *d) {
+static void adopt(plan_draft *d) {
     spad_block *block = d->block;
     const int64_t base = d->totals.static_bytes + d->totals.base_padding;
     size_t tensor = 0;
@@ -318,7 +318,7 @@ static spad_status check_ready(const spad_block *block, spad_error *error) {
 spad_status spad_block_plan(spad_block *block, spad_error *error) {
     spad_status status = check_ready(block, error);
     if (status != SPAD_OK) return status;
-    draft d = {.block = block, .horizon = horizon(block)};
+    plan_draft d = {.block = block, .horizon = horizon(block)};
     spad__arena room = {.host = block->host};
     const size_t count = block->buffers.count + 1; /* none is no special case */
     d.items = spad__arena_array(&room, count, 2 * sizeof *d.items);

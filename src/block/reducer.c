@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "block/block.h"
 
-static spad_status refuse(const spad_block *block, const block_buffer *buffer, spad_status code,
-                          const char *what, spad_error *error) {
+static spad_status refuse_buffer(const spad_block *block, const block_buffer *buffer,
+                                 spad_status code, const char *what, spad_error *error) {
     char label[BLOCK_LABEL_MAX];
     spad__block_label(label, "reducer", block, buffer);
     spad__fail(error, code, "%s %s", label, what);
@@ -22,7 +22,7 @@ static spad_status refuse(const spad_block *block, const block_buffer *buffer, s
 
 static spad_status out_of_order(const spad_block *block, const block_buffer *buffer,
                                 const char *what, spad_error *error) {
-    return refuse(block, buffer, SPAD_ERR_LIFE_CYCLE, what, error);
+    return refuse_buffer(block, buffer, SPAD_ERR_LIFE_CYCLE, what, error);
 }
 
 static bool in_parallel(const spad_block *block) {
@@ -47,8 +47,8 @@ static block_buffer *find_reducer(spad_block *block, int64_t number, spad_status
         spad__fact_names(error, buffer->info.name, NULL);
     } else if (!spad__block_is_live(block, buffer)) {
         const bool begun = buffer->info.begin < block->clock;
-        *status = refuse(block, buffer, SPAD_ERR_NOT_LIVE,
-                         begun ? "has ended already" : "is not alive yet", error);
+        *status = refuse_buffer(block, buffer, SPAD_ERR_NOT_LIVE,
+                                begun ? "has ended already" : "is not alive yet", error);
     }
     return *status == SPAD_OK ? buffer : NULL;
 }
@@ -87,7 +87,7 @@ static spad_status check_dtype(const spad_block *block, const block_buffer *buff
     char what[128];
     snprintf(what, sizeof what, "of %s is initialised with a value of %s",
              spad_dtype_name(buffer->info.dtype), spad_dtype_name(value.dtype));
-    return refuse(block, buffer, SPAD_ERR_DTYPE, what, error);
+    return refuse_buffer(block, buffer, SPAD_ERR_DTYPE, what, error);
 }
 
 spad_status spad_block_reducer_init(spad_block *block, int64_t number, const spad_value *seed,
@@ -119,7 +119,7 @@ static spad_status check_fill(const spad_block *block, const block_buffer *buffe
     spad_value identity;
     spad_reduce_identity(&identity, op, buffer->info.dtype, NULL);
     if (op == SPAD_REDUCE_SUM ? is_zero(value) : value.bits == identity.bits) return SPAD_OK;
-    return refuse(
+    return refuse_buffer(
         block, buffer, SPAD_ERR_ARGUMENT,
         op == SPAD_REDUCE_SUM
             ? "for sum must be filled with 0: replicas would each add it; init takes a seed"
@@ -156,7 +156,7 @@ spad_status spad_block_reducer_update(spad_block *block, int64_t number, spad_re
         char what[128];
         snprintf(what, sizeof what, "is for %s and is updated with %s",
                  spad_reduce_name(buffer->info.op), spad_reduce_name(op));
-        return refuse(block, buffer, SPAD_ERR_ARGUMENT, what, error);
+        return refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT, what, error);
     }
     if (!in_parallel(block)) {
         return out_of_order(block, buffer, "is updated outside of a parallel loop", error);
@@ -212,18 +212,20 @@ static spad_status check_destination(const spad_block *block, const block_buffer
                                      int64_t number, spad_error *error) {
     if (buffer->reducer.filled) {
         if (number == SPAD_BLOCK_IN_PLACE) return SPAD_OK;
-        return refuse(block, buffer, SPAD_ERR_ARGUMENT,
-                      "was filled, so it is finalised in place; use init for a destination", error);
+        return refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT,
+                             "was filled, so it is finalised in place; use init for a destination",
+                             error);
     }
     if (number == SPAD_BLOCK_IN_PLACE) {
-        return refuse(block, buffer, SPAD_ERR_ARGUMENT,
-                      "was opened by init, so finalize needs a fragment for the results", error);
+        return refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT,
+                             "was opened by init, so finalize needs a fragment for the results",
+                             error);
     }
     const block_buffer *to = spad__block_find(block, number, error);
     if (to == NULL) return SPAD_ERR_ARGUMENT;
     const char *fault = fault_of_destination(block, buffer, to);
     if (fault == NULL) return SPAD_OK;
-    refuse(block, buffer, SPAD_ERR_ARGUMENT, fault, error);
+    refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT, fault, error);
     spad__fact_names(error, buffer->info.name, to->info.name);
     return SPAD_ERR_ARGUMENT;
 }
@@ -249,8 +251,8 @@ spad_status spad_block_reducer_finalize(spad_block *block, int64_t number, int64
                             error);
     }
     if (batch < 1) {
-        return refuse(block, buffer, SPAD_ERR_ARGUMENT,
-                      "is finalised with a batch of less than 1 result", error);
+        return refuse_buffer(block, buffer, SPAD_ERR_ARGUMENT,
+                             "is finalised with a batch of less than 1 result", error);
     }
     status = check_destination(block, buffer, destination, error);
     if (status == SPAD_OK) buffer->reducer.step = REDUCER_DONE;

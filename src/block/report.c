@@ -235,7 +235,7 @@ static void json_numbers(spad__json *json, const char *key, const int64_t *numbe
     spad__json_close(json, ']');
 }
 
-static void json_place(spad__json *json, const block_buffer *buffer) {
+static void json_buffer_place(spad__json *json, const block_buffer *buffer) {
     const spad_block_buffer *info = &buffer->info;
     if (buffer->kind == BLOCK_ARENA || buffer->kind == BLOCK_STATIC) {
         spad__json_key_int(json, "stages", info->stages);
@@ -281,11 +281,11 @@ static void json_buffer(spad__json *json, const spad_block *block, const block_b
     } else {
         spad__json_int(json, info->end);
     }
-    json_place(json, buffer);
+    json_buffer_place(json, buffer);
     spad__json_close(json, '}');
 }
 
-static void json_totals(spad__json *json, const spad_block *block) {
+static void json_block_totals(spad__json *json, const spad_block *block) {
     const spad_block_totals *t = &block->totals;
     const struct {
         const char *key;
@@ -345,7 +345,7 @@ spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink
     if (block->is_core) {
         json_levels(&json, block);
     } else {
-        json_totals(&json, block);
+        json_block_totals(&json, block);
     }
     spad__json_key_int(&json, "thread_bytes", block->totals.thread_bytes);
     spad__json_key(&json, "buffers");

@@ -130,7 +130,7 @@ typedef struct scope_rule {
         .instead = "it is a level of an Ascend core; use 'shared.dyn' or 'local.fragment'" \
     }
 
-static const scope_rule rules[SPAD_BLOCK_SCOPE_COUNT] = {
+static const scope_rule scope_rules[SPAD_BLOCK_SCOPE_COUNT] = {
     [SPAD_BLOCK_SHARED_DYN] = {.gpu = {BLOCK_ARENA, "shared"}, .core = {BLOCK_ARENA, "l1"}},
     [SPAD_BLOCK_SHARED] = {.gpu = {BLOCK_STATIC, "shared"}, .core = {BLOCK_ARENA, "ub"}},
     [SPAD_BLOCK_BARRIER] = BARRIER_RULE,
@@ -164,7 +164,7 @@ static const scope_rule rules[SPAD_BLOCK_SCOPE_COUNT] = {
 
 spad_status spad__block_resolve(block_kind *kind, size_t *space, const spad_block *block,
                                 spad_block_scope scope, spad_error *error) {
-    const scope_rule *rule = &rules[scope];
+    const scope_rule *rule = &scope_rules[scope];
     const scope_home *home = block->is_core ? &rule->core : &rule->gpu;
     const char *chip = block->target->name;
     *kind = home->kind;

@@ -188,21 +188,21 @@ typedef struct answer {
 } answer;
 
 /* A tensor in some order of packing: higher keys first, then lower numbers. */
-typedef struct ranked {
+typedef struct ranked_tensor {
     int64_t key;
     int64_t second_key;
     size_t tensor;
-} ranked;
+} ranked_tensor;
 
-static int by_rank(const void *a, const void *b) {
-    const ranked *x = a;
-    const ranked *y = b;
+static int by_tensor_rank(const void *a, const void *b) {
+    const ranked_tensor *x = a;
+    const ranked_tensor *y = b;
     if (x->key != y->key) return x->key > y->key ? -1 : 1;
     if (x->second_key != y->second_key) return x->second_key > y->second_key ? -1 : 1;
     return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
 }
 
-static spad_status check_tensor(const spad_tmem_tensor *t, size_t number, spad_error *error) {
+static spad_status check_tmem_tensor(const spad_tmem_tensor *t, size_t number, spad_error *error) {
     const char *what = NULL;
     if (t->lanes < 1 || t->lanes > SPAD_TMEM_LANES) what = "lanes; 1 to 128 exist";
     if (t->columns < 1 || t->columns > SPAD_TMEM_COLUMNS_MAX)
@@ -227,9 +227,9 @@ static spad_status check_tensor(const spad_tmem_tensor *t, size_t number, spad_e
 /* ---- packing: TileLang's ----------------------------------------------------------- */
 
 /* Puts the allocations in the order of issue, larger ones first. */
-static void issue_largest_first(answer *a, size_t count, ranked *order, size_t *new_number) {
-    for (size_t i = 0; i < a->allocs; i++) order[i] = (ranked){a->sizes[i], 0, i};
-    if (a->allocs > 1) qsort(order, a->allocs, sizeof *order, by_rank);
+static void issue_largest_first(answer *a, size_t count, ranked_tensor *order, size_t *new_number) {
+    for (size_t i = 0; i < a->allocs; i++) order[i] = (ranked_tensor){a->sizes[i], 0, i};
+    if (a->allocs > 1) qsort(order, a->allocs, sizeof *order, by_tensor_rank);
     for (size_t i = 0; i < a->allocs; i++) {
         new_number[order[i].tensor] = i;
         a->sizes[i] = order[i].key;
@@ -261,9 +261,9 @@ static void join_cheapest(answer *a, int64_t *used, const spad_tmem_tensor *t, s
 
 /* used and numbers: room for `count` items each. */
 static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t count,
-                             ranked *order, int64_t *used, size_t *numbers) {
-    for (size_t t = 0; t < count; t++) order[t] = (ranked){tensors[t].columns, 0, t};
-    qsort(order, count, sizeof *order, by_rank);
+                             ranked_tensor *order, int64_t *used, size_t *numbers) {
+    for (size_t t = 0; t < count; t++) order[t] = (ranked_tensor){tensors[t].columns, 0, t};
+    qsort(order, count, sizeof *order, by_tensor_rank);
     a->allocs = 0;
     for (size_t i = 0; i < count; i++) {
         join_cheapest(a, used, &tensors[order[i].tensor], order[i].tensor);
@@ -278,7 +278,7 @@ static void pack_as_tilelang(answer *a, const spad_tmem_tensor *tensors, size_t 
  * larger ones first: 512s, then the binary digits of the rest. Then the one that
  * holds a column, and where it begins, follow from T alone. */
 
-static void piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size) {
+static void grid_piece_at(int64_t total, int64_t column, int64_t *begin, int64_t *size) {
     const int64_t whole = spad__min(column, total - 1) / SPAD_TMEM_COLUMNS_MAX;
     *begin = whole * SPAD_TMEM_COLUMNS_MAX;
     *size = SPAD_TMEM_COLUMNS_MAX;
@@ -312,7 +312,7 @@ static int64_t within_a_piece(int64_t total, int64_t column, const spad_tmem_ten
     while (column + t->columns <= total) {
         int64_t begin;
         int64_t size;
-        piece_at(total, column, &begin, &size);
+        grid_piece_at(total, column, &begin, &size);
         if (column + t->columns <= begin + size) return column;
         column = begin + size; /* a multiple of 32 */
     }
@@ -334,7 +334,7 @@ static int64_t first_fit(const grid *g, const spad_tmem_tensor *t, int64_t lane)
     return column;
 }
 
-static bool add(grid *g, const spad_tmem_tensor *t, spad_tmem_place *place) {
+static bool add_to_grid(grid *g, const spad_tmem_tensor *t, spad_tmem_place *place) {
     int64_t lane = 0;
     int64_t column = first_fit(g, t, 0);
     const int64_t half = SPAD_TMEM_LANES / 2;
@@ -353,30 +353,31 @@ static bool add(grid *g, const spad_tmem_tensor *t, spad_tmem_place *place) {
     return true;
 }
 
-enum { ORDERS = 5 };
+enum { TENSOR_ORDERS = 5 };
 
 /* By what tensors are taken in turn: wide ones, tall and wide, long-lived, in
  * order of time, wide and long-lived. */
-static ranked rank(const spad_tmem_tensor *t, size_t number, int order) {
+static ranked_tensor rank_tensor(const spad_tmem_tensor *t, size_t number, int order) {
     int64_t life;
     if (!spad__sub(t->end, t->begin, &life)) life = INT64_MAX;
     int64_t volume;
     if (!spad__mul(t->columns * t->lanes, life, &volume)) volume = INT64_MAX;
     switch (order) {
-    case 0: return (ranked){t->columns, life, number};
-    case 1: return (ranked){t->lanes > SPAD_TMEM_LANES / 2, t->columns, number};
-    case 2: return (ranked){life, t->columns, number};
-    case 3: return (ranked){t->begin > INT64_MIN ? -t->begin : INT64_MAX, t->columns, number};
-    default: return (ranked){volume, t->columns, number};
+    case 0: return (ranked_tensor){t->columns, life, number};
+    case 1: return (ranked_tensor){t->lanes > SPAD_TMEM_LANES / 2, t->columns, number};
+    case 2: return (ranked_tensor){life, t->columns, number};
+    case 3:
+        return (ranked_tensor){t->begin > INT64_MIN ? -t->begin : INT64_MAX, t->columns, number};
+    default: return (ranked_tensor){volume, t->columns, number};
     }
 }
 
 static bool pack_in_order(grid *g, spad_tmem_place *places, const spad_tmem_tensor *tensors,
-                          const ranked *order, size_t count) {
+                          const ranked_tensor *order, size_t count) {
     g->count = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t t = order[i].tensor;
-        if (!add(g, &tensors[t], &places[t])) return false;
+        if (!add_to_grid(g, &tensors[t], &places[t])) return false;
     }
     return true;
 }
@@ -389,7 +390,7 @@ static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers)
     a->allocs = 0;
     a->columns = 0;
     for (; begin < total; begin += size) {
-        piece_at(total, begin, &begin, &size);
+        grid_piece_at(total, begin, &begin, &size);
         bool used = false;
         for (size_t t = 0; t < count; t++) {
             const int64_t column = a->places[t].column;
@@ -404,7 +405,7 @@ static void name_pieces(answer *a, int64_t total, size_t count, size_t *numbers)
         a->columns += size;
     }
     for (size_t t = 0; t < count; t++) {
-        piece_at(total, a->places[t].column, &begin, &size);
+        grid_piece_at(total, a->places[t].column, &begin, &size);
         a->places[t].column -= begin;
         a->places[t].alloc = numbers[t];
     }
@@ -428,20 +429,21 @@ static int64_t lower_bound(const spad_tmem_tensor *tensors, size_t count) {
 }
 
 /* Room for the work on `count` tensors, in one block. */
-typedef struct workspace {
-    ranked *order;
+typedef struct tmem_workspace {
+    ranked_tensor *order;
     placed *items;
     size_t *numbers;
     int64_t *used;
-} workspace;
+} tmem_workspace;
 
 static size_t workspace_item(void) {
-    return sizeof(ranked) + sizeof(placed) + sizeof(size_t) + sizeof(int64_t);
+    return sizeof(ranked_tensor) + sizeof(placed) + sizeof(size_t) + sizeof(int64_t);
 }
 
 /* Looks for a total below a->columns. False: there is none to be found, and the
  * places are spoilt. */
-static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count, workspace *w) {
+static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count,
+                        tmem_workspace *w) {
     enum { TRIES = 4 };
     const int64_t low = lower_bound(tensors, count);
     /* every total that the chip has; beyond that, for the report, a few */
@@ -450,9 +452,9 @@ static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count
     int64_t step;
     for (int64_t total = low; total < a->columns; total += step) {
         step = total < SPAD_TMEM_COLUMNS_MAX ? SPAD_TMEM_COLUMNS_MIN : long_step;
-        for (int order = 0; order < ORDERS; order++) {
-            for (size_t t = 0; t < count; t++) w->order[t] = rank(&tensors[t], t, order);
-            qsort(w->order, count, sizeof *w->order, by_rank);
+        for (int order = 0; order < TENSOR_ORDERS; order++) {
+            for (size_t t = 0; t < count; t++) w->order[t] = rank_tensor(&tensors[t], t, order);
+            qsort(w->order, count, sizeof *w->order, by_tensor_rank);
             grid g = {.items = w->items, .total = total};
             if (!pack_in_order(&g, a->places, tensors, w->order, count)) continue;
             name_pieces(a, total, count, w->numbers);
@@ -468,14 +470,14 @@ spad_status spad_tmem_pack(spad_tmem_totals *totals, spad_tmem_place *places,
                            spad_error *error) {
     *totals = (spad_tmem_totals){0, 0};
     for (size_t t = 0; t < count; t++) {
-        const spad_status status = check_tensor(&tensors[t], t, error);
+        const spad_status status = check_tmem_tensor(&tensors[t], t, error);
         if (status != SPAD_OK) return status;
     }
     if (count == 0) return SPAD_OK;
     const spad_host host = spad__host_or_default(host_hook);
     char *room = spad__new_array(&host, count, workspace_item());
     if (room == NULL) return spad__fail_host_memory(error);
-    workspace w = {.order = (ranked *)(void *)room};
+    tmem_workspace w = {.order = (ranked_tensor *)(void *)room};
     w.items = (placed *)(void *)(w.order + count);
     w.numbers = (size_t *)(void *)(w.items + count);
     w.used = (int64_t *)(void *)(w.numbers + count);

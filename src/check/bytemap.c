@@ -52,7 +52,7 @@ bool spad__bytemap_init(spad__bytemap *map, const spad_host *host, int64_t lane,
         free_band(&band, host);
         return false;
     }
-    chunk->pieces.items[chunk->pieces.count++] = (spad__piece){.byte = byte};
+    chunk->pieces.items[chunk->pieces.count++] = (spad__map_piece){.byte = byte};
     map->bands.items[map->bands.count++] = band;
     return true;
 }
@@ -83,7 +83,7 @@ static void drop(spad__writers *writers, spad__writer writer) {
 
 /* ---- searching --------------------------------------------------------------------- */
 
-static spad__piece *piece_at(const spad__band *band, spad__spot spot) {
+static spad__map_piece *piece_at(const spad__band *band, spad__spot spot) {
     spad__assert(spot.chunk < band->chunks.count);
     spad__assert(spot.piece < band->chunks.items[spot.chunk].pieces.count);
     return &band->chunks.items[spot.chunk].pieces.items[spot.piece];
@@ -130,7 +130,7 @@ static uint32_t find_chunk(const spad__band *band, int64_t byte) {
 /* The piece of a chunk that has a byte: at the hint or after it, or by halves. */
 static uint32_t find_in_chunk(const spad__chunk *chunk, int64_t byte, uint32_t hint) {
     spad__assert(chunk->pieces.count > 0 && chunk->pieces.items[0].byte <= byte);
-    const spad__piece *pieces = chunk->pieces.items;
+    const spad__map_piece *pieces = chunk->pieces.items;
     const size_t count = chunk->pieces.count;
     size_t low = 0;
     size_t high = count;
@@ -174,7 +174,7 @@ static bool copy_band(spad__band *copy, const spad__band *band, const spad_host 
         spad__chunk *to = add_chunk(copy, host, from->pieces.count);
         if (to == NULL) return false;
         to->pieces.count = from->pieces.count;
-        memcpy(to->pieces.items, from->pieces.items, from->pieces.count * sizeof(spad__piece));
+        memcpy(to->pieces.items, from->pieces.items, from->pieces.count * sizeof(spad__map_piece));
         for (size_t i = 0; i < to->pieces.count; i++) take(writers, to->pieces.items[i].writer);
     }
     return true;
@@ -211,7 +211,7 @@ static bool split_chunk(spad__band *band, const spad_host *host, size_t at) {
     const size_t half = chunk->pieces.count / 2;
     chunk[1].pieces.count = chunk->pieces.count - half;
     memcpy(chunk[1].pieces.items, chunk->pieces.items + half,
-           chunk[1].pieces.count * sizeof(spad__piece));
+           chunk[1].pieces.count * sizeof(spad__map_piece));
     chunk->pieces.count = half;
     return true;
 }
@@ -228,9 +228,9 @@ static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host
     spad__chunk *chunk = &band->chunks.items[spot.chunk];
     if (!spad__array_reserve(host, &chunk->pieces, 1)) return false;
     spad__assert(chunk->pieces.count < CHUNK_MAX);
-    spad__piece *piece = &chunk->pieces.items[spot.piece];
+    spad__map_piece *piece = &chunk->pieces.items[spot.piece];
     memmove(piece + 2, piece + 1, (chunk->pieces.count - spot.piece - 1) * sizeof *piece);
-    piece[1] = (spad__piece){.byte = byte, .writer = piece->writer};
+    piece[1] = (spad__map_piece){.byte = byte, .writer = piece->writer};
     take(writers, piece->writer);
     chunk->pieces.count++;
     hint->piece = spot.piece + 1;
@@ -241,7 +241,7 @@ static bool cut_byte(const spad__bytemap *map, spad__band *band, const spad_host
 
 /* Takes pieces out of a chunk: from number `first` on, those that start in front of `to`. */
 static void remove_pieces(spad__chunk *chunk, spad__writers *writers, size_t first, int64_t to) {
-    spad__piece *pieces = chunk->pieces.items;
+    spad__map_piece *pieces = chunk->pieces.items;
     size_t after = first;
     while (after < chunk->pieces.count && pieces[after].byte < to) {
         drop(writers, pieces[after++].writer);
@@ -280,7 +280,7 @@ static bool replace(const spad__bytemap *map, spad__band *band, const spad_host 
         if (!cut_byte(map, band, host, writers, from, hint)) return false;
         remove_after(band, host, writers, *hint, to);
     }
-    spad__piece *piece = piece_at(band, *hint);
+    spad__map_piece *piece = piece_at(band, *hint);
     spad__assert(piece->byte == from && piece_end(map, band, *hint) == to);
     take(writers, writer);
     drop(writers, piece->writer);
@@ -351,7 +351,7 @@ bool spad__bytemap_next(spad__byte_cursor *look, spad_rect *part, spad__writer *
         look->spot = find_piece(look->map, band, from, look->hint);
         look->inside = true;
     }
-    const spad__piece piece = *piece_at(band, look->spot);
+    const spad__map_piece piece = *piece_at(band, look->spot);
     const int64_t end = piece_end(look->map, band, look->spot);
     part->lane = band->lane > look->rect.lane ? band->lane : look->rect.lane;
     const int64_t lanes_to = band_end(look->map, look->band);

@@ -31,14 +31,14 @@ typedef struct spad__writers {
 } spad__writers;
 
 /* Bytes from `byte` to the next piece, or to the end of the map. */
-typedef struct spad__piece {
+typedef struct spad__map_piece {
     int64_t byte;
     spad__writer writer;
-} spad__piece;
+} spad__map_piece;
 
 /* Pieces in order, at least one. */
 typedef struct spad__chunk {
-    SPAD_ARRAY(spad__piece) pieces;
+    SPAD_ARRAY(spad__map_piece) pieces;
 } spad__chunk;
 
 /* Lanes from `lane` to the next band: the same in all of them. */

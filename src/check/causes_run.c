@@ -10,7 +10,7 @@
 
 /* ---- tables ------------------------------------------------------------------------ */
 
-static int compare_gains(const void *left, const void *right) {
+static int compare_gains_by_point(const void *left, const void *right) {
     const spad__gain *a = left;
     const spad__gain *b = right;
     if (a->point != b->point) return a->point < b->point ? -1 : 1;
@@ -98,7 +98,7 @@ bool spad__causes_link(spad__causes *m) {
         m->need_at[m->needs.items[i].point] = (int32_t)i;
     }
     if (m->gains.count > 0) {
-        qsort(m->gains.items, m->gains.count, sizeof m->gains.items[0], compare_gains);
+        qsort(m->gains.items, m->gains.count, sizeof m->gains.items[0], compare_gains_by_point);
     }
     for (size_t i = 0; i < m->gains.count; i++) m->first_gain[m->gains.items[i].point + 1]++;
     for (size_t i = 0; i < points; i++) m->first_gain[i + 1] += m->first_gain[i];

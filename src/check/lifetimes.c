@@ -27,14 +27,14 @@ enum { FIRST_WRITES = 64 };
 /* ---- which tensors matter ---------------------------------------------------------- */
 
 /* How a tensor is used; and, of what owns storage, how any of its names is. */
-typedef struct use {
+typedef struct life_use {
     bool read;
     bool wants; /* read, and not input */
     bool written;
     bool output;
     bool alias;
     int inputs; /* names that are */
-} use;
+} life_use;
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
 static int64_t ring_of(const spad_kernel_tensor *tensor) {
@@ -55,7 +55,7 @@ static bool is_private(const spad__life *life, const spad_kernel_tensor *home) {
     return life->run->options->layout == NULL || life->kernel->target->spaces[home->space].off_chip;
 }
 
-static void mark_uses(const spad_kernel *k, use *own, use *family) {
+static void mark_uses(const spad_kernel *k, life_use *own, life_use *family) {
     for (size_t i = 0; i < k->accesses.count; i++) {
         const spad_kernel_access *access = &k->accesses.items[i];
         own[access->tensor].read |= (access->kind & SPAD_ACCESS_READ) != 0;
@@ -64,7 +64,7 @@ static void mark_uses(const spad_kernel *k, use *own, use *family) {
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
-        use *all = &family[tensor->home];
+        life_use *all = &family[tensor->home];
         all->read |= own[i].read;
         all->wants |= own[i].read && !input;
         all->written |= own[i].written;
@@ -76,18 +76,19 @@ static void mark_uses(const spad_kernel *k, use *own, use *family) {
 }
 
 /* Can what its names read be wrong? */
-static bool can_be_wrong(const spad__life *life, const spad_kernel_tensor *home, const use *all) {
+static bool can_be_wrong(const spad__life *life, const spad_kernel_tensor *home,
+                         const life_use *all) {
     if (!is_private(life, home)) return true;
     if (all->output && (all->alias || home->slots < home->tiles)) return true;
     if (all->inputs > 1 || (all->inputs > 0 && home->slots < home->tiles)) return true;
     return all->wants || (all->read && all->written);
 }
 
-static void sort_tensors(spad__life *life, const use *own, const use *family) {
+static void sort_tensors(spad__life *life, const life_use *own, const life_use *family) {
     const spad_kernel *k = life->kernel;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
-        const use *all = &family[tensor->home];
+        const life_use *all = &family[tensor->home];
         spad__life_tensor *state = &life->tensors[i];
         state->ring = ring_of(tensor);
         state->newest = -1;
@@ -103,7 +104,7 @@ static void sort_tensors(spad__life *life, const use *own, const use *family) {
 static spad_status find_uses(spad__life *life, spad_error *error) {
     const size_t count = life->kernel->tensors.count;
     if (count == 0) return SPAD_OK;
-    use *uses = spad__new_array(&life->host, count, 2 * sizeof *uses);
+    life_use *uses = spad__new_array(&life->host, count, 2 * sizeof *uses);
     if (uses == NULL) return spad__fail_host_memory(error);
     mark_uses(life->kernel, uses, uses + count);
     sort_tensors(life, uses, uses + count);
@@ -182,7 +183,7 @@ static void free_table(spad__life *life, void *items, size_t count, size_t size)
     spad__free(&life->host, items, (count > 0 ? count : 1) * size);
 }
 
-static bool take_tables(spad__life *life) {
+static bool take_life_tables(spad__life *life) {
     const spad_kernel *k = life->kernel;
     life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
     life->tensors = new_table(life, k->tensors.count, sizeof *life->tensors);
@@ -261,7 +262,7 @@ static spad__bytemap *find_area(spad__life *life, int64_t home, int64_t slot) {
 }
 
 /* A whole space; addresses outside of it are for the rules to report. */
-static spad__bytemap *find_space(spad__life *life, size_t space) {
+static spad__bytemap *find_space_map(spad__life *life, size_t space) {
     spad__bytemap *map = &life->spaces[space];
     if (map->bands.count > 0) return map;
     return spad__bytemap_init(map, &life->host, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX) ? map
@@ -271,7 +272,7 @@ static spad__bytemap *find_space(spad__life *life, size_t space) {
 /* NULL: no memory. */
 static spad__bytemap *map_of(spad__life *life, const spad_walk_access *access) {
     if (!access->placed) return find_area(life, access->home, access->slot);
-    return find_space(life, life->kernel->tensors.items[access->tensor].space);
+    return find_space_map(life, life->kernel->tensors.items[access->tensor].space);
 }
 
 /* One row more is for accesses that are not of the kernel. */
@@ -491,7 +492,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     life->run = run;
     life->kernel = run->kernel;
     life->write_count = 1;
-    spad_status status = take_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = take_life_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
     if (status == SPAD_OK) status = find_outputs(life, error);
@@ -645,8 +646,8 @@ typedef struct stop { /* of a walk */
     const spad_walk *walk;
 } stop;
 
-static spad_status write_state(void *context, const spad__watch *watch, size_t group,
-                               int64_t periods, spad__state *state, spad_error *error) {
+static spad_status write_life_state(void *context, const spad__watch *watch, size_t group,
+                                    int64_t periods, spad__state *state, spad_error *error) {
     const stop *here = context;
     return spad__life_state(here->life, here->walk, spad_walk_get_values(here->walk), watch->growth,
                             group, periods, state, error);
@@ -657,7 +658,7 @@ static spad_status update_watches(spad__run *run, const spad__life *life, const 
                                   const spad_walk_event *event, spad_error *error) {
     if (run->watches == NULL) return SPAD_OK;
     stop here = {life, walk};
-    const spad__state_of state = {write_state, &here};
+    const spad__state_of state = {write_life_state, &here};
     switch (event->kind) {
     case SPAD_WALK_LOOP_BEGIN: spad__watch_begin(run->watches, event->loop); return SPAD_OK;
     case SPAD_WALK_ITERATION: {
@@ -721,7 +722,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
     return SPAD_OK;
 }
 
-enum { EVENTS_A_LOOK = 4096 }; /* at the clock */
+enum { EVENTS_A_CLOCK_LOOK = 4096 }; /* at the clock */
 
 /* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
  * whether the kernel can be run at all. */
@@ -740,7 +741,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
             run->gap = "the kernel has more events than the limit";
             return SPAD_OK;
         }
-        if (events % EVENTS_A_LOOK == EVENTS_A_LOOK - 1 && spad__is_late(run)) {
+        if (events % EVENTS_A_CLOCK_LOOK == EVENTS_A_CLOCK_LOOK - 1 && spad__is_late(run)) {
             run->gap = spad__time_is_up;
             return SPAD_OK;
         }

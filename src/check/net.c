@@ -97,7 +97,7 @@ static int32_t add_point(builder *b, spad__point_kind kind, int32_t event) {
     return (int32_t)net->points.count++;
 }
 
-static void add_edge(builder *b, int32_t from, int32_t to) {
+static void add_net_edge(builder *b, int32_t from, int32_t to) {
     spad__net *net = b->net;
     if (from < 0 || b->failed) return;
     if (!spad__array_reserve(&net->host, &net->edges, 1)) {
@@ -109,8 +109,8 @@ static void add_edge(builder *b, int32_t from, int32_t to) {
 }
 
 /* An action of the newest point. */
-static void add_action(builder *b, spad__action_kind kind, int32_t object, int64_t amount,
-                       int64_t expect, unsigned flags) {
+static void add_net_action(builder *b, spad__action_kind kind, int32_t object, int64_t amount,
+                           int64_t expect, unsigned flags) {
     spad__net *net = b->net;
     if (b->failed || !spad__array_reserve(&net->host, &net->actions, 1)) {
         b->failed = true;
@@ -131,7 +131,7 @@ static void add_action(builder *b, spad__action_kind kind, int32_t object, int64
 static int32_t add_step(builder *b, spad__point_kind kind, int32_t event) {
     const int32_t point = add_point(b, kind, event);
     if (b->failed) return point;
-    add_edge(b, b->last, point);
+    add_net_edge(b, b->last, point);
     b->net->points.items[point].previous = b->last;
     put_on_chain(b, point, b->chain);
     b->last = point;
@@ -142,9 +142,9 @@ static int32_t add_step(builder *b, spad__point_kind kind, int32_t event) {
 
 /* A point of a queue that comes after all that was given to the unit before. */
 static void close_queue(builder *b, queue *q, int32_t point) {
-    add_edge(b, q->last_queued, point);
-    if (q->blocker != q->last_queued) add_edge(b, q->blocker, point);
-    for (size_t i = 0; i < q->open.count; i++) add_edge(b, q->open.items[i], point);
+    add_net_edge(b, q->last_queued, point);
+    if (q->blocker != q->last_queued) add_net_edge(b, q->blocker, point);
+    for (size_t i = 0; i < q->open.count; i++) add_net_edge(b, q->open.items[i], point);
     q->open.count = 0;
     q->last_queued = point;
 }
@@ -159,9 +159,9 @@ static void put_in_queue(builder *b, queue *q, int32_t point) {
  * as the unit has it for operations. Those may still be running when it is over. */
 static void put_wait_in_queue(builder *b, queue *q, spad_unit_order order, int32_t point) {
     if (q->wait_chain < 0) q->wait_chain = new_chain(b);
-    add_edge(b, q->blocker, point);
-    if (order == SPAD_UNIT_FIFO) add_edge(b, q->last_start, point);
-    if (order == SPAD_UNIT_SERIAL) add_edge(b, q->last_done, point);
+    add_net_edge(b, q->blocker, point);
+    if (order == SPAD_UNIT_FIFO) add_net_edge(b, q->last_start, point);
+    if (order == SPAD_UNIT_SERIAL) add_net_edge(b, q->last_done, point);
     put_on_chain(b, point, q->wait_chain);
 }
 
@@ -179,7 +179,7 @@ static void order_after(builder *b, queue *q, int32_t *list, int32_t access, int
         spad__assert(t->older < *link); /* lists run from new to old, and so they end */
         const spad__bytes older = spad__bytes_of(&accesses[t->access]);
         const bool shares = t->start != start && spad__bytes_overlap(&older, &bytes);
-        if (shares) add_edge(b, t->start + 2, start);
+        if (shares) add_net_edge(b, t->start + 2, start);
         if (shares && writes && spad__bytes_cover(&bytes, &older)) {
             *link = t->older;
         } else {
@@ -227,7 +227,7 @@ static void add_completions(builder *b, const spad__event *event, bool reads, bo
         const spad__event_completion *c =
             &b->net->events->completions.items[event->first_completion + i];
         if (!all && ((c->flags & SPAD_SYNC_READS) != 0) != reads) continue;
-        add_action(b, spad__sync_completion(c->kind), c->object, c->amount, 0, 0);
+        add_net_action(b, spad__sync_completion(c->kind), c->object, c->amount, 0, 0);
     }
 }
 
@@ -236,13 +236,13 @@ static void order_on_unit(builder *b, queue *q, spad_unit_order order, int32_t s
         if (q->start_chain < 0) q->start_chain = new_chain(b);
         put_on_chain(b, start, q->start_chain);
     }
-    if (order == SPAD_UNIT_FIFO) add_edge(b, q->last_start, start);
+    if (order == SPAD_UNIT_FIFO) add_net_edge(b, q->last_start, start);
     if (order == SPAD_UNIT_SERIAL) {
-        add_edge(b, q->last_done, start);
+        add_net_edge(b, q->last_done, start);
         put_on_chain(b, start + 1, q->start_chain);
         put_on_chain(b, start + 2, q->start_chain);
     }
-    add_edge(b, q->blocker, start);
+    add_net_edge(b, q->blocker, start);
     q->last_start = start;
     q->last_done = start + 2;
 }
@@ -259,9 +259,9 @@ static void issue_operation(builder *b, const spad__event *event, int32_t number
     if (b->failed) return;
     spad__assert(read == start + 1 && done == start + 2); /* others count on it */
     net->start[number] = start;
-    add_edge(b, b->last, start);
-    add_edge(b, start, read);
-    add_edge(b, read, done);
+    add_net_edge(b, b->last, start);
+    add_net_edge(b, start, read);
+    add_net_edge(b, read, done);
     order_on_unit(b, q, order, start);
     if (order == SPAD_UNIT_SAME) order_same(b, q, event, start);
     if (b->failed || !spad__array_reserve(&net->host, &q->open, 1)) {
@@ -290,7 +290,7 @@ static void wait_group(builder *b, const spad__event *event, int32_t point) {
     const size_t first = from > 0 ? group->ends.items[from - 1] : 0;
     spad__assert(upto <= group->ends.count && group->done <= group->ends.count);
     for (size_t i = first; i < group->ends.items[upto - 1]; i++) {
-        add_edge(b, group->starts.items[i] + (reads ? 1 : 2), point);
+        add_net_edge(b, group->starts.items[i] + (reads ? 1 : 2), point);
     }
     if (reads) {
         group->read = upto;
@@ -314,7 +314,7 @@ static void drain(builder *b, const spad__event *event, int32_t number) {
     if (event->unit >= 0) {
         queue *q = &b->queues[event->unit];
         const int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
-        add_edge(b, b->last, point);
+        add_net_edge(b, b->last, point);
         put_in_queue(b, q, point);
         if (!b->failed) b->net->start[number] = point;
         q->blocker = point;
@@ -341,20 +341,20 @@ static void act_queued(builder *b, const spad__event *event, int32_t number,
     queue *q = &b->queues[event->unit];
     const spad_unit_order order = spad_kernel_get_unit(b->kernel, (size_t)event->unit)->order;
     int32_t point = add_point(b, SPAD__POINT_QUEUED, number);
-    add_edge(b, b->last, point);
+    add_net_edge(b, b->last, point);
     if (waits(kind)) {
         const int32_t reached = point;
         put_wait_in_queue(b, q, order, reached);
         point = add_point(b, SPAD__POINT_QUEUED, number);
-        add_edge(b, reached, point);
+        add_net_edge(b, reached, point);
         put_on_chain(b, point, q->wait_chain);
         if (!b->failed) b->net->points.items[point].previous = reached;
         q->blocker = point;
     } else {
         put_in_queue(b, q, point);
     }
-    add_action(b, action_of(b->net->events, event, kind), event->object, event->amount,
-               event->expect, event->flags);
+    add_net_action(b, action_of(b->net->events, event, kind), event->object, event->amount,
+                   event->expect, event->flags);
     if (!b->failed) b->net->start[number] = point;
 }
 
@@ -365,10 +365,10 @@ static void act(builder *b, const spad__event *event, int32_t number, spad_state
         return;
     }
     const spad__action_kind action = action_of(b->net->events, event, kind);
-    add_action(b, action, event->object, event->amount, event->expect, event->flags);
+    add_net_action(b, action, event->object, event->amount, event->expect, event->flags);
     if (kind != SPAD_STATEMENT_SYNC) return;
     add_step(b, SPAD__POINT_RETURN, number);
-    add_action(b, SPAD__ACTION_LEAVE, event->object, event->amount, 0, event->flags);
+    add_net_action(b, SPAD__ACTION_LEAVE, event->object, event->amount, 0, event->flags);
 }
 
 static void add_statement(builder *b, const spad__event *event, int32_t number, int32_t point) {
@@ -422,14 +422,14 @@ static void add_agent(builder *b, size_t agent) {
     const spad__events *events = b->net->events;
     reset_agent(b);
     const int32_t begin = add_step(b, SPAD__POINT_STEP, -1);
-    if (agent > 0) add_edge(b, b->fork, begin);
+    if (agent > 0) add_net_edge(b, b->fork, begin);
     for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
         add_event(b, (int32_t)i);
     }
     const int32_t end = add_step(b, SPAD__POINT_STEP, -1);
     if (agent == 0) b->net->end = end;
     for (size_t i = events->firsts.items[0]; agent > 0 && i < events->firsts.items[1]; i++) {
-        if (events->items.items[i].kind == SPAD_WALK_JOIN) add_edge(b, end, b->net->step[i]);
+        if (events->items.items[i].kind == SPAD_WALK_JOIN) add_net_edge(b, end, b->net->step[i]);
     }
 }
 

@@ -46,15 +46,15 @@ spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 spad_status spad__find_races(spad__order *order, spad_error *error);
 
 /* Two accesses to the same bytes that are not ordered as they must be. */
-typedef struct spad__touch {
+typedef struct spad__race_touch {
     int32_t event;
     int32_t access;
-} spad__touch;
+} spad__race_touch;
 
 typedef struct spad__clash {
     spad__order *order;
-    spad__touch first; /* in the run */
-    spad__touch second;
+    spad__race_touch first; /* in the run */
+    spad__race_touch second;
     bool fed;      /* the first found the tile that it reads */
     bool executed; /* they are ordered, but not for memory */
 } spad__clash;

@@ -43,14 +43,14 @@ struct spad__outputs {
 /* ---- which of them ----------------------------------------------------------------- */
 
 /* What the text does to a tensor, or to any name of a storage. */
-typedef struct use {
+typedef struct output_use {
     bool used;
     bool written;
     bool given;
-} use;
+} output_use;
 
-static use use_of(const spad_kernel *k, int64_t tensor, bool any_name) {
-    use u = {false, false, false};
+static output_use output_use_of(const spad_kernel *k, int64_t tensor, bool any_name) {
+    output_use u = {false, false, false};
     const int64_t home = k->tensors.items[tensor].home;
     for (size_t i = 0; i < k->accesses.count; i++) {
         const spad_kernel_access *access = &k->accesses.items[i];
@@ -76,8 +76,8 @@ static output classify_output(const spad_kernel *k, int64_t tensor) {
     if ((t->flags & SPAD_TENSOR_OUTPUT) == 0 || t->tiles > TILES_MAX) return none;
     if (k->statements.items[t->statement].loop >= 0) return none;
     if (mode == SPAD_MODE_STACK || mode == SPAD_MODE_HEAP) return none;
-    const use own = use_of(k, tensor, false);
-    const use all = use_of(k, tensor, true);
+    const output_use own = output_use_of(k, tensor, false);
+    const output_use all = output_use_of(k, tensor, true);
     if (!all.used || all.given) return none;
     return (output){.is_checked = true, .view = !own.written && all.written};
 }
@@ -129,7 +129,7 @@ void spad__outputs_destroy(spad__outputs *o) {
 /* ---- writes ------------------------------------------------------------------------ */
 
 /* The map of a tile; NULL: no memory. */
-static spad__bytemap *map_of(spad__outputs *o, int32_t *mark, spad_rect rect) {
+static spad__bytemap *output_map(spad__outputs *o, int32_t *mark, spad_rect rect) {
     if (*mark > 0) return &o->maps.items[*mark - 1];
     if (o->maps.count >= INT32_MAX - 1 || !spad__array_reserve(&o->host, &o->maps, 1)) return NULL;
     spad__bytemap *map = &o->maps.items[o->maps.count];
@@ -151,7 +151,7 @@ static spad_rect overlap(spad_rect a, spad_rect b) {
                        .bytes = spad__min(a.byte + a.bytes, b.byte + b.bytes) - byte};
 }
 
-static bool covers(spad_rect a, spad_rect b) {
+static bool covers_rect(spad_rect a, spad_rect b) {
     return a.lane <= b.lane && a.lane + a.lanes >= b.lane + b.lanes && a.byte <= b.byte &&
            a.byte + a.bytes >= b.byte + b.bytes;
 }
@@ -160,7 +160,7 @@ static bool covers(spad_rect a, spad_rect b) {
 static bool mark_tile(spad__outputs *o, int32_t *mark, spad_rect tile,
                       const spad_walk_access *access) {
     if (*mark == WHOLE) return true;
-    if (covers(access->rect, tile)) {
+    if (covers_rect(access->rect, tile)) {
         *mark = WHOLE;
         return true;
     }
@@ -169,7 +169,7 @@ static bool mark_tile(spad__outputs *o, int32_t *mark, spad_rect tile,
         piece.byte += run * access->stride;
         piece = overlap(piece, tile);
         if (piece.lanes <= 0 || piece.bytes <= 0) continue;
-        spad__bytemap *map = map_of(o, mark, tile);
+        spad__bytemap *map = output_map(o, mark, tile);
         spad__spot hint = {0, 0};
         if (map == NULL ||
             !spad__bytemap_write(map, &o->host, &o->writers, piece, 1, 0, 1, &hint)) {
@@ -179,7 +179,7 @@ static bool mark_tile(spad__outputs *o, int32_t *mark, spad_rect tile,
     return true;
 }
 
-static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
+static int64_t tile_of_home(const spad_kernel_tensor *tensor, int64_t tile) {
     return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
 }
 
@@ -187,12 +187,12 @@ static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
 static bool mark_view(spad__outputs *o, int64_t view, const spad_walk *walk,
                       const spad_walk_access *access) {
     const spad_kernel_tensor *row = &o->kernel->tensors.items[view];
-    const int64_t written = home_tile(&o->kernel->tensors.items[access->tensor], access->tile);
+    const int64_t written = tile_of_home(&o->kernel->tensors.items[access->tensor], access->tile);
     const bool one = row->mode != SPAD_MODE_ALIAS || row->home_tile < 0;
     const int64_t first = one ? written : 0;
     const int64_t end = one ? spad__min(written + 1, row->tiles) : row->tiles;
     for (int64_t tile = first; tile < end; tile++) {
-        if (home_tile(row, tile) != written) continue;
+        if (tile_of_home(row, tile) != written) continue;
         spad_walk_access whole;
         spad__walk_tile_access(walk, view, tile, &whole);
         if (!mark_tile(o, &o->items[view].marks[tile], whole.tile_rect, access)) return false;
@@ -327,15 +327,15 @@ typedef struct drift {
     int64_t tail;  /* and the first of those */
 } drift;
 
-typedef struct settle {
+typedef struct settle_case {
     const spad_kernel *kernel;
     const spad__growth *growth;
     const spad__window *windows;
     int64_t tensor;
-} settle;
+} settle_case;
 
 /* By how much an expression of a statement moves with the parameter, and with its growing loop. */
-static bool shifts_of(const settle *s, size_t statement, spad_expr expr, int64_t *with_param,
+static bool shifts_of(const settle_case *s, size_t statement, spad_expr expr, int64_t *with_param,
                       int64_t *with_loop) {
     const int64_t loop = s->growth->inside[statement];
     *with_loop = 0;
@@ -345,7 +345,7 @@ static bool shifts_of(const settle *s, size_t statement, spad_expr expr, int64_t
 
 /* The dimension along which the output grows or is written further on; false: several. Parts of
  * tiles stay where they are: a parameter that moves the range of an access is no trip count. */
-static bool find_dim(const settle *s, drift *d) {
+static bool find_dim(const settle_case *s, drift *d) {
     const spad_kernel *k = s->kernel;
     const spad_kernel_tensor *t = &k->tensors.items[s->tensor];
     bool along[SPAD_RANK_MAX] = {false};
@@ -385,7 +385,7 @@ static void add_fixed(drift *d, int64_t most) {
 /* A write in a growing loop. From iteration `steady` on and in front of `fixed` it can be repeated.
  * A tile is of the beginning if iterations before that can reach it, and of the end if those after
  * it can. */
-static bool add_inside(const settle *s, drift *d, int64_t loop, spad_expr_info index,
+static bool add_inside(const settle_case *s, drift *d, int64_t loop, spad_expr_info index,
                        int64_t shift) {
     const spad_kernel_loop *row = &s->kernel->loops.items[loop];
     const int64_t period = s->growth->extra[loop];
@@ -423,7 +423,7 @@ static bool add_outside(drift *d, spad_expr_info index, int64_t shift) {
     return shift == d->grows;
 }
 
-static bool add_writes(const settle *s, drift *d) {
+static bool add_writes(const settle_case *s, drift *d) {
     const spad_kernel *k = s->kernel;
     for (size_t n = 0; n < k->statements.count; n++) {
         const spad_statement *st = &k->statements.items[n];
@@ -451,7 +451,7 @@ static bool add_writes(const settle *s, drift *d) {
  * `early` + shift are written if those that are one shift before them are now. With early + shift <
  * late that is every tile, and it stays so when the count grows. If the output grows faster than
  * writes move on, a tile between `top` and `tail` is missing now and later. */
-static bool is_settled(const settle *s) {
+static bool is_settled(const settle_case *s) {
     const spad_kernel_tensor *t = &s->kernel->tensors.items[s->tensor];
     drift d = {.early = -1, .late = INT64_MAX, .top = -1, .tail = INT64_MAX};
     if (!find_dim(s, &d)) return false;
@@ -530,7 +530,7 @@ bool spad__outputs_settled(const spad_kernel *kernel, const spad__growth *const 
         if (!classify_output(kernel, (int64_t)i).is_checked) continue;
         if (has_other_names(kernel, (int64_t)i)) return false;
         for (size_t g = 0; g < count; g++) {
-            const settle s = {kernel, growths[g], windows[g], (int64_t)i};
+            const settle_case s = {kernel, growths[g], windows[g], (int64_t)i};
             if (!is_settled(&s)) return false;
         }
     }

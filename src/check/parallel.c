@@ -23,20 +23,20 @@
 #include "check/life.h"
 
 /* Events of a walk. */
-enum { EVENTS = 65536 };
+enum { PARALLEL_EVENTS = 65536 };
 
 /* What an iteration does to a byte. */
 enum { READS = 1, ADDS = 2, WRITES = 4 };
 
 /* What bytes have seen. Number 0 is nothing. */
-typedef struct touch {
+typedef struct parallel_touch {
     unsigned does;
     int64_t iteration;
     int64_t statement; /* that writes, or adds, or else reads */
     int64_t reader;    /* statement that reads; -1: none */
     bool several;      /* iterations; then also: */
     int64_t another;   /* not the one above */
-} touch;
+} parallel_touch;
 
 /* The bytes of a tile, in one run of the loop. */
 typedef struct tile {
@@ -62,7 +62,7 @@ typedef struct scan {
     bool inside;
     SPAD_ARRAY(tile) tiles;
     spad__index tile_index;
-    SPAD_ARRAY(touch) touches;
+    SPAD_ARRAY(parallel_touch) touches;
     SPAD_ARRAY(spad__writer_row) rows; /* per touch; the maps need them */
     SPAD_ARRAY(part) parts;            /* scratch */
 } scan;
@@ -84,7 +84,7 @@ static tile *find_tile(const scan *l, int64_t tensor, int64_t number) {
 
 /* The bytes of a tile, counted from its start; untouched in this run of the loop, or life of the
  * tensor, at first. NULL: no memory. */
-static spad__bytemap *map_of(scan *l, const spad_walk_access *access) {
+static spad__bytemap *tile_map(scan *l, const spad_walk_access *access) {
     const spad_kernel_tensor *tensor = &l->kernel->tensors.items[access->tensor];
     tile *t = find_tile(l, access->tensor, access->tile);
     if (t != NULL && t->run == l->runs && t->life == access->life) return &t->map;
@@ -113,7 +113,7 @@ static const char *verb(unsigned does) {
 }
 
 static spad_status report(scan *l, const spad_walk_event *event, const spad_walk_access *access,
-                          unsigned does, touch before, spad_error *error) {
+                          unsigned does, parallel_touch before, spad_error *error) {
     const spad_kernel *k = l->kernel;
     if (does == ADDS && (before.does & WRITES) == 0) { /* sums may meet, so it is the read */
         before.does = READS;
@@ -145,12 +145,12 @@ static spad_status report(scan *l, const spad_walk_event *event, const spad_walk
 /* ---- touches ----------------------------------------------------------------------- */
 
 /* What bytes have seen with one touch more. *clash: it does not go with those before. */
-static touch combine(const scan *l, const touch *before, unsigned does, int64_t statement,
-                     bool *clash) {
-    touch now = {.does = does,
-                 .iteration = l->iteration,
-                 .statement = statement,
-                 .reader = does == READS ? statement : -1};
+static parallel_touch combine(const scan *l, const parallel_touch *before, unsigned does,
+                              int64_t statement, bool *clash) {
+    parallel_touch now = {.does = does,
+                          .iteration = l->iteration,
+                          .statement = statement,
+                          .reader = does == READS ? statement : -1};
     *clash = false;
     if (before->does == 0) return now;
     if (!before->several && before->iteration == l->iteration) {
@@ -166,7 +166,7 @@ static touch combine(const scan *l, const touch *before, unsigned does, int64_t 
     return now;
 }
 
-static bool add_touch(scan *l, touch t) {
+static bool add_touch(scan *l, parallel_touch t) {
     if (!spad__array_reserve(&l->host, &l->touches, 1) ||
         !spad__array_reserve(&l->host, &l->rows, 1)) {
         return false;
@@ -177,9 +177,9 @@ static bool add_touch(scan *l, touch t) {
 }
 
 /* A number for what bytes have seen; 0: no memory. The newest is often the same again. */
-static spad__writer number_of(scan *l, touch t) {
+static spad__writer number_of(scan *l, parallel_touch t) {
     const size_t count = l->touches.count;
-    const touch *last = &l->touches.items[count - 1];
+    const parallel_touch *last = &l->touches.items[count - 1];
     if (last->does == t.does && last->several == t.several && last->iteration == t.iteration &&
         last->statement == t.statement && last->reader == t.reader && last->another == t.another) {
         return (spad__writer)(count - 1);
@@ -211,11 +211,11 @@ static bool list_parts(scan *l, spad__bytemap *map, const spad_walk_access *acce
 static spad_status touch_access(scan *l, const spad_walk_event *event,
                                 const spad_walk_access *access, spad_error *error) {
     const unsigned does = kind_of_touch(access);
-    spad__bytemap *map = map_of(l, access);
+    spad__bytemap *map = tile_map(l, access);
     if (map == NULL || !list_parts(l, map, access)) return spad__fail_host_memory(error);
     for (size_t i = 0; i < l->parts.count; i++) {
         const part p = l->parts.items[i];
-        const touch before = l->touches.items[p.touch];
+        const parallel_touch before = l->touches.items[p.touch];
         bool clash;
         const spad__writer now = number_of(l, combine(l, &before, does, event->statement, &clash));
         spad__writers writers = {.rows = l->rows.items};
@@ -263,8 +263,8 @@ static spad_status walk_loop(scan *l, spad_error *error) {
     if (status != SPAD_OK) { /* the lifetime check has reported it */
         return spad__attempted(status, error);
     }
-    if (!add_touch(l, (touch){.does = 0})) status = spad__fail_host_memory(error);
-    for (int64_t events = 0; events < EVENTS && status == SPAD_OK; events++) {
+    if (!add_touch(l, (parallel_touch){.does = 0})) status = spad__fail_host_memory(error);
+    for (int64_t events = 0; events < PARALLEL_EVENTS && status == SPAD_OK; events++) {
         const spad_walk_event *event;
         status = spad_walk_next(&event, walk, &failure);
         if (status == SPAD_ERR_HOST_MEMORY) {

@@ -52,7 +52,7 @@ typedef struct about {
     char object[SPAD__PHRASE_MAX];
 } about;
 
-static about describe(const spad__order *o, const spad__action *a) {
+static about describe_action(const spad__order *o, const spad__action *a) {
     about text;
     phrase_point(o, a->point, text.event);
     spad__object_phrase(&o->events, a->object, text.object);
@@ -140,7 +140,7 @@ static spad_status find_parked(spad__order *o, int32_t point, spad_error *error)
     const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
     const spad__sync_object *s = &o->machine.objects[a->object].sync;
     spad__assert(o->net.points.items[point].action_count > 0); /* it waits for something */
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     char lack[SPAD__PHRASE_MAX];
     describe_lack(o, a, lack, sizeof lack);
     spad_finding finding;
@@ -157,7 +157,7 @@ static spad_status find_parked(spad__order *o, int32_t point, spad_error *error)
 static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_error *error) {
     const spad__action *a = &o->net.actions.items[fault->action];
     const long long count = o->events.objects.items[a->object].count;
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     spad_finding finding;
     switch (fault->kind) {
     case SPAD__SYNC_NOT_LIVE:
@@ -257,7 +257,7 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
         is_complete(o, object, number, a->phase - 1, a->point, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
     spad__finding_init(
@@ -298,7 +298,7 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
         if (status != SPAD_OK) return status;
     }
     if (before) return SPAD_OK;
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_UNWATCHED_PHASE,
@@ -423,7 +423,7 @@ static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
 static spad_status find_late(spad__order *o, const spad__action *a, int64_t bytes,
                              spad_error *error) {
     o->open = true;
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     spad_finding finding;
     if (a->kind == SPAD__ACTION_EXPECT) {
         spad__finding_init(
@@ -504,7 +504,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     bool before;
     spad_status status = is_complete(o, object, number, a->phase - 1, reached, &before, error);
     if (status != SPAD_OK) return status;
-    const about text = describe(o, a);
+    const about text = describe_action(o, a);
     spad_finding finding;
     if (!before) {
         o->open = true;
@@ -548,7 +548,7 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
         const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
         spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
         if (status == SPAD_OK && !before) {
-            const about text = describe(o, a);
+            const about text = describe_action(o, a);
             o->open = true;
             spad__finding_init(
                 &finding, SPAD_FINDING_MBARRIER_LIFE,
@@ -560,7 +560,7 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
             const spad__action *use = action_at(o, object, j);
             status = spad__causes_before(&o->model, use->point, a->point, &before, error);
             if (status != SPAD_OK || before) continue;
-            const about text = describe(o, use);
+            const about text = describe_action(o, use);
             o->open = true;
             spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
                                "%s may come when %s is already invalidated", text.event,
@@ -577,7 +577,7 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
 static spad_status find_takers(spad__order *o, const spad__action *a, const spad__action *b,
                                spad_error *error) {
     o->open = true;
-    const about text = describe(o, b);
+    const about text = describe_action(o, b);
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_SEVERAL_TAKERS,
@@ -696,7 +696,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     const int32_t count = action_count(o, object);
     if (count == 0) return SPAD_OK;
     const spad__action *last = action_at(o, object, count - 1);
-    const about text = describe(o, last);
+    const about text = describe_action(o, last);
     spad_finding finding;
     const int64_t left = s->value - row->count;
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {

@@ -34,7 +34,7 @@
 #include "check/outputs.h"
 
 /* Shapes and events that a proof may cost beside the given shape itself. */
-enum { SHAPES_MAX = 4096, WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
+enum { SHAPES_MAX = 4096, PROOF_WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */
@@ -312,7 +312,7 @@ static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *rep
                               spad_error *error) {
     shape s = {.possible = false};
     *repeats = false;
-    if (p->work > WORK_MAX || spad__is_late(p->run)) return SPAD_OK;
+    if (p->work > PROOF_WORK_MAX || spad__is_late(p->run)) return SPAD_OK;
     for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
     s.values[number] = value;
     const spad_status status = try_shape(p, &s, error);
@@ -420,7 +420,7 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
         if (status != SPAD_OK) return status;
         if (!s->possible) continue;
         *out = s->errors > 0 ? ONE_WRONG : NOT_ALL;
-        if (s->errors > 0 || s->gap != NULL || p->work > WORK_MAX || spad__is_late(p->run))
+        if (s->errors > 0 || s->gap != NULL || p->work > PROOF_WORK_MAX || spad__is_late(p->run))
             return SPAD_OK;
         for (size_t i = 0; i < p->count; i++) {
             if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
@@ -523,7 +523,7 @@ static spad_status run_representative(prover *p, shape *s, bool outputs, spad_er
 }
 
 /* Is a shape large enough to show what larger ones leave out of their outputs? */
-static spad_status is_settled(prover *p, const shape *s, bool *settled, spad_error *error) {
+static spad_status is_shape_settled(prover *p, const shape *s, bool *settled, spad_error *error) {
     spad_kernel *kernel;
     spad_status status = make_kernel(p, s, &kernel, error);
     *settled = false;
@@ -560,7 +560,7 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
     bool settled = false;
     for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
         choose_representative(p, more, s);
-        const spad_status status = is_settled(p, s, &settled, error);
+        const spad_status status = is_shape_settled(p, s, &settled, error);
         if (status != SPAD_OK) return status;
     }
     p->unsettled = !settled;

@@ -50,7 +50,7 @@ typedef struct sweep {
 
 /* ---- accesses ---------------------------------------------------------------------- */
 
-static const spad__event *event_of(const sweep *s, int32_t access) {
+static const spad__event *event_of_access(const sweep *s, int32_t access) {
     spad__assert(access >= 0 && (size_t)access < s->order->events.accesses.count);
     return &s->order->events.items.items[s->event[access]];
 }
@@ -72,8 +72,8 @@ static bool is_life(const spad__event *event) {
 
 /* One finding is enough for two statements. */
 static bool is_reported(const sweep *s, int32_t x, int32_t y) {
-    const int32_t statement = event_of(s, y)->statement;
-    const int32_t other = event_of(s, x)->statement;
+    const int32_t statement = event_of_access(s, y)->statement;
+    const int32_t other = event_of_access(s, x)->statement;
     for (size_t i = 0; i < s->reported.count; i++) {
         const pair *p = &s->reported.items[i];
         if (p->statement == statement && p->other == other) return true;
@@ -82,12 +82,13 @@ static bool is_reported(const sweep *s, int32_t x, int32_t y) {
 }
 
 /* A pair for race_report.c, which is reported once. */
-static spad_status report(sweep *s, int32_t x, int32_t y, spad__clash *clash, spad_error *error) {
+static spad_status report_race(sweep *s, int32_t x, int32_t y, spad__clash *clash,
+                               spad_error *error) {
     if (!spad__array_reserve(&s->order->net.host, &s->reported, 1)) {
         return spad__fail_host_memory(error);
     }
     s->reported.items[s->reported.count++] =
-        (pair){event_of(s, y)->statement, event_of(s, x)->statement};
+        (pair){event_of_access(s, y)->statement, event_of_access(s, x)->statement};
     *clash = (spad__clash){
         .order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}, .fed = s->fed[x]};
     return SPAD_OK;
@@ -95,7 +96,7 @@ static spad_status report(sweep *s, int32_t x, int32_t y, spad__clash *clash, sp
 
 static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad_error *error) {
     spad__clash clash;
-    const spad_status status = report(s, x, y, &clash, error);
+    const spad_status status = report_race(s, x, y, &clash, error);
     if (status != SPAD_OK) return status;
     clash.executed = executed;
     return spad__report_race(&clash, error);
@@ -103,7 +104,7 @@ static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad
 
 static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__clash clash;
-    const spad_status status = report(s, x, y, &clash, error);
+    const spad_status status = report_race(s, x, y, &clash, error);
     return status == SPAD_OK ? spad__report_fence(&clash, error) : status;
 }
 
@@ -161,8 +162,8 @@ static spad_status is_fenced(sweep *s, int32_t from, int32_t to, bool *fenced, s
 static bool is_mild(const sweep *s, int32_t x, int32_t y) {
     for (size_t i = 0; i < s->mild.count; i++) {
         const spad__edge *p = &s->mild.items[i];
-        if (event_of(s, p->from)->statement == event_of(s, x)->statement &&
-            event_of(s, p->to)->statement == event_of(s, y)->statement) {
+        if (event_of_access(s, p->from)->statement == event_of_access(s, x)->statement &&
+            event_of_access(s, p->to)->statement == event_of_access(s, y)->statement) {
             return true;
         }
     }
@@ -171,8 +172,9 @@ static bool is_mild(const sweep *s, int32_t x, int32_t y) {
 
 static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
                                spad_error *error) {
-    if (is_async(s, event_of(s, x)) || !is_async(s, event_of(s, y)) || !has_proxies(s, y) ||
-        is_life(event_of(s, x)) || (!writes(s, x) && is_mild(s, x, y))) {
+    if (is_async(s, event_of_access(s, x)) || !is_async(s, event_of_access(s, y)) ||
+        !has_proxies(s, y) || is_life(event_of_access(s, x)) ||
+        (!writes(s, x) && is_mild(s, x, y))) {
         return SPAD_OK;
     }
     bool fenced;
@@ -268,8 +270,8 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
     if (x < 0 || s->event[x] == s->event[y] || s->compared[x] == y) return SPAD_OK;
     s->compared[x] = y;
-    const spad__event *a = event_of(s, x);
-    const spad__event *b = event_of(s, y);
+    const spad__event *a = event_of_access(s, x);
+    const spad__event *b = event_of_access(s, y);
     const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
     if ((in_step && a->agent == b->agent) || is_reported(s, x, y)) return SPAD_OK;
     const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));

@@ -26,7 +26,7 @@ static bool is_view(const spad_kernel *kernel, int64_t tensor) {
     return true;
 }
 
-static int64_t home_tile(const spad_kernel *kernel, const spad_walk_access *access) {
+static int64_t home_tile_of_access(const spad_kernel *kernel, const spad_walk_access *access) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, (size_t)access->tensor);
     return t->mode == SPAD_MODE_ALIAS && t->home_tile >= 0 ? t->home_tile : access->tile;
 }
@@ -34,29 +34,30 @@ static int64_t home_tile(const spad_kernel *kernel, const spad_walk_access *acce
 bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
                      const spad_walk_access *b) {
     if (a->tensor == b->tensor) return a->tile == b->tile && a->life == b->life;
-    if (a->home != b->home || home_tile(kernel, a) != home_tile(kernel, b)) return false;
+    if (a->home != b->home || home_tile_of_access(kernel, a) != home_tile_of_access(kernel, b))
+        return false;
     return is_view(kernel, a->tensor) || is_view(kernel, b->tensor);
 }
 
 /* ---- words ------------------------------------------------------------------------- */
 
-static const spad__event *event_of(const spad__clash *c, spad__touch touch) {
+static const spad__event *event_of_touch(const spad__clash *c, spad__race_touch touch) {
     return &c->order->events.items.items[touch.event];
 }
 
-static const spad_walk_access *access_of(const spad__clash *c, spad__touch touch) {
+static const spad_walk_access *access_of(const spad__clash *c, spad__race_touch touch) {
     return &c->order->events.accesses.items[touch.access];
 }
 
-static bool reads(const spad__clash *c, spad__touch touch) {
+static bool reads(const spad__clash *c, spad__race_touch touch) {
     return (access_of(c, touch)->kind & SPAD_ACCESS_READ) != 0;
 }
 
-static bool writes(const spad__clash *c, spad__touch touch) {
+static bool touch_writes(const spad__clash *c, spad__race_touch touch) {
     return (access_of(c, touch)->kind & SPAD_ACCESS_WRITE) != 0;
 }
 
-static bool is_life(const spad__event *event) {
+static bool is_life_event(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
 }
 
@@ -88,10 +89,10 @@ typedef struct words {
     char tile[SPAD__TILE_TEXT_MAX];
 } words;
 
-static words words_of(const spad__clash *c, spad__touch touch) {
+static words words_of_touch(const spad__clash *c, spad__race_touch touch) {
     words w;
     const spad_walk_access *access = access_of(c, touch);
-    spad__event_phrase(&c->order->events, event_of(c, touch), w.event);
+    spad__event_phrase(&c->order->events, event_of_touch(c, touch), w.event);
     spad__tile_text(c->order->events.kernel, access->tensor, access->tile, w.tile, sizeof w.tile);
     return w;
 }
@@ -176,11 +177,11 @@ static void note_same_agent(const spad__order *o, spad_finding *finding, const s
 }
 
 /* What `late` has to wait for: the end of `early`. */
-static void note_missing(const spad__clash *c, spad_finding *finding, spad__touch early,
-                         spad__touch late) {
+static void note_missing(const spad__clash *c, spad_finding *finding, spad__race_touch early,
+                         spad__race_touch late) {
     const spad__order *o = c->order;
-    const spad__event *a = event_of(c, early);
-    const spad__event *b = event_of(c, late);
+    const spad__event *a = event_of_touch(c, early);
+    const spad__event *b = event_of_touch(c, late);
     if (a->agent == b->agent) {
         note_same_agent(o, finding, a, b);
         return;
@@ -200,10 +201,10 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__touc
 /* ---- findings ---------------------------------------------------------------------- */
 
 /* Adds a finding about `late`, which has to come after `early`. verb: what that one does. */
-static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch early,
-                       spad__touch late, const char *verb, spad_error *error) {
+static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__race_touch early,
+                             spad__race_touch late, const char *verb, spad_error *error) {
     const spad_kernel *kernel = c->order->events.kernel;
-    const words w = words_of(c, early);
+    const words w = words_of_touch(c, early);
     const spad_walk_access *access = access_of(c, late);
     const spad_walk_access *other = access_of(c, early);
     spad__finding_set_names(finding, spad_kernel_get_tensor(kernel, (size_t)access->tensor)->name,
@@ -219,16 +220,16 @@ static spad_status add(const spad__clash *c, spad_finding *finding, spad__touch 
     return spad__order_find(c->order, finding, late.event, early.event, error);
 }
 
-static const char *verb_of(const spad__clash *c, spad__touch touch) {
-    if (!writes(c, touch)) return "reads";
+static const char *verb_of(const spad__clash *c, spad__race_touch touch) {
+    if (!touch_writes(c, touch)) return "reads";
     return reads(c, touch) ? "updates" : "writes";
 }
 
 /* One access reads a tile, another writes it. */
-static spad_status report_too_early(const spad__clash *c, spad__touch reader, spad__touch writer,
-                                    spad_error *error) {
-    const words r = words_of(c, reader);
-    const words w = words_of(c, writer);
+static spad_status report_too_early(const spad__clash *c, spad__race_touch reader,
+                                    spad__race_touch writer, spad_error *error) {
+    const words r = words_of_touch(c, reader);
+    const words w = words_of_touch(c, writer);
     const bool same = access_of(c, reader)->tensor == access_of(c, writer)->tensor;
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
@@ -236,14 +237,14 @@ static spad_status report_too_early(const spad__clash *c, spad__touch reader, sp
     spad__finding_init(&finding, SPAD_FINDING_RACE, "%s may read %s before %s has written %s%s: %s",
                        r.event, r.tile, w.event, same ? "it" : w.tile,
                        same ? "" : ", which has the same bytes", bytes);
-    return add(c, &finding, writer, reader, verb_of(c, writer), error);
+    return add_clash(c, &finding, writer, reader, verb_of(c, writer), error);
 }
 
 /* One access writes over what another still reads or writes. */
-static spad_status report_overwrites(const spad__clash *c, spad__touch victim, spad__touch writer,
-                                     spad_error *error) {
-    const words v = words_of(c, victim);
-    const words w = words_of(c, writer);
+static spad_status report_overwrites(const spad__clash *c, spad__race_touch victim,
+                                     spad__race_touch writer, spad_error *error) {
+    const words v = words_of_touch(c, victim);
+    const words w = words_of_touch(c, writer);
     const spad_kernel *kernel = c->order->events.kernel;
     const bool same = spad__same_tile(kernel, access_of(c, victim), access_of(c, writer));
     char bytes[SPAD__PHRASE_MAX];
@@ -252,22 +253,23 @@ static spad_status report_overwrites(const spad__clash *c, spad__touch victim, s
     spad__finding_init(&finding, SPAD_FINDING_RACE, "%s may write %s%s%s while %s still %s it: %s",
                        w.event, w.tile, same ? "" : " over ", same ? "" : v.tile, v.event,
                        verb_of(c, victim), bytes);
-    return add(c, &finding, victim, writer, verb_of(c, victim), error);
+    return add_clash(c, &finding, victim, writer, verb_of(c, victim), error);
 }
 
 /* `alloc` or `free`, and an access that uses the bytes, or another one of them. */
 static spad_status report_life(const spad__clash *c, spad_error *error) {
-    const words x = words_of(c, c->first);
-    const words y = words_of(c, c->second);
-    const bool both = is_life(event_of(c, c->first)) && is_life(event_of(c, c->second));
-    const bool frees = event_of(c, c->first)->kind == SPAD_WALK_FREE;
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
+    const bool both =
+        is_life_event(event_of_touch(c, c->first)) && is_life_event(event_of_touch(c, c->second));
+    const bool frees = event_of_touch(c, c->first)->kind == SPAD_WALK_FREE;
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
     describe_bytes(c, bytes, sizeof bytes);
     if (both) {
         spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE, "%s may come before %s: %s", y.event,
                            x.event, bytes);
-    } else if (is_life(event_of(c, c->second))) {
+    } else if (is_life_event(event_of_touch(c, c->second))) {
         spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE,
                            "%s may come while %s still uses %s: %s", y.event, x.event, x.tile,
                            bytes);
@@ -278,49 +280,52 @@ static spad_status report_life(const spad__clash *c, spad_error *error) {
         spad__finding_init(&finding, SPAD_FINDING_FREE_IN_USE,
                            "%s may come while %s still uses %s: %s", x.event, y.event, y.tile,
                            bytes);
-        return add(c, &finding, c->second, c->first, "uses", error);
+        return add_clash(c, &finding, c->second, c->first, "uses", error);
     }
-    return add(c, &finding, c->first, c->second,
-               both                             ? "is about"
-               : is_life(event_of(c, c->first)) ? "makes alive"
-                                                : "uses",
-               error);
+    return add_clash(c, &finding, c->first, c->second,
+                     both                                         ? "is about"
+                     : is_life_event(event_of_touch(c, c->first)) ? "makes alive"
+                                                                  : "uses",
+                     error);
 }
 
 /* Is `a` of a later iteration than `b`? A tile that is written again and again has a new meaning in
  * each iteration. */
-static bool is_later(const spad__clash *c, spad__touch a, spad__touch b) {
+static bool is_later(const spad__clash *c, spad__race_touch a, spad__race_touch b) {
     const spad__events *events = &c->order->events;
     int64_t loops[SPAD__LOOPS_DEEP];
-    const size_t depths[] = {spad__loops_around(events->kernel, event_of(c, a)->statement, loops),
-                             spad__loops_around(events->kernel, event_of(c, b)->statement, loops)};
+    const size_t depths[] = {
+        spad__loops_around(events->kernel, event_of_touch(c, a)->statement, loops),
+        spad__loops_around(events->kernel, event_of_touch(c, b)->statement, loops)};
     const size_t depth = depths[0] < depths[1] ? depths[0] : depths[1];
     for (size_t i = 0; i < depth; i++) {
-        const int64_t left = events->values.items[event_of(c, a)->first_value + i];
-        const int64_t right = events->values.items[event_of(c, b)->first_value + i];
+        const int64_t left = events->values.items[event_of_touch(c, a)->first_value + i];
+        const int64_t right = events->values.items[event_of_touch(c, b)->first_value + i];
         if (left != right) return left > right;
     }
     return false;
 }
 
 spad_status spad__report_race(const spad__clash *c, spad_error *error) {
-    const spad__touch x = c->first;
-    const spad__touch y = c->second;
-    if (is_life(event_of(c, x)) || is_life(event_of(c, y))) return report_life(c, error);
+    const spad__race_touch x = c->first;
+    const spad__race_touch y = c->second;
+    if (is_life_event(event_of_touch(c, x)) || is_life_event(event_of_touch(c, y)))
+        return report_life(c, error);
     const spad_kernel *kernel = c->order->events.kernel;
     const bool same = spad__same_tile(kernel, access_of(c, x), access_of(c, y));
-    if (!writes(c, x)) {
+    if (!touch_writes(c, x)) {
         return same && !c->fed ? report_too_early(c, x, y, error)
                                : report_overwrites(c, x, y, error);
     }
     if (reads(c, y) && same && !is_later(c, x, y)) return report_too_early(c, y, x, error);
     if (reads(c, y) && same) return report_overwrites(c, y, x, error);
-    return writes(c, y) ? report_overwrites(c, x, y, error) : report_overwrites(c, y, x, error);
+    return touch_writes(c, y) ? report_overwrites(c, x, y, error)
+                              : report_overwrites(c, y, x, error);
 }
 
 spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
-    const words x = words_of(c, c->first);
-    const words y = words_of(c, c->second);
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
     const spad_kernel *kernel = c->order->events.kernel;
     const int64_t tensor = access_of(c, c->second)->tensor;
     char bytes[SPAD__PHRASE_MAX];
@@ -332,7 +337,7 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
         "does not",
         y.event, bytes, x.event);
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
-    if (!writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
+    if (!touch_writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
     spad__finding_add_note(&finding, "add `fence` after %s, before what the other one waits for",
                            x.event);
     spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);

@@ -35,8 +35,8 @@ static spad_status check_lanes(spad__run *run, int64_t tensor, const char *tile,
     return spad__add_about(run, &finding, tensor, error);
 }
 
-static spad_status check_bytes(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
-                               spad_error *error) {
+static spad_status check_rect_bytes(spad__run *run, int64_t tensor, const char *tile,
+                                    spad_rect rect, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
     const int64_t usable = spad_space_get_usable(space);
@@ -122,7 +122,7 @@ spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad
     char text[SPAD__TILE_TEXT_MAX];
     spad__tile_text(run->kernel, tensor, tile, text, sizeof text);
     spad_status status = check_lanes(run, tensor, text, rect, error);
-    if (status == SPAD_OK) status = check_bytes(run, tensor, text, rect, error);
+    if (status == SPAD_OK) status = check_rect_bytes(run, tensor, text, rect, error);
     if (status == SPAD_OK) status = check_address(run, tensor, text, rect, error);
     return status;
 }

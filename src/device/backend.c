@@ -23,7 +23,8 @@ const spad_backend *spad_backend_get(size_t index) {
 }
 
 spad_status spad__library_open(void **library, void *table, const char *file,
-                               const spad__symbol *symbols, size_t count, spad_error *error) {
+                               const spad__driver_symbol *symbols, size_t count,
+                               spad_error *error) {
     /* Vendors' libraries have threads and exit handlers of their own: once loaded they stay. */
     *library = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (*library == NULL) {

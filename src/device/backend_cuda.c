@@ -74,39 +74,39 @@ typedef struct cu_calls {
     cu_result (*event_synchronize)(void *event);
 } cu_calls;
 
-#define SYMBOL(member, function) \
+#define CUDA_SYMBOL(member, function) \
     { function, offsetof(cu_calls, member) }
-static const spad__symbol symbols[] = {
-    SYMBOL(init, "cuInit"),
-    SYMBOL(driver_version, "cuDriverGetVersion"),
-    SYMBOL(error_name, "cuGetErrorName"),
-    SYMBOL(device_count, "cuDeviceGetCount"),
-    SYMBOL(device_get, "cuDeviceGet"),
-    SYMBOL(device_name, "cuDeviceGetName"),
-    SYMBOL(device_total, "cuDeviceTotalMem_v2"),
-    SYMBOL(context_retain, "cuDevicePrimaryCtxRetain"),
-    SYMBOL(context_release, "cuDevicePrimaryCtxRelease_v2"),
-    SYMBOL(context_current, "cuCtxGetCurrent"),
-    SYMBOL(context_push, "cuCtxPushCurrent_v2"),
-    SYMBOL(context_pop, "cuCtxPopCurrent_v2"),
-    SYMBOL(alloc, "cuMemAlloc_v2"),
-    SYMBOL(free, "cuMemFree_v2"),
-    SYMBOL(to_device, "cuMemcpyHtoD_v2"),
-    SYMBOL(from_device, "cuMemcpyDtoH_v2"),
-    SYMBOL(to_device_async, "cuMemcpyHtoDAsync_v2"),
-    SYMBOL(from_device_async, "cuMemcpyDtoHAsync_v2"),
-    SYMBOL(on_device_async, "cuMemcpyDtoDAsync_v2"),
-    SYMBOL(copy_2d_async, "cuMemcpy2DAsync_v2"),
-    SYMBOL(peer_async, "cuMemcpyPeerAsync"),
-    SYMBOL(stream_create, "cuStreamCreate"),
-    SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
-    SYMBOL(stream_synchronize, "cuStreamSynchronize"),
-    SYMBOL(stream_wait_event, "cuStreamWaitEvent"),
-    SYMBOL(event_create, "cuEventCreate"),
-    SYMBOL(event_destroy, "cuEventDestroy_v2"),
-    SYMBOL(event_record, "cuEventRecord"),
-    SYMBOL(event_query, "cuEventQuery"),
-    SYMBOL(event_synchronize, "cuEventSynchronize"),
+static const spad__driver_symbol cuda_symbols[] = {
+    CUDA_SYMBOL(init, "cuInit"),
+    CUDA_SYMBOL(driver_version, "cuDriverGetVersion"),
+    CUDA_SYMBOL(error_name, "cuGetErrorName"),
+    CUDA_SYMBOL(device_count, "cuDeviceGetCount"),
+    CUDA_SYMBOL(device_get, "cuDeviceGet"),
+    CUDA_SYMBOL(device_name, "cuDeviceGetName"),
+    CUDA_SYMBOL(device_total, "cuDeviceTotalMem_v2"),
+    CUDA_SYMBOL(context_retain, "cuDevicePrimaryCtxRetain"),
+    CUDA_SYMBOL(context_release, "cuDevicePrimaryCtxRelease_v2"),
+    CUDA_SYMBOL(context_current, "cuCtxGetCurrent"),
+    CUDA_SYMBOL(context_push, "cuCtxPushCurrent_v2"),
+    CUDA_SYMBOL(context_pop, "cuCtxPopCurrent_v2"),
+    CUDA_SYMBOL(alloc, "cuMemAlloc_v2"),
+    CUDA_SYMBOL(free, "cuMemFree_v2"),
+    CUDA_SYMBOL(to_device, "cuMemcpyHtoD_v2"),
+    CUDA_SYMBOL(from_device, "cuMemcpyDtoH_v2"),
+    CUDA_SYMBOL(to_device_async, "cuMemcpyHtoDAsync_v2"),
+    CUDA_SYMBOL(from_device_async, "cuMemcpyDtoHAsync_v2"),
+    CUDA_SYMBOL(on_device_async, "cuMemcpyDtoDAsync_v2"),
+    CUDA_SYMBOL(copy_2d_async, "cuMemcpy2DAsync_v2"),
+    CUDA_SYMBOL(peer_async, "cuMemcpyPeerAsync"),
+    CUDA_SYMBOL(stream_create, "cuStreamCreate"),
+    CUDA_SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
+    CUDA_SYMBOL(stream_synchronize, "cuStreamSynchronize"),
+    CUDA_SYMBOL(stream_wait_event, "cuStreamWaitEvent"),
+    CUDA_SYMBOL(event_create, "cuEventCreate"),
+    CUDA_SYMBOL(event_destroy, "cuEventDestroy_v2"),
+    CUDA_SYMBOL(event_record, "cuEventRecord"),
+    CUDA_SYMBOL(event_query, "cuEventQuery"),
+    CUDA_SYMBOL(event_synchronize, "cuEventSynchronize"),
 };
 
 typedef struct cuda_driver {
@@ -121,8 +121,8 @@ typedef struct cuda_device {
     void *context;
 } cuda_device;
 
-static spad_status check(const cuda_driver *driver, cu_result result, const char *function,
-                         spad_error *error) {
+static spad_status check_cuda(const cuda_driver *driver, cu_result result, const char *function,
+                              spad_error *error) {
     if (result == 0) return SPAD_OK;
     const char *name = NULL;
     if (driver->cu.error_name(result, &name) != 0 || name == NULL) name = "an unknown error";
@@ -145,9 +145,10 @@ static spad_status cuda_load(void **out, const spad_host *host, spad_error *erro
     cuda_driver *driver = spad__new(host, sizeof *driver);
     if (driver == NULL) return spad__fail_host_memory(error);
     driver->host = *host;
-    spad_status status = spad__library_open(&driver->library, &driver->cu, "libcuda.so.1", symbols,
-                                            sizeof symbols / sizeof symbols[0], error);
-    if (status == SPAD_OK) status = check(driver, driver->cu.init(0), "cuInit", error);
+    spad_status status =
+        spad__library_open(&driver->library, &driver->cu, "libcuda.so.1", cuda_symbols,
+                           sizeof cuda_symbols / sizeof cuda_symbols[0], error);
+    if (status == SPAD_OK) status = check_cuda(driver, driver->cu.init(0), "cuInit", error);
     if (status != SPAD_OK) {
         cuda_unload(driver);
         return status;
@@ -159,7 +160,7 @@ static spad_status cuda_load(void **out, const spad_host *host, spad_error *erro
 static spad_status cuda_count(int *count, void *opaque, spad_error *error) {
     cuda_driver *driver = opaque;
     *count = 0;
-    return check(driver, driver->cu.device_count(count), "cuDeviceGetCount", error);
+    return check_cuda(driver, driver->cu.device_count(count), "cuDeviceGetCount", error);
 }
 
 static spad_status cuda_describe(spad_device_info *out, void *opaque, int index,
@@ -168,14 +169,17 @@ static spad_status cuda_describe(spad_device_info *out, void *opaque, int index,
     int device;
     int version;
     size_t total;
-    spad_status status = check(driver, driver->cu.device_get(&device, index), "cuDeviceGet", error);
+    spad_status status =
+        check_cuda(driver, driver->cu.device_get(&device, index), "cuDeviceGet", error);
     if (status == SPAD_OK)
-        status = check(driver, driver->cu.device_name(out->about, sizeof out->about, device),
-                       "cuDeviceGetName", error);
+        status = check_cuda(driver, driver->cu.device_name(out->about, sizeof out->about, device),
+                            "cuDeviceGetName", error);
     if (status == SPAD_OK)
-        status = check(driver, driver->cu.device_total(&total, device), "cuDeviceTotalMem", error);
+        status =
+            check_cuda(driver, driver->cu.device_total(&total, device), "cuDeviceTotalMem", error);
     if (status == SPAD_OK)
-        status = check(driver, driver->cu.driver_version(&version), "cuDriverGetVersion", error);
+        status =
+            check_cuda(driver, driver->cu.driver_version(&version), "cuDriverGetVersion", error);
     if (status != SPAD_OK) return status;
     snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
     out->total_bytes = (int64_t)total;
@@ -193,10 +197,10 @@ static spad_status cuda_open(void **out, void *opaque, int index, spad_error *er
     if (device == NULL) return spad__fail_host_memory(error);
     device->driver = driver;
     spad_status status =
-        check(driver, driver->cu.device_get(&device->device, index), "cuDeviceGet", error);
+        check_cuda(driver, driver->cu.device_get(&device->device, index), "cuDeviceGet", error);
     if (status == SPAD_OK)
-        status = check(driver, driver->cu.context_retain(&device->context, device->device),
-                       "cuDevicePrimaryCtxRetain", error);
+        status = check_cuda(driver, driver->cu.context_retain(&device->context, device->device),
+                            "cuDevicePrimaryCtxRetain", error);
     if (status != SPAD_OK) {
         spad__free(&driver->host, device, sizeof *device);
         return status;
@@ -222,9 +226,10 @@ static spad_status enter(visit *v, const cuda_device *device, spad_error *error)
     void *current = NULL;
     *v = (visit){.device = device};
     spad_status status =
-        check(device->driver, cu->context_current(&current), "cuCtxGetCurrent", error);
+        check_cuda(device->driver, cu->context_current(&current), "cuCtxGetCurrent", error);
     if (status != SPAD_OK || current == device->context) return status;
-    status = check(device->driver, cu->context_push(device->context), "cuCtxPushCurrent", error);
+    status =
+        check_cuda(device->driver, cu->context_push(device->context), "cuCtxPushCurrent", error);
     v->pushed = status == SPAD_OK;
     return status;
 }
@@ -233,7 +238,7 @@ static spad_status leave(const visit *v, cu_result result, const char *function,
                          spad_error *error) {
     void *context;
     if (v->pushed) v->device->driver->cu.context_pop(&context);
-    return check(v->device->driver, result, function, error);
+    return check_cuda(v->device->driver, result, function, error);
 }
 
 static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spad_error *error) {
@@ -252,7 +257,7 @@ static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spa
         return SPAD_ERR_NO_FIT;
     }
     *address = (int64_t)got;
-    return check(device->driver, result, "cuMemAlloc", error);
+    return check_cuda(device->driver, result, "cuMemAlloc", error);
 }
 
 static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
@@ -261,12 +266,12 @@ static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
     enter(&v, device, NULL); /* giving back is tried all the same */
     const cu_result result = device->driver->cu.free((cu_address)address);
     leave(&v, 0, "", NULL);
-    return check(device->driver, result, "cuMemFree", error);
+    return check_cuda(device->driver, result, "cuMemFree", error);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
 
-static cu_result copy_row(const cu_calls *cu, void *stream, const spad_transfer *t) {
+static cu_result cuda_copy_row(const cu_calls *cu, void *stream, const spad_transfer *t) {
     const size_t bytes = (size_t)t->width;
     switch (t->direction) {
     case SPAD_TO_DEVICE:
@@ -283,7 +288,7 @@ static cu_result copy_row(const cu_calls *cu, void *stream, const spad_transfer 
     return cu->on_device_async((cu_address)t->to, (cu_address)t->from, bytes, stream);
 }
 
-static cu_result copy_rows(const cu_calls *cu, void *stream, const spad_transfer *t) {
+static cu_result cuda_copy_rows(const cu_calls *cu, void *stream, const spad_transfer *t) {
     const bool from_host = t->direction == SPAD_TO_DEVICE;
     const bool to_host = t->direction == SPAD_FROM_DEVICE;
     const cu_memcpy_2d copy = {
@@ -309,7 +314,7 @@ static spad_status cuda_copy(void *opaque, void *stream, const spad_transfer *t,
     const spad_status status = enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const bool one_row = t->rows == 1;
-    cu_result result = one_row ? copy_row(cu, stream, t) : copy_rows(cu, stream, t);
+    cu_result result = one_row ? cuda_copy_row(cu, stream, t) : cuda_copy_rows(cu, stream, t);
     /* the driver itself waits for a row to or from host memory that is on no stream */
     if (result == 0 && stream == NULL && (!one_row || t->direction == SPAD_ON_DEVICE))
         result = cu->stream_synchronize(NULL);

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "device/backend.h"
 
-enum { ALIGNMENT = 256 };
+enum { HOST_ALIGNMENT = 256 };
 
 typedef struct host_driver {
     spad_host host;
@@ -58,7 +58,7 @@ static spad_status host_describe(spad_device_info *out, void *driver, int index,
     snprintf(out->about, sizeof out->about, "memory of this computer");
     snprintf(out->driver, sizeof out->driver, "spad %s", spad_version());
     out->total_bytes = 0;
-    out->alignment = ALIGNMENT;
+    out->alignment = HOST_ALIGNMENT;
     out->host_reads = true;
     return SPAD_OK;
 }
@@ -76,7 +76,7 @@ static void host_close(void *device) {
 
 static spad_status host_alloc(int64_t *address, void *device, int64_t bytes, spad_error *error) {
     host_driver *driver = device;
-    const size_t extra = sizeof(head) + ALIGNMENT;
+    const size_t extra = sizeof(head) + HOST_ALIGNMENT;
     *address = 0;
     char *block = NULL;
     if ((uint64_t)bytes <= PTRDIFF_MAX - extra) {
@@ -90,7 +90,7 @@ static spad_status host_alloc(int64_t *address, void *device, int64_t bytes, spa
         return SPAD_ERR_NO_FIT;
     }
     char *start = block + sizeof(head);
-    start += -(uintptr_t)start & (ALIGNMENT - 1);
+    start += -(uintptr_t)start & (HOST_ALIGNMENT - 1);
     const head h = {.block = block, .size = (size_t)bytes + extra};
     memcpy(start - sizeof h, &h, sizeof h);
     *address = (int64_t)(uintptr_t)start;

@@ -79,32 +79,32 @@ typedef struct cl_calls {
     cl_result (*event_release)(void *event);
 } cl_calls;
 
-#define SYMBOL(member, function) \
+#define OPENCL_SYMBOL(member, function) \
     { function, offsetof(cl_calls, member) }
-static const spad__symbol symbols[] = {
-    SYMBOL(platforms, "clGetPlatformIDs"),
-    SYMBOL(platform_info, "clGetPlatformInfo"),
-    SYMBOL(devices, "clGetDeviceIDs"),
-    SYMBOL(device_info, "clGetDeviceInfo"),
-    SYMBOL(context_create, "clCreateContext"),
-    SYMBOL(context_release, "clReleaseContext"),
-    SYMBOL(queue_create, "clCreateCommandQueue"),
-    SYMBOL(queue_release, "clReleaseCommandQueue"),
-    SYMBOL(finish, "clFinish"),
-    SYMBOL(flush, "clFlush"),
-    SYMBOL(buffer_create, "clCreateBuffer"),
-    SYMBOL(buffer_release, "clReleaseMemObject"),
-    SYMBOL(read, "clEnqueueReadBuffer"),
-    SYMBOL(write, "clEnqueueWriteBuffer"),
-    SYMBOL(copy, "clEnqueueCopyBuffer"),
-    SYMBOL(read_rows, "clEnqueueReadBufferRect"),
-    SYMBOL(write_rows, "clEnqueueWriteBufferRect"),
-    SYMBOL(copy_rows, "clEnqueueCopyBufferRect"),
-    SYMBOL(marker, "clEnqueueMarkerWithWaitList"),
-    SYMBOL(barrier, "clEnqueueBarrierWithWaitList"),
-    SYMBOL(events_wait, "clWaitForEvents"),
-    SYMBOL(event_info, "clGetEventInfo"),
-    SYMBOL(event_release, "clReleaseEvent"),
+static const spad__driver_symbol opencl_symbols[] = {
+    OPENCL_SYMBOL(platforms, "clGetPlatformIDs"),
+    OPENCL_SYMBOL(platform_info, "clGetPlatformInfo"),
+    OPENCL_SYMBOL(devices, "clGetDeviceIDs"),
+    OPENCL_SYMBOL(device_info, "clGetDeviceInfo"),
+    OPENCL_SYMBOL(context_create, "clCreateContext"),
+    OPENCL_SYMBOL(context_release, "clReleaseContext"),
+    OPENCL_SYMBOL(queue_create, "clCreateCommandQueue"),
+    OPENCL_SYMBOL(queue_release, "clReleaseCommandQueue"),
+    OPENCL_SYMBOL(finish, "clFinish"),
+    OPENCL_SYMBOL(flush, "clFlush"),
+    OPENCL_SYMBOL(buffer_create, "clCreateBuffer"),
+    OPENCL_SYMBOL(buffer_release, "clReleaseMemObject"),
+    OPENCL_SYMBOL(read, "clEnqueueReadBuffer"),
+    OPENCL_SYMBOL(write, "clEnqueueWriteBuffer"),
+    OPENCL_SYMBOL(copy, "clEnqueueCopyBuffer"),
+    OPENCL_SYMBOL(read_rows, "clEnqueueReadBufferRect"),
+    OPENCL_SYMBOL(write_rows, "clEnqueueWriteBufferRect"),
+    OPENCL_SYMBOL(copy_rows, "clEnqueueCopyBufferRect"),
+    OPENCL_SYMBOL(marker, "clEnqueueMarkerWithWaitList"),
+    OPENCL_SYMBOL(barrier, "clEnqueueBarrierWithWaitList"),
+    OPENCL_SYMBOL(events_wait, "clWaitForEvents"),
+    OPENCL_SYMBOL(event_info, "clGetEventInfo"),
+    OPENCL_SYMBOL(event_release, "clReleaseEvent"),
 };
 
 enum { DEVICES_MAX = 64, PLATFORMS_MAX = 16 };
@@ -140,7 +140,7 @@ typedef struct cl_mark {
     void *event; /* NULL: not recorded yet */
 } cl_mark;
 
-static spad_status check(cl_result result, const char *function, spad_error *error) {
+static spad_status check_opencl(cl_result result, const char *function, spad_error *error) {
     if (result == 0) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_DEVICE, "%s failed with error %d", function, (int)result);
 }
@@ -160,7 +160,7 @@ static spad_status find_devices(cl_driver *driver, spad_error *error) {
     uint32_t platform_count = 0;
     cl_result result = driver->cl.platforms(PLATFORMS_MAX, platforms, &platform_count);
     if (result == CL_NO_PLATFORM) return SPAD_OK;
-    if (result != 0) return check(result, "clGetPlatformIDs", error);
+    if (result != 0) return check_opencl(result, "clGetPlatformIDs", error);
     for (uint32_t p = 0; p < platform_count && p < PLATFORMS_MAX; p++) {
         uint32_t found = 0;
         const uint32_t room = (uint32_t)(DEVICES_MAX - driver->count);
@@ -168,7 +168,7 @@ static spad_status find_devices(cl_driver *driver, spad_error *error) {
         result = driver->cl.devices(platforms[p], CL_DEVICE_TYPE_ALL, room,
                                     driver->devices + driver->count, &found);
         if (result == CL_DEVICE_NOT_FOUND) continue;
-        if (result != 0) return check(result, "clGetDeviceIDs", error);
+        if (result != 0) return check_opencl(result, "clGetDeviceIDs", error);
         for (uint32_t i = 0; i < found && i < room; i++) {
             driver->platforms[driver->count++] = platforms[p];
         }
@@ -181,8 +181,9 @@ static spad_status cl_load(void **out, const spad_host *host, spad_error *error)
     cl_driver *driver = spad__new(host, sizeof *driver);
     if (driver == NULL) return spad__fail_host_memory(error);
     driver->host = *host;
-    spad_status status = spad__library_open(&driver->library, &driver->cl, "libOpenCL.so.1",
-                                            symbols, sizeof symbols / sizeof symbols[0], error);
+    spad_status status =
+        spad__library_open(&driver->library, &driver->cl, "libOpenCL.so.1", opencl_symbols,
+                           sizeof opencl_symbols / sizeof opencl_symbols[0], error);
     if (status == SPAD_OK) status = find_devices(driver, error);
     if (status != SPAD_OK) {
         cl_unload(driver);
@@ -206,17 +207,17 @@ static spad_status cl_describe(spad_device_info *out, void *opaque, int index, s
     uint64_t total = 0;
     uint32_t align_bits = 0;
     size_t got;
-    spad_status status =
-        check(driver->cl.device_info(device, CL_DEVICE_NAME, sizeof out->about, out->about, &got),
-              "clGetDeviceInfo", error);
+    spad_status status = check_opencl(
+        driver->cl.device_info(device, CL_DEVICE_NAME, sizeof out->about, out->about, &got),
+        "clGetDeviceInfo", error);
     if (status == SPAD_OK)
-        status = check(
+        status = check_opencl(
             driver->cl.device_info(device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof total, &total, &got),
             "clGetDeviceInfo", error);
     if (status == SPAD_OK)
-        status = check(driver->cl.device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN,
-                                              sizeof align_bits, &align_bits, &got),
-                       "clGetDeviceInfo", error);
+        status = check_opencl(driver->cl.device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN,
+                                                     sizeof align_bits, &align_bits, &got),
+                              "clGetDeviceInfo", error);
     if (status != SPAD_OK) return status;
     /* these two are for people; longer ones than we keep are left out */
     driver->cl.platform_info(driver->platforms[index], CL_PLATFORM_NAME, sizeof platform, platform,
@@ -260,10 +261,10 @@ static spad_status cl_open(void **out, void *opaque, int index, spad_error *erro
     device->id = driver->devices[index];
     device->next_address = INT64_C(1) << 32;
     device->context = driver->cl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
-    spad_status status = check(result, "clCreateContext", error);
+    spad_status status = check_opencl(result, "clCreateContext", error);
     if (status == SPAD_OK) {
         device->queue = driver->cl.queue_create(device->context, device->id, 0, &result);
-        status = check(result, "clCreateCommandQueue", error);
+        status = check_opencl(result, "clCreateCommandQueue", error);
     }
     if (status == SPAD_OK) {
         *out = device;
@@ -308,7 +309,7 @@ static spad_status find_object(object *out, cl_device *device, int64_t address, 
 static spad_status fail_alloc(cl_result result, int64_t bytes, spad_error *error) {
     if (result != CL_MEM_OBJECT_ALLOCATION_FAILURE && result != CL_OUT_OF_RESOURCES &&
         result != CL_INVALID_BUFFER_SIZE) {
-        return check(result, "clCreateBuffer", error);
+        return check_opencl(result, "clCreateBuffer", error);
     }
     spad__fail(error, SPAD_ERR_NO_FIT, "the opencl device has no %lld B in one piece; ask for less",
                (long long)bytes);
@@ -354,8 +355,8 @@ static spad_status cl_free(void *opaque, int64_t address, spad_error *error) {
                             (unsigned long long)address);
     } else {
         /* the driver keeps it until the commands that use it are done */
-        status = check(device->driver->cl.buffer_release(items[count - 1].buffer),
-                       "clReleaseMemObject", error);
+        status = check_opencl(device->driver->cl.buffer_release(items[count - 1].buffer),
+                              "clReleaseMemObject", error);
     }
     if (status == SPAD_OK) {
         memmove(items + count - 1, items + count, (device->objects.count - count) * sizeof *items);
@@ -455,7 +456,7 @@ static spad_status cl_copy(void *opaque, void *stream, const spad_transfer *t, s
     const uint32_t blocking = stream == NULL;
     cl_result result = copy_any(cl, queue, blocking, &from, &to, t);
     if (result == 0) result = blocking ? cl->finish(queue) : cl->flush(queue);
-    return check(result, "a copy on the opencl device", error);
+    return check_opencl(result, "a copy on the opencl device", error);
 }
 
 /* ---- streams and events ------------------------------------------------------------ */
@@ -464,7 +465,7 @@ static spad_status cl_stream_open(void **stream, void *opaque, spad_error *error
     cl_device *device = opaque;
     cl_result result;
     *stream = device->driver->cl.queue_create(device->context, device->id, 0, &result);
-    return check(result, "clCreateCommandQueue", error);
+    return check_opencl(result, "clCreateCommandQueue", error);
 }
 
 static void cl_stream_close(void *opaque, void *stream) {
@@ -474,7 +475,7 @@ static void cl_stream_close(void *opaque, void *stream) {
 
 static spad_status cl_stream_wait(void *opaque, void *stream, spad_error *error) {
     cl_device *device = opaque;
-    return check(device->driver->cl.finish(stream), "clFinish", error);
+    return check_opencl(device->driver->cl.finish(stream), "clFinish", error);
 }
 
 static spad_status cl_event_open(void **event, void *opaque, spad_error *error) {
@@ -500,9 +501,9 @@ static spad_status cl_event_record(void *opaque, void *event, void *stream, spad
     void *marker = NULL;
     const cl_calls *cl = &device->driver->cl;
     spad_status status =
-        check(cl->marker(stream, 0, NULL, &marker), "clEnqueueMarkerWithWaitList", error);
+        check_opencl(cl->marker(stream, 0, NULL, &marker), "clEnqueueMarkerWithWaitList", error);
     if (status != SPAD_OK) return status;
-    status = check(cl->flush(stream), "clFlush", error);
+    status = check_opencl(cl->flush(stream), "clFlush", error);
     if (status != SPAD_OK) {
         cl->event_release(marker);
         return status;
@@ -519,21 +520,21 @@ static spad_status cl_event_done(bool *done, void *opaque, void *event, spad_err
     size_t got;
     *done = false;
     if (mark->event != NULL) {
-        const spad_status status =
-            check(device->driver->cl.event_info(mark->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                sizeof state, &state, &got),
-                  "clGetEventInfo", error);
+        const spad_status status = check_opencl(
+            device->driver->cl.event_info(mark->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                          sizeof state, &state, &got),
+            "clGetEventInfo", error);
         if (status != SPAD_OK) return status;
     }
     *done = state <= 0;
-    return state < 0 ? check(state, "a command before an event", error) : SPAD_OK;
+    return state < 0 ? check_opencl(state, "a command before an event", error) : SPAD_OK;
 }
 
 static spad_status cl_event_wait(void *opaque, void *event, spad_error *error) {
     cl_device *device = opaque;
     const cl_mark *mark = event;
     if (mark->event == NULL) return SPAD_OK;
-    return check(device->driver->cl.events_wait(1, &mark->event), "clWaitForEvents", error);
+    return check_opencl(device->driver->cl.events_wait(1, &mark->event), "clWaitForEvents", error);
 }
 
 static spad_status cl_stream_wait_event(void *opaque, void *stream, void *event,
@@ -541,8 +542,8 @@ static spad_status cl_stream_wait_event(void *opaque, void *stream, void *event,
     cl_device *device = opaque;
     const cl_mark *mark = event;
     if (mark->event == NULL) return SPAD_OK;
-    return check(device->driver->cl.barrier(stream, 1, &mark->event, NULL),
-                 "clEnqueueBarrierWithWaitList", error);
+    return check_opencl(device->driver->cl.barrier(stream, 1, &mark->event, NULL),
+                        "clEnqueueBarrierWithWaitList", error);
 }
 
 const spad_backend spad__backend_opencl = {

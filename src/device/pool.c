@@ -26,7 +26,7 @@
  * it leaves the caches; its generation is odd exactly while a user has it;
  * the length of a list and its room add up to its limit.
  */
-#define _DEFAULT_SOURCE /* getentropy */
+#define _DEFAULT_SOURCE 1 /* getentropy */
 #include "spad/device/pool.h"
 
 #include <string.h>
@@ -34,6 +34,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "device/pool.h"
 
 #if defined(__has_include)
@@ -113,7 +114,7 @@ static uint64_t thread_number(void) {
 static inline uint32_t home_of_caller(const spad_pool *pool) {
     const uint64_t thread = thread_number();
     if (thread == pool->maker) return 0;
-    return (uint32_t)(thread * UINT64_C(0x9E3779B97F4A7C15) >> 59) & pool->cache_mask;
+    return (uint32_t)(thread * SPAD__HASH_FACTOR >> 59) & pool->cache_mask;
 }
 
 static inline void count_alloc(spad__cache *home, int64_t bytes) {
@@ -235,7 +236,7 @@ static bool reserve(spad_pool *pool, uint32_t holds) {
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
     spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
     spad__assert(pool->chunks.count < pool->chunks.capacity);
-    spad__chunk added = {.bytes = bytes};
+    spad__pool_chunk added = {.bytes = bytes};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
@@ -331,7 +332,7 @@ static spad_status check_request(const spad_pool *pool, int64_t bytes, int64_t a
     return SPAD_OK;
 }
 
-static void count_failure(spad_pool *pool) {
+static void count_pool_failure(spad_pool *pool) {
     spad__cache *c = pool->caches[home_of_caller(pool)];
     spad__spin_lock(&c->lock);
     c->failures++;
@@ -341,7 +342,7 @@ static void count_failure(spad_pool *pool) {
 /* Fills in the ticket of a piece that was just held. Under the mutex. */
 static void write_ticket(spad_pool *pool, uint32_t number, uint32_t home, bool rounds) {
     spad__assert(home <= pool->cache_mask);
-    const spad__piece *piece = spad__range_at(&pool->range, number);
+    const spad__range_piece *piece = spad__range_at(&pool->range, number);
     const uint64_t granules = (uint64_t)piece->bytes >> pool->granule_bits;
     spad__ticket *t = spad__ticket_at(pool, number);
     spad__assert(!piece->is_free);
@@ -422,7 +423,7 @@ static spad_status alloc_held(spad_allocation *out, spad_pool *pool, int64_t byt
     } while (status == SPAD_ERR_NO_FIT && pool->options.retry != NULL &&
              pool->options.retry(pool->options.retry_context, pool, exact));
     if (status != SPAD_OK) {
-        count_failure(pool);
+        count_pool_failure(pool);
         return status == SPAD_ERR_NO_FIT ? fail_no_fit(pool, exact, align, error) : status;
     }
     spad__cache *c = pool->caches[home];
@@ -646,7 +647,7 @@ static uint32_t new_salt(const spad_pool *pool) {
     timespec_get(&now, TIME_UTC);
     const uint64_t mixed =
         ((uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec + (uintptr_t)pool) *
-        UINT64_C(0x9E3779B97F4A7C15);
+        SPAD__HASH_FACTOR;
     salt = (uint32_t)(mixed >> 32);
     return salt;
 }
@@ -716,7 +717,7 @@ spad_status spad_pool_create_over(spad_pool **out, int64_t base, int64_t bytes,
                             "a pool over %lld B has no room for a block of %lld B",
                             (long long)bytes, (long long)granule);
     } else {
-        spad__chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
+        spad__pool_chunk all = {.bytes = end - spad__floor_mod(end, granule) - first};
         if (!spad__array_reserve(&pool->host, &pool->chunks, 1) ||
             (all.first = spad__range_add(&pool->range, first, all.bytes)) == 0) {
             status = spad__fail_host_memory(error);

@@ -55,11 +55,11 @@ typedef struct spad__cache {
     char apart[2 * SPAD__LINE]; /* from the next one, another thread's: lines are read in pairs */
 } spad__cache;
 
-typedef struct spad__chunk {
+typedef struct spad__pool_chunk {
     spad_allocation block; /* of the memory below */
     int64_t bytes;         /* in whole blocks */
     uint32_t first;        /* piece */
-} spad__chunk;
+} spad__pool_chunk;
 
 /* Tickets live in segments, each twice as long as the one before, so that they never move
  * and can be read while more are made. Segment s has 2^s tickets; the first is number 10, and
@@ -83,7 +83,7 @@ struct spad_pool {
     spad_host host;
     spad_memory below; /* no calls: a fixed range */
     spad_pool_options options;
-    SPAD_ARRAY(spad__chunk) chunks;
+    SPAD_ARRAY(spad__pool_chunk) chunks;
     int64_t capacity;
     uint64_t first_handle;                /* of every ticket, without a number */
     uint32_t used_caches;                 /* bit c: blocks may be in cache c */

@@ -11,8 +11,8 @@
 static size_t largest_free_chunk(const spad_pool *pool, int64_t most) {
     size_t best = pool->chunks.count;
     for (size_t i = 0; i < pool->chunks.count; i++) {
-        const spad__chunk *c = &pool->chunks.items[i];
-        const spad__piece *first = spad__range_at(&pool->range, c->first);
+        const spad__pool_chunk *c = &pool->chunks.items[i];
+        const spad__range_piece *first = spad__range_at(&pool->range, c->first);
         if (!first->is_free || first->after != 0 || c->bytes > most) continue;
         if (best == pool->chunks.count || c->bytes > pool->chunks.items[best].bytes) best = i;
     }
@@ -29,7 +29,7 @@ spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_byte
     while (status == SPAD_OK && pool->below.calls != NULL) {
         const size_t i = largest_free_chunk(pool, pool->capacity - keep_least);
         if (i == pool->chunks.count) break;
-        const spad__chunk c = pool->chunks.items[i];
+        const spad__pool_chunk c = pool->chunks.items[i];
         status = spad_memory_free(&pool->below, &c.block, error);
         if (status != SPAD_OK) break;
         spad__range_remove(&pool->range, c.first);
@@ -103,7 +103,7 @@ static const char *list_fault(const spad_pool *pool, const spad__cache *c, uint3
     uint32_t length = 0;
     for (uint32_t n = c->lists[bin].first; n != 0; n = spad__ticket_at(pool, n)->next) {
         const spad__ticket *t = spad__ticket_at(pool, n);
-        const spad__piece *piece = spad__range_at(&pool->range, n);
+        const spad__range_piece *piece = spad__range_at(&pool->range, n);
         if (piece->is_free) return "a block in a thread's list is free in the range";
         if (piece->address != t->address) return "a block and its piece are elsewhere";
         if ((uint32_t)atomic_load_explicit(&t->handle, memory_order_relaxed) != 0)

@@ -38,9 +38,10 @@ static bool add_spare(spad__range *range) {
         !spad__array_reserve(&range->host, &range->pieces, 2)) {
         return false;
     }
-    if (range->pieces.count == 0) range->pieces.items[range->pieces.count++] = (spad__piece){0};
+    if (range->pieces.count == 0)
+        range->pieces.items[range->pieces.count++] = (spad__range_piece){0};
     const uint32_t number = (uint32_t)range->pieces.count++;
-    range->pieces.items[number] = (spad__piece){.after = range->spare};
+    range->pieces.items[number] = (spad__range_piece){.after = range->spare};
     range->spare = number;
     range->spare_count++;
     return true;
@@ -67,7 +68,7 @@ static uint32_t take_spare(spad__range *range) {
 
 static void give_spare(spad__range *range, uint32_t number) {
     spad__assert(!spad__range_at(range, number)->is_free);
-    spad__piece *piece = spad__range_at(range, number);
+    spad__range_piece *piece = spad__range_at(range, number);
     piece->is_free = false;
     piece->bytes = 0;
     piece->after = range->spare;
@@ -82,7 +83,7 @@ static uint32_t bin_of_bytes(const spad__range *range, int64_t bytes) {
     return spad__bin_of((uint64_t)bytes >> range->granule_bits);
 }
 
-static void bin_insert(spad__range *range, uint32_t number, spad__piece *piece) {
+static void bin_insert(spad__range *range, uint32_t number, spad__range_piece *piece) {
     spad__assert(!piece->is_free && piece == spad__range_at(range, number));
     const uint32_t bin = bin_of_bytes(range, piece->bytes);
     const uint32_t next = range->bins[bin];
@@ -97,7 +98,7 @@ static void bin_insert(spad__range *range, uint32_t number, spad__piece *piece) 
     range->holes++;
 }
 
-static void bin_remove(spad__range *range, spad__piece *piece) {
+static void bin_remove(spad__range *range, spad__range_piece *piece) {
     spad__assert(piece->is_free && range->holes > 0 && range->free_bytes >= piece->bytes);
     piece->is_free = false;
     range->free_bytes -= piece->bytes;
@@ -133,7 +134,7 @@ static uint32_t first_from(const spad__range *range, uint32_t bin) {
 }
 
 /* Does the piece have so many bytes at a multiple of align? */
-static bool fits(const spad__piece *piece, int64_t bytes, int64_t align) {
+static bool fits(const spad__range_piece *piece, int64_t bytes, int64_t align) {
     spad__assert(bytes > 0 && spad__is_pow2(align));
     const int64_t pad = -piece->address & (align - 1);
     return pad <= piece->bytes && bytes <= piece->bytes - pad;
@@ -156,8 +157,8 @@ static uint32_t search(const spad__range *range, int64_t bytes, int64_t align, u
 static uint32_t cut(spad__range *range, uint32_t number, int64_t bytes) {
     spad__assert(bytes > 0 && bytes < spad__range_at(range, number)->bytes); /* no empty piece */
     const uint32_t rest_number = take_spare(range);
-    spad__piece *piece = spad__range_at(range, number);
-    spad__piece *rest = spad__range_at(range, rest_number);
+    spad__range_piece *piece = spad__range_at(range, number);
+    spad__range_piece *rest = spad__range_at(range, rest_number);
     rest->address = piece->address + bytes;
     rest->bytes = piece->bytes - bytes;
     rest->before = number;
@@ -185,7 +186,7 @@ uint32_t spad__range_hold(spad__range *range, int64_t bytes, int64_t align) {
     uint32_t number = find(range, bytes, align);
     spad__assert(number == 0 || fits(spad__range_at(range, number), bytes, align));
     if (number == 0) return 0;
-    spad__piece *piece = spad__range_at(range, number);
+    spad__range_piece *piece = spad__range_at(range, number);
     bin_remove(range, piece);
     const int64_t pad = -piece->address & (align - 1);
     if (pad != 0) {
@@ -209,12 +210,12 @@ void spad__range_free(spad__range *range, uint32_t number) {
     spad__assert(!spad__range_at(range, number)->is_free);
     spad__assert(spad__range_at(range, number)->bytes > 0); /* in use */
     spad__assert(range->held_bytes >= spad__range_at(range, number)->bytes);
-    spad__piece *piece = spad__range_at(range, number);
+    spad__range_piece *piece = spad__range_at(range, number);
     range->held_bytes -= piece->bytes;
     const uint32_t before_number = piece->before;
     const uint32_t after_number = piece->after;
-    spad__piece *before = before_number != 0 ? spad__range_at(range, before_number) : NULL;
-    spad__piece *after = after_number != 0 ? spad__range_at(range, after_number) : NULL;
+    spad__range_piece *before = before_number != 0 ? spad__range_at(range, before_number) : NULL;
+    spad__range_piece *after = after_number != 0 ? spad__range_at(range, after_number) : NULL;
     if (after != NULL && after->is_free) {
         bin_remove(range, after);
         piece->bytes += after->bytes;
@@ -241,7 +242,7 @@ uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes) {
     spad__assert(bytes > 0 && (bytes & (range->granule - 1)) == 0);
     if (!reserve_spares(range, 1)) return 0;
     const uint32_t number = take_spare(range);
-    spad__piece *piece = spad__range_at(range, number);
+    spad__range_piece *piece = spad__range_at(range, number);
     piece->address = address;
     piece->bytes = bytes;
     piece->before = piece->after = 0;
@@ -251,7 +252,7 @@ uint32_t spad__range_add(spad__range *range, int64_t address, int64_t bytes) {
 
 bool spad__range_remove(spad__range *range, uint32_t first) {
     spad__assert(spad__range_at(range, first)->before == 0); /* nothing is in front of it */
-    spad__piece *piece = spad__range_at(range, first);
+    spad__range_piece *piece = spad__range_at(range, first);
     if (!piece->is_free || piece->after != 0) return false;
     bin_remove(range, piece);
     give_spare(range, first);
@@ -266,7 +267,7 @@ int64_t spad__range_largest(const spad__range *range) {
     const unsigned sub = spad__top_bit(range->subs[level]);
     int64_t largest = 0;
     for (uint32_t n = range->bins[(level << SPAD__BIN_BITS) + sub]; n != 0;) {
-        const spad__piece *piece = spad__range_at(range, n);
+        const spad__range_piece *piece = spad__range_at(range, n);
         largest = spad__max(largest, piece->bytes);
         n = piece->next;
     }
@@ -277,8 +278,8 @@ const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
                                     spad__range_sums *sums) {
     uint32_t before = 0;
     for (uint32_t n = first; n != 0;) {
-        const spad__piece *piece = spad__range_at(range, n);
-        const spad__piece *last = before != 0 ? spad__range_at(range, before) : NULL;
+        const spad__range_piece *piece = spad__range_at(range, n);
+        const spad__range_piece *last = before != 0 ? spad__range_at(range, before) : NULL;
         if (piece->before != before) return "a piece does not know the one before it";
         if (piece->bytes <= 0 || ((piece->address | piece->bytes) & (range->granule - 1)) != 0)
             return "a piece is not made of granules";
@@ -302,7 +303,7 @@ static const char *bin_fault(const spad__range *range, int64_t *holes) {
             return "the bit of a level is wrong";
         uint32_t previous = 0;
         for (uint32_t n = range->bins[bin]; n != 0;) {
-            const spad__piece *piece = spad__range_at(range, n);
+            const spad__range_piece *piece = spad__range_at(range, n);
             if (!piece->is_free) return "a held piece is in a bin";
             if (bin_of_bytes(range, piece->bytes) != bin) return "a piece is in the wrong bin";
             if (piece->previous != previous) return "a bin is linked wrongly";
@@ -326,9 +327,9 @@ const char *spad__range_fault(const spad__range *range, const spad__range_sums *
 
 /* The piece and its neighbours; pieces in use are those with bytes. */
 static bool piece_is_valid(const spad__range *range, uint32_t number) {
-    const spad__piece *piece = spad__range_at(range, number);
+    const spad__range_piece *piece = spad__range_at(range, number);
     if (piece->after == 0) return true;
-    const spad__piece *after = spad__range_at(range, piece->after);
+    const spad__range_piece *after = spad__range_at(range, piece->after);
     return after->before == number && after->bytes > 0 &&
            piece->address + piece->bytes == after->address && !(piece->is_free && after->is_free);
 }
@@ -337,7 +338,7 @@ bool spad__range_is_valid(const spad__range *range) {
     spad__range_sums sums = {0};
     uint32_t in_use = 0;
     for (uint32_t n = 1; n < range->pieces.count; n++) {
-        const spad__piece *piece = spad__range_at(range, n);
+        const spad__range_piece *piece = spad__range_at(range, n);
         if (piece->bytes == 0) continue;
         if (piece->bytes < 0 || !piece_is_valid(range, n)) return false;
         *(piece->is_free ? &sums.free_bytes : &sums.held_bytes) += piece->bytes;

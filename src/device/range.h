@@ -23,7 +23,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 
-typedef struct spad__piece {
+typedef struct spad__range_piece {
     int64_t address;
     int64_t bytes;     /* 0: not in use */
     uint32_t before;   /* neighbours in the chunk; 0: none */
@@ -31,7 +31,7 @@ typedef struct spad__piece {
     uint32_t previous; /* free: in its bin; 0: none */
     uint32_t next;
     bool is_free;
-} spad__piece;
+} spad__range_piece;
 
 /* A bin holds pieces of [lower, next lower) granules. Below 16 granules every size
  * has its own; above, a power of two has sixteen. */
@@ -71,11 +71,11 @@ typedef struct spad__range {
     spad_host host;
     int64_t granule;
     unsigned granule_bits;
-    uint64_t levels;                 /* bit l: some bin of level l is not empty */
-    uint16_t subs[SPAD__BIN_LEVELS]; /* bit s: bin s of the level is not empty */
-    uint32_t bins[SPAD__BINS];       /* first piece; 0: empty */
-    SPAD_ARRAY(spad__piece) pieces;  /* number 0 is no piece */
-    uint32_t spare;                  /* pieces not in use, linked through `after` */
+    uint64_t levels;                      /* bit l: some bin of level l is not empty */
+    uint16_t subs[SPAD__BIN_LEVELS];      /* bit s: bin s of the level is not empty */
+    uint32_t bins[SPAD__BINS];            /* first piece; 0: empty */
+    SPAD_ARRAY(spad__range_piece) pieces; /* number 0 is no piece */
+    uint32_t spare;                       /* pieces not in use, linked through `after` */
     uint32_t spare_count;
     int64_t free_bytes;
     int64_t held_bytes;
@@ -88,7 +88,7 @@ void spad__range_init(spad__range *range, int64_t granule, const spad_host *host
 void spad__range_deinit(spad__range *range);
 
 /* A piece by its number, until the next piece is made. */
-static inline spad__piece *spad__range_at(const spad__range *range, uint32_t number) {
+static inline spad__range_piece *spad__range_at(const spad__range *range, uint32_t number) {
     spad__assert(number > 0 && number < range->pieces.count);
     return &range->pieces.items[number];
 }

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "device/device.h"
 
-enum { ALIGNMENT = 32 };
+enum { WORKSPACE_ALIGNMENT = 32 };
 
 spad_status spad_workspace_open(spad_workspace *out, spad_device *device, int64_t bytes,
                                 spad_memory_scope scope, const char *name, spad_error *error) {
@@ -15,7 +15,7 @@ spad_status spad_workspace_open(spad_workspace *out, spad_device *device, int64_
                                    .dtype = SPAD_UINT8,
                                    .scope = scope,
                                    .name = name,
-                                   .alignment = ALIGNMENT};
+                                   .alignment = WORKSPACE_ALIGNMENT};
     if (bytes < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a workspace of %lld B", (long long)bytes);
     }
@@ -48,7 +48,7 @@ spad_status spad_workspace_take(spad_buffer *out, spad_workspace *workspace, spa
     *out = (spad_buffer){0};
     spad_status status = spad_shape_bytes(&bytes, shape, dtype, error);
     if (status != SPAD_OK) return status;
-    if (alignment == 0) alignment = spad__max(ALIGNMENT, spad_dtype_bytes(dtype));
+    if (alignment == 0) alignment = spad__max(WORKSPACE_ALIGNMENT, spad_dtype_bytes(dtype));
     if (!spad__is_pow2(alignment)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT, "alignment %lld is not a power of two",
                           (long long)alignment);

@@ -56,8 +56,8 @@ void spad_direct_destroy(spad_direct *direct) {
 
 /* ---- the request ------------------------------------------------------------------- */
 
-static spad_status refuse(const spad_direct_tensor *given, spad_status code, spad_error *error,
-                          const char *reason) {
+static spad_status refuse_tensor(const spad_direct_tensor *given, spad_status code,
+                                 spad_error *error, const char *reason) {
     char who[DIRECT_WHO_MAX];
     spad__direct_who(who, given->name, 0, NULL);
     spad__fail(error, code, "%s: %s", who, reason);
@@ -70,21 +70,21 @@ static spad_status check_extents(const spad_direct_tensor *given, spad_error *er
     static const char *const kinds[] = {"block dim", "tile dim"};
     char reason[96];
     if (given->tile.rank == 0) {
-        return refuse(given, SPAD_ERR_SHAPE, error, "a tile needs at least its lane dim");
+        return refuse_tensor(given, SPAD_ERR_SHAPE, error, "a tile needs at least its lane dim");
     }
     /* one by one, so that the sum cannot wrap */
     if (given->block.rank > SPAD_RANK_MAX || given->tile.rank > SPAD_RANK_MAX ||
         given->block.rank + given->tile.rank > SPAD_RANK_MAX) {
         snprintf(reason, sizeof reason, "%zu block dims and %zu tile dims; at most %d in all",
                  given->block.rank, given->tile.rank, SPAD_RANK_MAX);
-        return refuse(given, SPAD_ERR_SHAPE, error, reason);
+        return refuse_tensor(given, SPAD_ERR_SHAPE, error, reason);
     }
     for (int s = 0; s < 2; s++) {
         for (size_t d = 0; d < shapes[s].rank; d++) {
             if (shapes[s].dims[d] >= 1) continue;
             snprintf(reason, sizeof reason, "%s %zu is %lld; it must be at least 1", kinds[s], d,
                      (long long)shapes[s].dims[d]);
-            return refuse(given, SPAD_ERR_SHAPE, error, reason);
+            return refuse_tensor(given, SPAD_ERR_SHAPE, error, reason);
         }
     }
     return SPAD_OK;
@@ -113,7 +113,7 @@ static spad_status check_placements(const spad_direct_tensor *given, spad_error 
         snprintf(reason, sizeof reason, "its mode is %s, but %s is given, which goes with mode %s",
                  spad_mode_name(given->mode), placements[i].field,
                  spad_mode_name(placements[i].mode));
-        return refuse(given, SPAD_ERR_ARGUMENT, error, reason);
+        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error, reason);
     }
     return SPAD_OK;
 }
@@ -123,18 +123,20 @@ static spad_status check_fields(const spad_direct_tensor *given, const spad_spac
     const bool is_auto = given->mode == SPAD_MODE_AUTO;
     if (!is_auto && given->mode != SPAD_MODE_AT && given->mode != SPAD_MODE_MOD &&
         given->mode != SPAD_MODE_FUNC) {
-        return refuse(given, SPAD_ERR_ARGUMENT, error, "its mode must be auto, at, mod or func");
+        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error,
+                             "its mode must be auto, at, mod or func");
     }
     if (given->implicit_of != NULL && !is_auto) {
-        return refuse(given, SPAD_ERR_ARGUMENT, error,
-                      "an implicit tensor cannot be placed, only have mode auto");
+        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error,
+                             "an implicit tensor cannot be placed, only have mode auto");
     }
     if (space->off_chip && !is_auto) {
-        return refuse(given, SPAD_ERR_SPACE, error,
-                      "a tensor off chip has no placement; give it mode auto");
+        return refuse_tensor(given, SPAD_ERR_SPACE, error,
+                             "a tensor off chip has no placement; give it mode auto");
     }
     if (!space->off_chip && given->output) {
-        return refuse(given, SPAD_ERR_SPACE, error, "only a tensor off chip can be an output");
+        return refuse_tensor(given, SPAD_ERR_SPACE, error,
+                             "only a tensor off chip can be an output");
     }
     return check_placements(given, error);
 }
@@ -160,10 +162,11 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
         .tiles = 1,
         .traced = -1,
     };
-    if (given->space == NULL) return refuse(given, SPAD_ERR_ARGUMENT, error, "it has no space");
+    if (given->space == NULL)
+        return refuse_tensor(given, SPAD_ERR_ARGUMENT, error, "it has no space");
     spad_error reason;
     spad_status status = spad_target_find_space(&out->space, direct->target, given->space, &reason);
-    if (status != SPAD_OK) return refuse(given, status, error, reason.message);
+    if (status != SPAD_OK) return refuse_tensor(given, status, error, reason.message);
     const spad_space *space = &direct->target->spaces[out->space];
     status = check_fields(given, space, error);
     if (status == SPAD_OK) status = check_extents(given, error);
@@ -176,10 +179,10 @@ static spad_status make_tensor(direct_tensor *out, const spad_direct *direct,
         status = spad_shape_bytes(&bytes, whole_shape(dims, given->block, given->tile),
                                   given->dtype, &reason);
     }
-    if (status != SPAD_OK) return refuse(given, status, error, reason.message);
+    if (status != SPAD_OK) return refuse_tensor(given, status, error, reason.message);
     for (size_t d = 0; d < given->block.rank; d++) {
         if (!spad__mul(out->tiles, given->block.dims[d], &out->tiles)) {
-            return refuse(given, SPAD_ERR_OVERFLOW, error, "the tiles do not fit 64 bits");
+            return refuse_tensor(given, SPAD_ERR_OVERFLOW, error, "the tiles do not fit 64 bits");
         }
     }
     return SPAD_OK;

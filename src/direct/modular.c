@@ -35,8 +35,8 @@ spad_status spad__ring_tiles(int64_t *tiles, spad_shape counts, size_t rank, con
 }
 
 /* Lengths and counts; the ring is as the block where none is given. */
-static spad_status check_ring(spad_modular_tensor *out, int64_t *tiles,
-                              const spad_modular_request *request, spad_error *error) {
+static spad_status check_modular_ring(spad_modular_tensor *out, int64_t *tiles,
+                                      const spad_modular_request *request, spad_error *error) {
     const spad_shape block = request->block;
     const spad_shape ring = request->free_tiles.rank > 0 ? request->free_tiles : block;
     if (block.rank > SPAD_RANK_MAX) {
@@ -64,7 +64,7 @@ spad_status spad_modular_alloc(spad_modular_tensor *out, spad_modular *modular,
     }
     spad_modular_tensor tensor = {.base = modular->cursor, .base_lane = request->base_lane};
     int64_t tiles;
-    spad_status status = check_ring(&tensor, &tiles, request, error);
+    spad_status status = check_modular_ring(&tensor, &tiles, request, error);
     if (status != SPAD_OK) return status;
     int64_t lanes;
     status = spad_tile_bytes(&lanes, &tensor.tile_bytes, request->shape, request->dtype, error);

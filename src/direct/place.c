@@ -71,11 +71,11 @@ static direct_check start_check(const direct_tensor *tensor, const spad_target *
 }
 
 /* Fails with a message about the tensor, or about the tile at `index`. */
-static spad_status refuse(const direct_check *check, const int64_t *index, spad_status code,
-                          spad_error *error, const char *format, ...) SPAD_PRINTF(5, 6);
+static spad_status refuse_spot(const direct_check *check, const int64_t *index, spad_status code,
+                               spad_error *error, const char *format, ...) SPAD_PRINTF(5, 6);
 
-static spad_status refuse(const direct_check *check, const int64_t *index, spad_status code,
-                          spad_error *error, const char *format, ...) {
+static spad_status refuse_spot(const direct_check *check, const int64_t *index, spad_status code,
+                               spad_error *error, const char *format, ...) {
     char who[DIRECT_WHO_MAX];
     spad__direct_who(who, check->tensor->name, check->tensor->block.rank, index);
     char what[SPAD_MESSAGE_MAX];
@@ -96,7 +96,7 @@ static spad_status check_lane(const direct_check *check, const int64_t *index, i
     const spad_status status =
         spad_space_check_lanes(check->space, lane, check->tensor->lanes, &reason);
     if (status == SPAD_OK) return SPAD_OK;
-    refuse(check, index, status, error, "%s", reason.message);
+    refuse_spot(check, index, status, error, "%s", reason.message);
     spad__fact_amounts(error, reason.needed, reason.available, SPAD_NO_FACT);
     return status;
 }
@@ -104,20 +104,20 @@ static spad_status check_lane(const direct_check *check, const int64_t *index, i
 static spad_status check_alignment(const direct_check *check, const int64_t *index, int64_t address,
                                    spad_error *error) {
     if (address % check->space->alignment == 0) return SPAD_OK;
-    return refuse(check, index, SPAD_ERR_ALIGNMENT, error,
-                  "byte %lld of '%s' is not a multiple of its alignment, %lld B",
-                  (long long)address, check->space->name, (long long)check->space->alignment);
+    return refuse_spot(check, index, SPAD_ERR_ALIGNMENT, error,
+                       "byte %lld of '%s' is not a multiple of its alignment, %lld B",
+                       (long long)address, check->space->name, (long long)check->space->alignment);
 }
 
 /* A tile has to fit its bank where it may not leave it, and the space anyway. */
-static spad_status check_size(const direct_check *check, spad_error *error) {
+static spad_status check_tile_size(const direct_check *check, spad_error *error) {
     const bool one_bank = check->space->banks_exclusive;
     const int64_t most = one_bank ? spad__min(check->bank_bytes, check->usable) : check->usable;
     if (check->tensor->bytes <= most) return SPAD_OK;
-    refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-           "a tile of %lld B per lane does not fit %s'%s' of %s, which has %lld B",
-           (long long)check->tensor->bytes, one_bank ? "a bank of " : "", check->space->name,
-           check->chip, (long long)most);
+    refuse_spot(check, NULL, SPAD_ERR_BOUNDS, error,
+                "a tile of %lld B per lane does not fit %s'%s' of %s, which has %lld B",
+                (long long)check->tensor->bytes, one_bank ? "a bank of " : "", check->space->name,
+                check->chip, (long long)most);
     spad__fact_amounts(error, check->tensor->bytes, most, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
@@ -126,36 +126,38 @@ static spad_status check_size(const direct_check *check, spad_error *error) {
 static spad_status check_bank_start(const direct_check *check, const int64_t *index,
                                     const char *what, int64_t value, spad_error *error) {
     if (!check->space->banks_exclusive || value == 0) return SPAD_OK;
-    return refuse(check, index, SPAD_ERR_BANK, error,
-                  "%s %lld; a bank of '%s' holds one tile, which starts at byte 0 and lane 0", what,
-                  (long long)value, check->space->name);
+    return refuse_spot(check, index, SPAD_ERR_BANK, error,
+                       "%s %lld; a bank of '%s' holds one tile, which starts at byte 0 and lane 0",
+                       what, (long long)value, check->space->name);
 }
 
-static spad_status check_bank(const direct_check *check, const int64_t *index, int64_t bank,
-                              int64_t count, spad_error *error) {
+static spad_status check_spot_bank(const direct_check *check, const int64_t *index, int64_t bank,
+                                   int64_t count, spad_error *error) {
     if (bank >= 0 && count <= check->banks && bank <= check->banks - count) return SPAD_OK;
     if (check->space->bank_bytes == 0) {
-        refuse(check, index, SPAD_ERR_BOUNDS, error,
-               "%lld banks from bank %lld, but '%s' has no banks; leave bank and bank_tiles out",
-               (long long)count, (long long)bank, check->space->name);
+        refuse_spot(
+            check, index, SPAD_ERR_BOUNDS, error,
+            "%lld banks from bank %lld, but '%s' has no banks; leave bank and bank_tiles out",
+            (long long)count, (long long)bank, check->space->name);
     } else {
-        refuse(check, index, SPAD_ERR_BOUNDS, error,
-               "%lld banks from bank %lld are outside the %lld banks of '%s'", (long long)count,
-               (long long)bank, (long long)check->banks, check->space->name);
+        refuse_spot(check, index, SPAD_ERR_BOUNDS, error,
+                    "%lld banks from bank %lld are outside the %lld banks of '%s'",
+                    (long long)count, (long long)bank, (long long)check->banks, check->space->name);
     }
     spad__fact_amounts(error, count, check->banks, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
 
 /* [address, address + bytes) in what the space has for tensors. */
-static spad_status check_bytes(const direct_check *check, const int64_t *index, int64_t address,
-                               int64_t bytes, spad_error *error) {
+static spad_status check_spot_bytes(const direct_check *check, const int64_t *index,
+                                    int64_t address, int64_t bytes, spad_error *error) {
     if (address >= 0 && bytes <= check->usable && address <= check->usable - bytes) return SPAD_OK;
-    refuse(check, index, SPAD_ERR_BOUNDS, error,
-           "%lld B per lane at byte %lld are outside [0, %lld), the bytes that '%s' of %s has for "
-           "tensors",
-           (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
-           check->chip);
+    refuse_spot(
+        check, index, SPAD_ERR_BOUNDS, error,
+        "%lld B per lane at byte %lld are outside [0, %lld), the bytes that '%s' of %s has for "
+        "tensors",
+        (long long)bytes, (long long)address, (long long)check->usable, check->space->name,
+        check->chip);
     spad__fact_amounts(error, bytes, check->usable, SPAD_NO_FACT);
     return SPAD_ERR_BOUNDS;
 }
@@ -163,7 +165,7 @@ static spad_status check_bytes(const direct_check *check, const int64_t *index, 
 /* All rules for one spot; *byte is its address in the space. */
 static spad_status check_spot(int64_t *byte, const direct_check *check, const int64_t *index,
                               spad_direct_spot spot, spad_error *error) {
-    spad_status status = check_bank(check, index, spot.bank, 1, error);
+    spad_status status = check_spot_bank(check, index, spot.bank, 1, error);
     if (status == SPAD_OK) status = check_bank_start(check, index, "byte", spot.byte, error);
     if (status == SPAD_OK) status = check_bank_start(check, index, "lane", spot.lane, error);
     if (status == SPAD_OK) status = check_lane(check, index, spot.lane, error);
@@ -173,7 +175,7 @@ static spad_status check_spot(int64_t *byte, const direct_check *check, const in
     } else if (!spad__add(spot.bank * check->bank_bytes, spot.byte, byte)) {
         *byte = INT64_MAX;
     }
-    status = check_bytes(check, index, *byte, check->tensor->bytes, error);
+    status = check_spot_bytes(check, index, *byte, check->tensor->bytes, error);
     return status == SPAD_OK ? check_alignment(check, index, *byte, error) : status;
 }
 
@@ -220,11 +222,13 @@ static spad_status get_spot(spad_direct_spot *spot, const direct_check *check,
                                            given->context, &reason);
     if (status == SPAD_OK) return SPAD_OK;
     if (status > SPAD_OK) {
-        return refuse(check, index, SPAD_ERR_ARGUMENT, error,
-                      "its placement function returned %d, which is not a status", (int)status);
+        return refuse_spot(check, index, SPAD_ERR_ARGUMENT, error,
+                           "its placement function returned %d, which is not a status",
+                           (int)status);
     }
-    return refuse(check, index, status, error, "%s",
-                  reason.message[0] != '\0' ? reason.message : "its placement function failed");
+    return refuse_spot(check, index, status, error, "%s",
+                       reason.message[0] != '\0' ? reason.message
+                                                 : "its placement function failed");
 }
 
 static spad_status fill_table(direct_tensor *tensor, spad__index *set, const direct_check *check,
@@ -271,23 +275,23 @@ void spad__direct_free_table(direct_tensor *tensor, const spad_host *host) {
 
 static spad_status too_many_tiles(const direct_check *check, const char *kind, int64_t tiles,
                                   spad_error *error) {
-    return refuse(check, NULL, SPAD_ERR_ARGUMENT, error,
-                  "%lld %s tiles, more than the %lld that one tensor can have; use rings with "
-                  "smaller counts",
-                  (long long)tiles, kind, (long long)SPAD_DIRECT_TILES_MAX);
+    return refuse_spot(check, NULL, SPAD_ERR_ARGUMENT, error,
+                       "%lld %s tiles, more than the %lld that one tensor can have; use rings with "
+                       "smaller counts",
+                       (long long)tiles, kind, (long long)SPAD_DIRECT_TILES_MAX);
 }
 
 static spad_status check_table_request(const direct_check *check, const spad_direct_tensor *given,
                                        spad_error *error) {
     const direct_tensor *tensor = check->tensor;
     if (tensor->mode == SPAD_MODE_FUNC && given->func == NULL) {
-        return refuse(check, NULL, SPAD_ERR_ARGUMENT, error, "mode func without a function");
+        return refuse_spot(check, NULL, SPAD_ERR_ARGUMENT, error, "mode func without a function");
     }
     if (tensor->mode == SPAD_MODE_AT &&
         (given->spots == NULL || (uint64_t)tensor->tiles != given->spot_count)) {
-        return refuse(check, NULL, SPAD_ERR_ARGUMENT, error,
-                      "%zu spots for %lld tiles; mode at needs one for each", given->spot_count,
-                      (long long)tensor->tiles);
+        return refuse_spot(check, NULL, SPAD_ERR_ARGUMENT, error,
+                           "%zu spots for %lld tiles; mode at needs one for each",
+                           given->spot_count, (long long)tensor->tiles);
     }
     if (tensor->tiles > SPAD_DIRECT_TILES_MAX) {
         return too_many_tiles(check, "logical", tensor->tiles, error);
@@ -299,7 +303,7 @@ static spad_status place_table(direct_tensor *tensor, const direct_check *check,
                                const spad_direct_tensor *given, const spad_host *host,
                                spad_error *error) {
     spad_status status = check_table_request(check, given, error);
-    if (status == SPAD_OK) status = check_size(check, error);
+    if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status != SPAD_OK) return status;
 
     const size_t tiles = (size_t)tensor->tiles;
@@ -338,7 +342,7 @@ static spad_status take_counts(const int64_t **counts, int64_t *tiles, const dir
     spad_error reason;
     const spad_status status =
         spad__ring_tiles(tiles, tuple, check->tensor->block.rank, what, &reason);
-    if (status != SPAD_OK) return refuse(check, NULL, status, error, "%s", reason.message);
+    if (status != SPAD_OK) return refuse_spot(check, NULL, status, error, "%s", reason.message);
     *counts = tuple.rank > 0 ? tuple.dims : NULL;
     return SPAD_OK;
 }
@@ -347,27 +351,29 @@ static spad_status take_counts(const int64_t **counts, int64_t *tiles, const dir
 static spad_status check_one_per_bank(const direct_check *check, const char *what, int64_t tiles,
                                       spad_error *error) {
     if (!check->space->banks_exclusive || tiles == 1) return SPAD_OK;
-    return refuse(check, NULL, SPAD_ERR_BANK, error,
-                  "%s has a product of %lld; a bank of '%s' holds one tile, so only bank_tiles can "
-                  "be above 1",
-                  what, (long long)tiles, check->space->name);
+    return refuse_spot(
+        check, NULL, SPAD_ERR_BANK, error,
+        "%s has a product of %lld; a bank of '%s' holds one tile, so only bank_tiles can "
+        "be above 1",
+        what, (long long)tiles, check->space->name);
 }
 
 /* What the ring reserves, used or not, has to be in the space. */
 static spad_status check_footprint(direct_tensor *tensor, const direct_check *check,
                                    const int64_t tiles[DIRECT_COORDINATES], spad_error *error) {
     const spad_direct_spot base = tensor->base;
-    spad_status status = check_bank(check, NULL, base.bank, tiles[DIRECT_BANK], error);
+    spad_status status = check_spot_bank(check, NULL, base.bank, tiles[DIRECT_BANK], error);
     if (status != SPAD_OK) return status;
     if (tensor->lanes > check->space->lanes) return check_lane(check, NULL, base.lane, error);
     int64_t lanes;
     if (!spad__mul(tiles[DIRECT_LANE], tensor->lanes, &lanes)) lanes = INT64_MAX;
     if (base.lane < 0 || lanes > check->space->lanes || base.lane > check->space->lanes - lanes) {
-        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-               "its footprint of %lld x %lld lanes from lane %lld is outside the %lld lanes of "
-               "'%s'",
-               (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
-               (long long)check->space->lanes, check->space->name);
+        refuse_spot(
+            check, NULL, SPAD_ERR_BOUNDS, error,
+            "its footprint of %lld x %lld lanes from lane %lld is outside the %lld lanes of "
+            "'%s'",
+            (long long)tiles[DIRECT_LANE], (long long)tensor->lanes, (long long)base.lane,
+            (long long)check->space->lanes, check->space->name);
         spad__fact_amounts(error, lanes, check->space->lanes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
@@ -378,22 +384,24 @@ static spad_status check_footprint(direct_tensor *tensor, const direct_check *ch
         !spad__add(bytes, between, &bytes) ||
         !spad__add(base.byte, base.bank * check->bank_bytes, &byte) || bytes > check->usable ||
         byte > check->usable - bytes) {
-        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-               "its footprint of %lld x %lld B per lane from byte %lld is outside [0, %lld), the "
-               "bytes that "
-               "'%s' of %s has for tensors",
-               (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
-               (long long)check->usable, check->space->name, check->chip);
+        refuse_spot(
+            check, NULL, SPAD_ERR_BOUNDS, error,
+            "its footprint of %lld x %lld B per lane from byte %lld is outside [0, %lld), the "
+            "bytes that "
+            "'%s' of %s has for tensors",
+            (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
+            (long long)check->usable, check->space->name, check->chip);
         spad__fact_amounts(error, SPAD_NO_FACT, check->usable, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
     /* else its own tiles would meet: the last of one bank and the first of the next */
     if (tiles[DIRECT_BANK] > 1 && base.byte > check->bank_bytes - (bytes - between)) {
-        refuse(check, NULL, SPAD_ERR_BOUNDS, error,
-               "%lld x %lld B per lane from byte %lld leave a bank of '%s', which has %lld B; a "
-               "ring over several banks must stay in each",
-               (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
-               check->space->name, (long long)check->bank_bytes);
+        refuse_spot(
+            check, NULL, SPAD_ERR_BOUNDS, error,
+            "%lld x %lld B per lane from byte %lld leave a bank of '%s', which has %lld B; a "
+            "ring over several banks must stay in each",
+            (long long)tiles[DIRECT_FREE], (long long)tensor->bytes, (long long)base.byte,
+            check->space->name, (long long)check->bank_bytes);
         spad__fact_amounts(error, bytes - between, check->bank_bytes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
@@ -478,7 +486,7 @@ static spad_status place_rings(direct_tensor *tensor, int64_t *extent, const dir
     int64_t tiles[DIRECT_COORDINATES];
     tensor->base = rings->base;
     spad_status status = take_rings(tensor, tiles, check, rings, error);
-    if (status == SPAD_OK) status = check_size(check, error);
+    if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status == SPAD_OK) {
         status = check_bank_start(check, NULL, "base byte", rings->base.byte, error);
     }
@@ -533,7 +541,7 @@ static spad_status place_auto(direct_tensor *tensor, int64_t *extent, const dire
     const int64_t *counts = NULL;
     int64_t tiles;
     spad_status status = take_counts(&counts, &tiles, check, given->ring, "ring", error);
-    if (status == SPAD_OK) status = check_size(check, error);
+    if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status == SPAD_OK) status = check_any_lane(check, error);
     if (status != SPAD_OK) return status;
     if (keep_ring(extent, check, given)) return count_physical(tensor, extent, check, error);

@@ -233,13 +233,13 @@ typedef struct sweep_band {
     SPAD_ARRAY(size_t) alive; /* numbers of tiles */
 } sweep_band;
 
-typedef struct sweep {
+typedef struct tile_sweep {
     const spad_host *host;
     SPAD_ARRAY(sweep_tile) tiles;
     SPAD_ARRAY(sweep_band) bands;
     spad__largest found;
     size_t count;
-} sweep;
+} tile_sweep;
 
 /* Bands together, for numbering them. */
 static int by_lanes(const void *left, const void *right) {
@@ -265,7 +265,7 @@ static bool overlap_before(const void *context, const void *left, const void *ri
     return order != 0 ? order < 0 : a->tile_b < b->tile_b;
 }
 
-static bool gather_tiles(sweep *s, const spad_direct *direct) {
+static bool gather_tiles(tile_sweep *s, const spad_direct *direct) {
     for (size_t i = 0; i < direct->tensors.count; i++) {
         const direct_tensor *tensor = &direct->tensors.items[i];
         if (tensor->mode == SPAD_MODE_AUTO) continue;
@@ -285,7 +285,7 @@ static bool gather_tiles(sweep *s, const spad_direct *direct) {
 }
 
 /* Sorts the tiles for the sweep, each with the number of its band. */
-static bool make_bands(sweep *s) {
+static bool make_bands(tile_sweep *s) {
     if (s->tiles.count == 0) return true;
     qsort(s->tiles.items, s->tiles.count, sizeof *s->tiles.items, by_lanes);
     for (size_t i = 0; i < s->tiles.count; i++) {
@@ -312,7 +312,7 @@ static spad_rect common(spad_rect a, spad_rect b) {
     };
 }
 
-static void report_pair(sweep *s, const sweep_tile *a, const sweep_tile *b) {
+static void report_pair(tile_sweep *s, const sweep_tile *a, const sweep_tile *b) {
     if (a->tensor > b->tensor || (a->tensor == b->tensor && a->tile > b->tile)) {
         const sweep_tile *held = a;
         a = b;
@@ -331,7 +331,7 @@ static void report_pair(sweep *s, const sweep_tile *a, const sweep_tile *b) {
 }
 
 /* Pairs the tile with what is alive in a band, and drops what has ended. */
-static void pair_in_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
+static void pair_in_band(tile_sweep *s, sweep_band *band, const sweep_tile *tile) {
     for (size_t i = 0; i < band->alive.count;) {
         const sweep_tile *other = &s->tiles.items[band->alive.items[i]];
         if (other->space == tile->space && other->rect.byte + other->rect.bytes > tile->rect.byte) {
@@ -343,7 +343,7 @@ static void pair_in_band(sweep *s, sweep_band *band, const sweep_tile *tile) {
     }
 }
 
-static bool run_sweep(sweep *s) {
+static bool run_sweep(tile_sweep *s) {
     for (size_t i = 0; i < s->tiles.count; i++) {
         const sweep_tile *tile = &s->tiles.items[i];
         for (size_t b = 0; b < s->bands.count; b++) {
@@ -363,7 +363,7 @@ static bool run_sweep(sweep *s) {
 spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out, size_t capacity,
                                       const spad_direct *direct, spad_error *error) {
     *count = 0;
-    sweep s = {
+    tile_sweep s = {
         .host = &direct->host,
         .found = {.items = (char *)out,
                   .item_size = sizeof *out,
@@ -386,7 +386,7 @@ spad_status spad_direct_list_overlaps(size_t *count, spad_direct_overlap *out, s
 /* ---- findings ---------------------------------------------------------------------- */
 
 /* The first tensor that is placed directly, or NULL. */
-static const direct_tensor *first_placed(const spad_direct *direct) {
+static const direct_tensor *first_placed_tensor(const spad_direct *direct) {
     for (size_t i = 0; i < direct->tensors.count; i++) {
         if (direct->tensors.items[i].mode != SPAD_MODE_AUTO) return &direct->tensors.items[i];
     }
@@ -428,7 +428,7 @@ static void describe_fault(spad_finding *out, const spad_direct *direct,
 }
 
 size_t spad_direct_list_findings(spad_finding *out, size_t capacity, const spad_direct *direct) {
-    const direct_tensor *placed = first_placed(direct);
+    const direct_tensor *placed = first_placed_tensor(direct);
     size_t count = 0;
     for (size_t i = 0; i < direct->tensors.count && placed != NULL; i++) {
         const direct_tensor *tensor = &direct->tensors.items[i];

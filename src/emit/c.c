@@ -70,7 +70,7 @@ static void out_origin(spad__out *out, const spad_emit_buffer *buffer) {
 
 /* ---- head -------------------------------------------------------------------------- */
 
-static void write_head(const spad_emit *table, spad__out *out) {
+static void write_c_head(const spad_emit *table, spad__out *out) {
     spad__out_string(out, "/* Places of buffers for ");
     out_comment_name(out, table->name);
     spad__out_string(out, " on ");
@@ -237,7 +237,7 @@ static void write_row(const spad_emit *table, const spad__emit_row *row, bool cu
 }
 
 void spad__emit_write_c(const spad_emit *table, bool cuda, spad__out *out) {
-    write_head(table, out);
+    write_c_head(table, out);
     for (size_t s = 0; s < table->target->space_count; s++) write_space(table, s, out);
     for (size_t i = 0; i < table->rows.count; i++) {
         write_row(table, &table->rows.items[i], cuda, out);

@@ -276,8 +276,9 @@ static spad_status add_owner(spad_emit *table, const spad_kernel *kernel, size_t
     return spad_emit_add(table, &buffer, error);
 }
 
-static spad_status add_space(spad_emit *table, const spad_layout *layout,
-                             const spad_layout_space *space, place_list *list, spad_error *error) {
+static spad_status add_emit_space(spad_emit *table, const spad_layout *layout,
+                                  const spad_layout_space *space, place_list *list,
+                                  spad_error *error) {
     const size_t count = space->buffer_count;
     if (count == 0) return SPAD_OK;
     const spad_layout_buffer **buffers = spad__new_array(&table->host, count, sizeof *buffers);
@@ -312,7 +313,7 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
     place_list list = {0};
     spad_status status = SPAD_OK;
     for (size_t k = 0; k < spad_layout_space_count(layout) && status == SPAD_OK; k++) {
-        status = add_space(table, layout, spad_layout_get_space(layout, k), &list, error);
+        status = add_emit_space(table, layout, spad_layout_get_space(layout, k), &list, error);
     }
     spad__array_free(&table->host, &list);
     if (status != SPAD_OK) forget_rows(table, before);

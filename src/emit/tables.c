@@ -91,7 +91,7 @@ void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void json_row(const spad_emit *table, const spad__emit_row *row, spad__json *json) {
+static void json_emit_row(const spad_emit *table, const spad__emit_row *row, spad__json *json) {
     const spad_emit_buffer *b = &row->buffer;
     int64_t stride;
     spad__json_open_flat(json, '{');
@@ -149,7 +149,8 @@ void spad__emit_write_json(const spad_emit *table, spad__out *out) {
     spad__json_close(&json, ']');
     spad__json_key(&json, "buffers");
     spad__json_open(&json, '[');
-    for (size_t i = 0; i < table->rows.count; i++) json_row(table, &table->rows.items[i], &json);
+    for (size_t i = 0; i < table->rows.count; i++)
+        json_emit_row(table, &table->rows.items[i], &json);
     spad__json_close(&json, ']');
     spad__json_close(&json, '}');
     spad__json_end(&json);

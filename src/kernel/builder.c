@@ -172,7 +172,7 @@ spad_status spad__keep_amounts(spad_kernel_builder *builder, spad_amounts *list,
     return SPAD_OK;
 }
 
-static bool multiply(spad_amounts list, int64_t *product) {
+static bool multiply_amounts(spad_amounts list, int64_t *product) {
     *product = 1;
     for (size_t i = 0; i < list.count; i++) {
         if (!spad__mul(*product, list.items[i].value, product)) return false;
@@ -323,7 +323,7 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a count of %lld; it must be at least %d",
                           (long long)count.value, counted ? 1 : 0);
     }
-    if (!multiply(dims, &sync.elements)) {
+    if (!multiply_amounts(dims, &sync.elements)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW, "the number of objects does not fit 64 bits");
     }
     if (!spad__array_reserve(&kernel->host, &kernel->syncs, 1)) {

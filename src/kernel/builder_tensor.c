@@ -131,8 +131,8 @@ static spad_status keep_counts(spad_kernel_builder *builder, const spad_kernel_t
     return spad__keep_amounts(builder, list, 1, "a count", error);
 }
 
-static spad_status place_auto(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
-                              spad_error *error) {
+static spad_status place_tensor_auto(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+                                     spad_error *error) {
     tensor->slots = tensor->tiles;
     if (tensor->ring.count == 0) return SPAD_OK;
     if (tensor->blocks.count == 0) {
@@ -181,8 +181,9 @@ static spad_status place_at(const spad_space *space, spad_kernel_tensor *tensor,
 
 /* Every start lane that the ring across lanes uses. With a start-lane table the
  * first that is not in it ends the search, without one only the top matters. */
-static spad_status check_ring_lanes(const spad_space *space, const spad_kernel_tensor *tensor,
-                                    int64_t count, spad_error *error) {
+static spad_status check_tensor_ring_lanes(const spad_space *space,
+                                           const spad_kernel_tensor *tensor, int64_t count,
+                                           spad_error *error) {
     const int64_t lanes = tensor->tile_lanes;
     const int64_t first = space->lane_rule_count > 0 ? 0 : count - 1;
     for (int64_t i = first; i < count; i++) {
@@ -219,7 +220,7 @@ static spad_status place_mod(spad_kernel_builder *builder, const spad_space *spa
         !spad__add(last, tensor->byte.value, &last)) {
         return overflow("the address of the last tile", error);
     }
-    return check_ring_lanes(space, tensor, pars, error);
+    return check_tensor_ring_lanes(space, tensor, pars, error);
 }
 
 static spad_status place_scoped(const spad_kernel_builder *builder, const spad_space *space,
@@ -286,7 +287,7 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     tensor->slots = tensor->tiles;
     if (inside) {
         if (tensor->alias_tile < 0) tensor->alias_tile = 0;
-        const spad_status status = place_auto(builder, tensor, error);
+        const spad_status status = place_tensor_auto(builder, tensor, error);
         if (status != SPAD_OK) return status;
         if (tensor->ring.count > 1) {
             return spad__fail(error, SPAD_ERR_ARGUMENT, "the ring of an alias is one number");
@@ -318,12 +319,12 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     return SPAD_OK;
 }
 
-static spad_status place(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
-                         spad_error *error) {
+static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+                                spad_error *error) {
     const spad_space *space = &builder->kernel->target->spaces[tensor->space];
     switch (tensor->mode) {
     case SPAD_MODE_AUTO: {
-        const spad_status status = place_auto(builder, tensor, error);
+        const spad_status status = place_tensor_auto(builder, tensor, error);
         if (status != SPAD_OK) return status;
         return spad_space_check_lanes(space, tensor->lane.value, tensor->tile_lanes, error);
     }
@@ -378,7 +379,7 @@ spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builde
     spad_status status = measure(builder, &row, error);
     if (status == SPAD_OK) status = settle_numbers(builder, &row, error);
     if (status == SPAD_OK) status = check_unused(&row, error);
-    if (status == SPAD_OK) status = place(builder, &row, error);
+    if (status == SPAD_OK) status = place_tensor(builder, &row, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->tensors, 1)) {
         return spad__fail_host_memory(error);

@@ -42,7 +42,7 @@ static spad_status add_expr(spad_expr *out, spad_kernel *kernel, spad__expr expr
 }
 
 /* Room for the nodes of a new expression, and for the expression. */
-static spad_status reserve(spad_kernel *kernel, size_t nodes, spad_error *error) {
+static spad_status reserve_nodes(spad_kernel *kernel, size_t nodes, spad_error *error) {
     if (kernel->exprs.count >= INT32_MAX) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "too many expressions in one kernel");
     }
@@ -55,7 +55,7 @@ static spad_status reserve(spad_kernel *kernel, size_t nodes, spad_error *error)
 
 static spad_status add_leaf(spad_expr *out, spad_kernel *kernel, spad_expr_op op, int64_t value,
                             spad__expr bounds, spad_error *error) {
-    const spad_status status = reserve(kernel, 1, error);
+    const spad_status status = reserve_nodes(kernel, 1, error);
     if (status != SPAD_OK) return status;
     bounds.first = kernel->nodes.count;
     bounds.count = 1;
@@ -268,7 +268,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
                           SPAD_EXPR_MAX);
     }
     spad_status status = bound(op, a, b, &result, error);
-    if (status == SPAD_OK) status = reserve(kernel, result.count, error);
+    if (status == SPAD_OK) status = reserve_nodes(kernel, result.count, error);
     if (status != SPAD_OK) return status;
     a = find_expr(kernel, left); /* the tables may have moved */
     b = op == SPAD_EXPR_NEGATE ? &none : find_expr(kernel, right);
@@ -371,7 +371,7 @@ typedef struct expr_text {
     size_t used;
 } expr_text;
 
-static void put(expr_text *text, const char *piece) {
+static void put_piece(expr_text *text, const char *piece) {
     const size_t length = strlen(piece);
     for (size_t i = 0; i < length && text->used + 1 < text->size; i++) {
         text->field[text->used++] = piece[i];
@@ -381,14 +381,14 @@ static void put(expr_text *text, const char *piece) {
 static void put_leaf(const spad_kernel *kernel, expr_text *text, const spad_expr_node *node) {
     char number[32];
     if (node->op == SPAD_EXPR_PARAM) {
-        put(text, kernel->params.items[node->value].name);
+        put_piece(text, kernel->params.items[node->value].name);
     } else if (node->op == SPAD_EXPR_VARIABLE) {
-        put(text, kernel->loops.items[node->value].name);
+        put_piece(text, kernel->loops.items[node->value].name);
     } else if (node->value == INT64_MIN) { /* its digits alone do not fit */
-        put(text, "(-9223372036854775807 - 1)");
+        put_piece(text, "(-9223372036854775807 - 1)");
     } else {
         snprintf(number, sizeof number, "%lld", (long long)node->value);
-        put(text, number);
+        put_piece(text, number);
     }
 }
 
@@ -422,20 +422,20 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
     while (left > 0) {
         const expr_task task = tasks[--left];
         if (task.piece != NULL) {
-            put(&text, task.piece);
+            put_piece(&text, task.piece);
             continue;
         }
         const spad_expr_node *node = &nodes[task.node];
         const bool leaf = node->op < SPAD_EXPR_ADD;
         const int own = leaf ? leaf_priority(node) : priority(node->op);
         const bool wrapped = own < task.outer;
-        if (wrapped) put(&text, "(");
+        if (wrapped) put_piece(&text, "(");
         if (wrapped) tasks[left++] = (expr_task){.piece = ")"};
         if (leaf) {
             put_leaf(kernel, &text, node);
         } else if (node->op == SPAD_EXPR_NEGATE) {
             tasks[left++] = (expr_task){.node = task.node - 1, .outer = own + 1};
-            put(&text, "-");
+            put_piece(&text, "-");
         } else {
             tasks[left++] = (expr_task){.node = task.node - 1, .outer = own + 1};
             tasks[left++] = (expr_task){.piece = " "};

@@ -13,10 +13,10 @@
 #include "spad/layout.h"
 
 /* Statements [begin, end) in which something is needed; empty: never. */
-typedef struct spad__life {
+typedef struct spad__slot_life {
     int64_t begin;
     int64_t end;
-} spad__life;
+} spad__slot_life;
 
 /* One space while its problem is put together and afterwards. */
 typedef struct spad__layout_space {
@@ -30,10 +30,10 @@ typedef struct spad__layout_space {
 /* A rectangle that is taken for a while. */
 typedef struct spad__box {
     spad_rect rect;
-    spad__life life;
+    spad__slot_life life;
 } spad__box;
 
-typedef SPAD_ARRAY(spad__box) spad__boxes;
+typedef SPAD_ARRAY(spad__box) spad__box_list;
 typedef SPAD_ARRAY(spad_layout_buffer) spad__layout_buffers;
 
 struct spad_layout {
@@ -41,10 +41,10 @@ struct spad_layout {
     const spad_kernel *kernel;
     spad_layout_options options;
     spad__limit limit;
-    int64_t end;         /* time after all statements */
-    size_t *first_slots; /* per tensor: number of its first slot, and one more */
-    spad__life *lives;   /* per slot of a tensor that the planner places; one for others */
-    spad__life *all;     /* per tensor: touches of all slots */
+    int64_t end;            /* time after all statements */
+    size_t *first_slots;    /* per tensor: number of its first slot, and one more */
+    spad__slot_life *lives; /* per slot of a tensor that the planner places; one for others */
+    spad__slot_life *all;   /* per tensor: touches of all slots */
     size_t slot_count;
     int64_t *bytes; /* per slot: where it is, SPAD_NO_BYTE: nowhere */
     int64_t *lanes;

@@ -15,12 +15,12 @@
 #include "kernel/place.h"
 #include "kernel/walk.h"
 
-enum { PLACES_MAX = 4096 };
+enum { GIVEN_PLACES_MAX = 4096 };
 #define WALK_EVENTS INT64_C(1000000)
 
 static spad_layout_buffer buffer_of(const spad_layout *layout, size_t tensor) {
     const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
-    const spad__life life = layout->lives[layout->first_slots[tensor]];
+    const spad__slot_life life = layout->lives[layout->first_slots[tensor]];
     return (spad_layout_buffer){.name = t->name,
                                 .tensor = (int64_t)tensor,
                                 .sync = -1,
@@ -34,8 +34,8 @@ static spad_layout_buffer buffer_of(const spad_layout *layout, size_t tensor) {
                                 .end = life.end};
 }
 
-static spad_status append(spad_layout *layout, const spad_layout_buffer *buffer,
-                          spad_error *error) {
+static spad_status append_buffer(spad_layout *layout, const spad_layout_buffer *buffer,
+                                 spad_error *error) {
     if (!spad__array_reserve(&layout->host, &layout->given, 1)) {
         return spad__fail_host_memory(error);
     }
@@ -54,7 +54,7 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
     buffer.slots = t->tiles;
     buffer.stride = t->step.value != 0 ? t->step.value : t->tile_bytes;
     buffer.taken = (t->tiles - 1) * buffer.stride + t->tile_bytes; /* checked by the builder */
-    return append(layout, &buffer, error);
+    return append_buffer(layout, &buffer, error);
 }
 
 /* ---- mod --------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int64_t period(const spad_kernel *k, const spad_kernel_tensor *t, size_t 
     return spad__is_open_extent(k, t->blocks.items[d]) ? repeat : spad__min(repeat, extent);
 }
 
-static int64_t product(spad_amounts counts) { /* checked by the builder */
+static int64_t product_of_counts(spad_amounts counts) { /* checked by the builder */
     int64_t value = 1;
     for (size_t i = 0; i < counts.count; i++) value *= counts.items[i].value;
     return value;
@@ -85,11 +85,11 @@ static spad_status add_hull(spad_layout *layout, size_t tensor, spad_error *erro
     spad_layout_buffer buffer = buffer_of(layout, tensor);
     int64_t index[SPAD_RANK_MAX] = {0};
     spad__tile_place(layout->kernel, t, 0, index, &buffer.rect);
-    buffer.rect.lanes *= product(t->par);
-    buffer.rect.bytes *= product(t->free);
-    buffer.rect.bytes += (product(t->banks) - 1) * bank_bytes;
+    buffer.rect.lanes *= product_of_counts(t->par);
+    buffer.rect.bytes *= product_of_counts(t->free);
+    buffer.rect.bytes += (product_of_counts(t->banks) - 1) * bank_bytes;
     buffer.stride = buffer.taken = buffer.rect.bytes;
-    return append(layout, &buffer, error);
+    return append_buffer(layout, &buffer, error);
 }
 
 static bool has_rect(const spad_layout *layout, size_t from, spad_rect rect) {
@@ -108,10 +108,10 @@ static spad_status add_mod(spad_layout *layout, size_t tensor, spad_error *error
     int64_t places = 1;
     for (size_t d = 0; d < t->blocks.count; d++) {
         periods[d] = period(layout->kernel, t, d);
-        if (periods[d] > PLACES_MAX / places) places = PLACES_MAX + 1;
-        if (places <= PLACES_MAX) places *= periods[d];
+        if (periods[d] > GIVEN_PLACES_MAX / places) places = GIVEN_PLACES_MAX + 1;
+        if (places <= GIVEN_PLACES_MAX) places *= periods[d];
     }
-    if (places > PLACES_MAX) return add_hull(layout, tensor, error);
+    if (places > GIVEN_PLACES_MAX) return add_hull(layout, tensor, error);
     for (int64_t i = 0; i < places; i++) {
         spad_layout_buffer buffer = buffer_of(layout, tensor);
         int64_t rest = i;
@@ -119,7 +119,7 @@ static spad_status add_mod(spad_layout *layout, size_t tensor, spad_error *error
         spad__tile_place(layout->kernel, t, 0, index, &buffer.rect);
         if (has_rect(layout, from, buffer.rect)) continue;
         buffer.slot = (int64_t)(layout->given.count - from);
-        const spad_status status = append(layout, &buffer, error);
+        const spad_status status = append_buffer(layout, &buffer, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -162,7 +162,7 @@ static spad_status add_scoped(spad_layout *layout, size_t tensor, const spad_wal
         buffer.stride = buffer.taken = buffer.rect.bytes;
         buffer.begin = 0;
         buffer.end = layout->end;
-        const spad_status status = append(layout, &buffer, error);
+        const spad_status status = append_buffer(layout, &buffer, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -188,7 +188,7 @@ static spad_status add_region(spad_layout *layout, size_t space, spad_error *err
     }
     buffer.rect.bytes = spad__max(upper - buffer.rect.byte, 0);
     buffer.stride = buffer.taken = buffer.rect.bytes;
-    return append(layout, &buffer, error);
+    return append_buffer(layout, &buffer, error);
 }
 
 static bool is_scoped_in(const spad_kernel *k, size_t tensor, size_t space) {
@@ -211,7 +211,7 @@ static spad_status walk_scopes(spad_layout *layout, size_t space, spad_error *er
         if (event->kind == SPAD_WALK_TENSOR &&
             is_scoped_in(layout->kernel, (size_t)event->tensor, space)) {
             status = add_scoped(layout, (size_t)event->tensor, walk, error);
-            if (layout->given.count - from > PLACES_MAX) drop_doubles(layout, from);
+            if (layout->given.count - from > GIVEN_PLACES_MAX) drop_doubles(layout, from);
         }
     } while (status == SPAD_OK && !over && event->time < WALK_EVENTS);
     spad_walk_destroy(walk);
@@ -231,7 +231,7 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
     layout->given.count = 0;
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
-        const spad__life life = layout->lives[layout->first_slots[i]];
+        const spad__slot_life life = layout->lives[layout->first_slots[i]];
         if (tensor->space != space || k->target->spaces[space].off_chip) continue;
         scoped |= is_scoped_in(k, i, space);
         if (life.begin == life.end) continue;

@@ -30,8 +30,8 @@
 #include "kernel/place.h"
 
 enum {
-    TILES_MAX = 1024, /* that one access is followed to */
-    SCAN_MAX = 4096   /* statements that are searched for the end of an operation */
+    FOLLOWED_TILES_MAX = 1024, /* that one access is followed to */
+    SCAN_MAX = 4096            /* statements that are searched for the end of an operation */
 };
 
 bool spad__is_planned(const spad_kernel *kernel, const spad_kernel_tensor *tensor) {
@@ -89,7 +89,7 @@ static spad_status number_slots(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-static void need(spad__life *slot, spad__life life) {
+static void need(spad__slot_life *slot, spad__slot_life life) {
     if (slot->begin == slot->end) {
         *slot = life;
     } else {
@@ -156,15 +156,15 @@ static bool runs(const spad_kernel *k, const spad_statement *s) {
 
 /* The statement itself, or the outermost loop around it that runs twice or more and does
  * not hold `other`. */
-static spad__life widened(const spad_kernel *k, size_t statement, size_t other) {
+static spad__slot_life widened(const spad_kernel *k, size_t statement, size_t other) {
     size_t widest = statement;
     for (int64_t l = k->statements.items[statement].loop; l >= 0; l = k->loops.items[l].outer) {
         const spad_kernel_loop *loop = &k->loops.items[l];
         if (trips(k, loop) > 1 && !holds(k, loop->statement, other)) widest = loop->statement;
     }
     const spad_statement *s = &k->statements.items[widest];
-    return (spad__life){(int64_t)widest,
-                        s->kind == SPAD_STATEMENT_FOR ? (int64_t)s->end : (int64_t)widest + 1};
+    return (spad__slot_life){(int64_t)widest,
+                             s->kind == SPAD_STATEMENT_FOR ? (int64_t)s->end : (int64_t)widest + 1};
 }
 
 /* Does control that has passed `statement` always reach `later`? */
@@ -181,7 +181,7 @@ static bool is_passed(const spad_kernel *k, size_t statement, size_t later) {
 
 /* The statement after which an operation on a unit is over for certain; the number of
  * statements: none. */
-static size_t find_wait(const spad_kernel *k, size_t operation) {
+static size_t find_group_wait(const spad_kernel *k, size_t operation) {
     const spad_statement *op = &k->statements.items[operation];
     bool committed = false;
     if (op->group < 0) return k->statements.count;
@@ -197,26 +197,26 @@ static size_t find_wait(const spad_kernel *k, size_t operation) {
     return k->statements.count;
 }
 
-static void add_flight(const spad_layout *layout, size_t operation, spad__life *life) {
+static void add_flight(const spad_layout *layout, size_t operation, spad__slot_life *life) {
     const spad_kernel *k = layout->kernel;
-    const size_t wait = find_wait(k, operation);
+    const size_t wait = find_group_wait(k, operation);
     const bool ends = wait < k->statements.count;
     need(life, widened(k, operation, wait));
     life->end = spad__max(life->end, ends ? (int64_t)wait + 1 : layout->end);
 }
 
-static void widen_to_agents(const spad_layout *layout, spad__life *life) {
+static void widen_to_agents(const spad_layout *layout, spad__slot_life *life) {
     const spad_kernel *k = layout->kernel;
     const size_t last = k->agents.items[k->agents.count - 1].statement;
-    need(life, (spad__life){(int64_t)k->agents.items[1].statement,
-                            (int64_t)k->statements.items[last].end});
+    need(life, (spad__slot_life){(int64_t)k->agents.items[1].statement,
+                                 (int64_t)k->statements.items[last].end});
 }
 
-static spad__life life_of_touch(const spad_layout *layout, size_t statement,
-                                const spad_kernel_tensor *home) {
+static spad__slot_life life_of_touch(const spad_layout *layout, size_t statement,
+                                     const spad_kernel_tensor *home) {
     const spad_kernel *k = layout->kernel;
     const spad_statement *s = &k->statements.items[statement];
-    spad__life life = widened(k, statement, home->statement);
+    spad__slot_life life = widened(k, statement, home->statement);
     if (s->kind == SPAD_STATEMENT_OPERATION && s->unit >= 0) add_flight(layout, statement, &life);
     if (s->agent > 0) widen_to_agents(layout, &life);
     return life;
@@ -231,7 +231,7 @@ static size_t slot_of_tile(const spad_layout *layout, int64_t home, int64_t tile
     return layout->first_slots[home] + (size_t)spad__tile_slot(tensor, tile, index);
 }
 
-static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__life life) {
+static void need_tile(spad_layout *layout, int64_t home, int64_t tile, spad__slot_life life) {
     need(&layout->lives[slot_of_tile(layout, home, tile)], life);
 }
 
@@ -274,11 +274,11 @@ static bool next_index(int64_t *index, const int64_t *low, const int64_t *high, 
 
 /* A tile of a tensor by its index, or all of them (index NULL). An alias that is inside
  * one tile touches that one, others the tiles of the same numbers. */
-static void touch(spad_layout *layout, size_t statement, const spad_kernel_tensor *tensor,
-                  const spad_expr *index) {
+static void touch_slots(spad_layout *layout, size_t statement, const spad_kernel_tensor *tensor,
+                        const spad_expr *index) {
     const spad_kernel *k = layout->kernel;
     const spad_kernel_tensor *home = &k->tensors.items[tensor->home];
-    const spad__life life = life_of_touch(layout, statement, home);
+    const spad__slot_life life = life_of_touch(layout, statement, home);
     int64_t low[SPAD_RANK_MAX];
     int64_t high[SPAD_RANK_MAX];
     int64_t at[SPAD_RANK_MAX];
@@ -289,7 +289,7 @@ static void touch(spad_layout *layout, size_t statement, const spad_kernel_tenso
         if (index != NULL && !moves_in_ring(k, tensor, home, index)) {
             bound_index(k, tensor, index, low, high, home->slots, &count);
         }
-        if (!spad__is_planned(k, home) || count >= home->slots || count > TILES_MAX) {
+        if (!spad__is_planned(k, home) || count >= home->slots || count > FOLLOWED_TILES_MAX) {
             need(&layout->all[tensor->home], life);
             return;
         }
@@ -311,10 +311,11 @@ static void touch_statement(spad_layout *layout, size_t number) {
     if (s->kind == SPAD_STATEMENT_OPERATION) {
         for (size_t i = 0; i < s->access_count; i++) {
             const spad_kernel_access *access = &k->accesses.items[s->first_access + i];
-            touch(layout, number, &k->tensors.items[access->tensor], access->index);
+            touch_slots(layout, number, &k->tensors.items[access->tensor], access->index);
         }
     } else if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
-        touch(layout, number, &k->tensors.items[s->item], s->index_count > 0 ? s->index : NULL);
+        touch_slots(layout, number, &k->tensors.items[s->item],
+                    s->index_count > 0 ? s->index : NULL);
     }
 }
 
@@ -334,11 +335,11 @@ static void begin_tensor(spad_layout *layout, size_t number) {
     size_t first;
     size_t end;
     slots_of(layout, number, &first, &end);
-    const spad__life all = layout->all[number];
+    const spad__slot_life all = layout->all[number];
     for (size_t i = first; i < end; i++) {
         if (all.begin < all.end) need(&layout->lives[i], all);
         if ((layout->kernel->tensors.items[number].flags & SPAD_TENSOR_INPUT) != 0) {
-            need(&layout->lives[i], (spad__life){0, 1});
+            need(&layout->lives[i], (spad__slot_life){0, 1});
         }
     }
 }
@@ -350,7 +351,7 @@ static void end_tensor(spad_layout *layout, size_t number) {
     if ((layout->kernel->tensors.items[number].flags & SPAD_TENSOR_OUTPUT) == 0) return;
     slots_of(layout, number, &first, &end);
     for (size_t i = first; i < end; i++) {
-        spad__life *life = &layout->lives[i];
+        spad__slot_life *life = &layout->lives[i];
         if (life->begin < life->end) life->end = layout->end;
     }
 }

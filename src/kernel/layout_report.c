@@ -35,7 +35,7 @@ static const char *phrase_of(const spad_layout_space *row) {
 /* ---- pieces ------------------------------------------------------------------------ */
 
 /* Names may be longer than a piece of the printer. */
-static void write_left(spad__out *out, const char *text, int64_t width) {
+static void write_left_aligned(spad__out *out, const char *text, int64_t width) {
     spad__out_one_line(out, text);
     spad__out_repeat(out, " ", width - (int64_t)strlen(text));
 }
@@ -93,8 +93,8 @@ static void write_moment(spad__out *out, const spad_layout *layout, int64_t stat
 }
 
 /* The buffers from `at` on that are of the same tensor or mbarrier; *total and *padding: of all. */
-static size_t same_owner(const spad_layout *layout, const spad_layout_space *row, size_t at,
-                         int64_t *slots, int64_t *total, int64_t *padding) {
+static size_t count_same_owner(const spad_layout *layout, const spad_layout_space *row, size_t at,
+                               int64_t *slots, int64_t *total, int64_t *padding) {
     const spad_layout_buffer *first = &layout->buffers.items[row->first_buffer + at];
     size_t count = 0;
     *slots = *total = *padding = 0;
@@ -151,7 +151,7 @@ void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
 
 static void write_space_line(spad__out *out, const spad_layout *layout,
                              const spad_layout_space *row, int64_t width) {
-    write_left(out, space_of(layout, row)->name, width);
+    write_left_aligned(out, space_of(layout, row)->name, width);
     write_bytes(out, row->height, 12);
     write_bytes(out, row->bound, 12);
     write_bytes(out, row->capacity, 12);
@@ -169,7 +169,7 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
         const size_t length = strlen(space_of(layout, &layout->spaces[i].row)->name);
         if (length > width) width = length;
     }
-    write_left(&out, "space", (int64_t)width);
+    write_left_aligned(&out, "space", (int64_t)width);
     spad__out_string(&out, "        used       bound    capacity  (bytes per lane)\n");
     for (size_t i = 0; i < layout->space_count; i++) {
         write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
@@ -199,9 +199,9 @@ static int32_t line_of(const spad_layout *layout, int64_t statement) {
 static void write_owner(spad__out *out, const spad_layout *layout, const spad_layout_buffer *buffer,
                         int64_t slots, int64_t total, int64_t padding, int64_t width) {
     spad__out_string(out, "  ");
-    write_left(out, buffer->name, width);
+    write_left_aligned(out, buffer->name, width);
     spad__out_string(out, "  ");
-    write_left(out, kind_of(buffer), 8);
+    write_left_aligned(out, kind_of(buffer), 8);
     write_number(out, slots, 8);
     write_number(out, buffer->rect.bytes, 10);
     write_number(out, padding, 9);
@@ -227,16 +227,16 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
     spad__out_string(out, " of ");
     write_bytes(out, row->capacity, 0);
     spad__out_format(out, " B per lane, %s\n  ", phrase_of(row));
-    write_left(out, "buffer", width);
+    write_left_aligned(out, "buffer", width);
     spad__out_string(out, "  placed    copies      tile  padding     total        at  lines\n");
     for (size_t i = 0; i < row->buffer_count;) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        i += same_owner(layout, row, i, &slots, &total, &padding);
+        i += count_same_owner(layout, row, i, &slots, &total, &padding);
         write_owner(out, layout, buffer, slots, total, padding, width);
     }
     if (row->reserved > 0) {
         spad__out_string(out, "  ");
-        write_left(out, "reserved", width + 10);
+        write_left_aligned(out, "reserved", width + 10);
         write_number(out, row->reserved, 37);
         write_bytes(out, row->capacity, 10);
         spad__out_string(out, "\n");
@@ -264,8 +264,8 @@ static void json_bytes(spad__json *json, const char *key, int64_t value) {
     if (value != SPAD_UNBOUNDED && value != SPAD_NO_BYTE) spad__json_key_int(json, key, value);
 }
 
-static void json_buffer(spad__json *json, const spad_layout *layout,
-                        const spad_layout_buffer *buffer) {
+static void json_layout_buffer(spad__json *json, const spad_layout *layout,
+                               const spad_layout_buffer *buffer) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", buffer->name);
     spad__json_key_string(json, "placed", kind_of(buffer));
@@ -317,7 +317,7 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_key(json, "buffers");
     spad__json_open(json, '[');
     for (size_t i = 0; i < row->buffer_count; i++) {
-        json_buffer(json, layout, &layout->buffers.items[row->first_buffer + i]);
+        json_layout_buffer(json, layout, &layout->buffers.items[row->first_buffer + i]);
     }
     spad__json_close(json, ']');
     spad__json_close(json, '}');

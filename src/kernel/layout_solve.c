@@ -44,8 +44,8 @@ static spad_status fail_at(const spad_kernel *k, const spad_kernel_tensor *tenso
 }
 
 /* Alignment, rounded size and stride of the slots of a tensor. */
-static spad_status measure(const spad_kernel *k, const spad_kernel_tensor *tensor,
-                           spad_layout_buffer *buffer, spad_error *error) {
+static spad_status measure_tensor(const spad_kernel *k, const spad_kernel_tensor *tensor,
+                                  spad_layout_buffer *buffer, spad_error *error) {
     const spad_space *space = &k->target->spaces[tensor->space];
     const int64_t align =
         tensor->align.value != 0 ? tensor->align.value : spad_dtype_bytes(tensor->dtype);
@@ -73,7 +73,7 @@ static spad_status measure(const spad_kernel *k, const spad_kernel_tensor *tenso
 static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     const spad_kernel_tensor *tensor = &k->tensors.items[number];
-    const spad__life *lives = &layout->lives[layout->first_slots[number]];
+    const spad__slot_life *lives = &layout->lives[layout->first_slots[number]];
     const bool joined = arrays && makes_arrays(&k->target->spaces[tensor->space], tensor);
     for (int64_t s = 0, next; s < tensor->slots; s = next) {
         for (next = s + 1; joined && next < tensor->slots; next++) {
@@ -89,7 +89,7 @@ static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, sp
             .rect = {tensor->lane.value, tensor->tile_lanes, SPAD_NO_BYTE, tensor->tile_bytes},
             .begin = lives[s].begin,
             .end = lives[s].end};
-        const spad_status status = measure(k, tensor, &buffer, error);
+        const spad_status status = measure_tensor(k, tensor, &buffer, error);
         if (status != SPAD_OK) return status;
         if (!spad__array_reserve(&layout->host, &layout->buffers, 1)) {
             return spad__fail_host_memory(error);
@@ -166,7 +166,7 @@ static bool box_of(const spad_plan *plan, const spad_space *rules, const spad_la
     return lower < upper && buffer->begin < buffer->end;
 }
 
-static bool add_box(const spad_host *host, spad__boxes *boxes, const spad_space *rules,
+static bool add_box(const spad_host *host, spad__box_list *boxes, const spad_space *rules,
                     spad__box box) {
     for (size_t i = 0; i < boxes->count;) {
         if (!boxes_meet(&boxes->items[i], &box)) {
@@ -213,7 +213,7 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
 
 static spad_status add_obstacles(const spad_layout *layout, const spad__layout_space *space,
                                  spad_plan *plan, spad_error *error) {
-    spad__boxes boxes = {0};
+    spad__box_list boxes = {0};
     bool fine = true;
     for (size_t i = 0; i < layout->given.count && fine; i++) {
         spad__box box;
@@ -251,16 +251,16 @@ static spad_status list_planned(spad_layout *layout, size_t space, size_t first,
     return status == SPAD_OK ? add_barriers(layout, space, error) : status;
 }
 
-typedef struct answer {
+typedef struct solver_answer {
     spad_plan *plan;
     spad_plan_result *result;
     size_t planned;
-} answer;
+} solver_answer;
 
-static void drop_answer(answer *a) {
+static void drop_answer(solver_answer *a) {
     spad_plan_result_destroy(a->result);
     spad_plan_destroy(a->plan);
-    *a = (answer){0};
+    *a = (solver_answer){0};
 }
 
 /* At least a moment, so that there is a plan to show. */
@@ -275,18 +275,18 @@ static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
 }
 
 /* Passes cancellation on to the planner, which has a time limit of its own. */
-static int watch(void *context, const spad_plan_progress *progress) {
+static int watch_progress(void *context, const spad_plan_progress *progress) {
     spad__limit *limit = context;
     (void)progress;
     return spad__limit_cancelled(limit);
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
-static spad_status run_planner(spad_layout *layout, const spad__layout_space *space, bool arrays,
-                               answer *a, spad_error *error) {
+static spad_status plan_space(spad_layout *layout, const spad__layout_space *space, bool arrays,
+                              solver_answer *a, spad_error *error) {
     const size_t first = space->row.first_buffer;
     const size_t number = space->row.space;
-    *a = (answer){0};
+    *a = (solver_answer){0};
     spad_status status = list_planned(layout, number, first, arrays, error);
     a->planned = layout->buffers.count - first;
     if (status == SPAD_OK) status = spad_plan_create(&a->plan, &layout->host, error);
@@ -295,13 +295,13 @@ static spad_status run_planner(spad_layout *layout, const spad__layout_space *sp
         status = add_planned(layout, a->plan, number, &layout->buffers.items[i], error);
     }
     if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
-    const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
-                                       .timeout_ns = time_left(layout),
-                                       .seed = layout->options.seed,
-                                       .threads = layout->options.threads,
-                                       .progress =
-                                           layout->limit.watch.cancel != NULL ? watch : NULL,
-                                       .context = &layout->limit};
+    const spad_plan_options options = {
+        .goal = SPAD_PLAN_MINIMIZE,
+        .timeout_ns = time_left(layout),
+        .seed = layout->options.seed,
+        .threads = layout->options.threads,
+        .progress = layout->limit.watch.cancel != NULL ? watch_progress : NULL,
+        .context = &layout->limit};
     if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
     if (status == SPAD_OK) status = check_cancelled(layout, error);
@@ -309,16 +309,16 @@ static spad_status run_planner(spad_layout *layout, const spad__layout_space *sp
     return status;
 }
 
-static bool fits(spad_plan_verdict verdict) {
+static bool verdict_fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
 /* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
-static spad_status find_answer(spad_layout *layout, const spad__layout_space *space, answer *best,
-                               spad_error *error) {
+static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
+                               solver_answer *best, spad_error *error) {
     const size_t first = space->row.first_buffer;
-    spad_status status = run_planner(layout, space, true, best, error);
+    spad_status status = plan_space(layout, space, true, best, error);
     if (status != SPAD_OK) return status;
     spad_plan_result *whole = best->result;
     const bool decided =
@@ -326,16 +326,16 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     if (decided && whole->height <= whole->peak_load) return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
-    answer apart = {0};
-    if (status == SPAD_OK) status = run_planner(layout, space, false, &apart, error);
+    solver_answer apart = {0};
+    if (status == SPAD_OK) status = plan_space(layout, space, false, &apart, error);
     if (status == SPAD_OK && apart.result->height < whole->height) {
-        const answer higher = *best;
+        const solver_answer higher = *best;
         *best = apart;
         apart = higher;
     } else if (status == SPAD_OK) {
         whole->bound = apart.result->bound;
-        if (!fits(whole->verdict)) whole->verdict = apart.result->verdict;
-        if (fits(whole->verdict) && whole->height > whole->bound) {
+        if (!verdict_fits(whole->verdict)) whole->verdict = apart.result->verdict;
+        if (verdict_fits(whole->verdict) && whole->height > whole->bound) {
             whole->verdict = SPAD_PLAN_FEASIBLE;
         }
         status = list_planned(layout, space->row.space, first, true, error);
@@ -355,7 +355,7 @@ static void take_places(spad_layout *layout, const spad__layout_space *space) {
         const spad_plan_place place = space->result->places[i];
         buffer->rect.byte = place.offset;
         if (buffer->rect.lane == 0) buffer->rect.lane = place.lane;
-        if (buffer->tensor < 0 || !fits(row->verdict)) continue;
+        if (buffer->tensor < 0 || !verdict_fits(row->verdict)) continue;
         const size_t slot = layout->first_slots[buffer->tensor] + (size_t)buffer->slot;
         for (int64_t s = 0; s < buffer->slots; s++) {
             layout->bytes[slot + (size_t)s] = buffer->rect.byte + s * buffer->stride;
@@ -483,7 +483,8 @@ static spad_status append_given(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
-static void fill_row(const spad_layout *layout, spad__layout_space *space, const answer *best) {
+static void fill_row(const spad_layout *layout, spad__layout_space *space,
+                     const solver_answer *best) {
     const spad_space *rules = &layout->kernel->target->spaces[space->row.space];
     spad_layout_space *row = &space->row;
     space->plan = best->plan;
@@ -503,7 +504,7 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space, const
 }
 
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error) {
-    answer best;
+    solver_answer best;
     space->rules = layout->kernel->target->spaces[space->row.space];
     space->rules.alignment = space->rules.granule = 1;
     space->rules.power_of_two = space->rules.banks_exclusive = false;

@@ -82,14 +82,14 @@ static term leaf(const spot *at) {
     return t;
 }
 
-static spad__evenness add(term *a, const term *b, bool minus) {
+static spad__evenness add_motion_terms(term *a, const term *b, bool minus) {
     a->constant = a->constant && b->constant;
     const bool fits = !a->constant || (minus ? spad__sub(a->value, b->value, &a->value)
                                              : spad__add(a->value, b->value, &a->value));
     return fits ? spad__motion_join(&a->motion, &b->motion, minus ? -1 : 1) : SPAD__UNEVEN;
 }
 
-static spad__evenness multiply(const spot *at, term *a, const term *b) {
+static spad__evenness multiply_terms(const spot *at, term *a, const term *b) {
     const bool right = is_fixed(b);
     if (!right && !is_fixed(a)) return SPAD__UNEVEN; /* a loop variable times what moves */
     if (a->motion.step != 0) rely_on_nodes(at->moves, at->nodes, b->first, at->node);
@@ -128,14 +128,14 @@ static spad__evenness divide(spot *at, term *a, const term *b, bool rest) {
 static spad__evenness negate(term *a) {
     const term one = *a;
     *a = (term){.motion = {1, 0}, .constant = one.constant, .first = one.first};
-    return add(a, &one, true);
+    return add_motion_terms(a, &one, true);
 }
 
-static spad__evenness apply(spot *at, term *a, const term *b) {
+static spad__evenness apply_to_terms(spot *at, term *a, const term *b) {
     switch (at->nodes[at->node].op) {
-    case SPAD_EXPR_ADD: return add(a, b, false);
-    case SPAD_EXPR_SUB: return add(a, b, true);
-    case SPAD_EXPR_MUL: return multiply(at, a, b);
+    case SPAD_EXPR_ADD: return add_motion_terms(a, b, false);
+    case SPAD_EXPR_SUB: return add_motion_terms(a, b, true);
+    case SPAD_EXPR_MUL: return multiply_terms(at, a, b);
     case SPAD_EXPR_DIV: return divide(at, a, b, false);
     case SPAD_EXPR_MOD: return divide(at, a, b, true);
     default: return SPAD__UNEVEN;
@@ -161,7 +161,7 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
             even = negate(&stack[top - 1]);
         } else {
             top--;
-            even = apply(&at, &stack[top - 1], &stack[top]);
+            even = apply_to_terms(&at, &stack[top - 1], &stack[top]);
         }
         if (divides != NULL) *divides = at.divides;
         if (even != SPAD__EVEN) return even;

@@ -44,7 +44,7 @@ static uint64_t hash_kernel(const spad_kernel *kernel) {
 
 /* Name and target are always there; of many parameters the first ones. At most 134 bytes, so that
  * two of them and the words around them are a message. */
-static void describe(char *field, size_t size, const spad_kernel *kernel) {
+static void describe_kernel(char *field, size_t size, const spad_kernel *kernel) {
     enum { PARAMS_END = 64 };
     size_t used = (size_t)snprintf(field, size, "'%.32s'", kernel->name);
     size_t i = 0;
@@ -60,11 +60,11 @@ static void describe(char *field, size_t size, const spad_kernel *kernel) {
 spad__origin spad__origin_of(const spad_kernel *kernel) {
     spad__origin origin = {.known = true, .content = hash_kernel(kernel), .target = kernel->target};
     spad__copy_cut(origin.name, sizeof origin.name, kernel->name);
-    describe(origin.label, sizeof origin.label, kernel);
+    describe_kernel(origin.label, sizeof origin.label, kernel);
     return origin;
 }
 
-static bool is_same(const spad__origin *a, const spad__origin *b) {
+static bool is_same_origin(const spad__origin *a, const spad__origin *b) {
     return a->known && b->known && a->content == b->content && a->target == b->target;
 }
 
@@ -82,7 +82,7 @@ static void describe_origin(char *field, size_t size, const char *word, const sp
 
 spad_status spad__match_origins(const char *first, const spad__origin *a, const char *second,
                                 const spad__origin *b, spad_error *error) {
-    if (is_same(a, b)) return SPAD_OK;
+    if (is_same_origin(a, b)) return SPAD_OK;
     char one[SPAD_NAME_FACT_MAX * 3];
     char other[SPAD_NAME_FACT_MAX * 3];
     describe_origin(one, sizeof one, first, a, NULL);

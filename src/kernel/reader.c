@@ -25,7 +25,7 @@ static bool read_range(spad__reader *r, spad_expr_range *range) {
     return !spad__parser_accept(&r->parser, SPAD__RANGE) || spad__read_expr(r, &range->to);
 }
 
-static bool read_access(spad__reader *r, unsigned kind) {
+static bool read_access_clause(spad__reader *r, unsigned kind) {
     spad_expr index[SPAD__INDEX_MAX];
     spad_expr_range ranges[SPAD__INDEX_MAX];
     spad_kernel_access access = {.kind = kind, .index = index, .ranges = ranges};
@@ -48,7 +48,7 @@ static bool read_access(spad__reader *r, unsigned kind) {
 
 static bool read_accesses(spad__reader *r, unsigned kind) {
     do {
-        if (!read_access(r, kind)) return false;
+        if (!read_access_clause(r, kind)) return false;
     } while (spad__next_item(r));
     return true;
 }
@@ -304,7 +304,7 @@ static bool at_brace(spad__reader *r) {
     return r->parser.token.kind == SPAD__LEFT_BRACE || spad__parser_expected(&r->parser, "'{'");
 }
 
-static bool open_block(spad__reader *r, spad__span span, spad_status status) {
+static bool open_reader_block(spad__reader *r, spad__span span, spad_status status) {
     if (!spad__reader_accepts(r, span, status)) return false;
     spad__parser_take(&r->parser);
     return true;
@@ -331,7 +331,7 @@ static bool read_for(spad__reader *r) {
     spad__put_place(r, span);
     const spad_status status =
         spad_kernel_builder_for(&unused, r->builder, name, begin, end, parallel, &r->error);
-    return open_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
+    return open_reader_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
 }
 
 static bool read_comparison(spad__reader *r, spad_comparison *comparison) {
@@ -366,7 +366,8 @@ static bool read_if(spad__reader *r) {
     if (!at_brace(r)) return false;
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
-    return open_block(r, span, spad_kernel_builder_if(r->builder, comparisons, count, &r->error));
+    return open_reader_block(r, span,
+                             spad_kernel_builder_if(r->builder, comparisons, count, &r->error));
 }
 
 static bool read_scope(spad__reader *r) {
@@ -379,14 +380,15 @@ static bool read_scope(spad__reader *r) {
     }
     if (!at_brace(r)) return false;
     spad__put_place(r, span);
-    return open_block(r, span, spad_kernel_builder_scope(r->builder, name, sections, &r->error));
+    return open_reader_block(r, span,
+                             spad_kernel_builder_scope(r->builder, name, sections, &r->error));
 }
 
 static bool read_agent(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
     if (!spad__read_new_name(r, "a name for the agent", name, &span) || !at_brace(r)) return false;
-    return open_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
+    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
 }
 
 static bool read_else(spad__reader *r) {
@@ -512,7 +514,7 @@ static bool stopped(const spad__reader *r) {
 }
 
 /* Skips a faulty statement, and lines that continue it. */
-static void skip(spad__reader *r) {
+static void skip_statement(spad__reader *r) {
     do {
         spad__parser_skip_statement(&r->parser);
         spad__parser_skip_lines(&r->parser);
@@ -525,7 +527,7 @@ static void read_statements(spad__reader *r) {
         if (r->parser.token.kind == SPAD__END) break;
         const bool fine =
             spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE) ? read_end(r) : read_statement(r);
-        if (!fine) skip(r);
+        if (!fine) skip_statement(r);
     }
     const size_t depth = r->builder->blocks.count;
     if (depth == 0 || stopped(r) || spad_diagnostics_count(r->parser.diagnostics) > 0) return;
@@ -568,7 +570,8 @@ static bool read_head(spad__reader *r) {
 
 /* ---- the calls --------------------------------------------------------------------- */
 
-static spad_status finish(spad__reader *r, spad_kernel **out, const char *file, spad_error *error) {
+static spad_status finish_kernel(spad__reader *r, spad_kernel **out, const char *file,
+                                 spad_error *error) {
     if (file != NULL) {
         r->builder->kernel->file = spad__arena_copy(&r->builder->kernel->arena, file, strlen(file));
         if (r->builder->kernel->file == NULL) return spad__fail_host_memory(error);
@@ -586,7 +589,7 @@ static spad_status read_kernel(spad_kernel **out, const spad__source *source,
     if (read_head(&r)) read_statements(&r);
     spad_status status = spad__diagnostics_end(diagnostics, error);
     if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = finish(&r, out, source->file, error);
+    if (status == SPAD_OK) status = finish_kernel(&r, out, source->file, error);
     spad_kernel_builder_destroy(r.builder);
     spad__arena_free(&scratch);
     return status;

@@ -81,7 +81,7 @@ typedef struct yard {
     spad__span first;
 } yard;
 
-static int priority(spad_expr_op op) {
+static int operator_priority(spad_expr_op op) {
     if (op == SPAD_EXPR_NUMBER) return 0;
     if (op == SPAD_EXPR_ADD || op == SPAD_EXPR_SUB) return 1;
     return op == SPAD_EXPR_NEGATE ? 3 : 2;
@@ -91,7 +91,7 @@ static int priority(spad_expr_op op) {
 static bool reduce(spad__reader *r, yard *y, int least) {
     while (y->operator_count > 0) {
         const spad_expr_op op = y->operators[y->operator_count - 1];
-        if (priority(op) < least || op == SPAD_EXPR_NUMBER) return true;
+        if (operator_priority(op) < least || op == SPAD_EXPR_NUMBER) return true;
         y->operator_count--;
         spad_expr right = 0;
         if (op != SPAD_EXPR_NEGATE) right = y->operands[--y->operand_count];
@@ -204,7 +204,7 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
             if (!closed) break;
         } else if (find_operator(r->parser.token.kind, &op)) {
             spad__parser_take(&r->parser);
-            if (!reduce(r, &y, priority(op)) || !push_operator(r, &y, op)) return false;
+            if (!reduce(r, &y, operator_priority(op)) || !push_operator(r, &y, op)) return false;
             if (!read_operand(r, &y)) return false;
         } else {
             break;

@@ -69,7 +69,7 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
 
 /* ---- hoisting ---------------------------------------------------------------------- */
 
-static bool can_be_hoisted(const spad_kernel *kernel, int64_t tensor) {
+static bool can_hoist_tensor(const spad_kernel *kernel, int64_t tensor) {
     const spad_kernel_tensor *t = &kernel->tensors.items[tensor];
     if (t->mode != SPAD_MODE_AUTO || kernel->statements.items[t->statement].loop < 0) return false;
     if (t->ring.count > 0 && t->ring.count != t->blocks.count) return false;
@@ -95,7 +95,7 @@ spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int6
     const spad_sink sink = spad__memo_sink(&p);
     *out = NULL;
     if (tensor < 0 || (size_t)tensor >= kernel->tensors.count || tiles < 1 ||
-        !can_be_hoisted(kernel, tensor)) {
+        !can_hoist_tensor(kernel, tensor)) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "only an auto tensor that is declared in a loop, without aliases, alloc "
                           "and free, can be hoisted");

@@ -58,8 +58,8 @@ spad_status spad__check_name(const char *name, spad_error *error) {
                       SPAD__NAME_MAX - 1);
 }
 
-static void add(spad_kernel_builder *builder, const char *kept, spad__symbol_kind kind,
-                int64_t number) {
+static void add_symbol(spad_kernel_builder *builder, const char *kept, spad__symbol_kind kind,
+                       int64_t number) {
     const spad__symbol *older = spad__find_symbol(builder, kept);
     const size_t hidden = older != NULL ? (size_t)(older - builder->symbols.items) : SPAD__NO_ITEM;
     const uint64_t hash = hash_name(kept);
@@ -106,7 +106,7 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     if (!reserve_symbol(builder)) return spad__fail_host_memory(error);
     *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
     if (*kept == NULL) return spad__fail_host_memory(error);
-    add(builder, *kept, kind, number);
+    add_symbol(builder, *kept, kind, number);
     return SPAD_OK;
 }
 
@@ -115,7 +115,7 @@ bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
     if (!reserve_symbol(builder)) return false;
     const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
     if (kept == NULL) return false;
-    add(builder, kept, SPAD__SYMBOL_BROKEN, -1);
+    add_symbol(builder, kept, SPAD__SYMBOL_BROKEN, -1);
     return true;
 }
 

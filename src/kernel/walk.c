@@ -21,7 +21,7 @@ static void free_items(spad_walk *walk, void *items, size_t count, size_t size) 
     spad__free(&walk->host, items, count * size);
 }
 
-static bool take_tables(spad_walk *walk) {
+static bool take_walk_tables(spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; i < k->statements.count; i++) {
         const spad_statement *s = &k->statements.items[i];
@@ -79,7 +79,7 @@ spad_status spad__walk_create(spad_walk **out, const spad_kernel *kernel,
         walk->stop = kernel->statements.items[walk->at].end;
         walk->forked = walk->joined = true;
     }
-    spad_status status = take_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = take_walk_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__walk_make_managers(walk, error);
     if (status == SPAD_OK) {
         *out = walk;
@@ -138,7 +138,7 @@ int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth) {
 
 /* ---- control ----------------------------------------------------------------------- */
 
-static bool holds(const spad_walk *walk, const spad_comparison *comparison) {
+static bool comparison_holds(const spad_walk *walk, const spad_comparison *comparison) {
     const int64_t a = spad__walk_value(walk, comparison->left);
     const int64_t b = spad__walk_value(walk, comparison->right);
     switch (comparison->relation) {
@@ -153,7 +153,8 @@ static bool holds(const spad_walk *walk, const spad_comparison *comparison) {
 
 static size_t branch(const spad_walk *walk, const spad_statement *s) {
     bool all = true;
-    for (size_t i = 0; i < s->comparison_count && all; i++) all = holds(walk, &s->comparisons[i]);
+    for (size_t i = 0; i < s->comparison_count && all; i++)
+        all = comparison_holds(walk, &s->comparisons[i]);
     if (all) return walk->at + 1;
     return s->item >= 0 ? (size_t)s->item + 1 : s->end;
 }
@@ -234,7 +235,7 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
 }
 
 /* One step on; *emitted: it is an event. */
-static spad_status step(spad_walk *walk, bool *emitted) {
+static spad_status step_statement(spad_walk *walk, bool *emitted) {
     *emitted = true;
     if (walk->frame_count > 0) {
         spad__walk_frame *top = &walk->frames[walk->frame_count - 1];
@@ -332,7 +333,7 @@ spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk, spad_er
     bool emitted = false;
     while (walk->failed == SPAD_OK && !emitted) {
         clear_event(walk);
-        walk->failed = step(walk, &emitted);
+        walk->failed = step_statement(walk, &emitted);
     }
     if (walk->failed != SPAD_OK) {
         if (error != NULL) *error = walk->error;

@@ -42,7 +42,7 @@ static bool is_traced(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     return placed_here && !kernel->target->spaces[tensor->space].off_chip;
 }
 
-static spad_status number_slots(tracer *t, spad_error *error) {
+static spad_status number_traced_slots(tracer *t, spad_error *error) {
     const size_t tensors = t->kernel->tensors.count;
     int64_t total = 0;
     t->bases = spad__new_array(&t->host, tensors + 1, sizeof *t->bases);
@@ -228,7 +228,7 @@ spad_status spad_kernel_write_trace(const spad_kernel *kernel, spad_trace *trace
                 .trace = trace,
                 .fork = -1,
                 .join = -1};
-    spad_status status = number_slots(&t, error);
+    spad_status status = number_traced_slots(&t, error);
     if (status == SPAD_OK) status = walk_over(&t, false, error);
     if (status == SPAD_OK) status = walk_over(&t, true, error);
     spad__free(&t.host, t.bases, (kernel->tensors.count + 1) * sizeof *t.bases);

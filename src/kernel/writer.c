@@ -12,7 +12,7 @@
 #include "kernel/kernel.h"
 #include "kernel/place.h"
 
-typedef struct writer {
+typedef struct kernel_writer {
     spad__out out;
     const spad_kernel *kernel;
     size_t depth;
@@ -22,17 +22,17 @@ typedef struct writer {
     int64_t tiles;
     size_t loop_count;
     int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
-} writer;
+} kernel_writer;
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-static void put_expr(writer *w, spad_expr expr) {
+static void put_expr(kernel_writer *w, spad_expr expr) {
     char text[SPAD__EXPR_TEXT_MAX];
     spad__expr_text(w->kernel, expr, text, sizeof text);
     spad__out_string(&w->out, text);
 }
 
-static void put_amount(writer *w, spad_amount amount) {
+static void put_amount(kernel_writer *w, spad_amount amount) {
     if (amount.expr != 0) {
         put_expr(w, amount.expr);
     } else if (amount.value == INT64_MIN) { /* its digits alone do not fit */
@@ -42,7 +42,7 @@ static void put_amount(writer *w, spad_amount amount) {
     }
 }
 
-static void put_list(writer *w, spad_amounts list, const char *open, const char *close) {
+static void put_list(kernel_writer *w, spad_amounts list, const char *open, const char *close) {
     spad__out_string(&w->out, open);
     for (size_t i = 0; i < list.count; i++) {
         if (i > 0) spad__out_string(&w->out, ", ");
@@ -51,20 +51,20 @@ static void put_list(writer *w, spad_amounts list, const char *open, const char 
     spad__out_string(&w->out, close);
 }
 
-static void put_word(writer *w, const char *word, spad_expr expr) {
+static void put_word(kernel_writer *w, const char *word, spad_expr expr) {
     if (expr == 0) return;
     spad__out_format(&w->out, " %s ", word);
     put_expr(w, expr);
 }
 
 /* A clause with a number, unless it is 0. */
-static void put_clause(writer *w, const char *word, spad_amount amount) {
+static void put_clause(kernel_writer *w, const char *word, spad_amount amount) {
     if (amount.value == 0 && amount.expr == 0) return;
     spad__out_format(&w->out, " %s ", word);
     put_amount(w, amount);
 }
 
-static void put_counts(writer *w, const char *word, spad_amounts list) {
+static void put_counts(kernel_writer *w, const char *word, spad_amounts list) {
     if (list.count == 0) return;
     spad__out_format(&w->out, " %s ", word);
     put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
@@ -72,7 +72,7 @@ static void put_counts(writer *w, const char *word, spad_amounts list) {
 
 /* ---- declarations ------------------------------------------------------------------ */
 
-static void put_params(writer *w) {
+static void put_params(kernel_writer *w) {
     for (size_t i = 0; i < w->kernel->params.count; i++) {
         const spad_kernel_param *param = &w->kernel->params.items[i];
         const spad_amount now = {.value = param->value};
@@ -82,7 +82,7 @@ static void put_params(writer *w) {
     }
 }
 
-static void put_regions(writer *w) {
+static void put_regions(kernel_writer *w) {
     static const char *const behaviours[] = {[SPAD_STACK_EXACT] = "",
                                              [SPAD_STACK_LIBRARY_2026_04] = " as library_2026_04",
                                              [SPAD_STACK_LIBRARY_LATER] = " as library_later"};
@@ -98,7 +98,7 @@ static void put_regions(writer *w) {
     }
 }
 
-static void put_units(writer *w) {
+static void put_units(kernel_writer *w) {
     static const char *const orders[SPAD_UNIT_ORDERS] = {[SPAD_UNIT_FREE] = "free",
                                                          [SPAD_UNIT_FIFO] = "fifo",
                                                          [SPAD_UNIT_SERIAL] = "serial",
@@ -115,7 +115,7 @@ static void put_units(writer *w) {
     }
 }
 
-static void put_syncs(writer *w) {
+static void put_syncs(kernel_writer *w) {
     static const char *const words[SPAD_SYNC_KINDS] = {[SPAD_SYNC_BARRIER] = "barrier",
                                                        [SPAD_SYNC_COUNTER] = "counter",
                                                        [SPAD_SYNC_MBARRIER] = "mbarrier",
@@ -134,7 +134,7 @@ static void put_syncs(writer *w) {
     }
 }
 
-static void put_alias(writer *w, const spad_kernel_tensor *tensor) {
+static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
     const spad_kernel_tensor *other = &w->kernel->tensors.items[tensor->alias_of];
     spad__out_format(&w->out, " alias of %s", other->name);
     if (other->blocks.count > 0 && tensor->alias_tile >= 0) {
@@ -148,23 +148,23 @@ static void put_alias(writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "+", tensor->byte);
 }
 
-static bool is_hoisted(const writer *w, const spad_kernel_tensor *tensor) {
+static bool is_hoisted(const kernel_writer *w, const spad_kernel_tensor *tensor) {
     return w->hoisted >= 0 && tensor == &w->kernel->tensors.items[w->hoisted];
 }
 
-static bool is_number(const writer *w, spad_amount amount) {
+static bool is_number(const kernel_writer *w, spad_amount amount) {
     const spad_expr_info info = spad_kernel_get_expr(w->kernel, amount.expr);
     return info.node_count == 0 || (info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER);
 }
 
-static bool starts_at_zero(const writer *w, const spad_kernel_loop *loop) {
+static bool starts_at_zero(const kernel_writer *w, const spad_kernel_loop *loop) {
     return loop->begin.value == 0 && is_number(w, loop->begin);
 }
 
 /* "[N + 1, K, 4]": a tile for every iteration of the loops around, then what it has. Where a
  * parameter decides there is one more, because a loop may have no iterations, and a tensor has
  * tiles; the ring says how many have a place. */
-static void put_hoisted_blocks(writer *w, const spad_kernel_tensor *tensor) {
+static void put_hoisted_blocks(kernel_writer *w, const spad_kernel_tensor *tensor) {
     for (size_t i = 0; i < w->loop_count; i++) {
         const spad_kernel_loop *loop = &w->kernel->loops.items[w->loops[i]];
         const bool known = is_number(w, loop->begin);
@@ -184,7 +184,7 @@ static void put_hoisted_blocks(writer *w, const spad_kernel_tensor *tensor) {
 }
 
 /* "ring [1, 3, 4]" */
-static void put_hoisted_ring(writer *w, const spad_kernel_tensor *tensor) {
+static void put_hoisted_ring(kernel_writer *w, const spad_kernel_tensor *tensor) {
     const bool list = w->loop_count + tensor->blocks.count > 1;
     spad__out_string(&w->out, list ? " ring [" : " ring ");
     for (size_t i = 1; i < w->loop_count; i++) spad__out_string(&w->out, "1, ");
@@ -195,7 +195,7 @@ static void put_hoisted_ring(writer *w, const spad_kernel_tensor *tensor) {
     if (list) spad__out_string(&w->out, "]");
 }
 
-static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
+static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     spad__out_format(&w->out, "tensor %s : ", tensor->name);
     spad__out_name(&w->out, w->kernel->target->spaces[tensor->space].name);
     spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
@@ -238,7 +238,7 @@ static void put_tensor(writer *w, const spad_kernel_tensor *tensor) {
 
 /* ---- statements -------------------------------------------------------------------- */
 
-static void put_index(writer *w, const spad_expr *index, size_t count) {
+static void put_index(kernel_writer *w, const spad_expr *index, size_t count) {
     for (size_t i = 0; i < count; i++) {
         spad__out_string(&w->out, i == 0 ? "[" : ", ");
         put_expr(w, index[i]);
@@ -247,7 +247,7 @@ static void put_index(writer *w, const spad_expr *index, size_t count) {
 }
 
 /* "[i, j - (1), k % 2]" */
-static void put_hoisted_index(writer *w, const spad_kernel_access *access) {
+static void put_hoisted_index(kernel_writer *w, const spad_kernel_access *access) {
     for (size_t i = 0; i < w->loop_count; i++) {
         const spad_kernel_loop *loop = &w->kernel->loops.items[w->loops[i]];
         spad__out_string(&w->out, i == 0 ? "[" : ", ");
@@ -264,7 +264,7 @@ static void put_hoisted_index(writer *w, const spad_kernel_access *access) {
     spad__out_string(&w->out, "]");
 }
 
-static void put_access(writer *w, const spad_kernel_access *access) {
+static void put_access(kernel_writer *w, const spad_kernel_access *access) {
     spad__out_string(&w->out, w->kernel->tensors.items[access->tensor].name);
     if (access->tensor == w->hoisted) {
         put_hoisted_index(w, access);
@@ -282,7 +282,7 @@ static void put_access(writer *w, const spad_kernel_access *access) {
 }
 
 /* Accesses in their order: a word for every run of one kind. */
-static void put_accesses(writer *w, const spad_statement *s) {
+static void put_accesses(kernel_writer *w, const spad_statement *s) {
     static const char *const words[] = {[SPAD_ACCESS_READ] = " reads ",
                                         [SPAD_ACCESS_WRITE] = " writes ",
                                         [SPAD_ACCESS_UPDATE] = " updates "};
@@ -295,7 +295,7 @@ static void put_accesses(writer *w, const spad_statement *s) {
     }
 }
 
-static void put_completion(writer *w, const spad_kernel_completion *completion) {
+static void put_completion(kernel_writer *w, const spad_kernel_completion *completion) {
     static const char *const words[] = {[SPAD_COMPLETION_DELIVER] = " delivers ",
                                         [SPAD_COMPLETION_ARRIVE] = " arrives ",
                                         [SPAD_COMPLETION_SIGNAL] = " signals "};
@@ -306,7 +306,7 @@ static void put_completion(writer *w, const spad_kernel_completion *completion) 
     if ((completion->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " after reads");
 }
 
-static void put_operation(writer *w, const spad_statement *s) {
+static void put_operation(kernel_writer *w, const spad_statement *s) {
     const char *runner = s->unit >= 0 ? w->kernel->units.items[s->unit].name
                                       : w->kernel->target->engines[s->engine].name;
     if (spad__is_kernel_word(runner)) {
@@ -330,7 +330,7 @@ static void put_operation(writer *w, const spad_statement *s) {
     }
 }
 
-static void put_sync(writer *w, const spad_statement *s) {
+static void put_sync(kernel_writer *w, const spad_statement *s) {
     static const char *const amounts[SPAD_STATEMENT_KINDS] = {
         [SPAD_STATEMENT_WAIT_VALUE] = ">=",
         [SPAD_STATEMENT_WAIT_PARITY] = "parity",
@@ -358,7 +358,7 @@ static void put_sync(writer *w, const spad_statement *s) {
     if ((s->flags & SPAD_SYNC_RELAXED) != 0) spad__out_string(&w->out, " relaxed");
 }
 
-static void put_for(writer *w, const spad_statement *s) {
+static void put_for(kernel_writer *w, const spad_statement *s) {
     const spad_kernel_loop *loop = &w->kernel->loops.items[s->item];
     spad__out_string(&w->out, "for ");
     spad__out_string(&w->out, loop->name);
@@ -369,7 +369,7 @@ static void put_for(writer *w, const spad_statement *s) {
     spad__out_string(&w->out, loop->parallel ? " parallel {" : " {");
 }
 
-static void put_if(writer *w, const spad_statement *s) {
+static void put_if(kernel_writer *w, const spad_statement *s) {
     static const char *const relations[SPAD_RELATIONS] = {
         [SPAD_EQUAL] = " == ",      [SPAD_NOT_EQUAL] = " != ", [SPAD_LESS] = " < ",
         [SPAD_LESS_EQUAL] = " <= ", [SPAD_GREATER] = " > ",    [SPAD_GREATER_EQUAL] = " >= "};
@@ -383,7 +383,7 @@ static void put_if(writer *w, const spad_statement *s) {
     spad__out_string(&w->out, " {");
 }
 
-static void put_statement(writer *w, const spad_statement *s) {
+static void put_statement(kernel_writer *w, const spad_statement *s) {
     switch (s->kind) {
     case SPAD_STATEMENT_TENSOR: put_tensor(w, &w->kernel->tensors.items[s->item]); break;
     case SPAD_STATEMENT_FOR: put_for(w, s); break;
@@ -419,20 +419,20 @@ static bool is_block(spad_statement_kind kind) {
 }
 
 /* Closes the blocks that end in front of a statement, innermost first. */
-static void close_blocks(writer *w, const size_t *open, size_t at) {
+static void close_blocks(kernel_writer *w, const size_t *open, size_t at) {
     while (w->depth > 0 && w->kernel->statements.items[open[w->depth - 1]].end == at) {
         spad__out_repeat(&w->out, "    ", (int64_t)--w->depth);
         spad__out_string(&w->out, "}\n");
     }
 }
 
-static void put_hoisted(writer *w, const spad_kernel_tensor *tensor) {
+static void put_hoisted(kernel_writer *w, const spad_kernel_tensor *tensor) {
     spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
     put_tensor(w, tensor);
     spad__out_string(&w->out, "\n");
 }
 
-static void put_statements(writer *w) {
+static void put_statements(kernel_writer *w) {
     const spad_kernel *kernel = w->kernel;
     size_t open[SPAD__BLOCKS_DEEP]; /* an else takes the place of its if */
     for (size_t i = 0; i < kernel->statements.count; i++) {
@@ -452,7 +452,7 @@ static void put_statements(writer *w) {
     close_blocks(w, open, kernel->statements.count);
 }
 
-static spad_status write_kernel(writer w, const spad_sink *sink, spad_error *error) {
+static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_error *error) {
     const spad_kernel *kernel = w.kernel;
     spad__out_start(&w.out, sink);
     spad__out_string(&w.out, "kernel ");
@@ -474,12 +474,12 @@ static spad_status write_kernel(writer w, const spad_sink *sink, spad_error *err
 
 spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
                                    spad_error *error) {
-    return write_kernel((writer){.kernel = kernel, .hoisted = -1}, sink, error);
+    return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1}, sink, error);
 }
 
 spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
                                        const spad_sink *sink, spad_error *error) {
-    writer w = {.kernel = kernel, .hoisted = tensor, .tiles = tiles};
+    kernel_writer w = {.kernel = kernel, .hoisted = tensor, .tiles = tiles};
     w.loop_count =
         spad__loops_around(kernel, (int64_t)kernel->tensors.items[tensor].statement, w.loops);
     return write_kernel(w, sink, error);

@@ -42,14 +42,14 @@ static int64_t rounding(const spad__model *m) {
 typedef bool weigh(const spad__model *m, const spad__piece *piece, int64_t *out);
 
 /* What a piece adds to the load of its sections as it is, */
-static bool bytes_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
+static bool piece_bytes(const spad__model *m, const spad__piece *piece, int64_t *out) {
     *out = piece->hi - piece->lo;
     return m->boxable || spad__mul(*out, piece->lanes, out);
 }
 
 /* and rounded up. */
 static bool rounded_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
-    return bytes_of(m, piece, out) && spad__align_up(*out, rounding(m), out);
+    return piece_bytes(m, piece, out) && spad__align_up(*out, rounding(m), out);
 }
 
 /* What rounding adds. */
@@ -291,7 +291,7 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
 static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
     if (!sum_loads(m, rounded_of, rows, l->rounded)) return false;
     if (l->bytes == l->rounded) return true;
-    return sum_loads(m, bytes_of, rows, l->bytes) && find_trims(m, rows, l->trims);
+    return sum_loads(m, piece_bytes, rows, l->bytes) && find_trims(m, rows, l->trims);
 }
 
 spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {

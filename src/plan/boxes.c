@@ -17,7 +17,7 @@
 #include "plan/sort.h"
 
 /* The alignment to round sizes to, or 0 when the largest is not a multiple of all. */
-static int64_t rounding(const spad__model *m) {
+static int64_t box_rounding(const spad__model *m) {
     if (m->common_alignment != 0) return m->common_alignment;
     int64_t largest = 1;
     for (int32_t i = 0; i < m->item_count; i++)
@@ -42,7 +42,7 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
     *count = n;
 }
 
-static bool allocate(spad__boxes *b, size_t n, size_t sections) {
+static bool allocate_boxes(spad__boxes *b, size_t n, size_t sections) {
     spad__arena *arena = &b->arena;
     b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
     b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
@@ -56,7 +56,7 @@ static bool allocate(spad__boxes *b, size_t n, size_t sections) {
            b->item != NULL && b->twin != NULL && b->first != NULL && b->load != NULL;
 }
 
-static spad_status sum_loads(spad__boxes *b, spad_error *error) {
+static spad_status sum_box_loads(spad__boxes *b, spad_error *error) {
     int64_t total = 0;
     for (int32_t i = 0; i < b->count; i++) {
         int64_t bytes;
@@ -107,7 +107,7 @@ static spad_status fill(spad__boxes *b, const spad__model *m, const spad__row *r
 spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
                               spad_error *error) {
     *b = (spad__boxes){.arena.host = m->arena.host, .exact = m->plain};
-    const int64_t align = rounding(m);
+    const int64_t align = box_rounding(m);
     *suits = m->boxable && align != 0;
     if (!*suits) return SPAD_OK;
     const size_t rows_size = ((size_t)m->item_count + 1) * sizeof(spad__row);
@@ -120,11 +120,11 @@ spad_status spad__boxes_build(spad__boxes *b, const spad__model *m, bool *suits,
         sort_items(m, rows, scratch, &count);
         b->count = (int32_t)count;
         b->sections = m->section_count;
-        if (allocate(b, count, (size_t)b->sections)) status = fill(b, m, rows, align, error);
+        if (allocate_boxes(b, count, (size_t)b->sections)) status = fill(b, m, rows, align, error);
     }
     spad__free(&m->arena.host, rows, rows_size);
     spad__free(&m->arena.host, scratch, rows_size);
-    if (status == SPAD_OK) status = sum_loads(b, error);
+    if (status == SPAD_OK) status = sum_box_loads(b, error);
     return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : status;
 }
 

@@ -85,7 +85,7 @@ static bool lane_is_legal(const spad_plan *plan, int64_t lane, int64_t lanes) {
     return false;
 }
 
-static spad_status check_lane(const checker *c, size_t i, spad_error *error) {
+static spad_status check_buffer_lane(const checker *c, size_t i, spad_error *error) {
     const spad_plan_buffer *b = &c->plan->buffers.items[i];
     if (lane_is_legal(c->plan, c->places[i].lane, b->lanes)) return SPAD_OK;
     char label[SPAD_NAME_FACT_MAX + 16];
@@ -328,7 +328,7 @@ spad_status spad_plan_check(int64_t *height, const spad_plan *plan, const spad_p
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         status = check_place(&c, i, error);
-        if (status == SPAD_OK) status = check_lane(&c, i, error);
+        if (status == SPAD_OK) status = check_buffer_lane(&c, i, error);
         if (status == SPAD_OK) top = spad__max(top, places[i].offset + plan->buffers.items[i].size);
     }
     if (status == SPAD_OK) status = check_pairs(&c, error);

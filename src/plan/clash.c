@@ -38,7 +38,7 @@ typedef struct finder {
 
 static bool found(finder *f, spad_plan_clash kind, int32_t a, int32_t b) {
     spad__assert(a >= 0 && b >= 0 && a != b && f->m->clash.kind == SPAD_PLAN_NO_CLASH);
-    f->m->clash = (spad__clash){kind, (size_t)a, (size_t)b};
+    f->m->clash = (spad__plan_clash){kind, (size_t)a, (size_t)b};
     return true;
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 
-static bool allocate(spad__core *c, size_t n, size_t sections) {
+static bool allocate_core(spad__core *c, size_t n, size_t sections) {
     spad__boxes *b = &c->boxes;
     spad__arena *arena = &b->arena;
     c->origin = spad__arena_array(arena, n + 1, sizeof *c->origin);
@@ -47,7 +47,7 @@ bool spad__core_build(spad__core *c, const spad__boxes *whole, int64_t percent) 
     b->sections = window_end - window_begin;
     b->unit = whole->unit;
     b->max_load = whole->max_load;
-    if (!allocate(c, (size_t)whole->count, (size_t)b->sections)) return false;
+    if (!allocate_core(c, (size_t)whole->count, (size_t)b->sections)) return false;
     for (int32_t i = 0; i < whole->count; i++) {
         const int32_t begin = clip(whole->begin[i], window_begin, window_end);
         const int32_t end = clip(whole->end[i], window_begin, window_end);

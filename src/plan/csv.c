@@ -50,21 +50,21 @@ static const struct {
 
 enum { NAMES = sizeof column_names / sizeof *column_names };
 
-typedef struct cell {
+typedef struct csv_cell {
     const char *text;
     size_t length;
     int32_t line;
     int32_t column; /* in characters, 1-based */
-} cell;
+} csv_cell;
 
 typedef struct wish {
     int32_t buffer;
-    cell names; /* of an apart cell */
+    csv_cell names; /* of an apart cell */
 } wish;
 
 /* A buffer of an alias group. */
 typedef struct member {
-    cell name;
+    csv_cell name;
     int32_t buffer;
 } member;
 
@@ -80,7 +80,7 @@ typedef struct reader {
     column kinds[COLUMN_KINDS]; /* each comes once at most */
     bool present[COLUMN_KINDS];
     bool inclusive;
-    cell cells[COLUMN_KINDS];
+    csv_cell cells[COLUMN_KINDS];
     char *name; /* scratch for one id */
     size_t name_room;
     SPAD_ARRAY(spad_plan_gap) gaps;
@@ -96,20 +96,20 @@ static int32_t characters(const char *from, const char *until) {
     return count;
 }
 
-static bool is_blank(char c) {
+static bool is_csv_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* Reads one cell; *last: it ends its row. */
-static cell next_cell(reader *r, bool *last) {
+static csv_cell next_cell(reader *r, bool *last) {
     const char *from = r->at;
     while (r->at < r->end && *r->at != ',' && *r->at != '\n') r->at++;
     const char *until = r->at;
     *last = r->at == r->end || *r->at == '\n';
     if (r->at < r->end) r->at++;
-    while (from < until && is_blank(*from)) from++;
-    while (until > from && is_blank(until[-1])) until--;
-    return (cell){from, (size_t)(until - from), r->line, characters(r->line_start, from) + 1};
+    while (from < until && is_csv_blank(*from)) from++;
+    while (until > from && is_csv_blank(until[-1])) until--;
+    return (csv_cell){from, (size_t)(until - from), r->line, characters(r->line_start, from) + 1};
 }
 
 static void begin_line(reader *r) {
@@ -120,20 +120,20 @@ static void begin_line(reader *r) {
 /* True if the rest of the line is blank; then it is skipped. */
 static bool skip_blank_line(reader *r) {
     const char *p = r->at;
-    while (p < r->end && is_blank(*p)) p++;
+    while (p < r->end && is_csv_blank(*p)) p++;
     if (p < r->end && *p != '\n') return false;
     r->at = p < r->end ? p + 1 : p;
     return true;
 }
 
-static bool cell_is(const cell *c, const char *text) {
+static bool cell_is(const csv_cell *c, const char *text) {
     return strlen(text) == c->length && memcmp(c->text, text, c->length) == 0;
 }
 
 #define QUOTED(c) (int)((c)->length < 40 ? (c)->length : 40), (c)->text
 
 /* Gives a fault its place. */
-static spad_status at_cell(reader *r, const cell *c, spad_status status) {
+static spad_status at_cell(reader *r, const csv_cell *c, spad_status status) {
     if (status == SPAD_OK) return status;
     spad__fact_location(r->error, r->file, c->line, c->column);
     return status;
@@ -158,7 +158,7 @@ static bool parse_number(const char *text, size_t length, int64_t *out) {
     return true;
 }
 
-static bool all_digits(const cell *c) {
+static bool all_digits(const csv_cell *c) {
     size_t i = c->length > 0 && c->text[0] == '-';
     if (i == c->length) return false;
     while (i < c->length && c->text[i] >= '0' && c->text[i] <= '9') i++;
@@ -166,7 +166,7 @@ static bool all_digits(const cell *c) {
 }
 
 static spad_status number_cell(reader *r, column kind, const char *what, int64_t *out) {
-    const cell *c = &r->cells[kind];
+    const csv_cell *c = &r->cells[kind];
     if (parse_number(c->text, c->length, out)) return SPAD_OK;
     if (all_digits(c))
         return at_cell(r, c,
@@ -195,7 +195,7 @@ static spad_status place_cell(reader *r, column kind, const char *what, int64_t 
 
 /* ---- the header -------------------------------------------------------------------- */
 
-static spad_status read_column_name(reader *r, const cell *c) {
+static spad_status read_column_name(reader *r, const csv_cell *c) {
     spad__nearest nearest;
     char word[SPAD_NAME_FACT_MAX];
     char phrase[3 * SPAD_NAME_FACT_MAX];
@@ -233,8 +233,8 @@ static spad_status read_header(reader *r) {
     skip_mark(r);
     do begin_line(r);
     while (r->at < r->end && skip_blank_line(r));
-    cell c = {r->at, 0, r->line, 1};
-    cell apart = c;
+    csv_cell c = {r->at, 0, r->line, 1};
+    csv_cell apart = c;
     for (bool last = r->at == r->end; !last;) {
         c = next_cell(r, &last);
         const spad_status status = read_column_name(r, &c);
@@ -259,7 +259,7 @@ static spad_status read_header(reader *r) {
 /* ---- rows -------------------------------------------------------------------------- */
 
 static spad_status split_row(reader *r) {
-    cell c = {r->at, 0, r->line, 1};
+    csv_cell c = {r->at, 0, r->line, 1};
     bool last = false;
     for (int32_t k = 0; k < r->column_count; k++) {
         if (last) {
@@ -279,14 +279,14 @@ static spad_status split_row(reader *r) {
 }
 
 /* Cuts the next word off a cell of words; false: there is none. */
-static bool next_word(cell *rest, cell *word) {
+static bool next_word(csv_cell *rest, csv_cell *word) {
     size_t i = 0;
-    while (i < rest->length && is_blank(rest->text[i])) i++;
+    while (i < rest->length && is_csv_blank(rest->text[i])) i++;
     size_t until = i;
-    while (until < rest->length && !is_blank(rest->text[until])) until++;
+    while (until < rest->length && !is_csv_blank(rest->text[until])) until++;
     if (i == until) return false;
-    *word = (cell){rest->text + i, until - i, rest->line,
-                   rest->column + characters(rest->text, rest->text + i)};
+    *word = (csv_cell){rest->text + i, until - i, rest->line,
+                       rest->column + characters(rest->text, rest->text + i)};
     rest->column += characters(rest->text, rest->text + until);
     rest->text += until;
     rest->length -= until;
@@ -294,7 +294,7 @@ static bool next_word(cell *rest, cell *word) {
 }
 
 /* "a-b" or "a-b@x:y". */
-static bool parse_gap(const cell *word, bool inclusive, spad_plan_gap *gap) {
+static bool parse_gap(const csv_cell *word, bool inclusive, spad_plan_gap *gap) {
     const char *end = word->text + word->length;
     const char *at = memchr(word->text, '@', word->length);
     const char *times_end = at != NULL ? at : end;
@@ -315,8 +315,8 @@ static bool parse_gap(const cell *word, bool inclusive, spad_plan_gap *gap) {
 static spad_status read_gaps(reader *r) {
     r->gaps.count = 0;
     if (!r->present[GAPS]) return SPAD_OK;
-    cell rest = r->cells[GAPS];
-    cell word;
+    csv_cell rest = r->cells[GAPS];
+    csv_cell word;
     while (next_word(&rest, &word)) {
         if (!spad__array_reserve(&r->plan->host, &r->gaps, 1))
             return spad__fail_host_memory(r->error);
@@ -371,7 +371,7 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
 }
 
 /* The id with a NUL after it; NULL: no memory. */
-static const char *copy_name(reader *r, const cell *c) {
+static const char *copy_name(reader *r, const csv_cell *c) {
     if (c->length + 1 > r->name_room) {
         const size_t room = 2 * (c->length + 1);
         char *name = r->plan->host.resize(r->plan->host.context, r->name, r->name_room, room);
@@ -385,15 +385,15 @@ static const char *copy_name(reader *r, const cell *c) {
 }
 
 /* The cell, or the word of it, that a refused buffer is about. */
-static cell blamed_cell(const reader *r, int32_t field) {
+static csv_cell blamed_cell(const reader *r, int32_t field) {
     static const column columns[] = {
         [SPAD__FIELD_NAME] = ID,       [SPAD__FIELD_UPPER] = UPPER,
         [SPAD__FIELD_SIZE] = SIZE,     [SPAD__FIELD_ALIGNMENT] = ALIGNMENT,
         [SPAD__FIELD_LANES] = LANES,   [SPAD__FIELD_BANK] = BANK,
         [SPAD__FIELD_OFFSET] = OFFSET, [SPAD__FIELD_LANE] = LANE};
     if (field >= SPAD__FIELD_GAPS) {
-        cell rest = r->cells[GAPS];
-        cell word = rest;
+        csv_cell rest = r->cells[GAPS];
+        csv_cell word = rest;
         for (int32_t k = SPAD__FIELD_GAPS; k <= field && next_word(&rest, &word);) k++;
         return word;
     }
@@ -418,7 +418,7 @@ static spad_status read_row(reader *r) {
     b.gap_count = r->gaps.count;
     b.gaps = r->gaps.items;
     if (r->present[ID]) {
-        const cell *id = &r->cells[ID];
+        const csv_cell *id = &r->cells[ID];
         if (id->length == 0)
             return at_cell(r, id, spad__fail(r->error, SPAD_ERR_NAME, "an id is empty"));
         if (memchr(id->text, '\0', id->length) != NULL)
@@ -430,7 +430,7 @@ static spad_status read_row(reader *r) {
     int32_t field;
     status = spad__plan_add(&number, r->plan, &b, &field, r->error);
     if (status != SPAD_OK) {
-        const cell blamed = blamed_cell(r, field);
+        const csv_cell blamed = blamed_cell(r, field);
         return at_cell(r, &blamed, status);
     }
     if (r->present[APART] && r->cells[APART].length > 0) {
@@ -443,8 +443,8 @@ static spad_status read_row(reader *r) {
 
 static spad_status resolve_references(reader *r) {
     for (size_t k = 0; k < r->wishes.count; k++) {
-        cell rest = r->wishes.items[k].names;
-        cell word;
+        csv_cell rest = r->wishes.items[k].names;
+        csv_cell word;
         while (next_word(&rest, &word)) {
             const int32_t other = spad__plan_find(r->plan, word.text, word.length);
             spad_status status;
@@ -485,7 +485,7 @@ static spad_status join_aliases(reader *r) {
     spad__row *rows = spad__new_array(&r->plan->host, count, 2 * sizeof *rows);
     if (rows == NULL) return spad__fail_host_memory(r->error);
     for (size_t k = 0; k < count; k++) {
-        const cell *name = &r->members.items[k].name;
+        const csv_cell *name = &r->members.items[k].name;
         rows[k] = (spad__row){spad__hash_text(name->text, name->length), (int32_t)k};
     }
     spad__sort_rows(rows, rows + count, count);
@@ -533,11 +533,11 @@ spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
 /* ---- writing ----------------------------------------------------------------------- */
 
 /* Copies the cells of a row except offset and lane. */
-static void copy_row(reader *r, spad__out *out) {
+static void copy_csv_row(reader *r, spad__out *out) {
     bool last = false;
     bool first = true;
     for (int32_t k = 0; k < r->column_count && !last; k++) {
-        const cell c = next_cell(r, &last);
+        const csv_cell c = next_cell(r, &last);
         if (r->kinds[k] == OFFSET || r->kinds[k] == LANE) continue;
         if (!first) spad__out_string(out, ",");
         spad__out_bytes(out, c.text, c.length);
@@ -565,14 +565,14 @@ spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_
         .at = r.line_start, .end = spad__text_end(text, length), .line_start = r.line_start};
     header.column_count = r.column_count;
     memcpy(header.kinds, r.kinds, sizeof header.kinds);
-    copy_row(&header, &out);
+    copy_csv_row(&header, &out);
     spad__out_string(&out, plan->lanes > 1 ? ",offset,lane\n" : ",offset\n");
     size_t i = first;
     while (r.at < r.end) {
         begin_line(&r);
         if (skip_blank_line(&r)) continue;
         if (i >= plan->buffers.count) return fail_rows(plan, first, error);
-        copy_row(&r, &out);
+        copy_csv_row(&r, &out);
         spad__out_format(&out, ",%lld", (long long)places[i].offset);
         if (plan->lanes > 1) spad__out_format(&out, ",%lld", (long long)places[i].lane);
         spad__out_string(&out, "\n");

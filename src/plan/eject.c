@@ -37,20 +37,20 @@ enum {
 
 static const int64_t most_weight = INT32_MAX; /* so that no sum of weights overflows */
 
-typedef struct box {
+typedef struct eject_box {
     int32_t begin;
     int32_t end;
     int64_t size;
     int64_t offset; /* -1: it is out */
     int64_t weight;
     int64_t first_weight;
-} box;
+} eject_box;
 
 typedef struct ejector {
     spad__arena arena;
     spad__pack *pack;
     int32_t count;
-    box *boxes;                 /* by class, then by begin */
+    eject_box *boxes;           /* by class, then by begin */
     int32_t *origin;            /* number in the pack */
     int32_t first[CLASSES + 1]; /* box of a class */
     int32_t *out;               /* a heap, the heaviest box first */
@@ -69,13 +69,13 @@ static int32_t class_of(int32_t width) {
 }
 
 /* About the square root of the area: large and long boxes are hard to place. */
-static int64_t weight_of(const box *b) {
+static int64_t weight_of(const eject_box *b) {
     const int32_t log = 1024 + (spad__log2(b->size) + spad__log2(b->end - b->begin)) / 2;
     const int32_t whole = log / 256;
     return whole < 30 ? (INT64_C(256) + log % 256) << whole >> 8 : most_weight;
 }
 
-static bool allocate(ejector *e) {
+static bool allocate_ejector(ejector *e) {
     const size_t n = (size_t)e->count;
     e->boxes = spad__arena_array(&e->arena, n, sizeof *e->boxes);
     e->origin = spad__arena_array(&e->arena, n, sizeof *e->origin);
@@ -96,7 +96,7 @@ static void sort_boxes(ejector *e) {
     }
     for (int32_t i = 0; i < b->count; i++) {
         const int32_t k = next[class_of(b->end[i] - b->begin[i])]++;
-        e->boxes[k] = (box){.begin = b->begin[i], .end = b->end[i], .size = b->size[i]};
+        e->boxes[k] = (eject_box){.begin = b->begin[i], .end = b->end[i], .size = b->size[i]};
         e->boxes[k].first_weight = weight_of(&e->boxes[k]);
         spad__assert(e->boxes[k].first_weight > 0 && e->boxes[k].first_weight <= most_weight);
         e->origin[k] = i;
@@ -211,7 +211,7 @@ static void put_in(ejector *e, int32_t i, int64_t offset) {
     spad__assert(e->boxes[i].offset < 0 && offset >= 0);
     const int64_t top = offset + e->boxes[i].size;
     for (int32_t k = 0; k < e->near_count; k++) {
-        const box *near = &e->boxes[e->near[k]];
+        const eject_box *near = &e->boxes[e->near[k]];
         if (near->offset < top && offset < near->offset + near->size) take_out(e, e->near[k]);
     }
     e->boxes[i].offset = offset;
@@ -227,7 +227,7 @@ static void forget_weights(ejector *e) {
 static void start(ejector *e, int64_t target) {
     e->out_count = 0;
     for (int32_t k = 0; k < e->count; k++) {
-        box *b = &e->boxes[k];
+        eject_box *b = &e->boxes[k];
         b->offset = e->pack->offset[e->origin[k]];
         if (b->offset + b->size > target) take_out(e, k);
     }
@@ -236,10 +236,10 @@ static void start(ejector *e, int64_t target) {
 /* All boxes are in place below the target, and no two collide. */
 static bool boxes_are_valid(const ejector *e, int64_t target) {
     for (int32_t i = 0; i < e->count; i++) {
-        const box *a = &e->boxes[i];
+        const eject_box *a = &e->boxes[i];
         if (a->offset < 0 || a->offset + a->size > target) return false;
         for (int32_t j = 0; j < i; j++) {
-            const box *b = &e->boxes[j];
+            const eject_box *b = &e->boxes[j];
             if (a->begin < b->end && b->begin < a->end && a->offset < b->offset + b->size &&
                 b->offset < a->offset + a->size)
                 return false;
@@ -257,7 +257,7 @@ static bool reach(ejector *e, int64_t target, int64_t looks) {
         if (step % STEPS_PER_CLOCK_CHECK == 0 && spad__stopped(e->pack->stop)) return false;
         if (e->out_count > most_out) start(e, target);
         const int32_t i = heaviest_out(e);
-        box *b = &e->boxes[i];
+        eject_box *b = &e->boxes[i];
         list_near(e, i);
         int64_t cost;
         const int64_t offset = find_place(e, i, target - b->size, &cost);
@@ -297,7 +297,7 @@ static void climb(ejector *e, int64_t looks) {
 
 bool spad__eject(spad__pack *pack, int64_t looks) {
     ejector e = {.arena.host = *pack->host, .pack = pack, .count = pack->boxes->count};
-    const bool ok = allocate(&e);
+    const bool ok = allocate_ejector(&e);
     if (ok) {
         sort_boxes(&e);
         forget_weights(&e);

@@ -25,10 +25,10 @@
 
 enum { ROUNDS = 40, ROUNDS_LARGE = 6, LARGE = 2000, WORK_PER_CLOCK_CHECK = 1 << 14 };
 
-typedef struct range {
+typedef struct offset_range {
     int64_t begin; /* offsets with begin < offset < end are forbidden */
     int64_t end;
-} range;
+} offset_range;
 
 typedef struct fitter {
     const spad__model *m;
@@ -39,7 +39,7 @@ typedef struct fitter {
     spad_plan_place *place;
     spad__row *rows;
     spad__row *scratch;
-    SPAD_ARRAY(range) ranges;
+    SPAD_ARRAY(offset_range) ranges;
     int32_t *apart_first; /* aparts of item i: [apart_first[i], apart_first[i + 1]) of apart_with */
     spad__conflict *apart_with;
     bool no_memory;
@@ -73,7 +73,7 @@ static void forbid(fitter *f, const spad__conflict *c, int64_t lane) {
     spad__assert(other->offset >= 0 && c->above > -c->below); /* else the range would be empty */
     /* offset of b - offset of a < above, > -below */
     f->ranges.items[f->ranges.count++] =
-        (range){other->offset - c->above, other->offset + c->below};
+        (offset_range){other->offset - c->above, other->offset + c->below};
 }
 
 static void forbid_by_item(fitter *f, int32_t i, int32_t j, int64_t lane) {
@@ -106,18 +106,18 @@ static void collect_ranges(fitter *f, int32_t i, int64_t lane) {
     count_work(f, 16 + (int64_t)f->ranges.count);
 }
 
-static bool begins_later(const range *ranges, range a, range b) {
+static bool begins_later(const offset_range *ranges, offset_range a, offset_range b) {
     (void)ranges;
     return a.begin > b.begin;
 }
 
-SPAD__HEAP(range_heap, const range *, range, begins_later, SPAD__HEAP_PUT)
+SPAD__HEAP(range_heap, const offset_range *, offset_range, begins_later, SPAD__HEAP_PUT)
 
 /* A heap sort by begin: no memory, O(k log k). */
-static void sort_ranges(range *r, size_t count) {
+static void sort_ranges(offset_range *r, size_t count) {
     for (size_t k = count / 2; k-- > 0;) range_heap_down(r, r, count, k);
     for (size_t last = count; last-- > 1;) {
-        const range top = r[0];
+        const offset_range top = r[0];
         r[0] = r[last];
         r[last] = top;
         range_heap_down(r, r, last, 0);
@@ -135,7 +135,7 @@ static bool lowest_offset(const fitter *f, const spad__item *item, int64_t *out)
     int64_t offset;
     if (!spad__item_next_offset(f->m, item, 0, &offset)) return false;
     for (size_t k = 0; k < f->ranges.count; k++) {
-        const range *r = &f->ranges.items[k];
+        const offset_range *r = &f->ranges.items[k];
         spad__assert(k == 0 || r[-1].begin <= r->begin);
         if (offset <= r->begin) break;
         if (offset >= r->end) continue;

@@ -10,18 +10,18 @@
 #include "base/error.h"
 #include "plan/problem.h"
 
-enum { NUMBER_SIZE = 24 }; /* '#' and any 64-bit number */
+enum { LABEL_SIZE = 24 }; /* '#' and any 64-bit number */
 
 /* The name, or if it is taken, the name with the tensor's number after it, or the next
  * number that makes it free; in the arena. NULL: no memory. */
 static const char *free_name(spad_plan *plan, const char *name, size_t number) {
     const size_t length = strlen(name);
     if (spad__plan_find(plan, name, length) < 0) return name;
-    char *longer = spad__arena_new(&plan->arena, length + NUMBER_SIZE);
+    char *longer = spad__arena_new(&plan->arena, length + LABEL_SIZE);
     if (longer == NULL) return NULL;
     memcpy(longer, name, length);
     do {
-        snprintf(longer + length, NUMBER_SIZE, "#%zu", number++);
+        snprintf(longer + length, LABEL_SIZE, "#%zu", number++);
     } while (spad__plan_find(plan, longer, strlen(longer)) >= 0);
     return longer;
 }

@@ -216,7 +216,7 @@ static void find_hulls(spad__model *m) {
     }
 }
 
-static void judge(spad__model *m) {
+static void classify_model(spad__model *m) {
     m->boxable = m->apart_count == 0;
     m->plain = true;
     m->common_alignment = -1;
@@ -308,7 +308,7 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status == SPAD_OK) status = check_nestings(m, error);
     if (status != SPAD_OK) return status;
     find_hulls(m);
-    judge(m);
+    classify_model(m);
     spad__assert_valid(spad__model_is_valid(m));
     return spad__clash_find(m) ? SPAD_OK : spad__fail_host_memory(error);
 }

@@ -54,11 +54,11 @@ typedef struct spad__item {
 } spad__item;
 
 /* Two buffers whose rules no plan can obey, whatever the capacity; see clash.c. */
-typedef struct spad__clash {
+typedef struct spad__plan_clash {
     spad_plan_clash kind;
     size_t a;
     size_t b;
-} spad__clash;
+} spad__plan_clash;
 
 /*
  * Invariants
@@ -73,7 +73,7 @@ typedef struct spad__model {
     int32_t piece_count;
     int32_t section_count;
     int32_t apart_count;
-    spad__clash clash;
+    spad__plan_clash clash;
     bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
     bool plain;   /* boxable, and every item is one piece */
     int64_t common_alignment; /* of all items with bytes, if it is the same; else 0 */

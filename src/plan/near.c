@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "plan/shapes.h"
 
-static int32_t class_of(int32_t width) {
+static int32_t width_class(int32_t width) {
     spad__assert(width > 0);
     int32_t c = 0;
     while (width >> (c + 1) > 0) c++;
@@ -32,7 +32,7 @@ void spad__near_clear(spad__near *near) {
 
 void spad__near_put(spad__near *near, int32_t i) {
     const spad__item *item = &near->model->items[i];
-    const int32_t c = class_of(item->end - item->begin);
+    const int32_t c = width_class(item->end - item->begin);
     spad__assert(c < near->classes && item->begin >= 0);
     int32_t *head = &near->head[near->first[c] + (item->begin >> c)];
     near->next[i] = *head;

@@ -41,8 +41,8 @@
 enum {
     WAYS = 4,
     MAX_CONFLICTS = 1 << 22,
-    STEP_WORK = 64,                /* of a node or a raised value, next to what it scans, */
-    WORK_PER_CLOCK_CHECK = 1 << 14 /* in conflicts, pairs or edges that are examined */
+    STEP_WORK = 64,                     /* of a node or a raised value, next to what it scans, */
+    PAIR_WORK_PER_CLOCK_CHECK = 1 << 14 /* in conflicts, pairs or edges that are examined */
 };
 
 /* value[to] >= value[from] + distance; variable 2i is the offset of item i, 2i + 1
@@ -54,10 +54,10 @@ typedef struct edge {
     int32_t next; /* older edge with the same `from`, or -1 */
 } edge;
 
-typedef struct change {
+typedef struct order_change {
     int32_t variable;
     int64_t old;
-} change;
+} order_change;
 
 typedef struct decision {
     int32_t edge_mark;
@@ -87,7 +87,7 @@ typedef struct searcher {
     int64_t work; /* since the last look at the clock */
     SPAD_ARRAY(spad__conflict) conflicts;
     SPAD_ARRAY(edge) edges;
-    SPAD_ARRAY(change) changes;
+    SPAD_ARRAY(order_change) changes;
     SPAD_ARRAY(decision) decisions;
 } searcher;
 
@@ -105,7 +105,7 @@ static void check_clock(searcher *s) {
 /* Counts what no limit but the clock is for; false: time to stop. */
 static bool work(searcher *s, int64_t amount) {
     s->work += amount;
-    if (s->work > WORK_PER_CLOCK_CHECK) {
+    if (s->work > PAIR_WORK_PER_CLOCK_CHECK) {
         s->work = 0;
         check_clock(s);
     }
@@ -113,7 +113,7 @@ static bool work(searcher *s, int64_t amount) {
 }
 
 /* Counts a step against the limits; false: time to stop. */
-static bool step(searcher *s) {
+static bool step_search(searcher *s) {
     if (s->steps == s->pairs->step_limit) return s->cut = true, false;
     s->steps++;
     return work(s, STEP_WORK);
@@ -139,7 +139,7 @@ static bool raise_value(searcher *s, int32_t variable, int64_t least) {
     }
     spad__assert(value >= least &&
                  value > s->value[variable]); /* values only rise, and so it ends */
-    s->changes.items[s->changes.count++] = (change){variable, s->value[variable]};
+    s->changes.items[s->changes.count++] = (order_change){variable, s->value[variable]};
     s->value[variable] = value;
     return true;
 }
@@ -166,7 +166,7 @@ static bool propagate(searcher *s) {
             const int32_t to = s->edges.items[e].to;
             const int64_t least = s->value[from] + s->edges.items[e].distance;
             if (!holds || s->value[to] >= least) continue;
-            holds = step(s) && raise_value(s, to, least);
+            holds = step_search(s) && raise_value(s, to, least);
             if (to == origin && s->value[origin] - origin_least > most) holds = false;
             if (!holds || s->queued[to]) continue;
             const int32_t tail =
@@ -181,7 +181,7 @@ static bool propagate(searcher *s) {
 
 /* ---- decisions --------------------------------------------------------------------- */
 
-static bool add_edge(searcher *s, edge e) {
+static bool add_order_edge(searcher *s, edge e) {
     spad__assert(s->edges.count < s->edges.capacity && e.from != e.to);
     e.next = s->newest_edge[e.from];
     s->newest_edge[e.from] = (int32_t)s->edges.count;
@@ -196,7 +196,7 @@ static void undo(searcher *s, const decision *d) {
         s->newest_edge[e->from] = e->next;
     }
     while (s->changes.count > (size_t)d->change_mark) {
-        const change *c = &s->changes.items[--s->changes.count];
+        const order_change *c = &s->changes.items[--s->changes.count];
         s->value[c->variable] = c->old;
     }
 }
@@ -236,7 +236,7 @@ static int32_t list_ways(const searcher *s, const spad__conflict *c, edge *ways)
 }
 
 /* Picks the conflict to decide. False: none is broken, the values are a plan; or time to stop. */
-static bool choose(searcher *s, decision *d) {
+static bool choose_decision(searcher *s, decision *d) {
     bool found = false;
     int64_t lowest = 0;
     for (size_t k = 0; k < s->conflicts.count; k++) {
@@ -277,7 +277,7 @@ static bool values_are_valid(const searcher *s) {
     }
     return true;
 }
-static void keep_plan(searcher *s) {
+static void keep_ordered_plan(searcher *s) {
     spad__assert_valid(s->m->item_count > SPAD__FEW || values_are_valid(s));
     for (int32_t i = 0; i < s->m->item_count; i++)
         s->pairs->place[i] = (spad_plan_place){s->value[2 * i], s->value[2 * i + 1]};
@@ -297,29 +297,29 @@ static bool advance(searcher *s) {
             s->decisions.count--;
             continue;
         }
-        if (add_edge(s, d->way[d->way_next++])) return true;
+        if (add_order_edge(s, d->way[d->way_next++])) return true;
     }
     return false;
 }
 
-static void search(searcher *s) {
+static void search_orders(searcher *s) {
     for (;;) {
         if (!spad__array_reserve(&s->host, &s->decisions, 1) ||
             !spad__array_reserve(&s->host, &s->edges, 1)) {
             s->no_memory = s->cut = true;
             return;
         }
-        if (!step(s)) return;
+        if (!step_search(s)) return;
         s->pairs->nodes++;
         decision d = {.edge_mark = (int32_t)s->edges.count,
                       .change_mark = (int32_t)s->changes.count};
         if (within_limit(s)) {
-            if (choose(s, &d)) {
+            if (choose_decision(s, &d)) {
                 s->decisions.items[s->decisions.count++] = d;
             } else if (s->cut) {
                 return;
             } else {
-                keep_plan(s);
+                keep_ordered_plan(s);
                 if (s->pairs->height <= s->pairs->enough) return;
             }
         }
@@ -408,7 +408,7 @@ spad_status spad__pairs_run(spad__pairs *pairs) {
     s.limit = spad__min(pairs->capacity, pairs->height - 1);
     pairs->complete = pairs->too_large = false;
     if (searcher_start(&s)) {
-        if (lowest_values(&s)) search(&s);
+        if (lowest_values(&s)) search_orders(&s);
         pairs->complete = !s.cut && !(pairs->height <= pairs->enough);
     }
     spad__array_free(&s.host, &s.conflicts);

@@ -165,8 +165,8 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
     return SPAD_OK;
 }
 
-static spad_status check_size(const spad_plan_buffer *b, const char *label, int32_t *field,
-                              spad_error *error) {
+static spad_status check_buffer_size(const spad_plan_buffer *b, const char *label, int32_t *field,
+                                     spad_error *error) {
     *field = SPAD__FIELD_SIZE;
     if (b->size < 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has a negative size of %lld B",
@@ -283,11 +283,11 @@ spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer *
 }
 
 /* All the rules of one buffer, which is completed. */
-static spad_status check_buffer(const spad_plan *plan, spad_plan_buffer *b, const char *label,
-                                int32_t *field, spad_error *error) {
-    spad_status status = check_size(b, label, field, error);
+static spad_status check_plan_buffer(const spad_plan *plan, spad_plan_buffer *b, const char *label,
+                                     int32_t *field, spad_error *error) {
+    spad_status status = check_buffer_size(b, label, field, error);
     if (status == SPAD_OK) status = obey_space(plan, b, field, error);
-    if (status == SPAD_OK) status = check_size(b, label, field, error); /* rounded up */
+    if (status == SPAD_OK) status = check_buffer_size(b, label, field, error); /* rounded up */
     if (status == SPAD_OK) status = check_lifetime(b, label, field, error);
     if (status == SPAD_OK) status = check_rules(plan, b, label, field, error);
     return status == SPAD_OK ? check_pin(plan, b, label, field, error) : status;
@@ -307,7 +307,7 @@ spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer 
     }
     if (out != NULL) *out = SIZE_MAX;
     spad_plan_buffer b = with_defaults(plan, buffer);
-    spad_status status = check_buffer(plan, &b, label, field, error);
+    spad_status status = check_plan_buffer(plan, &b, label, field, error);
     if (status == SPAD_OK) *field = SPAD__FIELD_NAME;
     if (status == SPAD_OK && b.name != NULL && spad__plan_find(plan, b.name, length) >= 0)
         status = spad__fail(error, SPAD_ERR_NAME, "there is already a buffer %s", label);

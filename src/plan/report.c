@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/problem.h"
 
-enum { ALIVE_SHOWN = 10, PINS_SHOWN = 3 };
+enum { PLAN_ALIVE_SHOWN = 10, PINS_SHOWN = 3 };
 
 static void out_label(spad__out *out, const spad_plan *plan, size_t number) {
     const char *name = plan->buffers.items[number].name;
@@ -180,7 +180,7 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
         return;
     }
     text_shortage(out, plan, r, reason);
-    for (size_t k = 0; k < reason->alive_count && k < ALIVE_SHOWN; k++) {
+    for (size_t k = 0; k < reason->alive_count && k < PLAN_ALIVE_SHOWN; k++) {
         const spad_plan_buffer *b = &plan->buffers.items[reason->alive[k]];
         spad__out_string(out, separator);
         spad__out_string(out, "alive: ");
@@ -188,10 +188,10 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_format(out, ", %lld B, from %lld to %lld", (long long)b->size,
                          (long long)b->lower, (long long)b->upper);
     }
-    if (reason->alive_count > ALIVE_SHOWN) {
+    if (reason->alive_count > PLAN_ALIVE_SHOWN) {
         spad__out_string(out, separator);
         spad__out_format(out, "and %lld smaller ones",
-                         (long long)(reason->alive_count - ALIVE_SHOWN));
+                         (long long)(reason->alive_count - PLAN_ALIVE_SHOWN));
     }
 }
 
@@ -300,7 +300,7 @@ static const char *proof_name(spad_plan_proof proof) {
 }
 
 /* A buffer as an object: its number, its name if it has one, its bytes. Left open. */
-static void json_buffer(spad__json *json, const spad_plan *plan, size_t number) {
+static void json_plan_buffer(spad__json *json, const spad_plan *plan, size_t number) {
     spad__json_open(json, '{');
     spad__json_key_int(json, "buffer", (int64_t)number);
     if (plan->buffers.items[number].name != NULL)
@@ -312,9 +312,9 @@ static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_
     spad__json_key_string(json, "clash", clash_sentence(reason->clash));
     spad__json_key(json, "buffers");
     spad__json_open(json, '[');
-    json_buffer(json, plan, reason->clash_first);
+    json_plan_buffer(json, plan, reason->clash_first);
     spad__json_close(json, '}');
-    json_buffer(json, plan, reason->clash_second);
+    json_plan_buffer(json, plan, reason->clash_second);
     spad__json_close(json, '}');
     spad__json_close(json, ']');
 }
@@ -338,14 +338,14 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
     spad__json_key(json, "alive");
     spad__json_open(json, '[');
     for (size_t k = 0; k < reason->alive_count; k++) {
-        json_buffer(json, plan, reason->alive[k]);
+        json_plan_buffer(json, plan, reason->alive[k]);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');
     spad__json_key(json, "changes");
     spad__json_open(json, '[');
     for (size_t k = 0; k < reason->change_count; k++) {
-        json_buffer(json, plan, reason->changes[k].buffer);
+        json_plan_buffer(json, plan, reason->changes[k].buffer);
         spad__json_key_string(json, "kind", change_name(reason->changes[k].kind));
         spad__json_key_int(json, "amount", reason->changes[k].amount);
         if (reason->changes[k].kind == SPAD_PLAN_SHORTEN)

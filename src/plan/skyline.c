@@ -35,22 +35,22 @@
 #include "plan/units.h"
 
 enum {
-    LEAF = 8,            /* boxes per leaf of the tree */
-    SEARCH_STEPS = 4096, /* nodes examined to improve on the first box found */
-    LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
-    STOP_BOXES = 1024,   /* placed between two readings of the clock */
-    GONE = INT32_MAX,    /* end of a placed box */
+    LEAF = 8,                    /* boxes per leaf of the tree */
+    SEARCH_STEPS = 4096,         /* nodes examined to improve on the first box found */
+    SKYLINE_LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
+    STOP_BOXES = 1024,           /* placed between two readings of the clock */
+    GONE = INT32_MAX,            /* end of a placed box */
     WORST = INT32_MIN
 };
 
 /* A run [l, r) is kept at its two ends: runs[l].end = r, runs[r - 1].begin = l;
  * floor is that of runs[l]. heap[runs[l].heap] is its place in the heap. */
-typedef struct run {
+typedef struct skyline_run {
     int64_t floor;
     int32_t end;
     int32_t begin;
     int32_t heap;
-} run;
+} skyline_run;
 
 typedef struct node {
     int32_t least_end;
@@ -66,7 +66,7 @@ struct spad__skyline {
     node *tree;
     int32_t *end; /* GONE once placed */
     int32_t *priority;
-    run *runs;
+    skyline_run *runs;
     int32_t *heap; /* begins of runs, lowest floor first */
     int32_t heap_count;
     /* boxes with a given offset, lowest first; -1 once placed */
@@ -122,7 +122,7 @@ void spad__skyline_destroy(spad__skyline *s) {
 
 /* ---- boxes with a given offset ----------------------------------------------------- */
 
-static bool overlap(const spad__boxes *b, int32_t i, int32_t begin, int32_t end) {
+static bool overlaps_section(const spad__boxes *b, int32_t i, int32_t begin, int32_t end) {
     return b->begin[i] < end && begin < b->end[i];
 }
 
@@ -134,7 +134,7 @@ static int64_t lowest_fixed(spad__skyline *s, int32_t begin, int32_t end, int64_
         if (i < 0) continue;
         if (s->fixed[i] >= limit) break;
         s->looked++;
-        if (overlap(s->boxes, i, begin, end)) return s->fixed[i];
+        if (overlaps_section(s->boxes, i, begin, end)) return s->fixed[i];
     }
     return limit;
 }
@@ -190,7 +190,7 @@ static void remove_box(spad__skyline *s, int32_t box) {
     }
 }
 
-typedef struct search {
+typedef struct box_search {
     int32_t from; /* boxes [from, until) begin inside the valley */
     int32_t until;
     int32_t end; /* and must end by here */
@@ -198,9 +198,9 @@ typedef struct search {
     int32_t box; /* -1: none yet */
     int32_t steps;
     int64_t floor;
-} search;
+} box_search;
 
-static void search_leaf(spad__skyline *s, search *q, int32_t leaf) {
+static void search_leaf(spad__skyline *s, box_search *q, int32_t leaf) {
     const int32_t stop = (leaf + 1) * LEAF < q->until ? (leaf + 1) * LEAF : q->until;
     for (int32_t i = leaf * LEAF > q->from ? leaf * LEAF : q->from; i < stop; i++) {
         if (s->end[i] > q->end || (q->box >= 0 && s->priority[i] <= q->best)) continue;
@@ -212,7 +212,7 @@ static void search_leaf(spad__skyline *s, search *q, int32_t leaf) {
 }
 
 /* Looks below one node whose boxes all begin inside, better child first. */
-static void search_below(spad__skyline *s, search *q, int32_t top) {
+static void search_below(spad__skyline *s, box_search *q, int32_t top) {
     int32_t stack[64];
     int32_t depth = 0;
     stack[depth++] = top;
@@ -220,7 +220,7 @@ static void search_below(spad__skyline *s, search *q, int32_t top) {
         const int32_t k = stack[--depth];
         if (s->tree[k].least_end > q->end) continue;
         if (q->box >= 0 && (s->tree[k].best <= q->best || q->steps <= 0)) continue;
-        if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return;
+        if (s->looked > s->boxes->count * (int64_t)SKYLINE_LOOKS_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {
             search_leaf(s, q, k - s->leaves);
@@ -235,12 +235,12 @@ static void search_below(spad__skyline *s, search *q, int32_t top) {
 
 /* The box of high priority inside [l, r), or -1 when there is none. */
 static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
-    search q = {.from = s->boxes->first[l],
-                .until = s->boxes->first[r],
-                .end = r,
-                .floor = s->runs[l].floor,
-                .box = -1,
-                .steps = SEARCH_STEPS};
+    box_search q = {.from = s->boxes->first[l],
+                    .until = s->boxes->first[r],
+                    .end = r,
+                    .floor = s->runs[l].floor,
+                    .box = -1,
+                    .steps = SEARCH_STEPS};
     if (q.from == q.until) return -1;
     const int32_t first_leaf = q.from / LEAF;
     const int32_t last_leaf = (q.until - 1) / LEAF;
@@ -258,7 +258,7 @@ static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
 
 /* ---- the heap of runs -------------------------------------------------------------- */
 
-static bool lower(const spad__skyline *s, int32_t a, int32_t b) {
+static bool lower_run(const spad__skyline *s, int32_t a, int32_t b) {
     const int64_t x = s->runs[a].floor;
     const int64_t y = s->runs[b].floor;
     return x != y ? x < y : a < b;
@@ -270,7 +270,7 @@ static void heap_put(spad__skyline *s, int32_t *heap, size_t at, int32_t l) {
     s->runs[l].heap = (int32_t)at;
 }
 
-SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower, heap_put)
+SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower_run, heap_put)
 
 static void heap_add(spad__skyline *s, int32_t l) {
     s->heap[s->heap_count] = l;
@@ -353,7 +353,7 @@ static void put_box(spad__skyline *s, int32_t l, int32_t box) {
 
 /* ---- a pass ------------------------------------------------------------------------ */
 
-static void start(spad__skyline *s, const spad__preference *preference, uint64_t seed) {
+static void start_skyline(spad__skyline *s, const spad__preference *preference, uint64_t seed) {
     const spad__boxes *b = s->boxes;
     spad__random random = {seed};
     for (int32_t i = 0; i < b->count; i++) {
@@ -405,20 +405,20 @@ static bool skyline_is_valid(const spad__skyline *s) {
         runs++;
     }
     for (int32_t at = 1; at < s->heap_count; at++) {
-        if (lower(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
+        if (lower_run(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
     }
     return runs == s->heap_count;
 }
 int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference, uint64_t seed,
                            const int64_t *fixed, int64_t limit, spad__stop *stop, int64_t *offset) {
     queue_fixed(s, fixed);
-    start(s, preference, seed);
+    start_skyline(s, preference, seed);
     int64_t height = 0;
     for (int32_t left = s->boxes->count; left > 0;) {
         spad__assert(s->heap_count > 0); /* the runs cover all sections */
         const int32_t l = s->heap[0];
         const int32_t r = s->runs[l].end;
-        if (s->looked > s->boxes->count * (int64_t)LOOKS_PER_BOX) return -1;
+        if (s->looked > s->boxes->count * (int64_t)SKYLINE_LOOKS_PER_BOX) return -1;
         if (left % STOP_BOXES == 0 && stop != NULL && spad__stopped(stop)) return -1;
         int32_t box = take_due(s, l, r, s->runs[l].floor);
         if (box < 0) box = find_box(s, l, r);

@@ -90,7 +90,7 @@ static int64_t enough(const solver *s) {
     return spad__max(spad__min(s->plan->capacity, SPAD_UNBOUNDED - 1), s->low);
 }
 
-static bool is_settled(const solver *s) {
+static bool is_plan_settled(const solver *s) {
     return s->height <= enough(s) || s->low > s->plan->capacity;
 }
 
@@ -103,7 +103,7 @@ static void prove(solver *s, int64_t low) {
 }
 
 /* What is left of the node limit; 0: there is none, -1: nothing. */
-static int64_t nodes_left(const solver *s) {
+static int64_t solver_nodes_left(const solver *s) {
     if (s->options->node_limit == 0) return 0;
     return s->result->nodes < s->options->node_limit ? s->options->node_limit - s->result->nodes
                                                      : -1;
@@ -129,7 +129,7 @@ static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error
     if (offset == NULL) return spad__fail_host_memory(error);
     const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
     /* boxes that are only hulls are worth some effort, not all of it */
-    int64_t node_limit = nodes_left(s);
+    int64_t node_limit = solver_nodes_left(s);
     if (!b->exact && (node_limit == 0 || node_limit > HULL_NODES * (int64_t)b->count))
         node_limit = HULL_NODES * (int64_t)b->count;
     spad__hunt hunt = {.boxes = b,
@@ -211,7 +211,7 @@ static spad_status search_pairs(solver *s, int64_t steps, bool *over, spad_error
 /* First fit with other orders, so many times. */
 static spad_status fit_again(solver *s, int64_t times, uint64_t *turn, spad_error *error) {
     spad_status status = SPAD_OK;
-    while (times-- > 0 && status == SPAD_OK && !is_settled(s) && !spad__stopped(&s->stop)) {
+    while (times-- > 0 && status == SPAD_OK && !is_plan_settled(s) && !spad__stopped(&s->stop)) {
         s->result->restarts++;
         s->listener.progress.restarts++;
         status = fit_items(s, ++*turn, error);
@@ -221,7 +221,7 @@ static spad_status fit_again(solver *s, int64_t times, uint64_t *turn, spad_erro
 
 /* The exact search and first fit in turns. */
 static spad_status search_items(solver *s, spad_error *error) {
-    int64_t left = nodes_left(s) == 0 ? INT64_MAX : nodes_left(s);
+    int64_t left = solver_nodes_left(s) == 0 ? INT64_MAX : solver_nodes_left(s);
     bool over = s->model.item_count > SPAD__EXACT_ITEMS;
     uint64_t turn = 0;
     spad_status status = SPAD_OK;
@@ -230,7 +230,7 @@ static spad_status search_items(solver *s, spad_error *error) {
         left -= steps;
         status = search_pairs(s, steps, &over, error);
         if (status == SPAD_OK && !over) status = fit_again(s, share, &turn, error);
-        over = over || is_settled(s) || spad__stopped(&s->stop);
+        over = over || is_plan_settled(s) || spad__stopped(&s->stop);
     }
     return status;
 }
@@ -250,7 +250,7 @@ static spad_status write_places(solver *s, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_plan_verdict judge(const solver *s) {
+static spad_plan_verdict judge_plan(const solver *s) {
     if (s->height <= s->plan->capacity && s->height != SPAD_UNBOUNDED)
         return s->height <= s->low ? SPAD_PLAN_OPTIMAL : SPAD_PLAN_FEASIBLE;
     return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
@@ -301,7 +301,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
     if (s->model.boxable) status = solve_boxes(s, error);
     if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))
         status = fit_items(s, 0, error);
-    if (status == SPAD_OK && !s->exact_boxes && !is_settled(s)) status = search_items(s, error);
+    if (status == SPAD_OK && !s->exact_boxes && !is_plan_settled(s))
+        status = search_items(s, error);
     write_bound(s);
     return status == SPAD_OK ? write_places(s, error) : status;
 }
@@ -348,7 +349,7 @@ spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
         spad_plan_result_destroy(s.result);
         return status;
     }
-    s.result->verdict = judge(&s);
+    s.result->verdict = judge_plan(&s);
     s.result->nanoseconds = spad__clock() - s.listener.started;
     *out = s.result;
     return SPAD_OK;

@@ -17,10 +17,10 @@
 #include "plan/sort.h"
 
 enum {
-    HOT_PERCENT = 88,       /* of the largest load: a peak */
-    PASSES = 3,             /* over one strip, */
-    PASSES_BEFORE_CORE = 2, /* and before the last its core */
-    ENOUGH_ABOVE = 256      /* part of the bound: a strip that is no further above it will do */
+    HOT_PERCENT = 88,             /* of the largest load: a peak */
+    PASSES = 3,                   /* over one strip, */
+    STRIP_PASSES_BEFORE_CORE = 2, /* and before the last its core */
+    ENOUGH_ABOVE = 256 /* part of the bound: a strip that is no further above it will do */
 };
 
 /* The boxes over sections [begin, end) of the whole, cut down to them. */
@@ -58,7 +58,7 @@ static int32_t least_load(const spad__boxes *b, int32_t begin, int32_t end) {
 /* Where the strip from `begin` ends. Among the sections that make it about as large as it
  * should be, peaks should be far: the longest run without one, and the least load in its middle
  * third. */
-static int32_t find_cut(const spad__boxes *b, int32_t begin, int32_t about) {
+static int32_t find_strip_cut(const spad__boxes *b, int32_t begin, int32_t about) {
     const int32_t before = b->first[begin];
     const int64_t hot = b->max_load / 100 * HOT_PERCENT;
     int32_t run = begin + 1;
@@ -107,7 +107,7 @@ static bool make_cuts(walk *w, bool *suits) {
     const int32_t about =
         (int32_t)spad__random_in(w->whole->random, SPAD__STRIP_BOXES / 2, SPAD__STRIP_BOXES * 2);
     int32_t from = 0;
-    for (int32_t cut = 0;; cut = find_cut(b, cut, about)) {
+    for (int32_t cut = 0;; cut = find_strip_cut(b, cut, about)) {
         if (!spad__array_reserve(w->whole->host, &w->cut, 1) || !list_crossing(w, from, cut))
             return false;
         w->cut.items[w->cut.count++] = cut;
@@ -195,7 +195,7 @@ static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *fo
     bool ok = true;
     for (int32_t k = 0; ok && k < PASSES && p.height > p.enough; k++) {
         if (p.height != INT64_MAX && spad__stopped(p.stop)) break;
-        if (k == PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
+        if (k == STRIP_PASSES_BEFORE_CORE) ok = spad__pack_core(&p);
         if (ok && p.height > p.enough) spad__pack_pass(&p);
     }
     spad__pack_end(&p);

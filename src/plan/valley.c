@@ -67,17 +67,17 @@ enum {
 /* A maximal run [l, r) of sections with one floor, kept at its two ends:
  *   runs[l].end = r,  runs[r - 1].begin = l;
  *   floor, section and rank are those of runs[l]. */
-typedef struct run {
+typedef struct valley_run {
     int64_t floor;
     int32_t end;
     int32_t begin;
     int32_t section; /* where to branch */
     int32_t rank;    /* low: branch here first; NOT_A_VALLEY: a neighbour is lower */
-} run;
+} valley_run;
 
 typedef struct saved_run {
     int32_t at;
-    run value;
+    valley_run value;
 } saved_run;
 
 typedef struct key {
@@ -87,7 +87,7 @@ typedef struct key {
 
 /* Sections [lo, hi) that only `left` unplaced boxes cover, connected by them.
  * Boxes at or above `top` are placed. */
-typedef struct part {
+typedef struct valley_part {
     int32_t lo;
     int32_t hi;
     int32_t left;
@@ -95,7 +95,7 @@ typedef struct part {
     int32_t creator; /* the frame whose choice made it, or -1 */
     int64_t top;
     key key;
-} part;
+} valley_part;
 
 /* `by` bytes given up in each of the sections [begin, end). */
 typedef struct raise {
@@ -149,7 +149,7 @@ struct spad__valley {
     const spad__boxes *boxes;
     int64_t capacity;
     spad__taste taste;
-    run *runs;
+    valley_run *runs;
     int64_t *slack;
     key *slack_key;
     int32_t *crossing;
@@ -163,7 +163,7 @@ struct spad__valley {
     SPAD_ARRAY(saved_run) saved;
     SPAD_ARRAY(int32_t) placed;
     SPAD_ARRAY(raise) raises;
-    SPAD_ARRAY(part) parts;
+    SPAD_ARRAY(valley_part) parts;
     SPAD_ARRAY(frame) frames;
     SPAD_ARRAY(option) options;
     /* the state at hand */
@@ -185,7 +185,7 @@ static void save_run(spad__valley *v, int32_t at) {
     v->saved.items[v->saved.count++] = (saved_run){at, v->runs[at]};
 }
 
-static void set_run(spad__valley *v, int32_t l, int32_t r, int64_t floor) {
+static void set_valley_run(spad__valley *v, int32_t l, int32_t r, int64_t floor) {
     spad__assert(0 <= l && l < r && r <= v->boxes->sections && floor >= 0);
     save_run(v, l);
     v->runs[l].floor = floor;
@@ -195,19 +195,19 @@ static void set_run(spad__valley *v, int32_t l, int32_t r, int64_t floor) {
     v->runs[r - 1].begin = l;
 }
 
-static int64_t left_wall(const spad__valley *v, const part *p, int32_t l) {
+static int64_t left_wall(const spad__valley *v, const valley_part *p, int32_t l) {
     spad__assert(p->lo <= l && l < p->hi);
     return l > p->lo ? v->runs[v->runs[l - 1].begin].floor : INFINITE;
 }
 
-static int64_t right_wall(const spad__valley *v, const part *p, int32_t r) {
+static int64_t right_wall(const spad__valley *v, const valley_part *p, int32_t r) {
     spad__assert(p->lo < r && r <= p->hi);
     return r < p->hi ? v->runs[r].floor : INFINITE;
 }
 
 /* Lifts the sections [a, b) of the run at l to a new floor and joins them with
  * a neighbour of that floor. Returns the begin of the new run. */
-static int32_t carve(spad__valley *v, const part *p, int32_t l, int32_t a, int32_t b,
+static int32_t carve(spad__valley *v, const valley_part *p, int32_t l, int32_t a, int32_t b,
                      int64_t floor) {
     const int32_t r = v->runs[l].end;
     const int64_t old = v->runs[l].floor;
@@ -216,9 +216,9 @@ static int32_t carve(spad__valley *v, const part *p, int32_t l, int32_t a, int32
     const bool join_right = b == r && right_wall(v, p, r) == floor;
     const int32_t begin = join_left ? v->runs[l - 1].begin : a;
     const int32_t end = join_right ? v->runs[r].end : b;
-    if (a > l) set_run(v, l, a, old);
-    if (b < r) set_run(v, b, r, old);
-    set_run(v, begin, end, floor);
+    if (a > l) set_valley_run(v, l, a, old);
+    if (b < r) set_valley_run(v, b, r, old);
+    set_valley_run(v, begin, end, floor);
     return begin;
 }
 
@@ -333,9 +333,9 @@ static int32_t rank_of(const spad__taste *taste, int32_t options, int64_t slack)
 }
 
 /* Recounts the run at l and picks its section to branch on; false: a dead end. */
-static bool count_options(spad__valley *v, const part *p, int32_t l) {
+static bool count_options(spad__valley *v, const valley_part *p, int32_t l) {
     spad__assert(v->runs[l].end <= p->hi);
-    run *const valley = &v->runs[l];
+    valley_run *const valley = &v->runs[l];
     const int32_t r = valley->end;
     const int64_t wall = spad__min(left_wall(v, p, l), right_wall(v, p, r));
     save_run(v, l);
@@ -370,18 +370,18 @@ static bool count_options(spad__valley *v, const part *p, int32_t l) {
     return true;
 }
 
-static int32_t begin_before(const spad__valley *v, const part *p, int32_t l) {
+static int32_t begin_before(const spad__valley *v, const valley_part *p, int32_t l) {
     return l > p->lo ? v->runs[l - 1].begin : l;
 }
 
-static int32_t end_beyond(const spad__valley *v, const part *p, int32_t l) {
+static int32_t end_beyond(const spad__valley *v, const valley_part *p, int32_t l) {
     const int32_t r = v->runs[l].end;
     return r < p->hi ? v->runs[r].end : r;
 }
 
 /* Recounts the runs from l to `stop`, fills hollow valleys and continues with what
  * that changes; false: a dead end. Every filled valley removes a run. */
-static bool recount(spad__valley *v, const part *p, int32_t l, int32_t stop) {
+static bool recount(spad__valley *v, const valley_part *p, int32_t l, int32_t stop) {
     while (l < stop) {
         if (!count_options(v, p, l)) return false;
         const int32_t r = v->runs[l].end;
@@ -402,7 +402,7 @@ static bool recount(spad__valley *v, const part *p, int32_t l, int32_t stop) {
     return true;
 }
 
-static bool recount_around(spad__valley *v, const part *p, int32_t l) {
+static bool recount_around(spad__valley *v, const valley_part *p, int32_t l) {
     return recount(v, p, begin_before(v, p, l), end_beyond(v, p, l));
 }
 
@@ -423,7 +423,7 @@ static void lift_spanning(spad__valley *v, int32_t lo, int32_t hi, int64_t *top)
 
 static void add_part(spad__valley *v, int32_t lo, int32_t hi, int64_t top, int32_t creator,
                      int32_t *chain) {
-    part p = {.lo = lo, .hi = hi, .next = *chain, .creator = creator, .top = top};
+    valley_part p = {.lo = lo, .hi = hi, .next = *chain, .creator = creator, .top = top};
     const int32_t stop = v->boxes->first[hi];
     for
         EACH_UNPLACED(v, i, v->boxes->first[lo], stop) {
@@ -475,21 +475,21 @@ static void cut_runs(spad__valley *v, int32_t lo, int32_t hi) {
         int32_t from = l;
         for (int32_t s = l + 1; s < r; s++) {
             if (v->crossing[s] > 0) continue;
-            set_run(v, from, s, floor);
+            set_valley_run(v, from, s, floor);
             from = s;
         }
-        if (from != l) set_run(v, from, r, floor);
+        if (from != l) set_valley_run(v, from, r, floor);
         l = r;
     }
 }
 
 /* Cuts the sections of a part; the first of the new parts comes next. False: dead. */
-static bool split(spad__valley *v, const part *p, int32_t creator) {
+static bool split(spad__valley *v, const valley_part *p, int32_t creator) {
     const size_t before = v->parts.count;
     v->part = cut_parts(v, p->lo, p->hi, p->top, creator, p->next);
     cut_runs(v, p->lo, p->hi);
     for (size_t k = before; k < v->parts.count; k++) {
-        part *const piece = &v->parts.items[k];
+        valley_part *const piece = &v->parts.items[k];
         v->key = piece->key;
         if (!recount(v, piece, piece->lo, piece->hi)) return false;
         piece->key = v->key;
@@ -500,7 +500,7 @@ static bool split(spad__valley *v, const part *p, int32_t creator) {
 static void enter_part(spad__valley *v, int32_t number) {
     v->part = number;
     if (number < 0) return;
-    const part *p = &v->parts.items[number];
+    const valley_part *p = &v->parts.items[number];
     spad__assert((size_t)number < v->parts.count && p->left > 0);
     v->left = p->left;
     v->key = p->key;
@@ -510,10 +510,10 @@ static void enter_part(spad__valley *v, int32_t number) {
 /* ---- moves ------------------------------------------------------------------------- */
 
 /* Puts a box on the floor of the valley of a frame; false: a dead end. */
-static bool place(spad__valley *v, int32_t at, int32_t i) {
+static bool place_box(spad__valley *v, int32_t at, int32_t i) {
     const spad__boxes *b = v->boxes;
     const frame *f = &v->frames.items[at];
-    const part p = v->parts.items[f->part];
+    const valley_part p = v->parts.items[f->part];
     const int64_t floor = v->runs[f->valley].floor;
     v->part = f->part;
     v->back = at;
@@ -536,7 +536,7 @@ static bool place(spad__valley *v, int32_t at, int32_t i) {
 static bool raise_section(spad__valley *v, int32_t at, int64_t by) {
     spad__assert(by > 0);
     const frame *f = &v->frames.items[at];
-    const part p = v->parts.items[f->part];
+    const valley_part p = v->parts.items[f->part];
     const int32_t s = f->section;
     v->part = f->part;
     v->back = at;
@@ -548,7 +548,7 @@ static bool raise_section(spad__valley *v, int32_t at, int64_t by) {
 }
 
 /* Takes back everything since a frame. */
-static void undo(spad__valley *v, const frame *f) {
+static void undo_frame(spad__valley *v, const frame *f) {
     while (v->saved.count > (size_t)f->run_mark) {
         const saved_run *saved = &v->saved.items[--v->saved.count];
         v->runs[saved->at] = saved->value;
@@ -573,7 +573,7 @@ static void add_option(spad__valley *v, const frame *f, int32_t box, int32_t sco
 }
 
 /* Lists the options of a frame, best first, and how far its section can be raised. */
-static void list_options(spad__valley *v, frame *f, const part *p) {
+static void list_options(spad__valley *v, frame *f, const valley_part *p) {
     const spad__boxes *b = v->boxes;
     const int32_t l = f->valley;
     const int32_t r = v->runs[l].end;
@@ -615,7 +615,7 @@ static void push_frame(spad__valley *v) {
                .placed_mark = (int32_t)v->placed.count,
                .raise_mark = (int32_t)v->raises.count,
                .part_mark = (int32_t)v->parts.count};
-    const part *p = &v->parts.items[v->part];
+    const valley_part *p = &v->parts.items[v->part];
     int32_t rank = NOT_A_VALLEY;
     for (int32_t l = p->lo; l < p->hi; l = v->runs[l].end) {
         if (v->runs[l].rank >= rank) continue;
@@ -651,14 +651,14 @@ static void remember_failure(spad__valley *v, key k) {
 }
 
 /* Tries the next option of frame `at`, or of those it falls back to. False: none left. */
-static bool advance(spad__valley *v, int32_t at) {
+static bool advance_frontier(spad__valley *v, int32_t at) {
     while (at >= 0) {
         frame *const f = &v->frames.items[at];
-        undo(v, f);
+        undo_frame(v, f);
         v->frames.count = (size_t)at + 1;
         v->options.count = (size_t)f->option_end;
         if (f->option_next < f->option_end) {
-            if (place(v, at, v->options.items[f->option_next++].box)) return true;
+            if (place_box(v, at, v->options.items[f->option_next++].box)) return true;
         } else if (f->raise_by > 0) {
             const int64_t by = f->raise_by;
             f->raise_by = 0;
@@ -676,7 +676,7 @@ static bool advance(spad__valley *v, int32_t at) {
 
 /* Room for what one node can add: a move and the filling after it touch every run a
  * bounded number of times, and splitting sets every run anew. */
-static bool reserve(spad__valley *v) {
+static bool reserve_memo(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;
     const size_t s = (size_t)v->boxes->sections;
     return spad__array_reserve(&v->host, &v->saved, 16 * s + 64) &&
@@ -699,13 +699,13 @@ static void weigh_boxes(spad__valley *v, uint64_t seed) {
     }
 }
 
-static bool start(spad__valley *v) {
+static bool start_valley(spad__valley *v) {
     static const frame beginning = {.part = -1};
-    undo(v, &beginning);
+    undo_frame(v, &beginning);
     v->frames.count = 0;
     v->options.count = 0;
     v->deepest = 0;
-    const part all = {
+    const valley_part all = {
         .lo = 0, .hi = v->boxes->sections, .next = -1, .creator = -1, .top = v->capacity};
     if (!split(v, &all, -1)) return false;
     enter_part(v, v->part);
@@ -713,7 +713,7 @@ static bool start(spad__valley *v) {
 }
 
 /* Runs, crossings and slack of the part at hand, as the invariants say. O(boxes x sections). */
-static bool part_is_valid(const spad__valley *v, const part *p) {
+static bool part_is_valid(const spad__valley *v, const valley_part *p) {
     int32_t left = 0;
     for (int32_t l = p->lo; l < p->hi; l = v->runs[l].end) {
         const int32_t r = v->runs[l].end;
@@ -739,12 +739,12 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
     v->taste = *taste;
     v->taste.slack_step = v->capacity / 10 + 1;
     weigh_boxes(v, seed);
-    if (!reserve(v)) return SPAD__NO_MEMORY;
-    if (!start(v)) return SPAD__NONE;
+    if (!reserve_memo(v)) return SPAD__NO_MEMORY;
+    if (!start_valley(v)) return SPAD__NONE;
     for (const int64_t limit = v->nodes + node_limit; v->part >= 0;) {
         if (v->nodes >= limit) return SPAD__CUT;
         if (++v->nodes % NODES_PER_CLOCK_CHECK == 0 && spad__stopped(stop)) return SPAD__CUT;
-        if (!reserve(v)) return SPAD__NO_MEMORY;
+        if (!reserve_memo(v)) return SPAD__NO_MEMORY;
         v->deepest = spad__max(v->deepest, (int64_t)v->placed.count);
         spad__assert_valid(v->nodes % SPAD__FEW != 0 || v->boxes->count > SPAD__FEW ||
                            part_is_valid(v, &v->parts.items[v->part]));
@@ -753,7 +753,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
             at = (int32_t)v->frames.count;
             push_frame(v);
         }
-        if (!advance(v, at)) return SPAD__NONE;
+        if (!advance_frontier(v, at)) return SPAD__NONE;
     }
     spad__assert(v->placed.count == (size_t)v->boxes->count);
     memcpy(offset, v->offset, (size_t)v->boxes->count * sizeof *offset);
@@ -762,7 +762,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
 
 /* ---- life -------------------------------------------------------------------------- */
 
-static bool allocate(spad__valley *v) {
+static bool allocate_valley(spad__valley *v) {
     const size_t n = (size_t)v->boxes->count;
     const size_t s = (size_t)v->boxes->sections + 1;
     v->runs = spad__arena_array(&v->arena, s, sizeof *v->runs);
@@ -788,7 +788,7 @@ spad__valley *spad__valley_create(const spad__boxes *boxes, const spad_host *hos
     v->host = *host;
     v->arena.host = *host;
     v->boxes = boxes;
-    if (!allocate(v)) {
+    if (!allocate_valley(v)) {
         spad__valley_destroy(v);
         return NULL;
     }
@@ -819,11 +819,11 @@ void spad__valley_destroy(spad__valley *v) {
 
 void spad__valley_capacity(spad__valley *v, int64_t capacity) {
     static const frame beginning = {.part = -1};
-    undo(v, &beginning);
+    undo_frame(v, &beginning);
     v->capacity = capacity;
     const int32_t sections = v->boxes->sections;
     for (int32_t s = 0; s < sections; s++) {
-        v->runs[s] = (run){.rank = NOT_A_VALLEY};
+        v->runs[s] = (valley_run){.rank = NOT_A_VALLEY};
         v->slack[s] = capacity - v->boxes->load[s];
         v->slack_key[s] = slack_key(s, v->slack[s]);
     }

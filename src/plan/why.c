@@ -150,7 +150,7 @@ static spad_status offer_spill(explorer *x, size_t i, spad_error *error) {
 
 /* Small changes first: alignments, lifetimes, then buffers, each from the smallest that
  * can be enough. */
-static spad_status find_changes(explorer *x, spad_error *error) {
+static spad_status find_helpful_changes(explorer *x, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t k = x->tried_count; k-- > 0 && status == SPAD_OK;)
         status = offer_alignment(x, x->tried[k], error);
@@ -204,7 +204,7 @@ static spad_status explore(explorer *x, spad_error *error) {
         memcpy(x->changed.buffers.items, x->plan->buffers.items,
                n * sizeof *x->plan->buffers.items);
     x->out->reason.changes = x->changes;
-    return find_changes(x, error);
+    return find_helpful_changes(x, error);
 }
 
 /* A proof by search only says that the capacity is too small, not by how much. */

@@ -39,8 +39,9 @@ static void all_time(const registry_group *group, int64_t *begin, int64_t *end) 
 }
 
 /* Adds the shared buffers to the plan; everything else goes where it always does. */
-static spad_status collect(spad_plan *plan, const registry_group *group, registry_layout *layout,
-                           spad_registry_unit unit, spad_error *error) {
+static spad_status collect_buffers(spad_plan *plan, const registry_group *group,
+                                   registry_layout *layout, spad_registry_unit unit,
+                                   spad_error *error) {
     int64_t begin;
     int64_t end;
     all_time(group, &begin, &end);
@@ -69,7 +70,7 @@ static spad_status collect(spad_plan *plan, const registry_group *group, registr
 }
 
 /* Takes the offsets over: the plan has the shared buffers in their order. */
-static void take_places(registry_layout *layout, const spad_plan_result *result) {
+static void take_planned_places(registry_layout *layout, const spad_plan_result *result) {
     size_t next = 0;
     for (size_t i = 0; i < layout->slices.count; i++) {
         spad_registry_slice *slice = &layout->slices.items[i];
@@ -85,11 +86,11 @@ spad_status spad__registry_plan(const spad_registry *registry, const registry_sl
     spad_plan *plan;
     spad_status status = spad_plan_create(&plan, &registry->host, error);
     if (status != SPAD_OK) return status;
-    status = collect(plan, slot->group, layout, unit, error);
+    status = collect_buffers(plan, slot->group, layout, unit, error);
     spad_plan_result *result = NULL;
     const spad_plan_options options = {.node_limit = NODE_LIMIT};
     if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, error);
-    if (status == SPAD_OK) take_places(layout, result);
+    if (status == SPAD_OK) take_planned_places(layout, result);
     spad_plan_result_destroy(result);
     spad_plan_destroy(plan);
     return status;

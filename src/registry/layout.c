@@ -27,15 +27,15 @@
 /* Region of a slice that has not been placed yet. */
 #define NOT_PLACED SPAD_REGISTRY_REGION_COUNT
 
-static const char *unit_name(spad_registry_unit unit) {
+static const char *size_unit_name(spad_registry_unit unit) {
     return unit == SPAD_REGISTRY_UNIT_ELEMENT ? "elements" : "bytes";
 }
 
-static spad_status too_large(const spad_registry_buffer *buffer, spad_registry_unit unit,
-                             spad_error *error) {
+static spad_status buffer_too_large(const spad_registry_buffer *buffer, spad_registry_unit unit,
+                                    spad_error *error) {
     spad__fail(error, SPAD_ERR_OVERFLOW,
                "buffer '%s' of %lld elements ends beyond what 64 bits hold, in %s", buffer->name,
-               (long long)buffer->size, unit_name(unit));
+               (long long)buffer->size, size_unit_name(unit));
     spad__fact_names(error, buffer->name, NULL);
     return SPAD_ERR_OVERFLOW;
 }
@@ -51,7 +51,7 @@ spad_status spad__registry_extent(int64_t *length, int64_t *align, const registr
     *align = buffer->total_align;
     if (buffer->total_bytes >= 0) return SPAD_OK;
     *align = item;
-    if (!spad__mul(declared->size, item, length)) return too_large(declared, unit, error);
+    if (!spad__mul(declared->size, item, length)) return buffer_too_large(declared, unit, error);
     return SPAD_OK;
 }
 
@@ -108,9 +108,9 @@ static spad_status find_target(size_t *out, registry_group *group, registry_buff
 }
 
 /* Places buffer i: inside its target where `target` is not NULL and has room. */
-static spad_status place(registry_layout *layout, const registry_buffer *buffer, size_t i,
-                         spad_registry_slice *target, const char *target_name,
-                         spad_registry_unit unit, spad_error *error) {
+static spad_status place_buffer(registry_layout *layout, const registry_buffer *buffer, size_t i,
+                                spad_registry_slice *target, const char *target_name,
+                                spad_registry_unit unit, spad_error *error) {
     spad_registry_slice *slice = &layout->slices.items[i];
     int64_t align;
     const spad_status status = spad__registry_extent(&slice->length, &align, buffer, unit, error);
@@ -124,7 +124,8 @@ static spad_status place(registry_layout *layout, const registry_buffer *buffer,
             const int64_t item = spad_dtype_bytes(buffer->declared.precision);
             slice->length = spad__max(slice->length, unit == SPAD_REGISTRY_UNIT_ELEMENT ? 1 : item);
         }
-        if (!place_at_end(layout, slice, align)) return too_large(&buffer->declared, unit, error);
+        if (!place_at_end(layout, slice, align))
+            return buffer_too_large(&buffer->declared, unit, error);
     }
     if (slice->length > 0) {
         layout->align[slice->region] = spad__max(layout->align[slice->region], align);
@@ -134,7 +135,7 @@ static spad_status place(registry_layout *layout, const registry_buffer *buffer,
 
 spad_status spad__registry_append(registry_layout *layout, const registry_buffer *buffer, size_t i,
                                   spad_registry_unit unit, spad_error *error) {
-    return place(layout, buffer, i, NULL, NULL, unit, error);
+    return place_buffer(layout, buffer, i, NULL, NULL, unit, error);
 }
 
 static void start_layout(registry_layout *layout, size_t count) {
@@ -171,7 +172,7 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
         if (buffer->declared.aliases != NULL) {
             aliases++;
         } else {
-            status = place(layout, buffer, i, NULL, NULL, unit, error);
+            status = place_buffer(layout, buffer, i, NULL, NULL, unit, error);
         }
     }
     for (size_t i = 0; i < count && aliases > 0 && status == SPAD_OK; i++) {
@@ -182,8 +183,8 @@ spad_status spad__registry_build(const spad_registry *registry, registry_slot *s
         if (status != SPAD_OK) break;
         const bool shares = !spad__registry_is_kept(buffer) &&
                             !spad__registry_is_kept(&group->buffers.items[target]);
-        status = place(layout, buffer, i, shares ? &layout->slices.items[target] : NULL,
-                       buffer->declared.aliases, unit, error);
+        status = place_buffer(layout, buffer, i, shares ? &layout->slices.items[target] : NULL,
+                              buffer->declared.aliases, unit, error);
     }
     if (status == SPAD_OK && aliases > 0) {
         status = spad__registry_check_lifetimes(&registry->host, slot, layout, unit, error);

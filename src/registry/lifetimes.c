@@ -17,36 +17,36 @@
 #include "base/moment.h"
 
 /* A buffer that takes part. */
-typedef struct span {
+typedef struct life_span {
     int64_t start;
     int64_t end;
     size_t buffer;
-} span;
+} life_span;
 
 static int by_start(const void *a, const void *b) {
-    const span *x = a;
-    const span *y = b;
+    const life_span *x = a;
+    const life_span *y = b;
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
 /* Leaf i is tree[leaves + i], the root tree[1]; a node holds 1 + the number of
  * the living span below it that ends highest, or 0. */
-typedef struct sweep {
-    span *spans; /* sorted by start */
+typedef struct life_sweep {
+    life_span *spans; /* sorted by start */
     size_t count;
     size_t leaves; /* a power of two */
     size_t *tree;
     size_t *rank; /* by buffer: its place in spans */
     spad__moment *events;
-} sweep;
+} life_sweep;
 
-static size_t higher(const sweep *s, size_t a, size_t b) {
+static size_t higher(const life_sweep *s, size_t a, size_t b) {
     if (a == 0 || b == 0) return a + b;
     return s->spans[b - 1].end > s->spans[a - 1].end ? b : a;
 }
 
-static void set_alive(const sweep *s, size_t number, bool alive) {
+static void set_alive(const life_sweep *s, size_t number, bool alive) {
     size_t node = s->leaves + number;
     s->tree[node] = alive ? number + 1 : 0;
     for (node /= 2; node > 0; node /= 2) {
@@ -55,7 +55,7 @@ static void set_alive(const sweep *s, size_t number, bool alive) {
 }
 
 /* Spans that begin below an offset. */
-static size_t count_below(const sweep *s, int64_t offset) {
+static size_t count_below(const life_sweep *s, int64_t offset) {
     size_t low = 0;
     size_t high = s->count;
     while (low < high) {
@@ -70,7 +70,7 @@ static size_t count_below(const sweep *s, int64_t offset) {
 }
 
 /* Of the living among the first `count` spans the one that ends highest: 1 + number, or 0. */
-static size_t highest_of_first(const sweep *s, size_t count) {
+static size_t highest_of_first(const life_sweep *s, size_t count) {
     size_t best = 0;
     size_t left = s->leaves;
     size_t right = s->leaves + count;
@@ -81,10 +81,10 @@ static size_t highest_of_first(const sweep *s, size_t count) {
     return best;
 }
 
-static spad_status report(const registry_slot *slot, const span *a, const span *b,
-                          spad_registry_unit unit, spad_error *error) {
+static spad_status report_overlap(const registry_slot *slot, const life_span *a, const life_span *b,
+                                  spad_registry_unit unit, spad_error *error) {
     if (a->buffer > b->buffer) {
-        const span *swap = a;
+        const life_span *swap = a;
         a = b;
         b = swap;
     }
@@ -107,13 +107,13 @@ static bool takes_part(const registry_slot *slot, const registry_layout *layout,
            spad__registry_has_lifetime(&slot->group->buffers.items[i].declared);
 }
 
-static void fill(sweep *s, const registry_slot *slot, const registry_layout *layout) {
+static void fill_spans(life_sweep *s, const registry_slot *slot, const registry_layout *layout) {
     size_t n = 0;
     for (size_t i = 0; i < layout->slices.count; i++) {
         if (!takes_part(slot, layout, i)) continue;
         const spad_registry_slice *slice = &layout->slices.items[i];
         const spad_registry_buffer *buffer = &slot->group->buffers.items[i].declared;
-        s->spans[n] = (span){slice->offset, slice->offset + slice->length, i};
+        s->spans[n] = (life_span){slice->offset, slice->offset + slice->length, i};
         s->events[2 * n] = (spad__moment){buffer->t_begin, i, true};
         s->events[2 * n + 1] = (spad__moment){buffer->t_end, i, false};
         n++;
@@ -123,15 +123,15 @@ static void fill(sweep *s, const registry_slot *slot, const registry_layout *lay
     spad__sort_moments(s->events, 2 * s->count);
 }
 
-static spad_status run(const sweep *s, const registry_slot *slot, spad_registry_unit unit,
-                       spad_error *error) {
+static spad_status run_life_sweep(const life_sweep *s, const registry_slot *slot,
+                                  spad_registry_unit unit, spad_error *error) {
     for (size_t i = 0; i < 2 * s->count; i++) {
         const size_t number = s->rank[s->events[i].buffer];
         if (s->events[i].begins) {
-            const span *born = &s->spans[number];
+            const life_span *born = &s->spans[number];
             const size_t found = highest_of_first(s, count_below(s, born->end));
             if (found != 0 && s->spans[found - 1].end > born->start) {
-                return report(slot, &s->spans[found - 1], born, unit, error);
+                return report_overlap(slot, &s->spans[found - 1], born, unit, error);
             }
         }
         set_alive(s, number, s->events[i].begins);
@@ -142,7 +142,7 @@ static spad_status run(const sweep *s, const registry_slot *slot, spad_registry_
 spad_status spad__registry_check_lifetimes(const spad_host *host, const registry_slot *slot,
                                            const registry_layout *layout, spad_registry_unit unit,
                                            spad_error *error) {
-    sweep s = {.leaves = 1};
+    life_sweep s = {.leaves = 1};
     for (size_t i = 0; i < layout->slices.count; i++) s.count += takes_part(slot, layout, i);
     if (s.count < 2) return SPAD_OK;
     while (s.leaves < s.count) s.leaves *= 2;
@@ -155,8 +155,8 @@ spad_status spad__registry_check_lifetimes(const spad_host *host, const registry
     if (s.spans == NULL || s.events == NULL || s.tree == NULL || s.rank == NULL) {
         status = spad__fail_host_memory(error);
     } else {
-        fill(&s, slot, layout);
-        status = run(&s, slot, unit, error);
+        fill_spans(&s, slot, layout);
+        status = run_life_sweep(&s, slot, unit, error);
     }
     spad__arena_free(&memory);
     return status;

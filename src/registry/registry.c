@@ -70,7 +70,7 @@ void spad_registry_destroy(spad_registry *registry) {
     spad__free(&memory, registry, sizeof *registry);
 }
 
-static spad_component number_of(const spad_registry *registry, const registry_slot *slot) {
+static spad_component component_of(const spad_registry *registry, const registry_slot *slot) {
     const uint64_t index = (uint64_t)(slot - registry->slots.items);
     return (uint64_t)slot->generation << 32 | (index + 1);
 }
@@ -149,7 +149,7 @@ spad_status spad_registry_add(spad_component *out, spad_registry *registry, cons
     slot->name_size = size;
     slot->revision = 0;
     slot->automatic = false;
-    *out = number_of(registry, slot);
+    *out = component_of(registry, slot);
     return SPAD_OK;
 }
 
@@ -181,7 +181,7 @@ spad_dtype spad_registry_get_component_precision(const spad_registry *registry,
 spad_component spad_registry_next(const spad_registry *registry, spad_component after) {
     for (size_t i = (size_t)(after & UINT32_MAX); i < registry->slots.count; i++) {
         const registry_slot *slot = &registry->slots.items[i];
-        if (slot->is_used) return number_of(registry, slot);
+        if (slot->is_used) return component_of(registry, slot);
     }
     return SPAD_NO_COMPONENT;
 }

@@ -11,7 +11,7 @@
 #include "base/moment.h"
 #include "registry/registry.h"
 
-typedef struct writer {
+typedef struct trace_writer {
     spad_trace *trace;
     const registry_group *group;
     const size_t *spaces;
@@ -20,17 +20,17 @@ typedef struct writer {
     int64_t *tensors; /* by buffer: its number in the trace */
     spad__moment *events;
     size_t event_count;
-} writer;
+} trace_writer;
 
-static const spad_registry_slice *slice_of(const writer *w, size_t i) {
+static const spad_registry_slice *slice_of(const trace_writer *w, size_t i) {
     return &w->group->layouts[SPAD_REGISTRY_UNIT_BYTE].slices.items[i];
 }
 
-static bool is_drawn(const writer *w, size_t i) {
+static bool is_drawn(const trace_writer *w, size_t i) {
     return w->spaces[slice_of(w, i)->region] != SPAD_NO_SPACE;
 }
 
-static spad_status check_spaces(const writer *w, spad_error *error) {
+static spad_status check_spaces(const trace_writer *w, spad_error *error) {
     const spad_target *target = spad_trace_get_target(w->trace);
     for (int region = 0; region < SPAD_REGISTRY_REGION_COUNT; region++) {
         const size_t space = w->spaces[region];
@@ -63,7 +63,7 @@ static spad_status check_spaces(const writer *w, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status write_alloc(const writer *w, size_t i, spad_error *error) {
+static spad_status write_alloc(const trace_writer *w, size_t i, spad_error *error) {
     const spad_registry_slice *slice = slice_of(w, i);
     const spad_registry_buffer *buffer = &w->group->buffers.items[i].declared;
     const spad_tensor tensor = {
@@ -82,7 +82,7 @@ static spad_status write_alloc(const writer *w, size_t i, spad_error *error) {
 }
 
 /* Buffers without a lifetime: allocated in order, or freed newest first. */
-static spad_status write_lasting(const writer *w, bool begin, spad_error *error) {
+static spad_status write_lasting(const trace_writer *w, bool begin, spad_error *error) {
     const size_t count = w->group->buffers.count;
     spad_status status = SPAD_OK;
     for (size_t k = 0; k < count && status == SPAD_OK; k++) {
@@ -95,7 +95,7 @@ static spad_status write_lasting(const writer *w, bool begin, spad_error *error)
     return status;
 }
 
-static void collect_events(writer *w) {
+static void collect_events(trace_writer *w) {
     for (size_t i = 0; i < w->group->buffers.count; i++) {
         const spad_registry_buffer *buffer = &w->group->buffers.items[i].declared;
         if (!is_drawn(w, i) || !spad__registry_has_lifetime(buffer)) continue;
@@ -105,7 +105,7 @@ static void collect_events(writer *w) {
     spad__sort_moments(w->events, w->event_count);
 }
 
-static spad_status write_all(writer *w, const char *name, spad_error *error) {
+static spad_status write_all(trace_writer *w, const char *name, spad_error *error) {
     int region = 0; /* the first that is drawn has the scope */
     while (region < SPAD_REGISTRY_REGION_COUNT && w->spaces[region] == SPAD_NO_SPACE) region++;
     if (region == SPAD_REGISTRY_REGION_COUNT) return SPAD_OK;
@@ -142,7 +142,7 @@ spad_status spad_registry_write_trace(spad_registry *registry, spad_component co
     }
     status = spad__registry_build(registry, slot, SPAD_REGISTRY_UNIT_BYTE, error);
     if (status != SPAD_OK) return status;
-    writer w = {.trace = trace, .group = slot->group, .spaces = spaces};
+    trace_writer w = {.trace = trace, .group = slot->group, .spaces = spaces};
     for (int region = 0; base != NULL && region < SPAD_REGISTRY_REGION_COUNT; region++) {
         w.base[region] = base[region];
     }

@@ -46,8 +46,8 @@ static bool keeps_shared(const registry_group *group) {
     return false;
 }
 
-static spad_status measure(totals *out, spad_registry *registry, spad_component child,
-                           spad_error *error) {
+static spad_status measure_component(totals *out, spad_registry *registry, spad_component child,
+                                     spad_error *error) {
     registry_slot *slot;
     spad_status status = spad__registry_need(&slot, registry, child, error);
     *out = (totals){.align = {1, 1}};
@@ -120,7 +120,7 @@ spad_status spad_registry_register_child(spad_registry_child_buffers *out, spad_
     registry_slot *slot;
     totals total;
     spad_status status = spad__registry_need(&slot, registry, parent, error);
-    if (status == SPAD_OK) status = measure(&total, registry, child, error);
+    if (status == SPAD_OK) status = measure_component(&total, registry, child, error);
     if (status != SPAD_OK) return status;
     char number[32];
     if (name == NULL) {

@@ -95,7 +95,7 @@ static void merge(spad_report_diff *diff, const keyed *a, const keyed *b) {
     }
 }
 
-static int compare_changes(const void *left, const void *right) {
+static int compare_box_changes(const void *left, const void *right) {
     const spad_report_change *a = left;
     const spad_report_change *b = right;
     if ((a->before < 0) != (b->before < 0)) return a->before < 0 ? 1 : -1;
@@ -119,7 +119,7 @@ static spad_status pair_boxes(spad_report_diff *diff, spad_error *error) {
         merge(diff, keys[0], keys[1]);
         if (total > 0)
             qsort(diff->changes.items, diff->changes.count, sizeof *diff->changes.items,
-                  compare_changes);
+                  compare_box_changes);
     }
     spad__arena_free(&arena);
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
@@ -172,11 +172,11 @@ const spad_report_change *spad_report_diff_get(const spad_report_diff *diff, siz
 
 /* ---- what writers share ------------------------------------------------------------ */
 
-static const spad_report_box *box_of(const spad_report_diff *diff, int side, int64_t number) {
+static const spad_report_box *diff_box(const spad_report_diff *diff, int side, int64_t number) {
     return number >= 0 ? &diff->sides[side].report->boxes.items[number] : NULL;
 }
 
-static const char *space_of(const spad_report_diff *diff, int side, size_t view) {
+static const char *diff_space_name(const spad_report_diff *diff, int side, size_t view) {
     const spad__picture *p = &diff->sides[side];
     return p->report->target->spaces[p->views[view].space].name;
 }
@@ -184,7 +184,7 @@ static const char *space_of(const spad_report_diff *diff, int side, size_t view)
 /* The view of a side with that name, or NULL. */
 static const spad__view *view_named(const spad_report_diff *diff, int side, const char *name) {
     for (size_t i = 0; i < diff->sides[side].view_count; i++) {
-        if (strcmp(space_of(diff, side, i), name) == 0) return &diff->sides[side].views[i];
+        if (strcmp(diff_space_name(diff, side, i), name) == 0) return &diff->sides[side].views[i];
     }
     return NULL;
 }
@@ -195,11 +195,11 @@ static void each_space(const spad_report_diff *diff,
                                      const spad__view *after),
                        void *context) {
     for (size_t i = 0; i < diff->sides[0].view_count; i++) {
-        const char *name = space_of(diff, 0, i);
+        const char *name = diff_space_name(diff, 0, i);
         write(context, name, &diff->sides[0].views[i], view_named(diff, 1, name));
     }
     for (size_t i = 0; i < diff->sides[1].view_count; i++) {
-        const char *name = space_of(diff, 1, i);
+        const char *name = diff_space_name(diff, 1, i);
         if (view_named(diff, 0, name) == NULL) write(context, name, NULL, &diff->sides[1].views[i]);
     }
 }
@@ -207,13 +207,13 @@ static void each_space(const spad_report_diff *diff,
 static const struct {
     unsigned bit;
     const char *word;
-} words[] = {{SPAD_DIFF_GONE, "gone"},
-             {SPAD_DIFF_NEW, "new"},
-             {SPAD_DIFF_MOVED, "moved"},
-             {SPAD_DIFF_SIZED, "sized"},
-             {SPAD_DIFF_TIMED, "timed"}};
+} change_words[] = {{SPAD_DIFF_GONE, "gone"},
+                    {SPAD_DIFF_NEW, "new"},
+                    {SPAD_DIFF_MOVED, "moved"},
+                    {SPAD_DIFF_SIZED, "sized"},
+                    {SPAD_DIFF_TIMED, "timed"}};
 
-enum { WORDS = sizeof words / sizeof words[0] };
+enum { WORDS = sizeof change_words / sizeof change_words[0] };
 
 static size_t count_changes(const spad_report_diff *diff, unsigned bit) {
     size_t count = 0;
@@ -251,10 +251,10 @@ static void out_place(spad__out *out, const spad_report_box *box) {
         spad__out_format(out, "%lld", (long long)box->rect.byte);
 }
 
-static void text_change(spad__out *out, const spad_report_diff *diff,
-                        const spad_report_change *change) {
-    const spad_report_box *a = box_of(diff, 0, change->before);
-    const spad_report_box *b = box_of(diff, 1, change->after);
+static void text_box_change(spad__out *out, const spad_report_diff *diff,
+                            const spad_report_change *change) {
+    const spad_report_box *a = diff_box(diff, 0, change->before);
+    const spad_report_box *b = diff_box(diff, 1, change->after);
     spad__out_string(out, "  ");
     const size_t width = spad__out_plain(out, spad__box_label(a != NULL ? a : b), 24);
     spad__out_repeat(out, " ", 25 - (int64_t)width);
@@ -318,12 +318,12 @@ spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad
     each_space(diff, text_space, &out);
     spad__out_format(&out, "  %lld the same", (long long)count_changes(diff, 0));
     for (int w = 0; w < WORDS; w++) {
-        const size_t count = count_changes(diff, words[w].bit);
-        if (count > 0) spad__out_format(&out, ", %lld %s", (long long)count, words[w].word);
+        const size_t count = count_changes(diff, change_words[w].bit);
+        if (count > 0) spad__out_format(&out, ", %lld %s", (long long)count, change_words[w].word);
     }
     spad__out_string(&out, "\n");
     for (size_t i = 0; i < diff->changes.count; i++) {
-        if (diff->changes.items[i].what != 0) text_change(&out, diff, &diff->changes.items[i]);
+        if (diff->changes.items[i].what != 0) text_box_change(&out, diff, &diff->changes.items[i]);
     }
     return spad__out_finish(&out, error);
 }
@@ -345,8 +345,8 @@ static void json_side(spad__json *json, const char *key, const spad__view *view)
     spad__json_close_flat(json, '}');
 }
 
-static void json_space(void *context, const char *name, const spad__view *before,
-                       const spad__view *after) {
+static void json_diff_space(void *context, const char *name, const spad__view *before,
+                            const spad__view *after) {
     spad__json *json = context;
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", name);
@@ -368,8 +368,8 @@ static void json_box(spad__json *json, const char *key, const spad_report_box *b
 
 static void json_change(spad__json *json, const spad_report_diff *diff,
                         const spad_report_change *change) {
-    const spad_report_box *a = box_of(diff, 0, change->before);
-    const spad_report_box *b = box_of(diff, 1, change->after);
+    const spad_report_box *a = diff_box(diff, 0, change->before);
+    const spad_report_box *b = diff_box(diff, 1, change->after);
     const int side = a != NULL ? 0 : 1;
     const spad_report_box *box = a != NULL ? a : b;
     spad__json_open_flat(json, '{');
@@ -378,7 +378,8 @@ static void json_change(spad__json *json, const spad_report_diff *diff,
     spad__json_key(json, "what");
     spad__json_open(json, '[');
     for (int w = 0; w < WORDS; w++) {
-        if ((change->what & words[w].bit) != 0) spad__json_string(json, words[w].word);
+        if ((change->what & change_words[w].bit) != 0)
+            spad__json_string(json, change_words[w].word);
     }
     spad__json_close(json, ']');
     json_box(json, "before", a);
@@ -402,7 +403,7 @@ spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad
     spad__json_key_int(&json, "same", (int64_t)count_changes(diff, 0));
     spad__json_key(&json, "spaces");
     spad__json_open(&json, '[');
-    each_space(diff, json_space, &json);
+    each_space(diff, json_diff_space, &json);
     spad__json_close(&json, ']');
     spad__json_key(&json, "changes");
     spad__json_open(&json, '[');

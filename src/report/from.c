@@ -59,8 +59,8 @@ static int64_t padding_of(const spad_tensor *tensor, const spad_space *space) {
     return tensor->rect.bytes - bytes;
 }
 
-static spad_status add_tensor(spad_report *report, const spad_trace *trace,
-                              const spad_tensor *tensor, spad_error *error) {
+static spad_status add_trace_tensor(spad_report *report, const spad_trace *trace,
+                                    const spad_tensor *tensor, spad_error *error) {
     const int64_t end = (int64_t)spad_trace_event_count(trace);
     const bool open = tensor->t_end == SPAD_OPEN_END;
     spad_report_box box = {.name = tensor->name,
@@ -108,7 +108,7 @@ spad_status spad_report_add_trace(spad_report *report, const spad_trace *trace, 
     const spad__mark before = spad__report_mark(report);
     spad_status status = SPAD_OK;
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_tensor_count(trace); i++) {
-        status = add_tensor(report, trace, spad_trace_get_tensor(trace, i), error);
+        status = add_trace_tensor(report, trace, spad_trace_get_tensor(trace, i), error);
     }
     for (size_t i = 0; status == SPAD_OK && i < spad_trace_scope_count(trace); i++) {
         status = add_scope(report, trace, spad_trace_get_scope(trace, i), error);
@@ -172,17 +172,17 @@ spad_status spad_report_add_log(spad_report *report, const spad_log *log, size_t
 
 /* ---- plan -------------------------------------------------------------------------- */
 
-static size_t find_root(size_t *parents, size_t i) {
+static size_t find_alias_root(size_t *parents, size_t i) {
     while (parents[i] != i) i = parents[i] = parents[parents[i]];
     return i;
 }
 
 /* parents[i] leads to the lowest buffer among the aliases of i; shares[i]: it has some. */
-static void join_aliases(size_t *parents, bool *shares, const spad_plan *plan) {
+static void join_alias_groups(size_t *parents, bool *shares, const spad_plan *plan) {
     for (size_t i = 0; i < plan->buffers.count; i++) parents[i] = i;
     for (size_t k = 0; k < plan->aliases.count; k++) {
-        const size_t a = find_root(parents, (size_t)plan->aliases.items[k].a);
-        const size_t b = find_root(parents, (size_t)plan->aliases.items[k].b);
+        const size_t a = find_alias_root(parents, (size_t)plan->aliases.items[k].a);
+        const size_t b = find_alias_root(parents, (size_t)plan->aliases.items[k].b);
         parents[a > b ? a : b] = a > b ? b : a;
         shares[plan->aliases.items[k].a] = shares[plan->aliases.items[k].b] = true;
     }
@@ -235,7 +235,7 @@ static spad_status add_buffers(spad_report *report, const spad_plan *plan,
             .space = space,
             .rect = {places != NULL ? places[i].lane : buffer->lane, spad__max(buffer->lanes, 1),
                      places != NULL ? places[i].offset : buffer->offset, buffer->size},
-            .family = shares[i] ? family + (int64_t)find_root(parents, i) : SPAD_NO_FAMILY};
+            .family = shares[i] ? family + (int64_t)find_alias_root(parents, i) : SPAD_NO_FAMILY};
         status = add_pieces(report, &box, buffer, error);
     }
     return status;
@@ -256,7 +256,7 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
         status = spad__fail_host_memory(error);
     } else {
         const spad__mark before = spad__report_mark(report);
-        join_aliases(parents, shares, plan);
+        join_alias_groups(parents, shares, plan);
         status = add_buffers(report, plan, result->places, space, parents, shares, error);
         if (status != SPAD_OK) spad__report_restore(report, before);
     }

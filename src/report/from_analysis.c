@@ -12,12 +12,12 @@
 #include "report/report.h"
 
 /* What a memo holds, as a string in the arena of the report. */
-static const char *keep(spad_report *report, const spad__memo *memo) {
+static const char *keep_memo(spad_report *report, const spad__memo *memo) {
     return spad__arena_copy(&report->texts, memo->text.items, memo->text.count);
 }
 
-static spad_status add_notes(spad_report *report, const spad_analysis *analysis,
-                             spad_error *error) {
+static spad_status add_analysis_notes(spad_report *report, const spad_analysis *analysis,
+                                      spad_error *error) {
     spad__memo memo = {.host = &report->host};
     const spad_sink sink = spad__memo_sink(&memo);
     spad_status status = SPAD_OK;
@@ -43,7 +43,7 @@ static spad_status set_title(spad_report *report, const spad_kernel *kernel, spa
     spad__out_start(&out, &sink);
     spad__out_string(&out, kernel->name);
     spad__write_params(&out, kernel);
-    const char *title = spad__out_finish(&out, NULL) == SPAD_OK ? keep(report, &memo) : NULL;
+    const char *title = spad__out_finish(&out, NULL) == SPAD_OK ? keep_memo(report, &memo) : NULL;
     spad__memo_free(&memo);
     if (title == NULL) return spad__fail_host_memory(error);
     report->title = title;
@@ -63,7 +63,7 @@ spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *a
         const spad_sim *sim = spad_layout_fits(layout) ? spad_analysis_get_sim(analysis) : NULL;
         status = spad_report_add_layout(report, layout, sim, 0, error);
     }
-    if (status == SPAD_OK) status = add_notes(report, analysis, error);
+    if (status == SPAD_OK) status = add_analysis_notes(report, analysis, error);
     if (status == SPAD_OK && analysis->source != NULL) {
         const char *file = spad_kernel_get_file(kernel);
         status = spad_report_set_source(report, file != NULL ? file : "<kernel>", analysis->source,

@@ -49,7 +49,7 @@ static uint64_t hash_key(tile_key key) {
     return spad__hash_add(spad__hash_add(spad__hash_add(0, key.tensor), key.tile), key.life);
 }
 
-static tile_entry *find_tile(const tile_table *table, tile_key key) {
+static tile_entry *find_drawn_tile(const tile_table *table, tile_key key) {
     spad__probe probe = spad__index_probe(&table->index, hash_key(key));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         tile_entry *entry = &table->entries.items[i];
@@ -67,7 +67,7 @@ static bool reserve_tile(tile_table *table, const spad_host *host) {
 }
 
 static void set_tile(tile_table *table, tile_key key, size_t box) {
-    tile_entry *entry = find_tile(table, key);
+    tile_entry *entry = find_drawn_tile(table, key);
     if (entry == NULL) {
         spad__index_add(&table->index, hash_key(key), table->entries.count);
         entry = &table->entries.items[table->entries.count++];
@@ -192,13 +192,13 @@ static bool reads_too(const spad_walk_event *event, const spad_walk_access *acce
 
 /* The operation runs in [begin, end). A write after a read is the start of a new life: what
  * was there is not needed any more; unless parts of it are still being read. */
-static spad_status touch(drawer *d, const spad_walk_event *event, const spad_walk_access *access,
-                         const moment *at, spad_error *error) {
+static spad_status touch_tile(drawer *d, const spad_walk_event *event,
+                              const spad_walk_access *access, const moment *at, spad_error *error) {
     const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, (size_t)access->tensor);
     if (d->report->target->spaces[tensor->space].off_chip) return SPAD_OK;
     const tile_key key = {access->tensor, at->by_slot ? access->slot : access->tile,
                           at->by_slot ? 0 : access->life};
-    tile_entry *entry = find_tile(&d->tiles, key);
+    tile_entry *entry = find_drawn_tile(&d->tiles, key);
     if (entry == NULL) return add_tile(d, access, key, at, error);
     const bool reads = reads_too(event, access);
     spad_report_box *box = &d->report->boxes.items[entry->box];
@@ -242,7 +242,7 @@ static spad_status add_operation(drawer *d, const spad_walk_event *event, const 
     const spad_statement *s = spad_kernel_get_statement(d->kernel, (size_t)event->statement);
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
-        status = touch(d, event, &event->accesses[i], at, error);
+        status = touch_tile(d, event, &event->accesses[i], at, error);
     }
     const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
     return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
@@ -301,7 +301,7 @@ static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size
 }
 
 /* What the layout places beside tensors is there all the time. */
-static spad_status add_barriers(drawer *d, spad_error *error) {
+static spad_status draw_barriers(drawer *d, spad_error *error) {
     int64_t end = 1;
     for (size_t i = d->first_box; i < d->report->boxes.count; i++) {
         end = spad__max(end, d->report->boxes.items[i].end);
@@ -363,7 +363,7 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
 }
 
 /* All buffers over the statements of the kernel. */
-static spad_status add_buffers(drawer *d, spad_error *error) {
+static spad_status draw_buffers(drawer *d, spad_error *error) {
     spad_status status = SPAD_OK;
     d->report->time_unit = "statement";
     for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
@@ -390,7 +390,7 @@ static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool 
         status = spad__add_sim_bars(d->report, &times, error);
     }
     if (status == SPAD_OK) status = walk_kernel(d, limit, cut, error);
-    if (status == SPAD_OK) status = add_barriers(d, error);
+    if (status == SPAD_OK) status = draw_barriers(d, error);
     if (sim != NULL) spad__sim_times_end(&times);
     return status;
 }
@@ -413,7 +413,7 @@ spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layo
     drawer d = {.report = report, .kernel = spad_layout_get_kernel(layout), .layout = layout};
     const spad__mark before = spad__report_mark(report);
     spad_status status = check_layout(report, layout, error);
-    if (status == SPAD_OK) status = add_buffers(&d, error);
+    if (status == SPAD_OK) status = draw_buffers(&d, error);
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
@@ -441,7 +441,7 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     status = find_sharing(&d) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_layout_fits(layout) ? draw_run(&d, sim, event_limit, &cut, error)
-                                          : add_buffers(&d, error);
+                                          : draw_buffers(&d, error);
     }
     if (status == SPAD_OK && (cut || d.skipped) && report->note_count < SPAD__NOTES) {
         status = spad_report_add_note(report, "not all of the run is drawn", error);

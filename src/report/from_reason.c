@@ -7,12 +7,13 @@
 #include "plan/problem.h"
 #include "report/report.h"
 
-typedef void (*writer)(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
-                       const spad_plan_reason *reason, const char *separator);
+typedef void (*reason_writer)(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
+                              const spad_plan_reason *reason, const char *separator);
 
 /* "optimal: height 12288 B, no plan is lower than 12288 B" */
-static void write_verdict(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
-                          const spad_plan_reason *reason, const char *separator) {
+static void write_plan_verdict(spad__out *out, const spad_plan *plan,
+                               const spad_plan_result *result, const spad_plan_reason *reason,
+                               const char *separator) {
     (void)plan;
     (void)reason;
     (void)separator;
@@ -25,9 +26,9 @@ static void write_verdict(spad__out *out, const spad_plan *plan, const spad_plan
     }
 }
 
-static spad_status add_note(spad_report *report, writer write, const spad_plan *plan,
-                            const spad_plan_result *result, const spad_plan_reason *reason,
-                            spad_error *error) {
+static spad_status add_reason(spad_report *report, reason_writer write, const spad_plan *plan,
+                              const spad_plan_result *result, const spad_plan_reason *reason,
+                              spad_error *error) {
     spad__memo memo = {.host = &report->host};
     const spad_sink sink = spad__memo_sink(&memo);
     spad__out out;
@@ -46,11 +47,12 @@ spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
                                    spad_error *error) {
     const spad__mark before = spad__report_mark(report);
     spad_status status = spad__plan_match_reason(plan, result, reason, error);
-    if (status == SPAD_OK) status = add_note(report, write_verdict, plan, result, reason, error);
+    if (status == SPAD_OK)
+        status = add_reason(report, write_plan_verdict, plan, result, reason, error);
     if (status == SPAD_OK && reason != NULL && reason->found == NULL) {
-        status = add_note(report, spad__plan_write_why, plan, result, reason, error);
+        status = add_reason(report, spad__plan_write_why, plan, result, reason, error);
         if (status == SPAD_OK && spad__plan_has_remedy(reason)) {
-            status = add_note(report, spad__plan_write_remedy, plan, result, reason, error);
+            status = add_reason(report, spad__plan_write_remedy, plan, result, reason, error);
         }
     }
     if (status != SPAD_OK) spad__report_restore(report, before);

@@ -48,7 +48,7 @@ void spad__sim_times_end(spad__sim_times *times) {
     spad__index_free(&times->index, &times->host);
 }
 
-static void times_of(const spad_sim_row *row, int64_t *begin, int64_t *end) {
+static void row_times(const spad_sim_row *row, int64_t *begin, int64_t *end) {
     *begin = row->start / PICOSECONDS;
     *end = spad__max(row->end / PICOSECONDS, *begin + 1);
 }
@@ -71,7 +71,7 @@ static spad_sim_row row_of_event(const spad__sim_times *times, const spad_walk *
     return row;
 }
 
-static bool is_same(const spad_sim_row *a, const spad_sim_row *b) {
+static bool is_same_row(const spad_sim_row *a, const spad_sim_row *b) {
     return a->statement == b->statement && a->value_count == b->value_count &&
            (a->value_count == 0 ||
             memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0);
@@ -84,8 +84,8 @@ bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
     spad__probe probe = spad__index_probe(&times->index, hash_row(&wanted));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         const spad_sim_row row = spad_sim_get_row(times->sim, i);
-        if (!is_same(&row, &wanted)) continue;
-        times_of(&row, begin, end);
+        if (!is_same_row(&row, &wanted)) continue;
+        row_times(&row, begin, end);
         return true;
     }
     return false;
@@ -172,7 +172,7 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
     int64_t begin;
     int64_t end;
     if (row.engine < 0) return SPAD_OK;
-    times_of(&row, &begin, &end);
+    row_times(&row, &begin, &end);
     const size_t engines = w->report->target->engine_count;
     track *t = &w->tracks[(size_t)row.agent * engines + (size_t)row.engine];
     name_row(w, &row, take_side(t, begin, end), name, sizeof name);

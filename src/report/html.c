@@ -38,7 +38,7 @@ static void write_strings(spad__out *out, const spad__names *strings) {
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-static void write_number(spad__out *out, int64_t value) {
+static void html_number(spad__out *out, int64_t value) {
     char digits[24];
     char *at = digits + sizeof digits;
     uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -52,7 +52,7 @@ static void write_number(spad__out *out, int64_t value) {
 
 static void write_key_number(spad__out *out, const char *key, int64_t value) {
     spad__out_format(out, "\"%s\":", key);
-    write_number(out, value);
+    html_number(out, value);
     spad__out_string(out, ",");
 }
 
@@ -74,7 +74,7 @@ static void write_column(spad__out *out, const char *name, size_t count, get_cel
     for (size_t i = 1; i < count && same; i++) same = get(context, i, what) == first;
     spad__out_format(out, ",\"%s\":", name);
     if (same) {
-        write_number(out, first);
+        html_number(out, first);
         return;
     }
     uint64_t before = 0;
@@ -90,14 +90,14 @@ static void write_column(spad__out *out, const char *name, size_t count, get_cel
         spad__out_string(out, i == 0 ? "[" : ",");
         if (run > 2) {
             spad__out_string(out, "[");
-            write_number(out, (int64_t)difference);
+            html_number(out, (int64_t)difference);
             spad__out_string(out, ",");
-            write_number(out, (int64_t)run);
+            html_number(out, (int64_t)run);
             spad__out_string(out, "]");
         } else {
-            write_number(out, (int64_t)difference);
+            html_number(out, (int64_t)difference);
             if (run == 2) spad__out_string(out, ",");
-            if (run == 2) write_number(out, (int64_t)difference);
+            if (run == 2) html_number(out, (int64_t)difference);
         }
         i += run;
     }
@@ -106,15 +106,15 @@ static void write_column(spad__out *out, const char *name, size_t count, get_cel
 
 /* ---- boxes ------------------------------------------------------------------------- */
 
-typedef enum column {
+typedef enum sheet_column {
     NUMBER,
     NAME,
     BEGIN,
     LENGTH,
     BYTE,
     BYTES,
-    LANE,
-    LANES,
+    SHEET_LANE,
+    SHEET_LANES,
     MODE,
     FORM,
     PADDING,
@@ -125,12 +125,12 @@ typedef enum column {
     OPEN,
     PARTNER,
     STATE,
-    COLUMNS
-} column;
+    SHEET_COLUMNS
+} sheet_column;
 
-static const char *const column_names[COLUMNS] = {
+static const char *const sheet_column_names[SHEET_COLUMNS] = {
     [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",     [LENGTH] = "length",
-    [BYTE] = "byte",       [BYTES] = "bytes",   [LANE] = "lane",       [LANES] = "lanes",
+    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane", [SHEET_LANES] = "lanes",
     [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding", [SLOT] = "slot",
     [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",       [OPEN] = "open",
     [PARTNER] = "partner", [STATE] = "state"};
@@ -151,7 +151,7 @@ typedef struct sheet {
     const texts *texts;
 } sheet;
 
-static int64_t cell(const sheet *s, size_t i, column what) {
+static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     const spad__picture *p = s->part->picture;
     const size_t number = p->order[s->view->first + i];
     const spad_report_box *box = &p->report->boxes.items[number];
@@ -162,8 +162,8 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     case LENGTH: return box->end - box->begin;
     case BYTE: return spad__is_drawn(box) ? box->rect.byte : -1;
     case BYTES: return box->rect.bytes;
-    case LANE: return box->rect.lane;
-    case LANES: return box->rect.lanes;
+    case SHEET_LANE: return box->rect.lane;
+    case SHEET_LANES: return box->rect.lanes;
     case MODE: return (int64_t)box->mode;
     case FORM: return s->texts->forms[number];
     case PADDING: return box->padding;
@@ -174,13 +174,13 @@ static int64_t cell(const sheet *s, size_t i, column what) {
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
-    case COLUMNS: break;
+    case SHEET_COLUMNS: break;
     }
     return 0;
 }
 
 static int64_t box_cell(const void *context, size_t i, int what) {
-    return cell(context, i, (column)what);
+    return sheet_cell(context, i, (sheet_column)what);
 }
 
 static void write_view(spad__out *out, const sheet *s) {
@@ -207,20 +207,20 @@ static void write_view(spad__out *out, const sheet *s) {
     spad__out_string(out, "\"peakBoxes\":[");
     for (size_t i = 0; i < s->view->peak.count; i++) {
         if (i > 0) spad__out_string(out, ",");
-        write_number(out, (int64_t)s->view->peak.items[i]);
+        html_number(out, (int64_t)s->view->peak.items[i]);
     }
     spad__out_string(out, "],\"live\":[");
     for (size_t i = 0; i < s->view->steps.count; i++) {
         if (i > 0) spad__out_string(out, ",");
-        write_number(out, s->view->steps.items[i].time);
+        html_number(out, s->view->steps.items[i].time);
         spad__out_string(out, ",");
-        write_number(out, s->view->steps.items[i].live);
+        html_number(out, s->view->steps.items[i].live);
     }
     spad__out_string(out, "],\n\"boxes\":{");
     spad__out_string(out, "\"count\":");
-    write_number(out, (int64_t)facts->boxes);
-    for (int c = 0; c < COLUMNS; c++) {
-        write_column(out, column_names[c], facts->boxes, box_cell, s, c);
+    html_number(out, (int64_t)facts->boxes);
+    for (int c = 0; c < SHEET_COLUMNS; c++) {
+        write_column(out, sheet_column_names[c], facts->boxes, box_cell, s, c);
     }
     spad__out_string(out, "}}");
 }
@@ -269,14 +269,14 @@ static void write_bars(spad__out *out, const texts *t) {
         spad__out_script_string(out, t->report->rows.items[i]);
     }
     spad__out_string(out, "],\n\"bars\":{\"count\":");
-    write_number(out, (int64_t)t->report->bars.count);
+    html_number(out, (int64_t)t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
         write_column(out, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }
     spad__out_string(out, "},\n");
 }
 
-static void write_finding(spad__out *out, const spad_finding *finding) {
+static void html_finding(spad__out *out, const spad_finding *finding) {
     spad__out_string(out, "{");
     write_key_string(out, "code", spad_finding_name(finding->code));
     write_key_string(out, "severity", spad_severity_name(finding->severity));
@@ -290,7 +290,7 @@ static void write_finding(spad__out *out, const spad_finding *finding) {
     for (size_t i = 0; i < finding->note_count; i++) {
         if (i > 0) spad__out_string(out, ",");
         spad__out_string(out, "[");
-        write_number(out, finding->notes[i].line);
+        html_number(out, finding->notes[i].line);
         spad__out_string(out, ",");
         spad__out_script_string(out, finding->notes[i].message);
         spad__out_string(out, "]");
@@ -348,7 +348,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     spad__out_string(out, "\"findings\":[");
     for (size_t i = 0; i < report->findings.count; i++) {
         if (i > 0) spad__out_string(out, ",\n");
-        write_finding(out, &report->findings.items[i]);
+        html_finding(out, &report->findings.items[i]);
     }
     spad__out_string(out, "],\n");
     write_key_string(out, "file", report->file);
@@ -364,7 +364,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     spad__out_string(out, "}");
 }
 
-static spad_status write_part(spad__out *out, const spad__page_part *part, spad_error *error) {
+static spad_status write_page_part(spad__out *out, const spad__page_part *part, spad_error *error) {
     const spad_report *report = part->picture->report;
     spad__arena arena = {.host = report->host};
     texts t = {.report = report};
@@ -422,7 +422,7 @@ spad_status spad__write_page(const spad__page_part *parts, size_t count, const s
     spad__out_string(&out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         if (i > 0) spad__out_string(&out, ",\n");
-        status = write_part(&out, &parts[i], error);
+        status = write_page_part(&out, &parts[i], error);
     }
     spad__out_string(&out, "]}</script>\n<script>\n");
     spad__out_bytes(&out, spad__page_js, spad__page_js_size);

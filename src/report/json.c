@@ -55,7 +55,7 @@ static void write_rules(spad__json *json, const spad_space *space) {
     if (space->bank_bytes > 0) spad__json_key_int(json, "bank_bytes", space->bank_bytes);
 }
 
-static void write_view(spad__json *json, const spad__picture *p, const spad__view *view) {
+static void json_view(spad__json *json, const spad__picture *p, const spad__view *view) {
     const spad_report_space *facts = &view->facts;
     spad__json_open(json, '{');
     write_rules(json, &p->report->target->spaces[view->space]);
@@ -96,7 +96,7 @@ static void write_view(spad__json *json, const spad__picture *p, const spad__vie
     spad__json_close(json, '}');
 }
 
-static void write_bars(spad__json *json, const spad_report *report) {
+static void json_bars(spad__json *json, const spad_report *report) {
     spad__json_key(json, "rows");
     spad__json_open_flat(json, '[');
     for (size_t i = 0; i < report->rows.count; i++) spad__json_string(json, report->rows.items[i]);
@@ -119,7 +119,7 @@ static void write_bars(spad__json *json, const spad_report *report) {
     spad__json_close(json, ']');
 }
 
-static void write_finding(spad__json *json, const spad_finding *finding) {
+static void json_report_finding(spad__json *json, const spad_finding *finding) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "code", spad_finding_name(finding->code));
     spad__json_key_string(json, "severity", spad_severity_name(finding->severity));
@@ -144,7 +144,7 @@ static void write_finding(spad__json *json, const spad_finding *finding) {
     spad__json_close(json, '}');
 }
 
-static void write_head(spad__json *json, const spad__picture *p) {
+static void json_head(spad__json *json, const spad__picture *p) {
     const spad_report *report = p->report;
     spad__json_key_string(json, "format", "spad-report");
     spad__json_key_int(json, "version", JSON_VERSION);
@@ -173,16 +173,16 @@ spad_status spad_report_write_json(const spad_report *report, const spad_sink *s
     spad__out_limit(&out, &picture.limit);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    write_head(&json, &picture);
+    json_head(&json, &picture);
     spad__json_key(&json, "spaces");
     spad__json_open(&json, '[');
-    for (size_t i = 0; i < picture.view_count; i++) write_view(&json, &picture, &picture.views[i]);
+    for (size_t i = 0; i < picture.view_count; i++) json_view(&json, &picture, &picture.views[i]);
     spad__json_close(&json, ']');
-    write_bars(&json, report);
+    json_bars(&json, report);
     spad__json_key(&json, "findings");
     spad__json_open(&json, '[');
     for (size_t i = 0; i < report->findings.count; i++) {
-        write_finding(&json, &report->findings.items[i]);
+        json_report_finding(&json, &report->findings.items[i]);
     }
     spad__json_close(&json, ']');
     if (report->source != NULL) {

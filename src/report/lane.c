@@ -34,14 +34,14 @@ static bool covers_bytes(const spad_report_box *box, int64_t lane) {
 
 /* ---- leaves: runs of bytes between addresses --------------------------------------- */
 
-typedef struct runs {
+typedef struct byte_runs {
     int64_t *at; /* sorted, different; run k is [at[k], at[k + 1]) */
     size_t count;
     size_t capacity;
-} runs;
+} byte_runs;
 
-static bool collect_runs(runs *out, const spad__lane *lane) {
-    *out = (runs){.capacity = lane->edge_count};
+static bool collect_runs(byte_runs *out, const spad__report_lane *lane) {
+    *out = (byte_runs){.capacity = lane->edge_count};
     if (out->capacity == 0) return true;
     out->at = spad__new_array(&lane->report->host, out->capacity, sizeof *out->at);
     if (out->at == NULL) return false;
@@ -60,11 +60,11 @@ static bool collect_runs(runs *out, const spad__lane *lane) {
     return true;
 }
 
-static void free_runs(runs *r, const spad__lane *lane) {
+static void free_runs(byte_runs *r, const spad__report_lane *lane) {
     spad__free(&lane->report->host, r->at, r->capacity * sizeof *r->at);
 }
 
-static size_t run_at(const runs *r, int64_t address) {
+static size_t run_at(const byte_runs *r, int64_t address) {
     size_t low = 0;
     size_t high = r->count;
     while (high - low > 1) {
@@ -78,7 +78,7 @@ static size_t run_at(const runs *r, int64_t address) {
 }
 
 /* The runs [*first, *last) of a box. */
-static void box_runs(size_t *first, size_t *last, const runs *r, const spad_report_box *box) {
+static void box_runs(size_t *first, size_t *last, const byte_runs *r, const spad_report_box *box) {
     *first = run_at(r, box->rect.byte);
     *last = run_at(r, box->rect.byte + box->rect.bytes);
 }
@@ -91,7 +91,7 @@ typedef struct cover {
 } cover;
 
 typedef struct cover_tree {
-    const runs *runs;
+    const byte_runs *runs;
     cover *nodes;
     size_t first; /* of the range that is changed */
     size_t last;
@@ -116,7 +116,7 @@ static void change_cover(const cover_tree *tree, size_t node, size_t low, size_t
         n->bytes = tree->nodes[2 * node].bytes + tree->nodes[2 * node + 1].bytes;
 }
 
-static void walk_live(int64_t *most, const spad__lane *lane, cover_tree *tree) {
+static void walk_live(int64_t *most, const spad__report_lane *lane, cover_tree *tree) {
     int64_t unplaced = 0;
     size_t k = 0;
     for (size_t i = 0; i < lane->edge_count; i++) {
@@ -135,9 +135,9 @@ static void walk_live(int64_t *most, const spad__lane *lane, cover_tree *tree) {
     }
 }
 
-spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *error) {
+spad_status spad__lane_live(int64_t *most, const spad__report_lane *lane, spad_error *error) {
     const spad_host *host = &lane->report->host;
-    runs r;
+    byte_runs r;
     if (!collect_runs(&r, lane)) return spad__fail_host_memory(error);
     const size_t size = 4 * (r.count + 1) * sizeof(cover);
     cover_tree tree = {.runs = &r, .nodes = spad__new_array(host, r.count + 1, 4 * sizeof(cover))};
@@ -170,7 +170,7 @@ static bool same_family(const spad_report *report, size_t a, size_t b) {
     return a == b || (family >= 0 && family == report->boxes.items[b].family);
 }
 
-static void offer(const spad_report *report, latest *best, size_t box, int64_t end) {
+static void offer_latest(const spad_report *report, latest *best, size_t box, int64_t end) {
     if (best->box[0] == 0 || end > best->end[0]) {
         if (best->box[0] != 0 && !same_family(report, best->box[0] - 1, box)) {
             best->box[1] = best->box[0];
@@ -186,9 +186,9 @@ static void offer(const spad_report *report, latest *best, size_t box, int64_t e
 }
 
 static void insert_latest(const latest_tree *tree, size_t node, size_t low, size_t high) {
-    offer(tree->report, &tree->nodes[2 * node + 1], tree->box, tree->end);
+    offer_latest(tree->report, &tree->nodes[2 * node + 1], tree->box, tree->end);
     if (tree->first <= low && high <= tree->last) {
-        offer(tree->report, &tree->nodes[2 * node], tree->box, tree->end);
+        offer_latest(tree->report, &tree->nodes[2 * node], tree->box, tree->end);
         return;
     }
     const size_t middle = low + (high - low) / 2;
@@ -203,7 +203,7 @@ static void query_latest(latest *best, const latest_tree *tree, size_t node, siz
     const latest *from = &tree->nodes[2 * node + (whole ? 1 : 0)];
     for (int i = 0; i < 2; i++) {
         if (from->box[i] == 0 || same_family(tree->report, from->box[i] - 1, tree->box)) continue;
-        offer(tree->report, best, from->box[i] - 1, from->end[i]);
+        offer_latest(tree->report, best, from->box[i] - 1, from->end[i]);
     }
     if (whole) return;
     const size_t middle = low + (high - low) / 2;
@@ -212,7 +212,7 @@ static void query_latest(latest *best, const latest_tree *tree, size_t node, siz
 }
 
 /* One box in the order of the walk. On the way back times are turned round (~t, which fits). */
-static void find_partner(int64_t *partner, latest_tree *tree, const runs *r, size_t number,
+static void find_partner(int64_t *partner, latest_tree *tree, const byte_runs *r, size_t number,
                          int64_t begin, int64_t end) {
     box_runs(&tree->first, &tree->last, r, &tree->report->boxes.items[number]);
     tree->box = number;
@@ -225,8 +225,8 @@ static void find_partner(int64_t *partner, latest_tree *tree, const runs *r, siz
     insert_latest(tree, 1, 0, r->count - 1);
 }
 
-static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree *tree,
-                           const runs *r, bool back) {
+static void walk_conflicts(int64_t *partner, const spad__report_lane *lane, latest_tree *tree,
+                           const byte_runs *r, bool back) {
     for (size_t i = 0; i < lane->edge_count; i++) {
         const spad__moment *edge = &lane->edges[back ? lane->edge_count - 1 - i : i];
         const spad_report_box *box = &tree->report->boxes.items[edge->buffer];
@@ -236,9 +236,10 @@ static void walk_conflicts(int64_t *partner, const spad__lane *lane, latest_tree
     }
 }
 
-spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_error *error) {
+spad_status spad__lane_conflicts(int64_t *partner, const spad__report_lane *lane,
+                                 spad_error *error) {
     const spad_host *host = &lane->report->host;
-    runs r;
+    byte_runs r;
     spad_status status = SPAD_OK;
     if (!collect_runs(&r, lane)) return spad__fail_host_memory(error);
     const size_t size = 8 * (r.count + 1) * sizeof(latest);

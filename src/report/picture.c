@@ -41,7 +41,7 @@ static int compare_entries(const void *left, const void *right) {
     return order;
 }
 
-static spad_status sort_boxes(spad__picture *p, spad_error *error) {
+static spad_status sort_picture_boxes(spad__picture *p, spad_error *error) {
     const size_t size = p->count * sizeof(entry);
     entry *entries = spad__new_array(&p->host, p->count, sizeof *entries);
     p->order = spad__new_array(&p->host, p->count, sizeof *p->order);
@@ -167,7 +167,7 @@ static spad_status find_live(pass *s, int64_t *peak_lane, spad_error *error) {
     spad_report_space *facts = &s->view->facts;
     facts->peak_bytes = -1;
     for (size_t l = 0; l < s->lane_count; l++) {
-        const spad__lane lane = {s->picture->report, s->lanes[l], s->edges, s->edge_count};
+        const spad__report_lane lane = {s->picture->report, s->lanes[l], s->edges, s->edge_count};
         for (size_t k = 0; k < s->edge_count; k++) s->here[k] = 0;
         spad_status status = spad__lane_live(s->here, &lane, error);
         if (status == SPAD_OK) status = spad__lane_conflicts(s->picture->partner, &lane, error);
@@ -208,7 +208,7 @@ static spad_status find_steps(pass *s, spad_error *error) {
 }
 
 /* What lives in the lane of the peak at that time, and the room beside it. */
-static spad_status find_peak(pass *s, int64_t lane, spad_error *error) {
+static spad_status find_view_peak(pass *s, int64_t lane, spad_error *error) {
     spad__view *view = s->view;
     const spad_host *host = &s->picture->host;
     const size_t boxes = view->facts.boxes;
@@ -253,7 +253,7 @@ static spad_status measure_space(spad__picture *p, spad__view *view, spad_error 
         status = find_live(&s, &peak_lane, error);
     }
     if (status == SPAD_OK) status = find_steps(&s, error);
-    if (status == SPAD_OK) status = find_peak(&s, peak_lane, error);
+    if (status == SPAD_OK) status = find_view_peak(&s, peak_lane, error);
     for (size_t i = 0; status == SPAD_OK && i < view->facts.boxes; i++) {
         view->facts.conflicts += p->partner[p->order[view->first + i]] >= 0;
     }
@@ -285,7 +285,7 @@ spad_status spad__picture_make(spad__picture *p, const spad_report *report, spad
     if (p->count == 0) return SPAD_OK;
     p->views = spad__new_array(&p->host, report->target->space_count, sizeof *p->views);
     status = p->views != NULL ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = sort_boxes(p, error);
+    if (status == SPAD_OK) status = sort_picture_boxes(p, error);
     if (status == SPAD_OK) status = measure_spaces(p, error);
     if (status != SPAD_OK) spad__picture_free(p);
     return status;

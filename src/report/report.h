@@ -120,21 +120,22 @@ void spad__picture_free(spad__picture *picture);
 /* ---- one lane ---------------------------------------------------------------------- */
 
 /* One lane of a space over time; see lane.c. */
-typedef struct spad__lane {
+typedef struct spad__report_lane {
     const spad_report *report;
     int64_t lane;
     const spad__moment *edges; /* begins and ends of the boxes of the space, sorted */
     size_t edge_count;
-} spad__lane;
+} spad__report_lane;
 
 /* Does the lane count for the box? One without an address counts in all of them. */
 bool spad__in_lane(const spad_report_box *box, int64_t lane);
 
 /* most[k] becomes at least the live bytes after the k-th different time of the edges. */
-spad_status spad__lane_live(int64_t *most, const spad__lane *lane, spad_error *error);
+spad_status spad__lane_live(int64_t *most, const spad__report_lane *lane, spad_error *error);
 
 /* partner[b] becomes a box that shares bytes of the lane with b while both live. */
-spad_status spad__lane_conflicts(int64_t *partner, const spad__lane *lane, spad_error *error);
+spad_status spad__lane_conflicts(int64_t *partner, const spad__report_lane *lane,
+                                 spad_error *error);
 
 /* ---- what writers share ------------------------------------------------------------ */
 

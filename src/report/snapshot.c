@@ -57,7 +57,7 @@ typedef enum word {
     ALLOC,
     ALLOCATED_SIZE,
     BLOCKS,
-    BYTE,
+    WORD_BYTE,
     CATEGORY,
     DEVICE,
     DEVICES,
@@ -66,16 +66,16 @@ typedef enum word {
     FREE_COMPLETED,
     FREE_REQUESTED,
     INACTIVE,
-    LANE,
-    LANES,
-    LINE,
-    NAME,
+    WORD_LANE,
+    WORD_LANES,
+    WORD_LINE,
+    WORD_NAME,
     REQUESTED_SIZE,
     SEGMENT_ALLOC,
     SEGMENT_POOL_ID,
     SEGMENT_TYPE,
-    SIZE,
-    STATE,
+    WORD_SIZE,
+    WORD_STATE,
     STREAM,
     TARGET,
     TIME,
@@ -86,39 +86,39 @@ typedef enum word {
     WORD_COUNT
 } word;
 
-static const char *const words[WORD_COUNT] = {[ACTION] = "action",
-                                              [ACTIVE_SIZE] = "active_size",
-                                              [ADDR] = "addr",
-                                              [ADDRESS] = "address",
-                                              [ALLOC] = "alloc",
-                                              [ALLOCATED_SIZE] = "allocated_size",
-                                              [BLOCKS] = "blocks",
-                                              [BYTE] = "byte",
-                                              [CATEGORY] = "category",
-                                              [DEVICE] = "device",
-                                              [DEVICES] = "devices",
-                                              [FILENAME] = "filename",
-                                              [FRAMES] = "frames",
-                                              [FREE_COMPLETED] = "free_completed",
-                                              [FREE_REQUESTED] = "free_requested",
-                                              [INACTIVE] = "inactive",
-                                              [LANE] = "lane",
-                                              [LANES] = "lanes",
-                                              [LINE] = "line",
-                                              [NAME] = "name",
-                                              [REQUESTED_SIZE] = "requested_size",
-                                              [SEGMENT_ALLOC] = "segment_alloc",
-                                              [SEGMENT_POOL_ID] = "segment_pool_id",
-                                              [SEGMENT_TYPE] = "segment_type",
-                                              [SIZE] = "size",
-                                              [STATE] = "state",
-                                              [STREAM] = "stream",
-                                              [TARGET] = "target",
-                                              [TIME] = "time",
-                                              [TIME_US] = "time_us",
-                                              [TITLE] = "title",
-                                              [TOTAL_SIZE] = "total_size",
-                                              [USER_METADATA] = "user_metadata"};
+static const char *const pickle_words[WORD_COUNT] = {[ACTION] = "action",
+                                                     [ACTIVE_SIZE] = "active_size",
+                                                     [ADDR] = "addr",
+                                                     [ADDRESS] = "address",
+                                                     [ALLOC] = "alloc",
+                                                     [ALLOCATED_SIZE] = "allocated_size",
+                                                     [BLOCKS] = "blocks",
+                                                     [WORD_BYTE] = "byte",
+                                                     [CATEGORY] = "category",
+                                                     [DEVICE] = "device",
+                                                     [DEVICES] = "devices",
+                                                     [FILENAME] = "filename",
+                                                     [FRAMES] = "frames",
+                                                     [FREE_COMPLETED] = "free_completed",
+                                                     [FREE_REQUESTED] = "free_requested",
+                                                     [INACTIVE] = "inactive",
+                                                     [WORD_LANE] = "lane",
+                                                     [WORD_LANES] = "lanes",
+                                                     [WORD_LINE] = "line",
+                                                     [WORD_NAME] = "name",
+                                                     [REQUESTED_SIZE] = "requested_size",
+                                                     [SEGMENT_ALLOC] = "segment_alloc",
+                                                     [SEGMENT_POOL_ID] = "segment_pool_id",
+                                                     [SEGMENT_TYPE] = "segment_type",
+                                                     [WORD_SIZE] = "size",
+                                                     [WORD_STATE] = "state",
+                                                     [STREAM] = "stream",
+                                                     [TARGET] = "target",
+                                                     [TIME] = "time",
+                                                     [TIME_US] = "time_us",
+                                                     [TITLE] = "title",
+                                                     [TOTAL_SIZE] = "total_size",
+                                                     [USER_METADATA] = "user_metadata"};
 
 typedef struct pickle {
     spad__out out;
@@ -173,27 +173,27 @@ static void put_string(pickle *p, const char *text) {
     put_text(p, text, strlen(text));
 }
 
-static void put_word(pickle *p, word number) {
-    if (!p->known[number]) put_string(p, words[number]);
+static void pickle_word(pickle *p, word number) {
+    if (!p->known[number]) put_string(p, pickle_words[number]);
     put_byte(p, p->known[number] ? BINGET : BINPUT);
     put_byte(p, (int)number);
     p->known[number] = true;
 }
 
 static void put_item_int(pickle *p, word key, int64_t value) {
-    put_word(p, key);
+    pickle_word(p, key);
     put_int(p, value);
     put_byte(p, SETITEM);
 }
 
 static void put_item_word(pickle *p, word key, word value) {
-    put_word(p, key);
-    put_word(p, value);
+    pickle_word(p, key);
+    pickle_word(p, value);
     put_byte(p, SETITEM);
 }
 
 static void put_item_string(pickle *p, word key, const char *value) {
-    put_word(p, key);
+    pickle_word(p, key);
     put_string(p, value);
     put_byte(p, SETITEM);
 }
@@ -201,27 +201,27 @@ static void put_item_string(pickle *p, word key, const char *value) {
 /* ---- where the page sees a box ----------------------------------------------------- */
 
 /* A box of the snapshot. */
-typedef struct place {
+typedef struct snapshot_place {
     int64_t layer;
     int64_t lane;
     int64_t byte;
     int64_t begin;
     size_t box;
-} place;
+} snapshot_place;
 
 /* A space as a device of the page. */
 typedef struct device {
     const spad__picture *picture;
     const spad__view *view;
     int64_t number;
-    int64_t pitch; /* bytes from lane to lane */
-    place *places; /* by layer, lane, byte, begin, box */
+    int64_t pitch;          /* bytes from lane to lane */
+    snapshot_place *places; /* by layer, lane, byte, begin, box */
     size_t count;
 } device;
 
 static int compare_places(const void *left, const void *right) {
-    const place *a = left;
-    const place *b = right;
+    const snapshot_place *a = left;
+    const snapshot_place *b = right;
     if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
     if (a->lane != b->lane) return a->lane < b->lane ? -1 : 1;
     if (a->byte != b->byte) return a->byte < b->byte ? -1 : 1;
@@ -229,7 +229,7 @@ static int compare_places(const void *left, const void *right) {
     return (a->box > b->box) - (a->box < b->box);
 }
 
-static const spad_report_box *box_of(const device *d, size_t number) {
+static const spad_report_box *placed_box(const device *d, size_t number) {
     return &d->picture->report->boxes.items[d->places[number].box];
 }
 
@@ -238,11 +238,11 @@ static void find_layers(device *d) {
     int64_t ends[LAYERS_MOST];
     int64_t used = 0;
     for (size_t i = 0; i < d->count; i++) {
-        place *here = &d->places[i];
+        snapshot_place *here = &d->places[i];
         if (i > 0 && (here->lane != here[-1].lane || here->byte != here[-1].byte)) used = 0;
         int64_t layer = 0;
         while (layer < used && ends[layer] > here->begin && layer < LAYERS_MOST - 1) layer++;
-        ends[layer] = box_of(d, i)->open ? INT64_MAX : box_of(d, i)->end;
+        ends[layer] = placed_box(d, i)->open ? INT64_MAX : placed_box(d, i)->end;
         used = spad__max(used, layer + 1);
         here->layer = layer;
     }
@@ -254,7 +254,8 @@ static void find_places(device *d) {
         const size_t number = p->order[d->view->first + i];
         const spad_report_box *box = &p->report->boxes.items[number];
         if (!spad__is_drawn(box) || box->rect.bytes == 0) continue;
-        d->places[d->count++] = (place){0, box->rect.lane, box->rect.byte, box->begin, number};
+        d->places[d->count++] =
+            (snapshot_place){0, box->rect.lane, box->rect.byte, box->begin, number};
     }
     if (d->count == 0) return;
     qsort(d->places, d->count, sizeof *d->places, compare_places);
@@ -293,43 +294,44 @@ static size_t segment_end(const device *d, size_t first) {
 /* ---- events ------------------------------------------------------------------------ */
 
 static void put_frame(pickle *p, const spad_report *report, const char *name, int64_t line) {
-    put_word(p, FRAMES);
+    pickle_word(p, FRAMES);
     put_byte(p, EMPTY_LIST);
     put_byte(p, EMPTY_DICT);
-    put_item_string(p, NAME, name);
+    put_item_string(p, WORD_NAME, name);
     put_item_string(p, FILENAME, report->file != NULL ? report->file : report->title);
-    put_item_int(p, LINE, line);
+    put_item_int(p, WORD_LINE, line);
     put_byte(p, APPEND);
     put_byte(p, SETITEM);
 }
 
-static void put_event(pickle *p, word action, int64_t address, int64_t size, int64_t time) {
+static void put_snapshot_event(pickle *p, word action, int64_t address, int64_t size,
+                               int64_t time) {
     put_byte(p, EMPTY_DICT);
     put_item_word(p, ACTION, action);
     put_item_int(p, ADDR, address);
-    put_item_int(p, SIZE, size);
+    put_item_int(p, WORD_SIZE, size);
     put_item_int(p, STREAM, 0);
     put_item_int(p, TIME_US, time);
 }
 
 /* The place on the chip, which one dimension cannot say. */
 static void put_rectangle(pickle *p, const spad_rect *rect) {
-    put_word(p, USER_METADATA);
+    pickle_word(p, USER_METADATA);
     put_byte(p, EMPTY_DICT);
-    put_item_int(p, LANE, rect->lane);
-    put_item_int(p, LANES, rect->lanes);
-    put_item_int(p, BYTE, rect->byte);
+    put_item_int(p, WORD_LANE, rect->lane);
+    put_item_int(p, WORD_LANES, rect->lanes);
+    put_item_int(p, WORD_BYTE, rect->byte);
     put_byte(p, SETITEM);
 }
 
 static void put_allocation(pickle *p, const device *d, size_t number, bool legend) {
-    const spad_report_box *box = box_of(d, number);
+    const spad_report_box *box = placed_box(d, number);
     const char *name = spad__box_label(box);
-    put_event(p, ALLOC, address_of(d, number), box->rect.bytes, box->begin);
+    put_snapshot_event(p, ALLOC, address_of(d, number), box->rect.bytes, box->begin);
     put_frame(p, d->picture->report, name, box->line);
     put_rectangle(p, &box->rect);
     if (legend) {
-        put_word(p, CATEGORY);
+        pickle_word(p, CATEGORY);
         put_text(p, name, spad__stem_length(name));
         put_byte(p, SETITEM);
     }
@@ -338,11 +340,11 @@ static void put_allocation(pickle *p, const device *d, size_t number, bool legen
 
 /* The page makes one event of the two. */
 static void put_release(pickle *p, const device *d, size_t number) {
-    const spad_report_box *box = box_of(d, number);
-    put_event(p, FREE_REQUESTED, address_of(d, number), box->rect.bytes, box->end);
+    const spad_report_box *box = placed_box(d, number);
+    put_snapshot_event(p, FREE_REQUESTED, address_of(d, number), box->rect.bytes, box->end);
     put_frame(p, d->picture->report, spad__box_label(box), box->line);
     put_byte(p, APPEND);
-    put_event(p, FREE_COMPLETED, address_of(d, number), box->rect.bytes, box->end);
+    put_snapshot_event(p, FREE_COMPLETED, address_of(d, number), box->rect.bytes, box->end);
     put_byte(p, APPEND);
 }
 
@@ -353,11 +355,12 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
     size_t count = 0;
     for (size_t i = 0; i < d->count; i++) {
         edges[count++] = (spad__moment){d->places[i].begin, i, true};
-        if (!box_of(d, i)->open) edges[count++] = (spad__moment){box_of(d, i)->end, i, false};
+        if (!placed_box(d, i)->open)
+            edges[count++] = (spad__moment){placed_box(d, i)->end, i, false};
     }
     spad__sort_moments(edges, count);
     for (size_t i = 0; i < d->count; i = segment_end(d, i)) {
-        put_event(p, SEGMENT_ALLOC, segment_address(d, i), d->pitch, edges[0].time);
+        put_snapshot_event(p, SEGMENT_ALLOC, segment_address(d, i), d->pitch, edges[0].time);
         put_frame(p, d->picture->report, d->picture->report->target->spaces[d->view->space].name,
                   0);
         put_byte(p, APPEND);
@@ -377,22 +380,22 @@ static spad_status put_trace(pickle *p, const device *d, bool legend, spad_error
 static void put_hole(pickle *p, int64_t address, int64_t size) {
     put_byte(p, EMPTY_DICT);
     put_item_int(p, ADDRESS, address);
-    put_item_int(p, SIZE, size);
+    put_item_int(p, WORD_SIZE, size);
     put_item_int(p, REQUESTED_SIZE, 0);
-    put_item_word(p, STATE, INACTIVE);
-    put_word(p, FRAMES);
+    put_item_word(p, WORD_STATE, INACTIVE);
+    pickle_word(p, FRAMES);
     put_byte(p, EMPTY_LIST);
     put_byte(p, SETITEM);
     put_byte(p, APPEND);
 }
 
 static void put_block(pickle *p, const device *d, size_t number) {
-    const spad_report_box *box = box_of(d, number);
+    const spad_report_box *box = placed_box(d, number);
     put_byte(p, EMPTY_DICT);
     put_item_int(p, ADDRESS, address_of(d, number));
-    put_item_int(p, SIZE, box->rect.bytes);
+    put_item_int(p, WORD_SIZE, box->rect.bytes);
     put_item_int(p, REQUESTED_SIZE, box->rect.bytes - box->padding);
-    put_item_string(p, STATE, "active_allocated");
+    put_item_string(p, WORD_STATE, "active_allocated");
     put_frame(p, d->picture->report, spad__box_label(box), box->line);
     put_rectangle(p, &box->rect);
     put_byte(p, APPEND);
@@ -405,11 +408,11 @@ static int64_t put_blocks(pickle *p, const device *d, size_t first, size_t end) 
     int64_t at = start;
     int64_t used = 0;
     for (size_t i = first; i < end; i++) {
-        if (!box_of(d, i)->open || address_of(d, i) < at) continue;
+        if (!placed_box(d, i)->open || address_of(d, i) < at) continue;
         if (address_of(d, i) > at) put_hole(p, at, address_of(d, i) - at);
         put_block(p, d, i);
-        at = address_of(d, i) + box_of(d, i)->rect.bytes;
-        used += box_of(d, i)->rect.bytes;
+        at = address_of(d, i) + placed_box(d, i)->rect.bytes;
+        used += placed_box(d, i)->rect.bytes;
     }
     if (at < start + d->pitch) put_hole(p, at, start + d->pitch - at);
     return used;
@@ -423,13 +426,13 @@ static void put_segment(pickle *p, const device *d, size_t first) {
     put_item_int(p, TOTAL_SIZE, d->pitch);
     put_item_int(p, STREAM, 0);
     put_item_string(p, SEGMENT_TYPE, name);
-    put_word(p, SEGMENT_POOL_ID);
+    pickle_word(p, SEGMENT_POOL_ID);
     put_int(p, 1);
     put_int(p, d->number);
     put_byte(p, TUPLE2);
     put_byte(p, SETITEM);
     put_frame(p, d->picture->report, name, 0);
-    put_word(p, BLOCKS);
+    pickle_word(p, BLOCKS);
     put_byte(p, EMPTY_LIST);
     const int64_t used = put_blocks(p, d, first, segment_end(d, first));
     put_byte(p, SETITEM);
@@ -465,7 +468,7 @@ static void put_settings(pickle *p, const spad__picture *picture) {
     put_item_string(p, TITLE, picture->report->title);
     put_item_string(p, TARGET, picture->report->target->name);
     put_item_string(p, TIME, picture->report->time_unit);
-    put_word(p, DEVICES);
+    pickle_word(p, DEVICES);
     put_byte(p, EMPTY_LIST);
     for (size_t i = 0; i < picture->view_count; i++) {
         put_string(p, picture->report->target->spaces[picture->views[i].space].name);
@@ -475,7 +478,7 @@ static void put_settings(pickle *p, const spad__picture *picture) {
     put_byte(p, SETITEM);
 }
 
-static device device_of(const spad__picture *p, size_t view, place *places) {
+static device device_of(const spad__picture *p, size_t view, snapshot_place *places) {
     const spad_report_space *facts = &p->views[view].facts;
     const int64_t size = p->report->target->spaces[p->views[view].space].bytes;
     int64_t pitch = size != SPAD_UNBOUNDED ? spad__max(size, facts->top) : facts->top;
@@ -489,7 +492,7 @@ static device device_of(const spad__picture *p, size_t view, place *places) {
     return d;
 }
 
-static spad_status put_snapshot(pickle *p, const spad__picture *picture, place *places,
+static spad_status put_snapshot(pickle *p, const spad__picture *picture, snapshot_place *places,
                                 spad_error *error) {
     const bool legend = has_legend(picture->report);
     spad_status status = SPAD_OK;
@@ -525,7 +528,7 @@ spad_status spad_report_write_snapshot(const spad_report *report, const spad_sin
     pickle p = {0};
     spad__out_start(&p.out, sink);
     spad__out_limit(&p.out, &picture.limit);
-    place *places = spad__new_array(&picture.host, picture.count, sizeof *places);
+    snapshot_place *places = spad__new_array(&picture.host, picture.count, sizeof *places);
     if (places != NULL || picture.count == 0)
         status = put_snapshot(&p, &picture, places, error);
     else

@@ -25,7 +25,7 @@ enum {
     CAPTION = 46,
     LEGEND = 18,
     NOTE = 16,
-    NAME = 31, /* characters of a name in a legend */
+    NAME_CHARACTERS = 31, /* characters of a name in a legend */
     GAP = 14,
     AXIS = 26,
     ROW = 22,
@@ -202,19 +202,20 @@ static void write_legend(const drawing *d, int64_t right) {
     for (size_t i = 0; i < d->hues.count; i++) {
         const char *name = d->hues.names[i];
         const size_t length = spad__stem_length(name);
-        const int64_t next = x + 2600 + 610 * (int64_t)(length < NAME ? length : NAME);
+        const int64_t next =
+            x + 2600 + 610 * (int64_t)(length < NAME_CHARACTERS ? length : NAME_CHARACTERS);
         if (next > right) return;
         rectangle(d->out, "b", x, (d->y + 1) * 100, x + 1000, (d->y + 11) * 100);
         spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"/>\n", d->hues.hues[i]);
         open_text(d->out, "m", "start", x + 1400, (d->y + 10) * 100);
-        spad__out_markup_stem(d->out, name, NAME);
+        spad__out_markup_stem(d->out, name, NAME_CHARACTERS);
         spad__out_string(d->out, "</text>\n");
         x = next;
     }
 }
 
 /* False: too small to be seen. */
-static bool write_box(drawing *d, const spad_report_box *box) {
+static bool draw_box(drawing *d, const spad_report_box *box) {
     const int64_t x0 = x_of(d, box->begin);
     const int64_t x1 = x_of(d, box->end);
     const int64_t y0 = y_of(d, box->rect.byte + box->rect.bytes);
@@ -261,7 +262,7 @@ static void write_boxes(drawing *d) {
     int64_t hidden = 0;
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
-        if (spad__is_drawn(box) && box->rect.bytes > 0) hidden += !write_box(d, box);
+        if (spad__is_drawn(box) && box->rect.bytes > 0) hidden += !draw_box(d, box);
     }
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const size_t number = p->order[d->view->first + i];
@@ -346,7 +347,7 @@ static void write_bar(drawing *d, const spad__bar *item) {
     write_label(d->out, name, x0 + 300, y + 1350, x1 - x0);
 }
 
-static void write_timeline(drawing *d) {
+static void draw_timeline(drawing *d) {
     const spad_report *report = d->picture->report;
     if (report->rows.count == 0) return;
     d->hues = (spad__hues){0};
@@ -367,7 +368,7 @@ static void write_timeline(drawing *d) {
 
 /* ---- the whole --------------------------------------------------------------------- */
 
-static void write_view(drawing *d) {
+static void draw_view(drawing *d) {
     const spad_report_space *facts = &d->view->facts;
     const int64_t span = spad__max(facts->top - facts->low, 1);
     /* up to what is used; with the limit in sight when it is near */
@@ -458,9 +459,9 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     for (size_t i = 0; i < report->note_count; i++) write_note(&d, report->notes[i]);
     for (size_t i = 0; i < p.view_count; i++) {
         d.view = &p.views[i];
-        write_view(&d);
+        draw_view(&d);
     }
-    write_timeline(&d);
+    draw_timeline(&d);
     spad__out_string(&out, "</svg>\n");
     spad__picture_free(&p);
     return spad__out_finish(&out, error);

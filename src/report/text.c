@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "report/report.h"
 
-enum { WIDTH = 80, LABEL = 12, COLUMNS = 64, ROWS = 20, LETTERS = 26, PEAK_SHOWN = 10 };
+enum { WIDTH = 80, LABEL = 12, MAP_COLUMNS = 64, ROWS = 20, LETTERS = 26, PEAK_SHOWN = 10 };
 
 /* Boxes with one letter. */
 typedef struct stem {
@@ -40,7 +40,7 @@ typedef struct map {
     size_t *stem_of; /* per box of the view */
     size_t *number;  /* per box of the view: how many of its stem came before it */
     size_t stem_count;
-    char cells[ROWS][COLUMNS];
+    char cells[ROWS][MAP_COLUMNS];
 } map;
 
 static const spad_report_box *box_at(const map *m, size_t i) {
@@ -122,7 +122,7 @@ typedef struct area {
     size_t index;
 } area;
 
-static int compare_areas(const void *left, const void *right) {
+static int compare_map_areas(const void *left, const void *right) {
     const area *a = left;
     const area *b = right;
     if (a->size != b->size) return a->size < b->size ? -1 : 1;
@@ -135,8 +135,8 @@ static char letter_of(size_t which, int64_t number) {
 }
 
 /* The cells [*from, *to) of `cells` nearest to [begin, end) of a span; at least one. */
-static void cells_of(int64_t *from, int64_t *to, int64_t begin, int64_t end, int64_t span,
-                     int64_t cells) {
+static void map_cells(int64_t *from, int64_t *to, int64_t begin, int64_t end, int64_t span,
+                      int64_t cells) {
     *from = (spad__scale(begin, span, 2 * cells) + 1) / 2;
     *to = (spad__scale(end, span, 2 * cells) + 1) / 2;
     if (*from >= cells) *from = cells - 1;
@@ -147,10 +147,10 @@ static void paint_box(map *m, const spad_report_box *box, char letter) {
     const spad_report_space *facts = &m->view->facts;
     const spad__picture *p = m->picture;
     int64_t r0, r1, c0, c1;
-    cells_of(&r0, &r1, spad__max(box->rect.byte, facts->low) - facts->low,
-             box->rect.byte + box->rect.bytes - facts->low, facts->top - facts->low, ROWS);
-    cells_of(&c0, &c1, spad__max(box->begin, p->begin) - p->begin, box->end - p->begin,
-             p->end - p->begin, COLUMNS);
+    map_cells(&r0, &r1, spad__max(box->rect.byte, facts->low) - facts->low,
+              box->rect.byte + box->rect.bytes - facts->low, facts->top - facts->low, ROWS);
+    map_cells(&c0, &c1, spad__max(box->begin, p->begin) - p->begin, box->end - p->begin,
+              p->end - p->begin, MAP_COLUMNS);
     for (int64_t r = r0; r < r1; r++) {
         for (int64_t c = c0; c < c1; c++) m->cells[r][c] = letter;
     }
@@ -177,7 +177,7 @@ static void paint(map *m, area *areas, int64_t *counts) {
         areas[i] = (area){size, i};
         m->number[i] = (size_t)counts[m->stem_of[i]]++;
     }
-    qsort(areas, boxes, sizeof *areas, compare_areas);
+    qsort(areas, boxes, sizeof *areas, compare_map_areas);
     for (size_t i = 0; i < boxes; i++) {
         const size_t index = areas[i].index;
         const spad_report_box *box = box_at(m, index);
@@ -250,7 +250,7 @@ static void write_use_line(const map *m, const char *name) {
              boxes, (long long)used, (long long)facts->usable, share);
 }
 
-static void write_head(const map *m) {
+static void write_map_head(const map *m) {
     const spad_report_space *facts = &m->view->facts;
     const spad_report *report = m->picture->report;
     char name[64];
@@ -273,7 +273,7 @@ static void write_head(const map *m) {
 }
 
 /* An address in the room of a label; rounded down to a larger unit where it has too many digits. */
-static void out_label(spad__out *out, int64_t address) {
+static void write_address_label(spad__out *out, int64_t address) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
     enum { ROOM = LABEL - 2, MOST = 99999, UNITS = sizeof units / sizeof units[0] };
     uint64_t size = address < 0 ? 0 - (uint64_t)address : (uint64_t)address;
@@ -291,7 +291,7 @@ static void out_label(spad__out *out, int64_t address) {
 /* Below the rows that are after what is there. */
 static void write_capacity(spad__out *out) {
     spad__out_format(out, "%*s |", LABEL - 2, "capacity");
-    spad__out_repeat(out, "-", COLUMNS);
+    spad__out_repeat(out, "-", MAP_COLUMNS);
     spad__out_string(out, "|\n");
 }
 
@@ -305,8 +305,8 @@ static void write_cells(const map *m) {
             write_capacity(m->out);
             after = false;
         }
-        out_label(m->out, address);
-        spad__out_bytes(m->out, m->cells[r], COLUMNS);
+        write_address_label(m->out, address);
+        spad__out_bytes(m->out, m->cells[r], MAP_COLUMNS);
         spad__out_string(m->out, "|\n");
     }
     if (after) write_capacity(m->out);
@@ -314,10 +314,10 @@ static void write_cells(const map *m) {
     char right[32];
     snprintf(left, sizeof left, "%lld", (long long)m->picture->begin);
     snprintf(right, sizeof right, "%lld", (long long)m->picture->end);
-    spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, COLUMNS - (int)strlen(left), right);
+    spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, MAP_COLUMNS - (int)strlen(left), right);
 }
 
-static void write_legend(const map *m) {
+static void write_map_legend(const map *m) {
     for (size_t s = 0; s < m->stem_count && s < LETTERS; s++) {
         const stem *row = &m->stems[s];
         spad__out_format(m->out, "  %c ", letter_of(s, 0));
@@ -367,7 +367,7 @@ static size_t find_shares(const map *m, named *names, stem *shares) {
     return count;
 }
 
-static void write_peak(const map *m, named *names, stem *shares) {
+static void write_map_peak(const map *m, named *names, stem *shares) {
     const size_t count = find_shares(m, names, shares);
     spad__out_string(m->out, "  the peak consists of\n");
     for (size_t i = 0; i < count && i < PEAK_SHOWN; i++) {
@@ -384,8 +384,8 @@ static void write_peak(const map *m, named *names, stem *shares) {
         spad__out_format(m->out, "    and %lld smaller ones\n", (long long)(count - PEAK_SHOWN));
 }
 
-static spad_status write_view(spad__out *out, const spad__picture *p, const spad__view *view,
-                              spad_error *error) {
+static spad_status write_map(spad__out *out, const spad__picture *p, const spad__view *view,
+                             spad_error *error) {
     const size_t n = view->facts.boxes;
     spad__arena arena = {.host = p->host};
     map m = {.out = out, .picture = p, .view = view};
@@ -400,10 +400,10 @@ static spad_status write_view(spad__out *out, const spad__picture *p, const spad
     if (!failed) {
         find_stems(&m, names);
         paint(&m, areas, counts);
-        write_head(&m);
+        write_map_head(&m);
         write_cells(&m);
-        write_legend(&m);
-        write_peak(&m, names, m.stems);
+        write_map_legend(&m);
+        write_map_peak(&m, names, m.stems);
     }
     spad__arena_free(&arena);
     return failed ? spad__fail_host_memory(error) : SPAD_OK;
@@ -435,7 +435,7 @@ spad_status spad_report_write_text(const spad_report *report, const spad_sink *s
         out_wrapped(&out, report->notes[i], 2);
     }
     for (size_t i = 0; i < picture.view_count && status == SPAD_OK; i++) {
-        status = write_view(&out, &picture, &picture.views[i], error);
+        status = write_map(&out, &picture, &picture.views[i], error);
     }
     if (picture.view_count == 0) spad__out_string(&out, "\nno boxes\n");
     write_findings(&out, report);

@@ -12,12 +12,12 @@
 
 #include "report/report.h"
 
-typedef struct writer {
+typedef struct event_writer {
     spad__json json;
     bool nanoseconds;
-} writer;
+} event_writer;
 
-static void out_time(writer *w, const char *key, int64_t time) {
+static void out_time(event_writer *w, const char *key, int64_t time) {
     spad__json_key(&w->json, key);
     if (!w->nanoseconds) {
         spad__json_int(&w->json, time);
@@ -26,14 +26,14 @@ static void out_time(writer *w, const char *key, int64_t time) {
     spad__json_thousandths(&w->json, time);
 }
 
-static void open_event(writer *w, const char *phase, const char *name, int64_t process) {
+static void open_event(event_writer *w, const char *phase, const char *name, int64_t process) {
     spad__json_open_flat(&w->json, '{');
     spad__json_key_string(&w->json, "ph", phase);
     spad__json_key_string(&w->json, "name", name);
     spad__json_key_int(&w->json, "pid", process);
 }
 
-static void write_name(writer *w, const char *what, int64_t process, int64_t thread,
+static void trace_name(event_writer *w, const char *what, int64_t process, int64_t thread,
                        const char *name) {
     open_event(w, "M", what, process);
     if (thread > 0) spad__json_key_int(&w->json, "tid", thread);
@@ -46,8 +46,8 @@ static void write_name(writer *w, const char *what, int64_t process, int64_t thr
 
 /* ---- the timeline ------------------------------------------------------------------ */
 
-static void write_slice(writer *w, const char *name, int64_t thread, int64_t begin, int64_t end,
-                        const char *category) {
+static void write_slice(event_writer *w, const char *name, int64_t thread, int64_t begin,
+                        int64_t end, const char *category) {
     open_event(w, "X", name, 1);
     spad__json_key_int(&w->json, "tid", thread);
     out_time(w, "ts", begin);
@@ -55,10 +55,10 @@ static void write_slice(writer *w, const char *name, int64_t thread, int64_t beg
     spad__json_key_string(&w->json, "cat", category);
 }
 
-static void write_bars(writer *w, const spad_report *report) {
-    if (report->rows.count > 0) write_name(w, "process_name", 1, 0, "engines");
+static void trace_bars(event_writer *w, const spad_report *report) {
+    if (report->rows.count > 0) trace_name(w, "process_name", 1, 0, "engines");
     for (size_t i = 0; i < report->rows.count; i++) {
-        write_name(w, "thread_name", 1, (int64_t)i + 1, report->rows.items[i]);
+        trace_name(w, "thread_name", 1, (int64_t)i + 1, report->rows.items[i]);
     }
     for (size_t i = 0; i < report->bars.count; i++) {
         const spad_report_bar *bar = &report->bars.items[i].bar;
@@ -79,7 +79,7 @@ static void write_bars(writer *w, const spad_report *report) {
 
 /* ---- spaces ------------------------------------------------------------------------ */
 
-static void write_life(writer *w, const spad_report_box *box, size_t number, int64_t process,
+static void trace_life(event_writer *w, const spad_report_box *box, size_t number, int64_t process,
                        bool begins) {
     open_event(w, begins ? "b" : "e", spad__box_label(box), process);
     spad__json_key_string(&w->json, "cat", "life");
@@ -99,9 +99,9 @@ static void write_life(writer *w, const spad_report_box *box, size_t number, int
     spad__json_close_flat(&w->json, '}');
 }
 
-static void write_view(writer *w, const spad__picture *p, const spad__view *view) {
+static void trace_view(event_writer *w, const spad__picture *p, const spad__view *view) {
     const int64_t process = (int64_t)view->space + 2;
-    write_name(w, "process_name", process, 0, p->report->target->spaces[view->space].name);
+    trace_name(w, "process_name", process, 0, p->report->target->spaces[view->space].name);
     for (size_t i = 0; i < view->steps.count; i++) {
         open_event(w, "C", "live bytes", process);
         out_time(w, "ts", view->steps.items[i].time);
@@ -113,8 +113,8 @@ static void write_view(writer *w, const spad__picture *p, const spad__view *view
     }
     for (size_t i = 0; i < view->facts.boxes; i++) {
         const size_t number = p->order[view->first + i];
-        write_life(w, &p->report->boxes.items[number], number, process, true);
-        write_life(w, &p->report->boxes.items[number], number, process, false);
+        trace_life(w, &p->report->boxes.items[number], number, process, true);
+        trace_life(w, &p->report->boxes.items[number], number, process, false);
     }
 }
 
@@ -124,7 +124,7 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     const spad_status status = spad__picture_make(&picture, report, error);
     if (status != SPAD_OK) return status;
     spad__out out;
-    writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0};
+    event_writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0};
     spad__out_start(&out, sink);
     spad__out_limit(&out, &picture.limit);
     spad__json_start(&w.json, &out);
@@ -138,8 +138,8 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     spad__json_close(&w.json, '}');
     spad__json_key(&w.json, "traceEvents");
     spad__json_open(&w.json, '[');
-    write_bars(&w, report);
-    for (size_t i = 0; i < picture.view_count; i++) write_view(&w, &picture, &picture.views[i]);
+    trace_bars(&w, report);
+    for (size_t i = 0; i < picture.view_count; i++) trace_view(&w, &picture, &picture.views[i]);
     spad__json_close(&w.json, ']');
     spad__json_close(&w.json, '}');
     spad__json_end(&w.json);

@@ -81,7 +81,7 @@ static size_t next_shown(const char *text, size_t length, size_t *size) {
 }
 
 /* Characters of a text. */
-static size_t count_characters(const char *text, size_t length) {
+static size_t count_code_points(const char *text, size_t length) {
     size_t count = 0;
     for (size_t size; length > 0; text += size, length -= size, count++) {
         next_shown(text, length, &size);
@@ -101,7 +101,7 @@ static const clothes marked_up = {true, "\xEF\xBF\xBD", "\xE2\x80\xA6"};
 /* Returns the characters written. */
 static size_t out_text(spad__out *out, const char *text, size_t length, size_t most,
                        const clothes *in) {
-    const size_t count = count_characters(text, length);
+    const size_t count = count_code_points(text, length);
     const bool cut = most > 0 && count > most;
     const size_t head = cut ? most / 2 : count; /* then the gap, then the others of `most` */
     const size_t tail = cut ? count - (most - 1 - head) : count;

@@ -137,7 +137,7 @@ typedef struct spad__runner {
 } spad__runner;
 
 /* A state at the head of an iteration, relative to time and iterations. */
-typedef struct spad__moment {
+typedef struct spad__crowd_moment {
     bool valid;
     int64_t now;
     size_t rows;
@@ -147,15 +147,15 @@ typedef struct spad__moment {
     spad__numbers values; /* per agent: of the variable of its outermost open loop */
     spad__numbers loops;  /* per agent: the number of that loop; -1: none */
     spad__numbers counts;
-} spad__moment;
+} spad__crowd_moment;
 
-typedef struct spad__watch {
+typedef struct spad__loop_watch {
     bool studied;
     spad__period period;
-    spad__moment saved;
+    spad__crowd_moment saved;
     int64_t patience; /* iterations until another state is saved */
     int64_t seen;     /* since then */
-} spad__watch;
+} spad__loop_watch;
 
 typedef struct spad__crowd {
     spad_sim *sim;
@@ -175,7 +175,7 @@ typedef struct spad__crowd {
     size_t completions_each;
     SPAD_ARRAY(size_t) ended; /* tasks that can be used again */
     int64_t now;
-    spad__watch *watches; /* per loop */
+    spad__loop_watch *watches; /* per loop */
     spad__numbers scratch;
 } spad__crowd;
 

@@ -29,7 +29,7 @@ typedef struct capture {
     bool failed; /* no memory */
 } capture;
 
-static void put(capture *l, int64_t number) {
+static void put_number(capture *l, int64_t number) {
     if (!spad__array_reserve(&l->crowd->sim->host, l->out, 1)) {
         l->failed = true;
         return;
@@ -39,13 +39,13 @@ static void put(capture *l, int64_t number) {
 
 /* A row is compared by its statement. */
 static void put_row(capture *l, int64_t row) {
-    put(l, row >= 0 ? l->crowd->sim->rows.items[row].statement : -1);
+    put_number(l, row >= 0 ? l->crowd->sim->rows.items[row].statement : -1);
 }
 
 static void put_cause(capture *l, const spad__cause *cause) {
-    put(l, (int64_t)cause->kind);
-    put(l, cause->object);
-    put(l, cause->element);
+    put_number(l, (int64_t)cause->kind);
+    put_number(l, cause->object);
+    put_number(l, cause->element);
     put_row(l, cause->row);
 }
 
@@ -67,48 +67,48 @@ static void put_task(capture *l, size_t number) {
     const spad__runner *agent = &c->runners[t->row.agent];
     const int64_t *values = spad__task_values(c, number);
     const bool moves = outermost_loop(c->sim->kernel, t->row.statement) == agent->loop;
-    put(l, t->row.statement);
-    put(l, t->cost.busy);
-    put(l, t->cost.startup);
-    put(l, t->issued - c->now);
+    put_number(l, t->row.statement);
+    put_number(l, t->cost.busy);
+    put_number(l, t->cost.startup);
+    put_number(l, t->issued - c->now);
     put_cause(l, &t->cause);
     for (size_t i = 0; i < t->row.value_count; i++) {
-        put(l, i == 0 && moves ? values[0] - value_of(agent) : values[i]);
+        put_number(l, i == 0 && moves ? values[0] - value_of(agent) : values[i]);
     }
     if (t->group >= 0) {
         const size_t syncs = spad_kernel_sync_count(c->sim->kernel);
         const size_t at = (size_t)t->row.agent * syncs + (size_t)t->group;
-        put(l, (int64_t)(c->objects.bundles[at].items.count - t->bundle));
+        put_number(l, (int64_t)(c->objects.bundles[at].items.count - t->bundle));
     }
     for (size_t i = 0; i < t->completion_count; i++) {
         const spad_walk_completion *done = &c->completions.items[number * c->completions_each + i];
-        put(l, done->element);
-        put(l, done->amount);
+        put_number(l, done->element);
+        put_number(l, done->amount);
     }
 }
 
 static void put_request(capture *l, const spad__request *r) {
-    put(l, r->statement);
-    put(l, r->object);
-    put(l, r->element);
-    put(l, r->amount);
-    put(l, r->expect);
-    put(l, r->contributed);
+    put_number(l, r->statement);
+    put_number(l, r->object);
+    put_number(l, r->element);
+    put_number(l, r->amount);
+    put_number(l, r->expect);
+    put_number(l, r->contributed);
     if (r->contributed) {
         const spad__sim_object *o = spad__objects_get(&l->crowd->objects, r->object, r->element);
-        put(l, r->phase - o->sync.phase);
+        put_number(l, r->phase - o->sync.phase);
     }
 }
 
 static void put_position(capture *l, const spad__runner *agent) {
     const size_t depth = spad_walk_loop_count(agent->walk);
-    put(l, agent->statement);
-    put(l, agent->joins + 2 * (agent->held != NULL));
-    put(l, (int64_t)depth);
+    put_number(l, agent->statement);
+    put_number(l, agent->joins + 2 * (agent->held != NULL));
+    put_number(l, (int64_t)depth);
     for (size_t d = 0; d < depth; d++) {
         const int64_t loop = spad_walk_get_loop(agent->walk, d);
-        put(l, loop);
-        if (d > 0) put(l, spad_walk_get_values(agent->walk)[loop]);
+        put_number(l, loop);
+        if (d > 0) put_number(l, spad_walk_get_values(agent->walk)[loop]);
     }
 }
 
@@ -125,7 +125,7 @@ static void put_runner(capture *l, size_t number) {
     }
     for (size_t i = r->head; i < r->queue.count; i++) {
         const spad__entry *e = &r->queue.items[i];
-        put(l, e->issued - c->now);
+        put_number(l, e->issued - c->now);
         put_cause(l, &e->cause);
         if (e->is_task) {
             put_task(l, e->task);
@@ -139,10 +139,10 @@ static void put_objects(capture *l) {
     const spad__objects *objects = &l->crowd->objects;
     for (size_t i = 0; i < objects->object_count; i++) {
         const spad__sync_object *o = &objects->objects[i].sync;
-        put(l, o->value);
-        put(l, o->count);
-        put(l, o->bytes);
-        put(l, ((o->phase - o->base) & 1) + 2 * o->live);
+        put_number(l, o->value);
+        put_number(l, o->count);
+        put_number(l, o->bytes);
+        put_number(l, ((o->phase - o->base) & 1) + 2 * o->live);
         put_row(l, objects->objects[i].row);
     }
     const size_t bundles = l->crowd->agent_count * spad_kernel_sync_count(l->crowd->sim->kernel);
@@ -150,26 +150,26 @@ static void put_objects(capture *l) {
         const spad__bundles *b = &objects->bundles[i];
         size_t first = b->done; /* what is complete since does not matter */
         while (first + 1 < b->items.count && b->items.items[first].running == 0) first++;
-        put(l, (int64_t)(b->items.count - first));
+        put_number(l, (int64_t)(b->items.count - first));
         put_row(l, b->row - 1);
-        for (size_t k = first; k < b->items.count; k++) put(l, b->items.items[k].running);
+        for (size_t k = first; k < b->items.count; k++) put_number(l, b->items.items[k].running);
     }
 }
 
 static bool capture_light(spad__crowd *c, spad__numbers *out) {
     capture l = {c, out, false};
     out->count = 0;
-    put(&l, c->sim->totals.makespan - c->now);
+    put_number(&l, c->sim->totals.makespan - c->now);
     for (size_t i = 0; i < c->sim->target->engine_count; i++) {
-        put(&l, c->busy[i]);
+        put_number(&l, c->busy[i]);
         put_row(&l, c->last[i]);
     }
     for (size_t i = 0; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
-        put(&l, (int64_t)r->state);
-        put(&l, r->state == SPAD__WANTS ? r->ready - c->now : 0);
-        put(&l, r->state == SPAD__WORKS ? r->end - c->now : 0);
-        put(&l, (int64_t)(r->queue.count - r->head));
+        put_number(&l, (int64_t)r->state);
+        put_number(&l, r->state == SPAD__WANTS ? r->ready - c->now : 0);
+        put_number(&l, r->state == SPAD__WORKS ? r->end - c->now : 0);
+        put_number(&l, (int64_t)(r->queue.count - r->head));
     }
     return !l.failed;
 }
@@ -208,13 +208,13 @@ static bool save_ends(const spad__crowd *c, spad__numbers *ends) {
 }
 
 /* Has a runner begun something since then? */
-static bool has_run(const spad__crowd *c, const spad__moment *saved, size_t number) {
+static bool has_run(const spad__crowd *c, const spad__crowd_moment *saved, size_t number) {
     return c->runners[number].row >= (int64_t)saved->rows;
 }
 
 /* Waiting is counted from these, so they must be the same to the moment, unless nothing ran
  * there since. */
-static bool are_ends_same(const spad__crowd *c, const spad__moment *saved) {
+static bool are_ends_same(const spad__crowd *c, const spad__crowd_moment *saved) {
     for (size_t i = 0; i < c->count; i++) {
         if (has_run(c, saved, i) && c->runners[i].end - c->now != saved->ends.items[i]) {
             return false;
@@ -223,7 +223,7 @@ static bool are_ends_same(const spad__crowd *c, const spad__moment *saved) {
     return true;
 }
 
-static bool save(spad__crowd *c, spad__moment *saved) {
+static bool save(spad__crowd *c, spad__crowd_moment *saved) {
     saved->valid = true;
     saved->now = c->now;
     saved->rows = c->sim->rows.count;
@@ -233,13 +233,14 @@ static bool save(spad__crowd *c, spad__moment *saved) {
 }
 
 /* How often can the stretch since then be repeated, as far as one agent goes? */
-static int64_t reach_of(spad__crowd *c, const spad__moment *saved, size_t number, bool at_head) {
+static int64_t reach_of(spad__crowd *c, const spad__crowd_moment *saved, size_t number,
+                        bool at_head) {
     const spad__runner *agent = &c->runners[number];
     if (agent->loop != saved->loops.items[number]) return 0;
     const int64_t now = value_of(agent);
     const int64_t moved = now - saved->values.items[number];
     if (agent->loop < 0 || moved == 0) return INT64_MAX;
-    const spad__watch *watch = &c->watches[agent->loop];
+    const spad__loop_watch *watch = &c->watches[agent->loop];
     if (!watch->period.repeats || moved % watch->period.period != 0) return 0;
     const int64_t next = at_head ? now : now + 1;
     if (next >= c->sim->kernel->loops.items[agent->loop].end.value) return 0;
@@ -249,7 +250,7 @@ static int64_t reach_of(spad__crowd *c, const spad__moment *saved, size_t number
     return reach / (moved / watch->period.period);
 }
 
-static void move_values(spad__crowd *c, const spad__moment *saved, int64_t times) {
+static void move_values(spad__crowd *c, const spad__crowd_moment *saved, int64_t times) {
     for (size_t i = 0; i < c->tasks.count; i++) { /* those that ended do not matter */
         const spad__task *t = &c->tasks.items[i];
         const spad__runner *agent = &c->runners[t->row.agent];
@@ -267,7 +268,7 @@ static void move_values(spad__crowd *c, const spad__moment *saved, int64_t times
     }
 }
 
-static void move_times(spad__crowd *c, const spad__moment *saved, int64_t by) {
+static void move_times(spad__crowd *c, const spad__crowd_moment *saved, int64_t by) {
     c->now += by;
     for (size_t i = 0; i < c->tasks.count; i++) c->tasks.items[i].issued += by;
     for (size_t i = 0; i < c->count; i++) {
@@ -278,7 +279,7 @@ static void move_times(spad__crowd *c, const spad__moment *saved, int64_t by) {
     }
 }
 
-static spad_status skip(spad__crowd *c, const spad__moment *saved, size_t agent,
+static spad_status skip(spad__crowd *c, const spad__crowd_moment *saved, size_t agent,
                         const spad_walk_event *event, int64_t times, spad_error *error) {
     spad_sim *sim = c->sim;
     const int64_t time = c->now - saved->now;
@@ -324,7 +325,7 @@ static bool is_same(const spad__numbers *a, const spad__numbers *b) {
 }
 
 /* Is the state the saved one? *fine: memory was enough. */
-static bool is_same_state(spad__crowd *c, const spad__moment *saved, bool *fine) {
+static bool is_same_state(spad__crowd *c, const spad__crowd_moment *saved, bool *fine) {
     spad__numbers *now = &c->scratch;
     *fine = true;
     if (!are_ends_same(c, saved)) return false;
@@ -335,8 +336,8 @@ static bool is_same_state(spad__crowd *c, const spad__moment *saved, bool *fine)
 }
 
 /* How often everything can be repeated; 0: this state has not been. */
-static spad_status times_of(spad__crowd *c, const spad__moment *saved, size_t agent, int64_t *times,
-                            spad_error *error) {
+static spad_status times_of(spad__crowd *c, const spad__crowd_moment *saved, size_t agent,
+                            int64_t *times, spad_error *error) {
     bool fine;
     *times = 0;
     if (is_same_state(c, saved, &fine)) {
@@ -354,7 +355,7 @@ spad_status spad__crowd_repeat(spad__crowd *c, size_t agent, const spad_walk_eve
         return SPAD_OK;
     }
     if (!study_loops(c)) return spad__fail_host_memory(error);
-    spad__watch *watch = &c->watches[event->loop];
+    spad__loop_watch *watch = &c->watches[event->loop];
     if (!watch->period.repeats) return SPAD_OK;
     watch->seen++;
     if (watch->saved.valid && watch->seen % watch->period.period == 0) {
@@ -376,7 +377,7 @@ void spad__crowd_free_watches(spad__crowd *c) {
     const spad_host *host = &c->sim->host;
     const size_t count = c->sim->kernel->loops.count;
     for (size_t i = 0; c->watches != NULL && i < count; i++) {
-        spad__watch *watch = &c->watches[i];
+        spad__loop_watch *watch = &c->watches[i];
         if (watch->studied) spad__period_free(&watch->period, host, c->sim->kernel);
         spad__array_free(host, &watch->saved.ends);
         spad__array_free(host, &watch->saved.light);

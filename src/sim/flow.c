@@ -39,16 +39,16 @@ typedef struct wait_for {
 static wait_for wait_without_tensor(int64_t time, spad_wait_kind kind, int64_t row) {
     return (wait_for){.time = time, .kind = kind, .row = row, .tensor = -1, .slot = -1};
 }
-typedef struct step {
+typedef struct flow_step {
     spad__flow *flow;
     const spad__stream *stream;
     const spad_walk_access *access;
     wait_for latest;
     bool dependent; /* reads what the one before it wrote */
-} step;
+} flow_step;
 
 static void wait_for_touch(void *context, const spad__touch *touch) {
-    step *s = context;
+    flow_step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
     if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
         s->dependent = true;
@@ -72,7 +72,7 @@ static int64_t slot_of(const spad__flow *flow, const spad_walk_access *access) {
 }
 
 /* A hoisted tensor has bytes of its own, wherever it is now. */
-static size_t place_of(spad__flow *flow, const spad_walk_access *access) {
+static size_t access_place(spad__flow *flow, const spad_walk_access *access) {
     spad_walk_access own = *access;
     if (flow->hoisted[access->home] > 0) own.placed = false;
     return spad__places_find(&flow->places, flow->sim->kernel, &own, slot_of(flow, access));
@@ -84,11 +84,11 @@ static bool matters(const spad__flow *flow, const spad_walk_access *access) {
     return access->placed || flow->is_written[access->home];
 }
 
-static bool wait_for_bytes(step *s, const spad_walk_event *event) {
+static bool wait_for_bytes(flow_step *s, const spad_walk_event *event) {
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *access = &event->accesses[i];
         if (!matters(s->flow, access)) continue;
-        const size_t place = place_of(s->flow, access);
+        const size_t place = access_place(s->flow, access);
         if (place == SIZE_MAX) return false;
         const spad__bytes bytes = spad__bytes_of(access);
         s->access = access;
@@ -106,7 +106,7 @@ static bool uses_space(const spad_kernel *kernel, const spad_walk_event *event, 
     return false;
 }
 
-static void wait_for_ports(step *s, const spad_walk_event *event) {
+static void wait_for_ports(flow_step *s, const spad_walk_event *event) {
     const spad_target *target = s->flow->sim->target;
     for (size_t i = 0; i < target->exclusion_count; i++) {
         const spad_exclusion *e = &target->exclusions[i];
@@ -120,7 +120,7 @@ static void wait_for_ports(step *s, const spad_walk_event *event) {
     }
 }
 
-static void wait_for_window(step *s) {
+static void wait_for_window(flow_step *s) {
     spad__flow *flow = s->flow;
     const int64_t oldest = flow->operations - SPAD_SIM_WINDOW;
     if (oldest >= 0) {
@@ -215,7 +215,7 @@ static bool note_bytes(spad__flow *flow, const spad_walk_event *event, int64_t e
                                    .writes = (access->kind & SPAD_ACCESS_WRITE) != 0,
                                    .end = end,
                                    .row = row};
-        const size_t place = place_of(flow, access);
+        const size_t place = access_place(flow, access);
         if (place == SIZE_MAX || !spad__places_touch(&flow->places, place, &touch, flow->floor)) {
             return false;
         }
@@ -241,13 +241,13 @@ bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
 }
 
 /* May something still wait for it? What ended before the floor is later than nothing. */
-static bool is_kept(const void *context, const spad__touch *touch) {
+static bool keeps_touch(const void *context, const spad__touch *touch) {
     const spad__flow *flow = context;
     return touch->end >= flow->floor || spad__flow_is_last(flow, touch);
 }
 
 /* When it starts, and what for. *at: its place in the calendar of a copy engine. */
-static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_t *at) {
+static bool find_start(flow_step *s, const spad__cost *cost, spad_sim_row *row, size_t *at) {
     const spad__stream *stream = s->stream;
     const bool copies = spad__is_copy_engine(&s->flow->sim->target->engines[stream->engine]);
     const int64_t base = stream->base;
@@ -276,16 +276,17 @@ static bool find_start(step *s, const spad__cost *cost, spad_sim_row *row, size_
     return spad__add(row->start, cost->busy, &row->end);
 }
 
-static spad_status run_operation(spad__flow *flow, const spad_walk_event *event,
-                                 spad_error *error) {
+static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event,
+                                  spad_error *error) {
     spad_sim *sim = flow->sim;
     spad__stream *stream = &flow->streams[flow->stream_of[event->statement]];
     spad__cost cost;
     spad_status status = spad__sim_cost(&cost, sim->kernel, event, error);
     if (status != SPAD_OK) return status;
 
-    step s = {.flow = flow, .stream = stream, .latest = wait_without_tensor(0, SPAD_WAIT_NONE, -1)};
-    if (!spad__places_sweep(&flow->places, is_kept, flow) || !wait_for_bytes(&s, event)) {
+    flow_step s = {
+        .flow = flow, .stream = stream, .latest = wait_without_tensor(0, SPAD_WAIT_NONE, -1)};
+    if (!spad__places_sweep(&flow->places, keeps_touch, flow) || !wait_for_bytes(&s, event)) {
         return spad__fail_host_memory(error);
     }
     wait_for_ports(&s, event);
@@ -430,7 +431,7 @@ static void free_flow(spad__flow *flow) {
     spad__free(host, flow, sizeof *flow);
 }
 
-static spad_status run(spad__flow *flow, spad_error *error) {
+static spad_status run_flow(spad__flow *flow, spad_error *error) {
     const spad_walk_event *event;
     for (;;) {
         spad_status status = spad_walk_next(&event, flow->walk, error);
@@ -438,7 +439,7 @@ static spad_status run(spad__flow *flow, spad_error *error) {
         if (status != SPAD_OK) return status;
         switch (event->kind) {
         case SPAD_WALK_END: return SPAD_OK;
-        case SPAD_WALK_OPERATION: status = run_operation(flow, event, error); break;
+        case SPAD_WALK_OPERATION: status = flow_operation(flow, event, error); break;
         case SPAD_WALK_TENSOR: flow->lives[event->tensor] = event->life; break;
         case SPAD_WALK_LOOP_BEGIN: spad__flow_enter(flow, event->loop); break;
         case SPAD_WALK_ITERATION: status = spad__flow_repeat(flow, event, error); break;
@@ -463,7 +464,7 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error) {
         fill_tables(flow);
         status = read_hoists(flow, error);
     }
-    if (status == SPAD_OK) status = run(flow, error);
+    if (status == SPAD_OK) status = run_flow(flow, error);
     free_flow(flow);
     return status;
 }

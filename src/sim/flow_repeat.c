@@ -26,21 +26,21 @@ enum { PERIODS_MIN = 4, STUDY_RATE = 64 };
 
 /* ---- the state --------------------------------------------------------------------- */
 
-typedef struct capture {
+typedef struct flow_capture {
     spad__flow *flow;
     const spad__loop_state *state;
     int64_t periods; /* since the saved state */
     int64_t floor;   /* earlier times are all the same */
     int64_t time;
-} capture;
+} flow_capture;
 
-static int64_t relative(const capture *l, int64_t time) {
+static int64_t relative(const flow_capture *l, int64_t time) {
     return spad__max(time, l->floor) - l->time;
 }
 
 #define PUT(list, number) ((list)->items[(list)->count++] = (number))
 
-static bool capture_light(const capture *l, spad__numbers *out) {
+static bool flow_capture_light(const flow_capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     const size_t exclusions = flow->sim->target->exclusion_count;
     const size_t tensors = spad_kernel_tensor_count(flow->sim->kernel);
@@ -61,7 +61,7 @@ static bool capture_light(const capture *l, spad__numbers *out) {
 }
 
 /* The largest start of the window up to each of its operations. */
-static bool capture_window(const capture *l, spad__numbers *out) {
+static bool capture_window(const flow_capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     if (!spad__array_reserve(&flow->sim->host, out, SPAD_SIM_WINDOW)) return false;
     int64_t most = flow->floor;
@@ -72,7 +72,7 @@ static bool capture_window(const capture *l, spad__numbers *out) {
     return true;
 }
 
-static bool capture_calendars(const capture *l, spad__numbers *out) {
+static bool capture_calendars(const flow_capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
     for (size_t e = 0; e < flow->sim->target->engine_count; e++) {
         const spad__calendar *c = &flow->calendars[e];
@@ -89,7 +89,7 @@ static bool capture_calendars(const capture *l, spad__numbers *out) {
 
 enum {
     TOUCH_NUMBERS = 12,
-    NUMBERS_A_STEP = 8 /* that are written down and compared */
+    FLOW_NUMBERS_A_STEP = 8 /* that are written down and compared */
 };
 
 static int compare_touches(const void *left, const void *right) {
@@ -101,7 +101,7 @@ static int compare_touches(const void *left, const void *right) {
     return 0;
 }
 
-static void put_touch(const capture *l, const spad__place *place, const spad__touch *touch,
+static void put_touch(const flow_capture *l, const spad__place *place, const spad__touch *touch,
                       spad__numbers *out) {
     const int64_t shift = place->placed ? 0 : l->state->period.shifts[place->home] * l->periods;
     const spad__bytes *b = &touch->bytes;
@@ -120,19 +120,20 @@ static void put_touch(const capture *l, const spad__place *place, const spad__to
 }
 
 /* Readers of what the loop does not write do not matter to it. */
-static bool matters(const capture *l, const spad__place *place, const spad__touch *touch) {
+static bool touch_matters(const flow_capture *l, const spad__place *place,
+                          const spad__touch *touch) {
     if (touch->end <= l->floor && !spad__flow_is_last(l->flow, touch)) return false;
     return touch->writes || place->placed || l->state->period.written[place->home];
 }
 
-static bool capture_bytes(const capture *l, spad__numbers *out) {
+static bool capture_bytes(const flow_capture *l, spad__numbers *out) {
     const spad__places *places = &l->flow->places;
     const size_t first = out->count;
     for (size_t i = 0; i < places->places.count; i++) {
         const spad__place *place = &places->places.items[i];
         for (size_t k = 0; k < place->touches.count; k++) {
             const spad__touch *touch = &place->touches.items[k];
-            if (!matters(l, place, touch)) continue;
+            if (!touch_matters(l, place, touch)) continue;
             if (!spad__array_reserve(&l->flow->sim->host, out, TOUCH_NUMBERS)) return false;
             put_touch(l, place, touch, out);
         }
@@ -144,10 +145,11 @@ static bool capture_bytes(const capture *l, spad__numbers *out) {
     return true;
 }
 
-static bool capture_heavy(const capture *l, spad__numbers *out) {
+static bool flow_capture_heavy(const flow_capture *l, spad__numbers *out) {
     out->count = 0;
     const bool done = capture_window(l, out) && capture_calendars(l, out) && capture_bytes(l, out);
-    l->flow->sim->steps += (int64_t)(out->count + l->flow->places.places.count) / NUMBERS_A_STEP;
+    l->flow->sim->steps +=
+        (int64_t)(out->count + l->flow->places.places.count) / FLOW_NUMBERS_A_STEP;
     return done;
 }
 
@@ -155,7 +157,7 @@ static bool capture_heavy(const capture *l, spad__numbers *out) {
 
 /* Waiting is counted from these, so they must be the same to the moment, unless nothing ran
  * there since. */
-static bool are_bases_same(const capture *l, const spad__snapshot *saved) {
+static bool are_bases_same(const flow_capture *l, const spad__snapshot *saved) {
     for (size_t i = 0; i < l->state->streams.count; i++) {
         const spad__stream *stream = &l->flow->streams[l->state->streams.items[i]];
         if (stream->last < (int64_t)saved->rows) continue;
@@ -164,7 +166,7 @@ static bool are_bases_same(const capture *l, const spad__snapshot *saved) {
     return true;
 }
 
-static bool save_bases(const capture *l, spad__snapshot *saved) {
+static bool save_bases(const flow_capture *l, spad__snapshot *saved) {
     saved->bases.count = 0;
     if (!spad__array_reserve(&l->flow->sim->host, &saved->bases, l->state->streams.count)) {
         return false;
@@ -175,38 +177,38 @@ static bool save_bases(const capture *l, spad__snapshot *saved) {
     return true;
 }
 
-static bool save(const capture *l, spad__snapshot *saved, int64_t value) {
-    capture fresh = *l;
+static bool save_snapshot(const flow_capture *l, spad__snapshot *saved, int64_t value) {
+    flow_capture fresh = *l;
     fresh.periods = 0;
     saved->valid = true;
     saved->value = value;
     saved->time = l->time;
     saved->rows = l->flow->sim->rows.count;
-    return save_bases(&fresh, saved) && capture_light(&fresh, &saved->light) &&
-           capture_heavy(&fresh, &saved->heavy) &&
+    return save_bases(&fresh, saved) && flow_capture_light(&fresh, &saved->light) &&
+           flow_capture_heavy(&fresh, &saved->heavy) &&
            spad__sim_copy_counts(l->flow->sim, &saved->counts);
 }
 
-static bool is_same(const spad__numbers *a, const int64_t *items, size_t count) {
+static bool is_same_numbers(const spad__numbers *a, const int64_t *items, size_t count) {
     return a->count == count && memcmp(a->items, items, count * sizeof *items) == 0;
 }
 
 /* Is the state the saved one? *fine: memory was enough. */
-static bool is_same_state(const capture *l, const spad__snapshot *saved, bool *fine) {
+static bool is_same_flow_state(const flow_capture *l, const spad__snapshot *saved, bool *fine) {
     spad__numbers *now = &l->flow->scratch;
     *fine = true;
     if (!are_bases_same(l, saved)) return false;
-    *fine = capture_light(l, now);
-    if (!*fine || !is_same(now, saved->light.items, saved->light.count)) return false;
-    *fine = capture_heavy(l, now);
-    return *fine && is_same(now, saved->heavy.items, saved->heavy.count);
+    *fine = flow_capture_light(l, now);
+    if (!*fine || !is_same_numbers(now, saved->light.items, saved->light.count)) return false;
+    *fine = flow_capture_heavy(l, now);
+    return *fine && is_same_numbers(now, saved->heavy.items, saved->heavy.count);
 }
 
 /* ---- skipping ---------------------------------------------------------------------- */
 
 /* All times of the loop move by that much; none overflows, because the makespan did not. What has
  * not run since the saved state stays where it is: waiting is counted from there. */
-static void move_times(const capture *l, const spad__snapshot *saved, int64_t by) {
+static void move_flow_times(const flow_capture *l, const spad__snapshot *saved, int64_t by) {
     spad__flow *flow = l->flow;
     for (size_t i = 0; i < l->state->streams.count; i++) {
         spad__stream *stream = &flow->streams[l->state->streams.items[i]];
@@ -236,8 +238,9 @@ static void move_times(const capture *l, const spad__snapshot *saved, int64_t by
 }
 
 /* Skips `times` stretches like the one from the saved state to here. */
-static spad_status skip(const capture *l, spad__snapshot *saved, const spad_walk_event *event,
-                        int64_t times, spad_error *error) {
+static spad_status skip_repetitions(const flow_capture *l, spad__snapshot *saved,
+                                    const spad_walk_event *event, int64_t times,
+                                    spad_error *error) {
     spad_sim *sim = l->flow->sim;
     const int64_t time = l->time - saved->time;
     const int64_t stretch = event->value - saved->value;
@@ -256,7 +259,7 @@ static spad_status skip(const capture *l, spad__snapshot *saved, const spad_walk
                                                                  .times = times,
                                                                  .time = time,
                                                                  .row = sim->rows.count};
-    move_times(l, saved, by);
+    move_flow_times(l, saved, by);
     saved->valid = false;
     return spad_walk_jump(l->flow->walk, value + times * stretch, error);
 }
@@ -319,24 +322,24 @@ spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, sp
     if ((loop->end.value - event->value) / period < PERIODS_MIN) return SPAD_OK;
 
     spad__snapshot *saved = &state->saved;
-    capture l = {
+    flow_capture l = {
         .flow = flow, .state = state, .floor = flow->floor, .time = flow->sim->totals.makespan};
     if (saved->valid) {
         if ((event->value - saved->value) % period != 0) return SPAD_OK;
         l.periods = (event->value - saved->value) / period;
     }
     bool fine = true;
-    if (saved->valid && is_same_state(&l, saved, &fine)) {
+    if (saved->valid && is_same_flow_state(&l, saved, &fine)) {
         const int64_t reach =
             spad__period_reach(&state->period, flow->sim->kernel, event->loop,
                                spad_walk_get_values(flow->walk), saved->value, event->value);
         const int64_t times = reach / l.periods;
-        if (times > 0) return skip(&l, saved, event, times, error);
+        if (times > 0) return skip_repetitions(&l, saved, event, times, error);
     }
     if (!fine) return spad__fail_host_memory(error);
     if (!saved->valid || l.periods >= state->patience) {
         if (saved->valid) state->patience *= 2;
-        if (!save(&l, saved, event->value)) return spad__fail_host_memory(error);
+        if (!save_snapshot(&l, saved, event->value)) return spad__fail_host_memory(error);
     }
     return SPAD_OK;
 }

@@ -19,7 +19,7 @@
 /* What the checker cannot decide within that many events counts as right. Proofs for all trip
  * counts are cheap without synchronisation, unless rings are deep: their loops repeat late, so one
  * shape is examined first. With synchronisation one shape must be enough. */
-enum { CHECK_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
+enum { KNOB_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
@@ -70,7 +70,7 @@ static spad_status find_verdict(spad_tune *tune, const spad_kernel *kernel, bool
 spad_status spad__tune_is_right(spad_tune *tune, const spad_kernel *kernel, bool deep, bool *right,
                                 spad_error *error) {
     const bool implicit = spad_kernel_is_implicit(kernel);
-    const int64_t events = implicit ? CHECK_EVENTS : CHECK_EVENTS_ORDERED;
+    const int64_t events = implicit ? KNOB_EVENTS : CHECK_EVENTS_ORDERED;
     spad_verdict verdict = SPAD_VERDICT_UNKNOWN;
     spad_status status = SPAD_OK;
     if (implicit && deep) {
@@ -187,8 +187,8 @@ typedef struct range {
 
 /* Is the kernel right with that value of the last knob, and all others as written? A shape
  * that does not exist is not. *deepest: larger values are of no use. */
-static spad_status is_right(spad_tune *tune, const range *r, int64_t value, bool *right,
-                            bool *deepest, spad_error *error) {
+static spad_status is_value_right(spad_tune *tune, const range *r, int64_t value, bool *right,
+                                  bool *deepest, spad_error *error) {
     int64_t *values = spad__new_array(&tune->host, tune->knobs.count, sizeof *values);
     spad_kernel *kernel = NULL;
     *right = false;
@@ -228,7 +228,7 @@ static spad_status find_values(spad_tune *tune, const range *r, spad_error *erro
     for (int64_t i = 1; i <= count && !late && status == SPAD_OK;) {
         const int64_t value = i * r->step;
         bool right = value == knob->written;
-        if (!right) status = is_right(tune, r, value, &right, &deepest, error);
+        if (!right) status = is_value_right(tune, r, value, &right, &deepest, error);
         if (status == SPAD_OK) status = spad__tune_check_limit(tune, &late, error);
         if (status == SPAD_OK && !spad__array_reserve(&tune->host, &found, 3)) {
             status = spad__fail_host_memory(error);
@@ -286,7 +286,7 @@ static spad_status find_rings(spad_tune *tune, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status find_depths(spad_tune *tune, spad_error *error) {
+static spad_status find_knob_depths(spad_tune *tune, spad_error *error) {
     for (size_t i = 0; i < spad_kernel_param_count(tune->base); i++) {
         if (!is_depth(tune->base, i)) continue;
         const spad_kernel_param *param = spad_kernel_get_param(tune->base, i);
@@ -300,5 +300,6 @@ static spad_status find_depths(spad_tune *tune, spad_error *error) {
 }
 
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error) {
-    return spad_kernel_is_implicit(tune->base) ? find_rings(tune, error) : find_depths(tune, error);
+    return spad_kernel_is_implicit(tune->base) ? find_rings(tune, error)
+                                               : find_knob_depths(tune, error);
 }

@@ -110,7 +110,7 @@ static bool link_overlapping(spad__places *places, size_t number, const spad__nu
     return true;
 }
 
-static bool append(const spad_host *host, spad__numbered *list, size_t number) {
+static bool append_number(const spad_host *host, spad__numbered *list, size_t number) {
     if (!spad__array_reserve(host, list, 1)) return false;
     list->items[list->count++] = number;
     return true;
@@ -129,8 +129,8 @@ static bool link_neighbours(spad__places *places, size_t number) {
     for (int64_t p = 0; p < count; p++) {
         spad__page *page = &pages->items[(uint64_t)(first + p) % PAGES];
         if (!link_overlapping(places, number, p == 0 ? &page->all : &page->starts)) return false;
-        if (p == 0 && !append(places->host, &page->starts, number)) return false;
-        if (!append(places->host, &page->all, number)) return false;
+        if (p == 0 && !append_number(places->host, &page->starts, number)) return false;
+        if (!append_number(places->host, &page->all, number)) return false;
     }
     return true;
 }

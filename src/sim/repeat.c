@@ -255,32 +255,32 @@ void spad__period_free(spad__period *period, const spad_host *host, const spad_k
 
 /* ---- conditions -------------------------------------------------------------------- */
 
-typedef struct range {
+typedef struct value_range {
     int64_t low;
     int64_t high;
-} range;
+} value_range;
 
 typedef struct box {
     const spad_kernel *kernel;
     const int64_t *values; /* of the loops around */
     int64_t loop;
-    range own;   /* values of that loop */
-    size_t body; /* its statements */
+    value_range own; /* values of that loop */
+    size_t body;     /* its statements */
     size_t end;
 } box;
 
-static range range_of_loop(const box *b, int64_t loop) {
+static value_range range_of_loop(const box *b, int64_t loop) {
     const spad_kernel_loop *l = &b->kernel->loops.items[loop];
     if (loop == b->loop) return b->own;
     if (l->statement < b->body || l->statement >= b->end) {
-        return (range){b->values[loop], b->values[loop]};
+        return (value_range){b->values[loop], b->values[loop]};
     }
-    return (range){l->begin.value, spad__max(l->end.value - 1, l->begin.value)};
+    return (value_range){l->begin.value, spad__max(l->end.value - 1, l->begin.value)};
 }
 
-static range multiply(range a, range b) {
+static value_range multiply(value_range a, value_range b) {
     const int64_t p[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-    range r = {p[0], p[0]};
+    value_range r = {p[0], p[0]};
     for (int i = 1; i < 4; i++) {
         r.low = spad__min(r.low, p[i]);
         r.high = spad__max(r.high, p[i]);
@@ -290,41 +290,42 @@ static range multiply(range a, range b) {
 
 /* Bounds of an expression in the box. The builder has seen to it that nothing overflows on
  * larger ranges than these. */
-static range range_of(const box *b, spad_expr expr) {
+static value_range range_of(const box *b, spad_expr expr) {
     const spad_expr_info info = spad_kernel_get_expr(b->kernel, expr);
-    range stack[SPAD_EXPR_MAX];
+    value_range stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
         const spad_expr_node *node = &info.nodes[i];
         if (node->op == SPAD_EXPR_NUMBER) {
-            stack[top++] = (range){node->value, node->value};
+            stack[top++] = (value_range){node->value, node->value};
         } else if (node->op == SPAD_EXPR_PARAM) {
             const int64_t value = b->kernel->params.items[node->value].value;
-            stack[top++] = (range){value, value};
+            stack[top++] = (value_range){value, value};
         } else if (node->op == SPAD_EXPR_VARIABLE) {
             stack[top++] = range_of_loop(b, node->value);
         } else if (node->op == SPAD_EXPR_NEGATE) {
-            stack[top - 1] = (range){-stack[top - 1].high, -stack[top - 1].low};
+            stack[top - 1] = (value_range){-stack[top - 1].high, -stack[top - 1].low};
         } else {
-            const range right = stack[--top];
-            range *left = &stack[top - 1];
+            const value_range right = stack[--top];
+            value_range *left = &stack[top - 1];
             switch (node->op) {
             case SPAD_EXPR_ADD:
-                *left = (range){left->low + right.low, left->high + right.high};
+                *left = (value_range){left->low + right.low, left->high + right.high};
                 break;
             case SPAD_EXPR_SUB:
-                *left = (range){left->low - right.high, left->high - right.low};
+                *left = (value_range){left->low - right.high, left->high - right.low};
                 break;
             case SPAD_EXPR_MUL: *left = multiply(*left, right); break;
             case SPAD_EXPR_DIV:
-                *left = (range){spad__floor_div(left->low, right.low),
-                                spad__floor_div(left->high, right.low)};
+                *left = (value_range){spad__floor_div(left->low, right.low),
+                                      spad__floor_div(left->high, right.low)};
                 break;
             default: {
                 const int64_t low = spad__floor_div(left->low, right.low);
                 const bool one = low == spad__floor_div(left->high, right.low);
-                *left = one ? (range){left->low - low * right.low, left->high - low * right.low}
-                            : (range){0, right.low - 1};
+                *left =
+                    one ? (value_range){left->low - low * right.low, left->high - low * right.low}
+                        : (value_range){0, right.low - 1};
                 break;
             }
             }
@@ -335,8 +336,8 @@ static range range_of(const box *b, spad_expr expr) {
 
 /* Does a comparison have the same answer everywhere in the box? */
 static bool is_decided(const box *b, const spad_comparison *c) {
-    const range l = range_of(b, c->left);
-    const range r = range_of(b, c->right);
+    const value_range l = range_of(b, c->left);
+    const value_range r = range_of(b, c->right);
     switch (c->relation) {
     case SPAD_EQUAL:
     case SPAD_NOT_EQUAL:

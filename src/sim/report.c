@@ -13,7 +13,7 @@
 enum {
     COLUMNS = 62,       /* of the timeline */
     TIMELINE_ROWS = 32, /* operations that it shows */
-    WAITS_MAX = 10,
+    WAITS_SHOWN = 10,
     PATH_MAX = 10,
     REPEATS_MAX = 4
 };
@@ -194,16 +194,16 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
     if (sim->waits.count == 0) return;
     spad__out_string(out, "\nwaiting\n");
-    for (size_t i = 0; i < sim->waits.count && i < WAITS_MAX; i++) {
+    for (size_t i = 0; i < sim->waits.count && i < WAITS_SHOWN; i++) {
         const spad_sim_wait *w = &sim->waits.items[i];
         spad__out_format(out, "%14s  %-12.63s ", spad_time_text(w->total, a),
                          statement_name(sim, w->statement));
         write_cause(out, sim, w);
         spad__out_format(out, " (%s)\n", times_text(w->count, a));
     }
-    if (sim->waits.count > WAITS_MAX) {
+    if (sim->waits.count > WAITS_SHOWN) {
         spad__out_format(out, "                and %zu more causes\n",
-                         sim->waits.count - WAITS_MAX);
+                         sim->waits.count - WAITS_SHOWN);
     }
 }
 

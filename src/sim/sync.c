@@ -60,8 +60,8 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
 /* ---- changes ----------------------------------------------------------------------- */
 
 /* Does an action, whose sums may not fit: then the run ends. */
-static void apply(spad__objects *objects, int64_t number, spad__sim_object *o,
-                  spad__sync_change *change, int64_t row) {
+static void apply_outcome(spad__objects *objects, int64_t number, spad__sim_object *o,
+                          spad__sync_change *change, int64_t row) {
     const unsigned outcome = spad__sync_apply(&o->sync, change);
     if ((outcome & SPAD__SYNC_OVERFLOWS) != 0) objects->overflown = number;
     if ((outcome & SPAD__SYNC_RELEASES) != 0) o->row = row;
@@ -71,8 +71,9 @@ void spad__objects_complete(spad__objects *objects, const spad_walk_completion *
                             int64_t row) {
     spad__sync_change change = {.kind = spad__sync_completion(completion->kind),
                                 .amount = completion->amount};
-    apply(objects, completion->object,
-          spad__objects_get(objects, completion->object, completion->element), &change, row);
+    apply_outcome(objects, completion->object,
+                  spad__objects_get(objects, completion->object, completion->element), &change,
+                  row);
 }
 
 /* ---- groups ------------------------------------------------------------------------ */
@@ -115,8 +116,8 @@ static bool commit(spad__objects *objects, const spad__request *r) {
 }
 
 /* An action on an object: whether it passed, and what released it. */
-static bool act(spad__objects *objects, spad__request *r, spad__action_kind kind, int64_t row,
-                int64_t *cause_row) {
+static bool act_on_object(spad__objects *objects, spad__request *r, spad__action_kind kind,
+                          int64_t row, int64_t *cause_row) {
     spad__sim_object *o = spad__objects_get(objects, r->object, r->element);
     spad__sync_change change = {.kind = kind,
                                 .flags = r->flags,
@@ -126,7 +127,7 @@ static bool act(spad__objects *objects, spad__request *r, spad__action_kind kind
     const bool passes = spad__sync_passes(&o->sync, &change);
     *cause_row = o->row;
     if (!passes) return false;
-    apply(objects, r->object, o, &change, row);
+    apply_outcome(objects, r->object, o, &change, row);
     r->phase = change.phase;
     return true;
 }
@@ -139,12 +140,12 @@ bool spad__objects_try(spad__objects *objects, spad__request *r, int64_t row, in
     case SPAD_STATEMENT_WAIT_GROUP:
         return is_drained(bundles_of(objects, r->agent, r->object), r->amount, cause_row);
     case SPAD_STATEMENT_SYNC:
-        if (!r->contributed) act(objects, r, SPAD__ACTION_ENTER, row, cause_row);
+        if (!r->contributed) act_on_object(objects, r, SPAD__ACTION_ENTER, row, cause_row);
         r->contributed = true;
-        return act(objects, r, SPAD__ACTION_LEAVE, row, cause_row);
+        return act_on_object(objects, r, SPAD__ACTION_LEAVE, row, cause_row);
     default: {
         const spad_sync_kind kind = spad_kernel_get_sync(objects->kernel, (size_t)r->object)->kind;
-        return act(objects, r, spad__sync_action(r->kind, kind), row, cause_row);
+        return act_on_object(objects, r, spad__sync_action(r->kind, kind), row, cause_row);
     }
     }
 }

@@ -100,7 +100,7 @@ static int64_t product_of(spad_amounts list, int64_t most) {
 }
 
 /* Places that the tiles of a tensor share. */
-static int64_t places_of(const spad_kernel_tensor *t) {
+static int64_t tensor_places(const spad_kernel_tensor *t) {
     if (t->mode != SPAD_MODE_MOD) return t->slots;
     int64_t places;
     if (!spad__mul(product_of(t->free, t->tiles), product_of(t->par, t->tiles), &places) ||
@@ -117,7 +117,7 @@ static int64_t bytes_on_chip(const spad_kernel *kernel) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
         int64_t bytes;
         if (t->home != (int64_t)i || target->spaces[t->space].off_chip) continue;
-        if (!spad__mul(t->tile_bytes * t->tile_lanes, places_of(t), &bytes) ||
+        if (!spad__mul(t->tile_bytes * t->tile_lanes, tensor_places(t), &bytes) ||
             !spad__add(total, bytes, &total)) {
             return INT64_MAX;
         }
@@ -276,7 +276,7 @@ static bool is_better(const spad_tune_point *a, const spad_tune_point *b) {
     return a->bytes < b->bytes;
 }
 
-static spad_status take(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
+static spad_status take_point(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
     const spad_status status = spad__tune_shape(&tune->chosen, tune, point->values, error);
     if (status != SPAD_OK) return status;
     tune->totals.makespan = point->makespan;
@@ -307,7 +307,7 @@ static spad_status choose(spad_tune *tune, const ranked *order, spad_error *erro
         placed++;
         if (best == NULL || is_better(point, best)) best = point;
     }
-    return best != NULL ? take(tune, best, error) : SPAD_OK;
+    return best != NULL ? take_point(tune, best, error) : SPAD_OK;
 }
 
 /* Asks the planner about the points that nothing with as few bytes beats without places. */
@@ -379,7 +379,7 @@ static bool can_be_hoisted(const spad_kernel *kernel, size_t number) {
 }
 
 /* Bytes of so many tiles in each slot, over all lanes; INT64_MAX: more than that. */
-static int64_t bytes_of(const spad_kernel_tensor *t, int64_t tiles) {
+static int64_t tensor_bytes(const spad_kernel_tensor *t, int64_t tiles) {
     int64_t bytes;
     if (!spad__mul(t->tile_bytes, t->tile_lanes, &bytes) || !spad__mul(bytes, t->slots, &bytes) ||
         !spad__mul(bytes, tiles, &bytes)) {
@@ -428,7 +428,7 @@ static spad_status try_hoist(spad_tune *tune, const spad_kernel *kernel, size_t 
             best->tiles = tiles;
         }
     }
-    best->bytes = bytes_of(t, best->tiles - 1);
+    best->bytes = tensor_bytes(t, best->tiles - 1);
     *helps = best->makespan < before;
     return SPAD_OK;
 }
@@ -537,7 +537,7 @@ static spad_status keep_start(spad_tune *tune, int64_t *values, spad_error *erro
     return keep(tune, &tune->start) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-static spad_status search(spad_tune *tune, spad_error *error) {
+static spad_status search_points(spad_tune *tune, spad_error *error) {
     const size_t count = tune->knobs.count + 1;
     size_t *at = spad__new_array(&tune->host, count, sizeof *at);
     int64_t *values = spad__new_array(&tune->host, count, sizeof *values);
@@ -595,7 +595,7 @@ static void start_from_last_round(spad_tune *tune) {
 
 static spad_status run_round(spad_tune *tune, spad_error *error) {
     spad_status status = spad__tune_find_knobs(tune, error);
-    if (status == SPAD_OK) status = search(tune, error);
+    if (status == SPAD_OK) status = search_points(tune, error);
     if (status == SPAD_OK) status = rank_and_choose(tune, error);
     if (status == SPAD_OK) status = find_hoists(tune, error);
     return status;
@@ -637,12 +637,12 @@ static void name_rows(spad_tune *tune) {
             spad_tune_hoist *hoist = &tune->hoists.items[k];
             if (!hoist->applied || hoist->tensor != knob->tensor) continue;
             hoist->tiles = knob->chosen / t->slots;
-            hoist->bytes = bytes_of(t, hoist->tiles - 1);
+            hoist->bytes = tensor_bytes(t, hoist->tiles - 1);
         }
     }
 }
 
-static spad_status fill_options(spad_tune_options *options, spad_error *error) {
+static spad_status fill_tune_options(spad_tune_options *options, spad_error *error) {
     const int64_t least = spad__min(spad__min(options->depth_most, options->operations_most),
                                     options->exhaustive_most == -1 ? 0 : options->exhaustive_most);
     if (least < 0) {
@@ -659,7 +659,7 @@ spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,
                              const spad_tune_options *options, spad_error *error) {
     *out = NULL;
     spad_tune_options filled = options != NULL ? *options : (spad_tune_options){0};
-    spad_status status = fill_options(&filled, error);
+    spad_status status = fill_tune_options(&filled, error);
     if (status != SPAD_OK) return status;
     spad__limit limit;
     status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);

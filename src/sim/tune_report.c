@@ -55,7 +55,7 @@ static void write_left(spad__out *out, const spad_tune *tune) {
                      (long long)tune->totals.left, SPAD_TUNE_KNOBS);
 }
 
-static void write_head(spad__out *out, const spad_tune *tune) {
+static void write_tune_head(spad__out *out, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(tune->kernel));
@@ -127,7 +127,7 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
 spad_status spad_tune_write_text(const spad_tune *tune, const spad_sink *sink, spad_error *error) {
     spad__out out;
     spad__out_start_text(&out, sink);
-    write_head(&out, tune);
+    write_tune_head(&out, tune);
     write_knobs(&out, tune);
     write_frontier(&out, tune);
     write_hoists(&out, tune);

@@ -76,7 +76,8 @@ static spad_status check_space(const spad_stack *stack, spad_mode mode,
 }
 
 /* The exact behaviour obeys the space: start lanes, granules. */
-static spad_status obey_space(const spad_stack *stack, stack_request *request, spad_error *error) {
+static spad_status obey_space_rules(const spad_stack *stack, stack_request *request,
+                                    spad_error *error) {
     const spad_space *space = stack->space;
     spad_status status = spad_space_check_lanes(space, request->base_lane, request->lanes, error);
     if (status != SPAD_OK) {
@@ -114,7 +115,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         spad__fact_names(error, name, NULL);
         return status;
     }
-    if (exact) return obey_space(stack, out, error);
+    if (exact) return obey_space_rules(stack, out, error);
     if (!library_knows(dtype)) {
         spad__fail(error, SPAD_ERR_DTYPE, "the library behaviours do not know the size of %s",
                    spad_dtype_name(dtype));
@@ -126,7 +127,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
 
 /* ---- the place --------------------------------------------------------------------- */
 
-static spad_status too_large(const stack_request *request, spad_error *error) {
+static spad_status request_too_large(const stack_request *request, spad_error *error) {
     spad__fail(error, SPAD_ERR_OVERFLOW,
                "%lld B per lane at alignment %lld lead to an address beyond 2^60",
                (long long)request->bytes, (long long)request->align);
@@ -143,7 +144,7 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
                                       stack_request *request, spad_error *error) {
     int64_t end;
     if (request->align == SPAD_ALIGN_DEFAULT) request->align = spad_dtype_bytes(request->dtype);
-    if (!spad__add(stack->sp, request->bytes, &end)) return too_large(request, error);
+    if (!spad__add(stack->sp, request->bytes, &end)) return request_too_large(request, error);
     if (!stack->automatic && end > stack->hp) {
         return spad__stack_no_fit(stack, SPAD_MODE_STACK, request->name, request->bytes,
                                   request->align, stack->hp - stack->sp, error);
@@ -151,7 +152,7 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
     int64_t address;
     if (!spad__align_up(stack->sp, request->align, &address) ||
         !spad__add(address, request->bytes, &end) || !in_limit(end)) {
-        return too_large(request, error);
+        return request_too_large(request, error);
     }
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
     return SPAD_OK;
@@ -163,7 +164,7 @@ static spad_status library_stack_spot(stack_spot *out, const spad_stack *stack,
 static spad_status library_heap_spot(stack_spot *out, const spad_stack *stack,
                                      stack_request *request, spad_error *error) {
     int64_t end;
-    if (!spad__add(stack->sp, request->bytes, &end)) return too_large(request, error);
+    if (!spad__add(stack->sp, request->bytes, &end)) return request_too_large(request, error);
     if (!stack->automatic && end > stack->hp) {
         return spad__stack_no_fit(stack, SPAD_MODE_HEAP, request->name, request->bytes,
                                   request->align, stack->hp - stack->sp, error);
@@ -173,11 +174,12 @@ static spad_status library_heap_spot(stack_spot *out, const spad_stack *stack,
     int64_t base;
     if (!later && request->align != SPAD_ALIGN_DEFAULT &&
         !spad__align_down(hp, request->align, &hp)) {
-        return too_large(request, error);
+        return request_too_large(request, error);
     }
-    if (!spad__sub(hp, request->bytes, &base)) return too_large(request, error);
+    if (!spad__sub(hp, request->bytes, &base)) return request_too_large(request, error);
     const int64_t floor = later && request->align != SPAD_ALIGN_DEFAULT ? request->align : 4;
-    if (!spad__align_down(base, floor, &hp) || !in_limit(hp)) return too_large(request, error);
+    if (!spad__align_down(base, floor, &hp) || !in_limit(hp))
+        return request_too_large(request, error);
     *out = (stack_spot){.address = later ? hp : base, .shown = hp, .sp = stack->sp, .hp = hp};
     return SPAD_OK;
 }
@@ -188,13 +190,14 @@ static spad_status join_alignment(stack_request *request, const spad_space *spac
     if (request->align == SPAD_ALIGN_DEFAULT) request->align = spad_dtype_bytes(request->dtype);
     if (request->align % space->alignment == 0) return SPAD_OK;
     int64_t both;
-    if (!spad__lcm(request->align, space->alignment, &both)) return too_large(request, error);
+    if (!spad__lcm(request->align, space->alignment, &both))
+        return request_too_large(request, error);
     request->align = both;
     return SPAD_OK;
 }
 
-static spad_status check_bank(const stack_request *request, const spad_space *space,
-                              spad_error *error) {
+static spad_status check_request_bank(const stack_request *request, const spad_space *space,
+                                      spad_error *error) {
     if (!space->banks_exclusive || request->bytes <= space->bank_bytes) return SPAD_OK;
     spad__fail(error, SPAD_ERR_BOUNDS,
                "a tile of %lld B per lane does not fit a bank of %s, which has %lld B",
@@ -270,14 +273,14 @@ static int64_t room_between(int64_t low, int64_t high, int64_t align, const spad
 static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
                                     const stack_request *request, spad_error *error) {
     int64_t address = stack->sp;
-    if (!settle_up(&address, request, stack->space)) return too_large(request, error);
+    if (!settle_up(&address, request, stack->space)) return request_too_large(request, error);
     const int64_t end = address + request->bytes;
     if (!stack->automatic && end > stack->hp) {
         return spad__stack_no_fit(
             stack, SPAD_MODE_STACK, request->name, request->bytes, request->align,
             room_between(stack->sp, stack->hp, request->align, stack->space), error);
     }
-    if (!in_limit(end)) return too_large(request, error);
+    if (!in_limit(end)) return request_too_large(request, error);
     spad__assert(address >= stack->sp);
     spad__assert(!crosses_bank(request, stack->space, address));
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
@@ -291,7 +294,7 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
     const stack_scope *top = spad__stack_top(stack);
     const int64_t floor = top != NULL ? spad__max(stack->sp, top->shadow.high) : stack->sp;
     int64_t base = stack->hp - request->bytes;
-    if (!settle_down(&base, request, stack->space)) return too_large(request, error);
+    if (!settle_down(&base, request, stack->space)) return request_too_large(request, error);
     if (!stack->automatic && base < floor) {
         return spad__stack_no_fit(
             stack, SPAD_MODE_HEAP, request->name, request->bytes, request->align,
@@ -318,13 +321,13 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
     spad__assert(in_limit(stack->sp) && in_limit(stack->hp) && request->bytes >= 0);
     const bool on_stack = request->mode == SPAD_MODE_STACK;
     /* From here on, every sum of an address and the bytes fits 64 bits. */
-    if (request->bytes > STACK_ADDRESS_LIMIT) return too_large(request, error);
+    if (request->bytes > STACK_ADDRESS_LIMIT) return request_too_large(request, error);
     if (stack->behaviour != SPAD_STACK_EXACT) {
         return on_stack ? library_stack_spot(out, stack, request, error)
                         : library_heap_spot(out, stack, request, error);
     }
     spad_status status = join_alignment(request, stack->space, error);
-    if (status == SPAD_OK) status = check_bank(request, stack->space, error);
+    if (status == SPAD_OK) status = check_request_bank(request, stack->space, error);
     if (status != SPAD_OK) return status;
     status = on_stack ? exact_stack_spot(out, stack, request, error)
                       : exact_heap_spot(out, stack, request, error);
@@ -357,7 +360,7 @@ static int64_t largest_hole(const spad_stack *stack) {
 }
 
 /* "; largest live: weights 512 B, buf1 128 B", as many as there is room for */
-static void list_largest(const spad_stack *stack, char *field, size_t size) {
+static void list_largest_tensors(const spad_stack *stack, char *field, size_t size) {
     enum { LISTED = 3, NAME_SHOWN = 28 };
     spad_stack_tensor largest[LISTED];
     const size_t live = spad_stack_list_live(largest, LISTED, stack);
@@ -391,7 +394,7 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
     char shown[SPAD_NAME_FACT_MAX];
     char list[160];
     prefixed_name(shown, sizeof shown, stack, name);
-    list_largest(stack, list, sizeof list);
+    list_largest_tensors(stack, list, sizeof list);
     spad__fail(error, SPAD_ERR_NO_FIT,
                "%s: %s needs %lld B per lane at alignment %lld, %lld of %lld B are free%s; close "
                "a scope, pop the heap or use smaller tiles",
@@ -638,9 +641,11 @@ static inline bool place_everyday(spad_rect *out, spad_stack *stack, spad_shape 
 
 static const spad_rect no_rect = {.lane = 0, .lanes = 0, .byte = SPAD_NO_BYTE, .bytes = 0};
 
-__attribute__((noinline)) static spad_status
-allocate(spad_rect *out, spad_stack *stack, spad_mode mode, spad_shape shape, spad_dtype dtype,
-         const char *name, const spad_stack_place *place, spad_error *error) {
+__attribute__((noinline)) static spad_status allocate_tensor(spad_rect *out, spad_stack *stack,
+                                                             spad_mode mode, spad_shape shape,
+                                                             spad_dtype dtype, const char *name,
+                                                             const spad_stack_place *place,
+                                                             spad_error *error) {
     *out = no_rect;
     stack_request request;
     const spad_status status =
@@ -653,13 +658,13 @@ spad_status spad_stack_alloc_stack(spad_rect *out, spad_stack *stack, spad_shape
                                    spad_dtype dtype, const char *name,
                                    const spad_stack_place *place, spad_error *error) {
     if (name == NULL && place == NULL && place_everyday(out, stack, shape, dtype)) return SPAD_OK;
-    return allocate(out, stack, SPAD_MODE_STACK, shape, dtype, name, place, error);
+    return allocate_tensor(out, stack, SPAD_MODE_STACK, shape, dtype, name, place, error);
 }
 
 spad_status spad_stack_alloc_heap(spad_rect *out, spad_stack *stack, spad_shape shape,
                                   spad_dtype dtype, const char *name, const spad_stack_place *place,
                                   spad_error *error) {
-    return allocate(out, stack, SPAD_MODE_HEAP, shape, dtype, name, place, error);
+    return allocate_tensor(out, stack, SPAD_MODE_HEAP, shape, dtype, name, place, error);
 }
 
 /* An off-chip tensor: checked and named, but not placed or counted. */
@@ -689,5 +694,5 @@ spad_status spad_stack_alloc(spad_rect *out, spad_stack *stack, spad_shape shape
         }
     }
     const spad_mode mode = stack->default_heap ? SPAD_MODE_HEAP : SPAD_MODE_STACK;
-    return allocate(out, stack, mode, shape, dtype, name, place, error);
+    return allocate_tensor(out, stack, mode, shape, dtype, name, place, error);
 }

@@ -241,14 +241,14 @@ static spad_status check_scopes(const spad_stack *stack, spad_error *error) {
     return SPAD_OK;
 }
 
-typedef struct placed {
+typedef struct placed_tensor {
     const spad_stack *stack;
     size_t live;
     const char *fault;
-} placed;
+} placed_tensor;
 
 static void check_record(void *context, const stack_record *record, spad_mode mode) {
-    placed *state = context;
+    placed_tensor *state = context;
     const spad_stack *stack = state->stack;
     const spad_rect rect = record->rect;
     state->live++;
@@ -281,7 +281,7 @@ static spad_status check_free_records(const spad_stack *stack, size_t live, spad
 spad_status spad_stack_check(const spad_stack *stack, spad_error *error) {
     spad_status status = check_scopes(stack, error);
     if (status != SPAD_OK) return status;
-    placed state = {.stack = stack};
+    placed_tensor state = {.stack = stack};
     for_each_record(stack, check_record, &state);
     if (state.fault != NULL) return broken(state.fault, error);
     return check_free_records(stack, state.live, error);

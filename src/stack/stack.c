@@ -216,7 +216,7 @@ static void set_tails(spad_stack *stack, const stack_scope *scope) {
 
 /* ---- scopes ------------------------------------------------------------------------ */
 
-static spad_status no_scope(const char *what, spad_error *error) {
+static spad_status no_stack_scope(const char *what, spad_error *error) {
     return spad__fail(error, SPAD_ERR_NO_SCOPE, "%s needs an open scope; open one first", what);
 }
 
@@ -310,7 +310,7 @@ void spad__stack_drop_scope(spad_stack *stack) {
 
 spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     const stack_scope *top = spad__stack_top(stack);
-    if (top == NULL) return no_scope("close_scope", error);
+    if (top == NULL) return no_stack_scope("close_scope", error);
     update_parent(stack, top);
     spad__stack_drop_scope(stack);
     spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
@@ -322,7 +322,7 @@ spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
 
 spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     stack_scope *top = spad__stack_top(stack);
-    if (top == NULL) return no_scope("increment_section", error);
+    if (top == NULL) return no_stack_scope("increment_section", error);
     const bool wraps = top->section + 1 == top->degree;
     const int64_t next = wraps ? 0 : top->section + 1;
     const bool is_new = (size_t)next >= top->entered;

@@ -20,7 +20,7 @@ spad__sync_object spad__sync_initial(spad_sync_kind kind, int64_t count) {
 
 /* ---- barriers and counters --------------------------------------------------------- */
 
-static unsigned enter(spad__sync_object *o, int64_t amount) {
+static unsigned enter_barrier(spad__sync_object *o, int64_t amount) {
     const bool surplus = amount > o->count - o->value;
     const unsigned faults = surplus ? SPAD__SYNC_SURPLUS : 0;
     o->value = surplus ? o->count : o->value + amount;
@@ -32,7 +32,7 @@ static unsigned enter(spad__sync_object *o, int64_t amount) {
 
 /* The value is large enough. The sum of takes counts for the check only, which has signals that
  * reach it or is stuck before. */
-static void take(spad__sync_object *o, int64_t amount) {
+static void take_from_counter(spad__sync_object *o, int64_t amount) {
     o->value -= amount;
     add_to(&o->taken, amount);
 }
@@ -83,11 +83,11 @@ static unsigned change_mbarrier(spad__sync_object *o, const spad__sync_change *c
 
 unsigned spad__sync_apply(spad__sync_object *o, spad__sync_change *c) {
     switch (c->kind) {
-    case SPAD__ACTION_ENTER: c->phase = o->phase + 1; return enter(o, c->amount);
+    case SPAD__ACTION_ENTER: c->phase = o->phase + 1; return enter_barrier(o, c->amount);
     case SPAD__ACTION_LEAVE: return 0;
     case SPAD__ACTION_SIGNAL: return SPAD__SYNC_RELEASES | add_to(&o->value, c->amount);
     case SPAD__ACTION_TAKE:
-        take(o, c->amount);
+        take_from_counter(o, c->amount);
         c->phase = o->taken;
         return 0;
     case SPAD__ACTION_WAIT:

@@ -22,7 +22,7 @@
 enum { L1, L0A, L0B, L0C, UB, BT, FB, GM };
 
 /* name, what it holds, bytes, alignment of starts [cann], granule of sizes */
-#define MEMORY(id, text, size, align, unit)                                               \
+#define ASCEND_MEMORY(id, text, size, align, unit)                                        \
     {                                                                                     \
         .name = (id), .about = (text), .lanes = 1, .bytes = (size), .alignment = (align), \
         .granule = (unit)                                                                 \
@@ -32,22 +32,22 @@ enum { L1, L0A, L0B, L0C, UB, BT, FB, GM };
  * 512 bytes (16 rows of 32), hence their granules [cann]. FB: 128 in "hardware
  * constraints", 64 in "architecture 220x" of the same guide; 128 satisfies both.
  * The banks of UB take turns every 32 bytes, so a tile always crosses them. */
-#define SPACES(l0c_bytes, ub_bytes, bt_bytes, fb_bytes)                          \
-    {                                                                            \
-        [L1] = MEMORY("l1", "cube operands", 524288, 32, 32),                    \
-        [L0A] = MEMORY("l0a", "left fractals", 65536, 512, 512),                 \
-        [L0B] = MEMORY("l0b", "right fractals", 65536, 512, 512),                \
-        [L0C] = MEMORY("l0c", "accumulators", l0c_bytes, 64, 1),                 \
-        [UB] = MEMORY("ub", "vector data of one vector core", ub_bytes, 32, 32), \
-        [BT] = MEMORY("bt", "bias table", bt_bytes, 64, 1),                      \
-        [FB] = MEMORY("fb", "fixpipe parameters", fb_bytes, 128, 1),             \
-        [GM] = {.name = "gm",                                                    \
-                .about = "global memory",                                        \
-                .lanes = 1,                                                      \
-                .bytes = SPAD_UNBOUNDED,                                         \
-                .alignment = 1,                                                  \
-                .granule = 1,                                                    \
-                .off_chip = true},                                               \
+#define SPACES(l0c_bytes, ub_bytes, bt_bytes, fb_bytes)                                 \
+    {                                                                                   \
+        [L1] = ASCEND_MEMORY("l1", "cube operands", 524288, 32, 32),                    \
+        [L0A] = ASCEND_MEMORY("l0a", "left fractals", 65536, 512, 512),                 \
+        [L0B] = ASCEND_MEMORY("l0b", "right fractals", 65536, 512, 512),                \
+        [L0C] = ASCEND_MEMORY("l0c", "accumulators", l0c_bytes, 64, 1),                 \
+        [UB] = ASCEND_MEMORY("ub", "vector data of one vector core", ub_bytes, 32, 32), \
+        [BT] = ASCEND_MEMORY("bt", "bias table", bt_bytes, 64, 1),                      \
+        [FB] = ASCEND_MEMORY("fb", "fixpipe parameters", fb_bytes, 128, 1),             \
+        [GM] = {.name = "gm",                                                           \
+                .about = "global memory",                                               \
+                .lanes = 1,                                                             \
+                .bytes = SPAD_UNBOUNDED,                                                \
+                .alignment = 1,                                                         \
+                .granule = 1,                                                           \
+                .off_chip = true},                                                      \
     }
 
 /* Sizes [catlass]. */

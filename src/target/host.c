@@ -23,7 +23,7 @@ static const spad_engine engines[] = {
      .writes = SPAD__SPACE(0)},
 };
 
-static const spad_target targets[] = {
+static const spad_target host_targets[] = {
     {
         .name = "host",
         .about = "generic memory without rules",
@@ -35,4 +35,4 @@ static const spad_target targets[] = {
     },
 };
 
-const spad__target_list spad__targets_host = {SPAD__COUNT(targets), targets};
+const spad__target_list spad__targets_host = {SPAD__COUNT(host_targets), host_targets};

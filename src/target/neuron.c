@@ -159,7 +159,7 @@ static const spad_engine v4_engines[] = {
     DMA_ENGINE(33000), /* 33 B/ns [dma] */
 };
 
-static const spad_target targets[] = {
+static const spad_target neuron_targets[] = {
     {
         .name = "trn1",
         .about = "AWS Trainium and Inferentia2, one NeuronCore v2",
@@ -193,4 +193,4 @@ static const spad_target targets[] = {
     },
 };
 
-const spad__target_list spad__targets_neuron = {SPAD__COUNT(targets), targets};
+const spad__target_list spad__targets_neuron = {SPAD__COUNT(neuron_targets), neuron_targets};

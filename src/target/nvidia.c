@@ -131,7 +131,7 @@ static const char *const sm_121_aliases[] = {"sm_121a"};
 #define ALIASES(table) .alias_count = SPAD__COUNT(table), .aliases = (table)
 
 /* Blocks per SM: [cccl]. */
-static const spad_target targets[] = {
+static const spad_target nvidia_targets[] = {
     {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines)},
     {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines)},
     {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines)},
@@ -152,4 +152,4 @@ static const spad_target targets[] = {
      ALIASES(sm_121_aliases)},
 };
 
-const spad__target_list spad__targets_nvidia = {SPAD__COUNT(targets), targets};
+const spad__target_list spad__targets_nvidia = {SPAD__COUNT(nvidia_targets), nvidia_targets};

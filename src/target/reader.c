@@ -32,7 +32,7 @@ typedef struct owned_target {
     spad__arena arena;
 } owned_target;
 
-typedef struct reader {
+typedef struct target_reader {
     spad__parser parser;
     const spad_host *host;
     spad_target *target;
@@ -48,12 +48,12 @@ typedef struct reader {
     SPAD_ARRAY(spad_lane_rule) rules;
     SPAD_ARRAY(spad__span) rule_spans;
     SPAD_ARRAY(int64_t) starts;
-} reader;
+} target_reader;
 
 /* A field of a block. Numbers: measure, where in the struct, least value. */
 typedef struct field {
     const char *name;
-    bool (*read)(reader *r);
+    bool (*read)(target_reader *r);
     const spad__measure *measure;
     size_t offset;
     int64_t least;
@@ -64,11 +64,11 @@ typedef struct field {
     spad__diagnostics_add((r)->parser.diagnostics, (r)->parser.source, span, __VA_ARGS__)
 
 /* Room for one more row of a table; false, reported, when it is full. */
-#define ROOM(r, array, most, what)                                                      \
-    (spad__array_reserve((r)->host, array, 1) ? has_room(r, (array)->count, most, what) \
+#define RESERVE(r, array, most, what)                                                        \
+    (spad__array_reserve((r)->host, array, 1) ? has_list_room(r, (array)->count, most, what) \
                                               : ((r)->parser.out_of_memory = true, false))
 
-static bool has_room(reader *r, size_t count, size_t most, const char *what) {
+static bool has_list_room(target_reader *r, size_t count, size_t most, const char *what) {
     if (count < most) return true;
     FAULT(r, r->parser.last.span, "too many %s: at most %zu", what, most);
     return false;
@@ -84,7 +84,7 @@ static const char *row_name(const void *rows, size_t row_size, size_t index) {
 }
 
 /* The row with a name, or `count`. */
-static size_t find_row(const void *rows, size_t row_size, size_t count, const char *name) {
+static size_t find_target_row(const void *rows, size_t row_size, size_t count, const char *name) {
     size_t i = 0;
     while (i < count && strcmp(row_name(rows, row_size, i), name) != 0) i++;
     return i;
@@ -103,7 +103,7 @@ static void suggest(char hint[HINT_MAX], const char *name, const void *rows, siz
 
 /* The row that the last word names, or `count`, which is reported: "<what> 'wrod'; did
  * you mean 'word'?". */
-static size_t find_keyword(reader *r, const char *what, const void *rows, size_t row_size,
+static size_t find_keyword(target_reader *r, const char *what, const void *rows, size_t row_size,
                            size_t count) {
     const spad__token token = r->parser.last;
     size_t i = 0;
@@ -120,12 +120,12 @@ static size_t find_keyword(reader *r, const char *what, const void *rows, size_t
 }
 
 /* Reads the name of a row that exists already. */
-static bool read_reference(reader *r, const char *wanted, const char *what, const void *rows,
+static bool read_reference(target_reader *r, const char *wanted, const char *what, const void *rows,
                            size_t row_size, size_t count, size_t *index) {
     const spad__arena_mark mark = spad__arena_here(r->parser.arena);
     const char *name;
     if (!spad__parser_name(&r->parser, wanted, &name)) return false;
-    *index = find_row(rows, row_size, count, name);
+    *index = find_target_row(rows, row_size, count, name);
     if (*index == count) {
         char hint[HINT_MAX];
         suggest(hint, name, rows, row_size, count);
@@ -135,25 +135,26 @@ static bool read_reference(reader *r, const char *wanted, const char *what, cons
     return *index < count;
 }
 
-static bool read_space_reference(reader *r, size_t *index) {
+static bool read_space_reference(target_reader *r, size_t *index) {
     return read_reference(r, "the name of a space", "a space", r->spaces.items,
                           sizeof *r->spaces.items, r->spaces.count, index);
 }
 
-static bool read_engine_reference(reader *r, size_t *index) {
+static bool read_engine_reference(target_reader *r, size_t *index) {
     return read_reference(r, "the name of an engine", "an engine", r->engines.items,
                           sizeof *r->engines.items, r->engines.count, index);
 }
 
 /* A comma between two items of a list; a line may end after it. */
-static bool next_in_list(reader *r) {
+static bool next_in_list(target_reader *r) {
     if (!spad__parser_accept(&r->parser, SPAD__COMMA)) return false;
     spad__parser_skip_lines(&r->parser);
     return true;
 }
 
 /* Name and text in front of a block. */
-static bool read_heading(reader *r, const char *what, const char **name, const char **about) {
+static bool read_heading(target_reader *r, const char *what, const char **name,
+                         const char **about) {
     *about = "";
     if (!spad__parser_name(&r->parser, what, name)) return false;
     return r->parser.token.kind != SPAD__STRING || spad__parser_text(&r->parser, about);
@@ -161,7 +162,7 @@ static bool read_heading(reader *r, const char *what, const char **name, const c
 
 /* ---- blocks ------------------------------------------------------------------------ */
 
-static bool read_value(reader *r, const field *f, char *record, spad__span *span) {
+static bool read_value(target_reader *r, const field *f, char *record, spad__span *span) {
     int64_t value;
     if (f->measure == NULL) {
         const spad__span first = r->parser.token.span;
@@ -178,7 +179,7 @@ static bool read_value(reader *r, const field *f, char *record, spad__span *span
     return true;
 }
 
-static bool read_field(reader *r, const char *unknown, const field *fields, size_t count,
+static bool read_field(target_reader *r, const char *unknown, const field *fields, size_t count,
                        void *record) {
     if (!spad__parser_expect(&r->parser, SPAD__WORD, "a field or '}'")) return false;
     const spad__token name = r->parser.last;
@@ -192,18 +193,18 @@ static bool read_field(reader *r, const char *unknown, const field *fields, size
     return read_value(r, &fields[i], record, &r->seen[i]) && spad__parser_end_statement(&r->parser);
 }
 
-static bool stopped(const reader *r) {
+static bool reader_stopped(const target_reader *r) {
     return r->parser.out_of_memory || spad__diagnostics_full(r->parser.diagnostics);
 }
 
-static bool read_block(reader *r, const char *unknown, const field *fields, size_t count,
+static bool read_block(target_reader *r, const char *unknown, const field *fields, size_t count,
                        void *record) {
     if (!spad__parser_expect(&r->parser, SPAD__LEFT_BRACE, "'{'")) return false;
     const spad__span opened = r->parser.last.span;
     memset(r->seen, 0, sizeof r->seen);
     r->faulty = false;
     r->rules.count = r->rule_spans.count = 0;
-    while (!stopped(r)) {
+    while (!reader_stopped(r)) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE)) return true;
         if (r->parser.token.kind == SPAD__END) {
@@ -220,7 +221,7 @@ static bool read_block(reader *r, const char *unknown, const field *fields, size
 
 /* ---- spaces ------------------------------------------------------------------------ */
 
-static bool read_bytes(reader *r) {
+static bool read_bytes(target_reader *r) {
     if (spad__parser_accept_word(&r->parser, "unbounded")) {
         r->space.bytes = SPAD_UNBOUNDED;
         return true;
@@ -233,7 +234,7 @@ static bool read_bytes(reader *r) {
     return r->space.bytes >= 1;
 }
 
-static bool read_bank(reader *r) {
+static bool read_bank(target_reader *r) {
     spad__span span;
     if (!spad__parser_quantity(&r->parser, &spad__measure_size, &r->space.bank_bytes, &span)) {
         return false;
@@ -246,26 +247,26 @@ static bool read_bank(reader *r) {
     return true;
 }
 
-static bool read_power_of_two(reader *r) {
+static bool read_power_of_two(target_reader *r) {
     r->space.power_of_two = true;
     return spad__parser_expect_word(&r->parser, "power") &&
            spad__parser_expect_word(&r->parser, "of") &&
            spad__parser_expect_word(&r->parser, "two");
 }
 
-static bool read_off_chip(reader *r) {
+static bool read_off_chip(target_reader *r) {
     r->space.off_chip = true;
     return spad__parser_expect_word(&r->parser, "chip");
 }
 
 /* "0, 32, 64": upwards, so that none is given twice. */
-static bool read_starts(reader *r) {
+static bool read_starts(target_reader *r) {
     r->starts.count = 0;
     do {
         int64_t start;
         spad__span span;
         if (!spad__parser_quantity(&r->parser, &spad__measure_count, &start, &span)) return false;
-        if (!ROOM(r, &r->starts, LIST_MAX, "start lanes")) return false;
+        if (!RESERVE(r, &r->starts, LIST_MAX, "start lanes")) return false;
         if (r->starts.count > 0 && start <= r->starts.items[r->starts.count - 1]) {
             FAULT(r, span, "start lanes must ascend");
             return false;
@@ -276,7 +277,7 @@ static bool read_starts(reader *r) {
 }
 
 /* "1 to 32 at 0, 32, 64": the values are checked when the lanes are known. */
-static bool read_start_row(reader *r) {
+static bool read_start_row(target_reader *r) {
     spad_lane_rule rule = {0};
     spad__span first;
     spad__span last;
@@ -290,8 +291,8 @@ static bool read_start_row(reader *r) {
         return false;
     }
     if (!spad__parser_expect_word(&r->parser, "at") || !read_starts(r)) return false;
-    if (!ROOM(r, &r->rules, LIST_MAX, "start rows") ||
-        !ROOM(r, &r->rule_spans, LIST_MAX, "start rows")) {
+    if (!RESERVE(r, &r->rules, LIST_MAX, "start rows") ||
+        !RESERVE(r, &r->rule_spans, LIST_MAX, "start rows")) {
         return false;
     }
     const size_t bytes = r->starts.count * sizeof *r->starts.items;
@@ -312,12 +313,12 @@ static bool read_start_row(reader *r) {
         .least = (at_least)                                                                       \
     }
 
-enum { BYTES, LANES, RESERVED, BANK, LIMIT }; /* the fields that checks look at */
+enum { FIELD_BYTES, FIELD_LANES, RESERVED, FIELD_BANK, LIMIT }; /* the fields that checks look at */
 static const field space_fields[] = {
-    [BYTES] = {.name = "bytes", .read = read_bytes},
-    [LANES] = SPACE_NUMBER("lanes", count, lanes, 1),
+    [FIELD_BYTES] = {.name = "bytes", .read = read_bytes},
+    [FIELD_LANES] = SPACE_NUMBER("lanes", count, lanes, 1),
     [RESERVED] = SPACE_NUMBER("reserved", size, reserved, 0),
-    [BANK] = {.name = "bank", .read = read_bank},
+    [FIELD_BANK] = {.name = "bank", .read = read_bank},
     [LIMIT] = SPACE_NUMBER("limit", size, plain_limit, 1),
     SPACE_NUMBER("align", size, alignment, 1),
     SPACE_NUMBER("granule", size, granule, 1),
@@ -328,7 +329,7 @@ static const field space_fields[] = {
 enum { SPACE_FIELDS = sizeof space_fields / sizeof space_fields[0] };
 
 /* Sizes against each other. */
-static void check_sizes(reader *r, spad__span name) {
+static void check_sizes(target_reader *r, spad__span name) {
     const spad_space *s = &r->space;
     int64_t total;
     if (s->bytes == SPAD_UNBOUNDED) {
@@ -341,7 +342,8 @@ static void check_sizes(reader *r, spad__span name) {
         return;
     }
     if (!spad__mul(s->lanes, s->bytes, &total)) {
-        FAULT(r, r->seen[BYTES], "%lld lanes of that size do not fit 64 bits", (long long)s->lanes);
+        FAULT(r, r->seen[FIELD_BYTES], "%lld lanes of that size do not fit 64 bits",
+              (long long)s->lanes);
     }
     if (s->reserved > s->bytes) {
         FAULT(r, r->seen[RESERVED], "%lld bytes reserved of only %lld", (long long)s->reserved,
@@ -351,13 +353,13 @@ static void check_sizes(reader *r, spad__span name) {
               (long long)s->plain_limit, (long long)spad_space_get_usable(s));
     }
     if (s->bank_bytes > 0 && s->bytes % s->bank_bytes != 0) {
-        FAULT(r, r->seen[BANK], "banks of %lld bytes do not divide a lane of %lld",
+        FAULT(r, r->seen[FIELD_BANK], "banks of %lld bytes do not divide a lane of %lld",
               (long long)s->bank_bytes, (long long)s->bytes);
     }
 }
 
 /* One row of the start table against the lanes and the rows before it. */
-static void check_start_row(reader *r, size_t index) {
+static void check_start_row(target_reader *r, size_t index) {
     const spad_lane_rule *rule = &r->rules.items[index];
     const spad__span span = r->rule_spans.items[index];
     const int64_t highest = rule->starts[rule->start_count - 1];
@@ -379,25 +381,25 @@ static void check_start_row(reader *r, size_t index) {
 }
 
 /* A copy of `count` items in the arena; NULL with a mark when there is no memory. */
-static void *freeze(reader *r, const void *items, size_t count, size_t item_size) {
+static void *freeze(target_reader *r, const void *items, size_t count, size_t item_size) {
     void *copy = spad__arena_array(r->parser.arena, count, item_size);
     r->parser.out_of_memory |= copy == NULL;
     if (copy != NULL && count > 0) memcpy(copy, items, count * item_size);
     return copy;
 }
 
-static bool read_space(reader *r) {
+static bool read_space(target_reader *r) {
     const spad__span name = r->parser.token.span;
     r->space = (spad_space){.lanes = 1, .alignment = 1, .granule = 1};
     if (!read_heading(r, "a name for the space", &r->space.name, &r->space.about)) return false;
-    if (!ROOM(r, &r->spaces, SPAD_SPACES_MAX, "spaces")) return false;
-    if (find_row(r->spaces.items, sizeof r->space, r->spaces.count, r->space.name) <
+    if (!RESERVE(r, &r->spaces, SPAD_SPACES_MAX, "spaces")) return false;
+    if (find_target_row(r->spaces.items, sizeof r->space, r->spaces.count, r->space.name) <
         r->spaces.count) {
         FAULT(r, name, "a second space '%s'", r->space.name);
         return false;
     }
     if (!read_block(r, "a space has no field", space_fields, SPACE_FIELDS, &r->space)) return false;
-    if (r->space.off_chip && r->seen[BYTES].length == 0) r->space.bytes = SPAD_UNBOUNDED;
+    if (r->space.off_chip && r->seen[FIELD_BYTES].length == 0) r->space.bytes = SPAD_UNBOUNDED;
     if (!r->faulty) {
         check_sizes(r, name);
         for (size_t i = 0; i < r->rules.count; i++) check_start_row(r, i);
@@ -413,7 +415,7 @@ static bool read_space(reader *r) {
 /* ---- engines ----------------------------------------------------------------------- */
 
 /* "256", "512 at 16 bit", "512 at 8 bit": one of each. */
-static bool read_width(reader *r) {
+static bool read_width(target_reader *r) {
     int64_t width;
     int64_t bits = 32;
     spad__span span;
@@ -443,7 +445,7 @@ static bool read_width(reader *r) {
     return true;
 }
 
-static bool read_space_set(reader *r, uint64_t *set) {
+static bool read_space_set(target_reader *r, uint64_t *set) {
     do {
         size_t space;
         if (!read_space_reference(r, &space)) return false;
@@ -452,11 +454,11 @@ static bool read_space_set(reader *r, uint64_t *set) {
     return true;
 }
 
-static bool read_reads(reader *r) {
+static bool read_reads(target_reader *r) {
     return read_space_set(r, &r->engine.reads);
 }
 
-static bool read_writes(reader *r) {
+static bool read_writes(target_reader *r) {
     return read_space_set(r, &r->engine.writes);
 }
 
@@ -479,12 +481,12 @@ static const field engine_fields[] = {
 };
 enum { ENGINE_FIELDS = sizeof engine_fields / sizeof engine_fields[0] };
 
-static bool read_engine(reader *r) {
+static bool read_engine(target_reader *r) {
     const spad__span name = r->parser.token.span;
     r->engine = (spad_engine){.count = 1};
     if (!read_heading(r, "a name for the engine", &r->engine.name, &r->engine.about)) return false;
-    if (!ROOM(r, &r->engines, SPAD_ENGINES_MAX, "engines")) return false;
-    if (find_row(r->engines.items, sizeof r->engine, r->engines.count, r->engine.name) <
+    if (!RESERVE(r, &r->engines, SPAD_ENGINES_MAX, "engines")) return false;
+    if (find_target_row(r->engines.items, sizeof r->engine, r->engines.count, r->engine.name) <
         r->engines.count) {
         FAULT(r, name, "a second engine '%s'", r->engine.name);
         return false;
@@ -495,7 +497,7 @@ static bool read_engine(reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
-static bool read_exclusive(reader *r) {
+static bool read_exclusive(target_reader *r) {
     spad_exclusion e;
     const spad__span first = r->parser.token.span;
     if (!read_engine_reference(r, &e.engine_a) || !read_engine_reference(r, &e.engine_b)) {
@@ -509,39 +511,39 @@ static bool read_exclusive(reader *r) {
         FAULT(r, pair, "an engine cannot exclude itself; name two");
         return false;
     }
-    if (!ROOM(r, &r->exclusions, LIST_MAX, "exclusions")) return false;
+    if (!RESERVE(r, &r->exclusions, LIST_MAX, "exclusions")) return false;
     r->exclusions.items[r->exclusions.count++] = e;
     return spad__parser_end_statement(&r->parser);
 }
 
 /* ---- the target -------------------------------------------------------------------- */
 
-static bool given_twice(reader *r, const char *word) {
+static bool given_twice(target_reader *r, const char *word) {
     FAULT(r, r->parser.last.span, "'%s' is given twice", word);
     return false;
 }
 
-static bool read_target(reader *r) {
+static bool read_target(target_reader *r) {
     if (r->target->name != NULL) return given_twice(r, "target");
     r->target->name = ""; /* given, should the name be bad */
     return read_heading(r, "a name for the target", &r->target->name, &r->target->about) &&
            spad__parser_end_statement(&r->parser);
 }
 
-static bool read_family(reader *r) {
+static bool read_family(target_reader *r) {
     if (r->target->family != NULL) return given_twice(r, "family");
     return spad__parser_name(&r->parser, "the name of a family", &r->target->family) &&
            spad__parser_end_statement(&r->parser);
 }
 
-static bool read_alias(reader *r) {
+static bool read_target_alias(target_reader *r) {
     do {
         const char *name;
         if (!spad__parser_name(&r->parser, "another name", &name)) return false;
-        if (!ROOM(r, &r->aliases, LIST_MAX, "aliases")) return false;
+        if (!RESERVE(r, &r->aliases, LIST_MAX, "aliases")) return false;
         const size_t count = r->aliases.count;
         const bool is_target = r->target->name != NULL && strcmp(r->target->name, name) == 0;
-        if (is_target || find_row(r->aliases.items, sizeof name, count, name) < count) {
+        if (is_target || find_target_row(r->aliases.items, sizeof name, count, name) < count) {
             FAULT(r, r->parser.last.span, "the target has the name '%s' already", name);
             return false;
         }
@@ -550,7 +552,7 @@ static bool read_alias(reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
-static bool read_groups(reader *r) {
+static bool read_groups(target_reader *r) {
     if (r->target->max_groups != 0) return given_twice(r, "groups");
     spad__span span;
     if (!spad__parser_quantity(&r->parser, &spad__measure_count, &r->target->max_groups, &span)) {
@@ -565,31 +567,31 @@ static bool read_groups(reader *r) {
 
 static const struct {
     const char *name;
-    bool (*read)(reader *r);
-} statements[] = {
-    {"target", read_target},       {"family", read_family}, {"alias", read_alias},
+    bool (*read)(target_reader *r);
+} target_statements[] = {
+    {"target", read_target},       {"family", read_family}, {"alias", read_target_alias},
     {"groups", read_groups},       {"space", read_space},   {"engine", read_engine},
     {"exclusive", read_exclusive},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+enum { TARGET_STATEMENTS = sizeof target_statements / sizeof target_statements[0] };
 
-static bool read_statement(reader *r) {
+static bool read_target_statement(target_reader *r) {
     if (!spad__parser_expect(&r->parser, SPAD__WORD, "a statement")) return false;
-    const size_t i =
-        find_keyword(r, "unknown statement", statements, sizeof statements[0], STATEMENTS);
-    return i < STATEMENTS && statements[i].read(r);
+    const size_t i = find_keyword(r, "unknown statement", target_statements,
+                                  sizeof target_statements[0], TARGET_STATEMENTS);
+    return i < TARGET_STATEMENTS && target_statements[i].read(r);
 }
 
-static void read_file(reader *r) {
+static void read_file(target_reader *r) {
     spad__parser_skip_lines(&r->parser);
     if (!spad__token_is(r->parser.source, r->parser.token, "target")) {
         FAULT(r, r->parser.token.span, "a target file starts with 'target' and a name");
         r->target->name = ""; /* once is enough */
     }
-    while (!stopped(r)) {
+    while (!reader_stopped(r)) {
         spad__parser_skip_lines(&r->parser);
         if (r->parser.token.kind == SPAD__END) break;
-        if (read_statement(r)) continue;
+        if (read_target_statement(r)) continue;
         spad__parser_skip_statement(&r->parser);
         spad__parser_accept(&r->parser, SPAD__RIGHT_BRACE); /* one that closes nothing */
     }
@@ -600,7 +602,7 @@ static void read_file(reader *r) {
 }
 
 /* Gives the target its tables. */
-static void finish_target(reader *r) {
+static void finish_target(target_reader *r) {
     spad_target *t = r->target;
     if (t->about == NULL) t->about = "";
     if (t->family == NULL) t->family = "custom";
@@ -615,7 +617,7 @@ static void finish_target(reader *r) {
     t->aliases = freeze(r, r->aliases.items, r->aliases.count, sizeof *r->aliases.items);
 }
 
-static void free_reader(reader *r) {
+static void free_reader(target_reader *r) {
     spad__array_free(r->host, &r->spaces);
     spad__array_free(r->host, &r->engines);
     spad__array_free(r->host, &r->exclusions);
@@ -628,7 +630,7 @@ static void free_reader(reader *r) {
 /* Reads into a target that exists. */
 static spad_status read_into(owned_target *owned, const spad__source *source,
                              spad_diagnostics *diagnostics, spad_error *error) {
-    reader r = {.host = &owned->arena.host, .target = &owned->target};
+    target_reader r = {.host = &owned->arena.host, .target = &owned->target};
     spad__diagnostics_begin(diagnostics, source);
     spad__parser_start(&r.parser, source, diagnostics, &owned->arena);
     read_file(&r);

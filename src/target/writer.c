@@ -25,7 +25,7 @@ static void write_field(spad__out *out, const char *name) {
     spad__out_format(out, "    %-9s ", name);
 }
 
-static void write_count(spad__out *out, const char *name, int64_t value, int64_t preset) {
+static void write_target_count(spad__out *out, const char *name, int64_t value, int64_t preset) {
     if (value == preset) return;
     write_field(out, name);
     spad__out_format(out, "%lld\n", (long long)value);
@@ -76,12 +76,12 @@ static void write_lane_rule(spad__out *out, const spad_lane_rule *rule) {
     spad__out_string(out, "\n");
 }
 
-static void write_space(spad__out *out, const spad_space *space) {
+static void write_target_space(spad__out *out, const spad_space *space) {
     spad__out_string(out, "\n");
     write_heading(out, "space", space->name, space->about);
     spad__out_string(out, " {\n");
     if (space->off_chip) spad__out_string(out, "    off chip\n");
-    write_count(out, "lanes", space->lanes, 1);
+    write_target_count(out, "lanes", space->lanes, 1);
     if (space->bytes != SPAD_UNBOUNDED) {
         write_size(out, "bytes", space->bytes, 0);
     } else if (!space->off_chip) {
@@ -125,7 +125,7 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
     spad__out_string(out, "\n");
     write_heading(out, "engine", engine->name, engine->about);
     spad__out_string(out, " {\n");
-    write_count(out, "count", engine->count, 1);
+    write_target_count(out, "count", engine->count, 1);
     const int64_t khz = engine->clock_khz;
     if (khz >= 1000000) {
         write_decimal(out, "clock", khz, 6, "GHz");
@@ -176,7 +176,7 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
         spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);
     }
     spad__out_string(&out, "\n");
-    for (size_t i = 0; i < target->space_count; i++) write_space(&out, &target->spaces[i]);
+    for (size_t i = 0; i < target->space_count; i++) write_target_space(&out, &target->spaces[i]);
     for (size_t i = 0; i < target->engine_count; i++) {
         write_engine(&out, target, &target->engines[i]);
     }
@@ -190,7 +190,7 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
 /* ---- JSON -------------------------------------------------------------------------- */
 
 /* A size that may be unbounded: null. */
-static void json_bytes(spad__json *json, const char *key, int64_t bytes) {
+static void json_target_bytes(spad__json *json, const char *key, int64_t bytes) {
     spad__json_key(json, key);
     if (bytes == SPAD_UNBOUNDED) {
         spad__json_string(json, NULL);
@@ -199,14 +199,14 @@ static void json_bytes(spad__json *json, const char *key, int64_t bytes) {
     }
 }
 
-static void json_space(spad__json *json, const spad_space *space) {
+static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", space->name);
     spad__json_key_string(json, "about", space->about);
     spad__json_key_int(json, "lanes", space->lanes);
-    json_bytes(json, "bytes", space->bytes);
+    json_target_bytes(json, "bytes", space->bytes);
     spad__json_key_int(json, "reserved", space->reserved);
-    json_bytes(json, "usable", spad_space_get_usable(space));
+    json_target_bytes(json, "usable", spad_space_get_usable(space));
     spad__json_key_int(json, "plain_limit", space->plain_limit);
     spad__json_key_int(json, "alignment", space->alignment);
     spad__json_key_int(json, "granule", space->granule);
@@ -271,7 +271,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_int(json, "max_groups", target->max_groups);
     spad__json_key(json, "spaces");
     spad__json_open(json, '[');
-    for (size_t i = 0; i < target->space_count; i++) json_space(json, &target->spaces[i]);
+    for (size_t i = 0; i < target->space_count; i++) json_target_space(json, &target->spaces[i]);
     spad__json_close(json, ']');
     spad__json_key(json, "engines");
     spad__json_open(json, '[');

@@ -16,7 +16,7 @@ static bool is_live(const spad_tensor *tensor, size_t space, int64_t time) {
 
 /* ---- the largest first ------------------------------------------------------------- */
 
-static bool larger_first(const void *context, const void *a, const void *b) {
+static bool larger_tensor_first(const void *context, const void *a, const void *b) {
     const spad_trace *trace = context;
     const int64_t x = *(const int64_t *)a;
     const int64_t y = *(const int64_t *)b;
@@ -35,7 +35,7 @@ spad_status spad_trace_list_live(size_t *count, int64_t *numbers, size_t capacit
     spad__largest list = {.items = (char *)numbers,
                           .item_size = sizeof *numbers,
                           .capacity = capacity,
-                          .before = larger_first,
+                          .before = larger_tensor_first,
                           .context = trace};
     for (size_t t = 0; t < trace->tensors.count; t++) {
         const spad_tensor *tensor = &trace->tensors.items[t];
@@ -53,7 +53,8 @@ spad_status spad_trace_list_live(size_t *count, int64_t *numbers, size_t capacit
 
 typedef SPAD_ARRAY(spad__interval) interval_list;
 
-static bool collect(interval_list *list, const spad_trace *trace, size_t space, int64_t time) {
+static bool collect_intervals(interval_list *list, const spad_trace *trace, size_t space,
+                              int64_t time) {
     for (size_t t = 0; t < trace->tensors.count; t++) {
         const spad_tensor *tensor = &trace->tensors.items[t];
         if (tensor->t_begin > time) break;
@@ -80,7 +81,7 @@ spad_status spad_trace_get_largest_hole(int64_t *bytes, int64_t *at, const spad_
                           (long long)lower, (long long)upper);
     }
     interval_list list = {0};
-    if (!collect(&list, trace, space, time)) {
+    if (!collect_intervals(&list, trace, space, time)) {
         spad__array_free(&trace->host, &list);
         return spad__fail_host_memory(error);
     }

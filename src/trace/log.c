@@ -24,13 +24,13 @@ static const char *const action_names[] = {
 };
 
 enum {
-#define COLUMN_NUMBER(name, word) name,
+#define COLUMN_NUMBER(name, word) LOG_##name,
     SPAD__LOG_COLUMNS(COLUMN_NUMBER)
 #undef COLUMN_NUMBER
-        COLUMNS
+        LOG_COLUMNS
 };
 
-static const char *const column_names[COLUMNS] = {
+static const char *const log_column_names[LOG_COLUMNS] = {
 #define COLUMN_NAME(name, word) word,
     SPAD__LOG_COLUMNS(COLUMN_NAME)
 #undef COLUMN_NAME
@@ -39,7 +39,7 @@ static const char *const column_names[COLUMNS] = {
 /* ---- the table of pointers --------------------------------------------------------- */
 
 /* The row that allocates what is at an address now, SPAD__NO_ITEM: nothing is. */
-static size_t find_live(const spad__index *live, const spad_log_row *rows, int64_t address) {
+static size_t find_live_row(const spad__index *live, const spad_log_row *rows, int64_t address) {
     spad__probe probe = spad__index_probe(live, spad__hash_add(0, address));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         if (rows[i].address == address) return i;
@@ -55,36 +55,36 @@ struct spad_log {
     int64_t allocations;
 };
 
-typedef struct field {
+typedef struct log_field {
     const char *text;
     size_t length;
-} field;
+} log_field;
 
-typedef struct reader {
+typedef struct log_reader {
     spad_log *log;
     const char *at; /* the rest of the text */
     const char *end;
     const char *file;
     int64_t line;
-    int places[COLUMNS]; /* which field of a line holds a column; -1: none */
-    spad__index live;    /* rows that allocate what is not freed so far, by their address */
+    int places[LOG_COLUMNS]; /* which field of a line holds a column; -1: none */
+    spad__index live;        /* rows that allocate what is not freed so far, by their address */
     spad_error *error;
-} reader;
+} log_reader;
 
-enum { FIELDS_MAX = 64 };
+enum { LOG_FIELDS_MAX = 64 };
 
-static bool field_is(field f, const char *text) {
+static bool field_is(log_field f, const char *text) {
     return f.length == strlen(text) && memcmp(f.text, text, f.length) == 0;
 }
 
-static field trim(const char *begin, const char *end) {
+static log_field trim(const char *begin, const char *end) {
     while (begin < end && (*begin == ' ' || *begin == '\t')) begin++;
     while (begin < end && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-    return (field){begin, (size_t)(end - begin)};
+    return (log_field){begin, (size_t)(end - begin)};
 }
 
 /* The fields of the next line that is not empty; 0 at the end. Quotes have no meaning. */
-static int next_line(reader *r, field fields[FIELDS_MAX]) {
+static int next_line(log_reader *r, log_field fields[LOG_FIELDS_MAX]) {
     int count = 0;
     while (count == 0 && r->at < r->end) {
         const char *line_end = memchr(r->at, '\n', (size_t)(r->end - r->at));
@@ -92,7 +92,7 @@ static int next_line(reader *r, field fields[FIELDS_MAX]) {
         r->line++;
         const char *begin = r->at;
         const bool empty = trim(begin, line_end).length == 0;
-        while (!empty && count < FIELDS_MAX) {
+        while (!empty && count < LOG_FIELDS_MAX) {
             const char *comma = memchr(begin, ',', (size_t)(line_end - begin));
             fields[count++] = trim(begin, comma != NULL ? comma : line_end);
             if (comma == NULL) break;
@@ -103,7 +103,7 @@ static int next_line(reader *r, field fields[FIELDS_MAX]) {
     return count;
 }
 
-static spad_status fail_line(reader *r, const char *what, field f) {
+static spad_status fail_line(log_reader *r, const char *what, log_field f) {
     char shown[40];
     const size_t length = f.length < sizeof shown ? f.length : sizeof shown - 1;
     memcpy(shown, f.text, length);
@@ -114,7 +114,7 @@ static spad_status fail_line(reader *r, const char *what, field f) {
 }
 
 /* Decimal, or hexadecimal after 0x, up to 63 bits; "nil" and "(nil)" are 0. */
-static bool read_number(field f, int64_t *out) {
+static bool read_log_number(log_field f, int64_t *out) {
     if (field_is(f, "nil") || field_is(f, "(nil)")) {
         *out = 0;
         return true;
@@ -134,23 +134,24 @@ static bool read_number(field f, int64_t *out) {
     return f.length > 0;
 }
 
-static spad_status read_header(reader *r) {
-    field fields[FIELDS_MAX];
+static spad_status read_log_header(log_reader *r) {
+    log_field fields[LOG_FIELDS_MAX];
     const int count = next_line(r, fields);
-    for (int c = 0; c < COLUMNS; c++) {
+    for (int c = 0; c < LOG_COLUMNS; c++) {
         r->places[c] = -1;
         for (int i = 0; i < count; i++) {
-            if (field_is(fields[i], column_names[c])) r->places[c] = i;
+            if (field_is(fields[i], log_column_names[c])) r->places[c] = i;
         }
     }
-    if (r->places[ACTION] >= 0 && r->places[POINTER] >= 0 && r->places[SIZE] >= 0) return SPAD_OK;
+    if (r->places[LOG_ACTION] >= 0 && r->places[LOG_POINTER] >= 0 && r->places[LOG_SIZE] >= 0)
+        return SPAD_OK;
     return fail_line(r,
                      "the first line has to name the columns Action, Pointer and Size, as in "
                      "Thread,Time,Action,Pointer,Size,Stream",
-                     count > 0 ? fields[0] : (field){"", 0});
+                     count > 0 ? fields[0] : (log_field){"", 0});
 }
 
-static bool read_action(field f, spad_log_action *out) {
+static bool read_action(log_field f, spad_log_action *out) {
     for (int a = SPAD_LOG_ALLOCATE; a <= SPAD_LOG_FREE; a++) {
         if (!field_is(f, action_names[a])) continue;
         *out = (spad_log_action)a;
@@ -165,11 +166,11 @@ static bool is_nothing(const spad_log_row *row) {
 }
 
 /* Numbers the allocation, or finds what is freed. */
-static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
+static spad_status link_row(log_reader *r, spad_log_row *row, log_field pointer) {
     spad_log *log = r->log;
     row->allocation = -1;
     if (row->action == SPAD_LOG_FAILURE || is_nothing(row)) return SPAD_OK;
-    const size_t there = find_live(&r->live, log->rows.items, row->address);
+    const size_t there = find_live_row(&r->live, log->rows.items, row->address);
     const uint64_t hash = spad__hash_add(0, row->address);
     if (row->action != SPAD_LOG_FREE) {
         if (there != SPAD__NO_ITEM)
@@ -184,24 +185,24 @@ static spad_status link_row(reader *r, spad_log_row *row, field pointer) {
     return SPAD_OK;
 }
 
-static spad_status read_row(reader *r, const field *fields, int count) {
-    static const field none = {"", 0};
-    field f[COLUMNS];
+static spad_status read_log_row(log_reader *r, const log_field *fields, int count) {
+    static const log_field none = {"", 0};
+    log_field f[LOG_COLUMNS];
     spad_log_row row = {.line = r->line};
-    for (int c = 0; c < COLUMNS; c++) {
+    for (int c = 0; c < LOG_COLUMNS; c++) {
         f[c] = r->places[c] >= 0 && r->places[c] < count ? fields[r->places[c]] : none;
     }
-    if (!read_action(f[ACTION], &row.action))
-        return fail_line(r, "the action is allocate, allocate failure or free", f[ACTION]);
-    if (!read_number(f[POINTER], &row.address))
-        return fail_line(r, "the pointer is a number below 2^63 such as 0x7f00", f[POINTER]);
-    if (!read_number(f[SIZE], &row.bytes))
-        return fail_line(r, "the size is a number of bytes below 2^63", f[SIZE]);
-    if (f[STREAM].length > 0 && !read_number(f[STREAM], &row.stream))
-        return fail_line(r, "the stream is a number below 2^63", f[STREAM]);
+    if (!read_action(f[LOG_ACTION], &row.action))
+        return fail_line(r, "the action is allocate, allocate failure or free", f[LOG_ACTION]);
+    if (!read_log_number(f[LOG_POINTER], &row.address))
+        return fail_line(r, "the pointer is a number below 2^63 such as 0x7f00", f[LOG_POINTER]);
+    if (!read_log_number(f[LOG_SIZE], &row.bytes))
+        return fail_line(r, "the size is a number of bytes below 2^63", f[LOG_SIZE]);
+    if (f[LOG_STREAM].length > 0 && !read_log_number(f[LOG_STREAM], &row.stream))
+        return fail_line(r, "the stream is a number below 2^63", f[LOG_STREAM]);
     if (!spad__array_reserve(&r->log->host, &r->log->rows, 1))
         return spad__fail_host_memory(r->error);
-    const spad_status status = link_row(r, &row, f[POINTER]);
+    const spad_status status = link_row(r, &row, f[LOG_POINTER]);
     if (status == SPAD_OK) r->log->rows.items[r->log->rows.count++] = row;
     return status;
 }
@@ -213,13 +214,13 @@ spad_status spad_log_parse(spad_log **out, const char *text, size_t length, cons
     spad_log *log = spad__new(&h, sizeof *log);
     if (log == NULL) return spad__fail_host_memory(error);
     log->host = h;
-    reader r = {
+    log_reader r = {
         .log = log, .at = text, .end = spad__text_end(text, length), .file = file, .error = error};
-    field fields[FIELDS_MAX];
-    spad_status status = read_header(&r);
+    log_field fields[LOG_FIELDS_MAX];
+    spad_status status = read_log_header(&r);
     int count;
     while (status == SPAD_OK && (count = next_line(&r, fields)) > 0) {
-        status = read_row(&r, fields, count);
+        status = read_log_row(&r, fields, count);
     }
     spad__index_free(&r.live, &h);
     if (status == SPAD_OK) {

@@ -75,7 +75,8 @@ static bool reserve_events(spad_trace *trace, size_t extra) {
 }
 
 /* Room must have been reserved. */
-static spad_event *append(spad_trace *trace, spad_event_kind kind, size_t space, int32_t depth) {
+static spad_event *append_event(spad_trace *trace, spad_event_kind kind, size_t space,
+                                int32_t depth) {
     spad__assert(trace->events.count < trace->events.capacity &&
                  space < trace->target->space_count);
     spad_event *event = &trace->events.items[trace->events.count++];
@@ -98,7 +99,7 @@ static int32_t depth_in(const spad_trace *trace, int64_t scope) {
     return scope >= 0 ? trace->scopes.items[scope].depth + 1 : 0;
 }
 
-static spad_status check_space(const spad_trace *trace, size_t space, spad_error *error) {
+static spad_status check_trace_space(const spad_trace *trace, size_t space, spad_error *error) {
     if (space < trace->target->space_count) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "target %s has no space number %zu",
                       trace->target->name, space);
@@ -115,7 +116,7 @@ spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size_t space,
                                   int64_t degree, int64_t parent, int64_t start,
                                   spad_error *error) {
     *out = -1;
-    spad_status status = check_space(trace, space, error);
+    spad_status status = check_trace_space(trace, space, error);
     if (status == SPAD_OK) status = check_scope(trace, parent, true, error);
     if (status != SPAD_OK) return status;
     if (!reserve_events(trace, 2) || !spad__array_reserve(&trace->host, &trace->scopes, 1)) {
@@ -138,7 +139,7 @@ spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size_t space,
         .t_end = SPAD_OPEN_END,
     };
     spad_event *event =
-        append(trace, SPAD_EVENT_SCOPE_OPEN, space, trace->scopes.items[*out].depth);
+        append_event(trace, SPAD_EVENT_SCOPE_OPEN, space, trace->scopes.items[*out].depth);
     event->scope = *out;
     event->address = start;
     trace->owed++;
@@ -154,7 +155,7 @@ spad_status spad_trace_close_scope(spad_trace *trace, int64_t number, int64_t by
     spad__assert(trace->owed > 0);
     scope->t_end = now(trace);
     scope->high_water = high_water;
-    spad_event *event = append(trace, SPAD_EVENT_SCOPE_CLOSE, scope->space, scope->depth);
+    spad_event *event = append_event(trace, SPAD_EVENT_SCOPE_CLOSE, scope->space, scope->depth);
     event->scope = number;
     event->address = scope->start;
     event->bytes = bytes;
@@ -168,8 +169,8 @@ spad_status spad_trace_section(spad_trace *trace, int64_t number, int64_t sectio
     const spad_status status = check_scope(trace, number, false, error);
     if (status != SPAD_OK) return status;
     if (!reserve_events(trace, 1)) return spad__fail_host_memory(error);
-    spad_event *event = append(trace, SPAD_EVENT_SECTION, trace->scopes.items[number].space,
-                               depth_in(trace, number));
+    spad_event *event = append_event(trace, SPAD_EVENT_SECTION, trace->scopes.items[number].space,
+                                     depth_in(trace, number));
     event->scope = number;
     event->address = address;
     event->count = section;
@@ -227,9 +228,9 @@ static spad_status check_rect(const spad_trace *trace, const spad_tensor *tensor
     return SPAD_ERR_ARGUMENT;
 }
 
-static spad_status check_tensor(const spad_trace *trace, const spad_tensor *tensor,
-                                spad_error *error) {
-    spad_status status = check_space(trace, tensor->space, error);
+static spad_status check_trace_tensor(const spad_trace *trace, const spad_tensor *tensor,
+                                      spad_error *error) {
+    spad_status status = check_trace_space(trace, tensor->space, error);
     if (status == SPAD_OK) status = check_scope(trace, tensor->scope, true, error);
     if (status != SPAD_OK) return status;
     if (tensor->rect.bytes < 0 || tensor->section < 0 || tensor->shape.rank > SPAD_RANK_MAX ||
@@ -253,7 +254,7 @@ static spad_status check_tensor(const spad_trace *trace, const spad_tensor *tens
 spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor *tensor,
                              int64_t address, spad_error *error) {
     *out = -1;
-    const spad_status status = check_tensor(trace, tensor, error);
+    const spad_status status = check_trace_tensor(trace, tensor, error);
     if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&trace->texts);
     spad_tensor copy = *tensor;
@@ -267,7 +268,8 @@ spad_status spad_trace_alloc(int64_t *out, spad_trace *trace, const spad_tensor 
     *out = (int64_t)trace->tensors.count;
     trace->tensors.items[trace->tensors.count++] = copy;
     count_alloc(&trace->stats[copy.space], copy.rect.bytes, copy.t_begin);
-    spad_event *event = append(trace, SPAD_EVENT_ALLOC, copy.space, depth_in(trace, copy.scope));
+    spad_event *event =
+        append_event(trace, SPAD_EVENT_ALLOC, copy.space, depth_in(trace, copy.scope));
     event->tensor = *out;
     event->address = address;
     trace->owed++;
@@ -295,7 +297,7 @@ spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, in
     tensor->t_end = now(trace);
     trace->stats[tensor->space].live_tensors--;
     trace->stats[tensor->space].live_bytes -= tensor->rect.bytes;
-    spad_event *event = append(trace, SPAD_EVENT_FREE, tensor->space, depth_in(trace, scope));
+    spad_event *event = append_event(trace, SPAD_EVENT_FREE, tensor->space, depth_in(trace, scope));
     event->tensor = number;
     event->count = heap_left;
     trace->owed--;
@@ -304,11 +306,11 @@ spad_status spad_trace_free(spad_trace *trace, int64_t number, int64_t scope, in
 }
 
 spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope, spad_error *error) {
-    spad_status status = check_space(trace, space, error);
+    spad_status status = check_trace_space(trace, space, error);
     if (status == SPAD_OK) status = check_scope(trace, scope, true, error);
     if (status != SPAD_OK) return status;
     if (!reserve_events(trace, 1)) return spad__fail_host_memory(error);
-    append(trace, SPAD_EVENT_ROLLBACK, space, depth_in(trace, scope));
+    append_event(trace, SPAD_EVENT_ROLLBACK, space, depth_in(trace, scope));
     return SPAD_OK;
 }
 
@@ -411,7 +413,7 @@ const spad_scope *spad_trace_get_scope(const spad_trace *trace, size_t number) {
 spad_status spad_trace_get_stats(spad_space_stats *out, const spad_trace *trace, size_t space,
                                  spad_error *error) {
     memset(out, 0, sizeof *out);
-    const spad_status status = check_space(trace, space, error);
+    const spad_status status = check_trace_space(trace, space, error);
     if (status == SPAD_OK) *out = trace->stats[space];
     return status;
 }

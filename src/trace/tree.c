@@ -23,7 +23,7 @@
 
 enum { LINE_SHOWN = 1, LINE_LAST = 2 };
 
-static const spad_scope *scope_of(const spad_trace *trace, const spad_event *event) {
+static const spad_scope *scope_of_event(const spad_trace *trace, const spad_event *event) {
     return &trace->scopes.items[event->scope];
 }
 
@@ -97,7 +97,7 @@ static void write_list(spad__out *out, spad_shape shape) {
     spad__out_string(out, shape.rank == 0 ? "[]" : "]");
 }
 
-static void write_alloc(spad__out *out, const spad_event *event, const spad_tensor *tensor) {
+static void write_tree_alloc(spad__out *out, const spad_event *event, const spad_tensor *tensor) {
     if (tensor->mode == SPAD_MODE_HEAP) spad__out_string(out, "[HEAP+] ");
     write_tensor_name(out, tensor->name);
     spad__out_format(out, ": %lld B @ ", (long long)tensor->rect.bytes);
@@ -119,23 +119,25 @@ static void write_line(spad__out *out, const spad_trace *trace, const spad_event
     switch (event->kind) {
     case SPAD_EVENT_SCOPE_OPEN:
         spad__out_string(out, "▶ SCOPE ");
-        write_scope_name(out, scope_of(trace, event)->name);
+        write_scope_name(out, scope_of_event(trace, event)->name);
         spad__out_format(out, " [interleave=%lld] @ %lld",
-                         (long long)scope_of(trace, event)->degree, (long long)event->address);
+                         (long long)scope_of_event(trace, event)->degree,
+                         (long long)event->address);
         break;
     case SPAD_EVENT_SCOPE_CLOSE:
         spad__out_string(out, "◀ END ");
-        write_scope_name(out, scope_of(trace, event)->name);
+        write_scope_name(out, scope_of_event(trace, event)->name);
         spad__out_format(out, " freed=%lld B",
-                         (long long)(style == SPAD_TREE_EXACT ? scope_of(trace, event)->high_water
-                                                              : event->bytes));
+                         (long long)(style == SPAD_TREE_EXACT
+                                         ? scope_of_event(trace, event)->high_water
+                                         : event->bytes));
         break;
     case SPAD_EVENT_SECTION:
         spad__out_format(out, "%s section: %lld/%lld @ %lld", event->count == 0 ? "↻" : "↳",
-                         (long long)event->count, (long long)scope_of(trace, event)->degree,
+                         (long long)event->count, (long long)scope_of_event(trace, event)->degree,
                          (long long)event->address);
         break;
-    case SPAD_EVENT_ALLOC: write_alloc(out, event, tensor_of(trace, event)); break;
+    case SPAD_EVENT_ALLOC: write_tree_alloc(out, event, tensor_of(trace, event)); break;
     case SPAD_EVENT_FREE:
         spad__out_string(out, "[HEAP-] FREE ");
         write_tensor_name(out, tensor_of(trace, event)->name);
@@ -146,8 +148,8 @@ static void write_line(spad__out *out, const spad_trace *trace, const spad_event
     }
 }
 
-static void write_lines(spad__out *out, const spad_trace *trace, size_t from, size_t to,
-                        spad_tree_style style, const unsigned char *marks) {
+static void write_tree_lines(spad__out *out, const spad_trace *trace, size_t from, size_t to,
+                             spad_tree_style style, const unsigned char *marks) {
     spad__out_string(out, "[SBM] Allocations:\n");
     for (size_t i = from; i < to; i++) {
         if (!(marks[i - from] & LINE_SHOWN)) continue;
@@ -181,7 +183,7 @@ spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t 
         spad__out out;
         spad__out_start_text(&out, sink);
         if (mark_lines(trace, space, from, to, style, marks, seen)) {
-            write_lines(&out, trace, from, to, style, marks);
+            write_tree_lines(&out, trace, from, to, style, marks);
         }
         status = spad__out_finish(&out, error);
     }

@@ -183,7 +183,7 @@ static void walks_see_what_is_wrong(void **state) {
         assert_true(spad__bytemap_is_valid(&map));
     }
     assert_true(map.bands.count > 3 && map.bands.items[2].chunks.count > 1);
-    spad__piece *pieces = map.bands.items[2].chunks.items[1].pieces.items;
+    spad__map_piece *pieces = map.bands.items[2].chunks.items[1].pieces.items;
     BREAKS(spad__bytemap_is_valid(&map), pieces[1].byte, pieces[0].byte);
     BREAKS(spad__bytemap_is_valid(&map), pieces[0].byte, INT64_MIN);
     BREAKS(spad__bytemap_is_valid(&map), map.bands.items[2].lane, map.bands.items[3].lane);

@@ -33,8 +33,8 @@ static void ranges(void **state) {
     uint32_t in_use = 1;
     while (!range.pieces.items[hole].is_free) hole++;
     while (range.pieces.items[in_use].is_free || range.pieces.items[in_use].after == 0) in_use++;
-    spad__piece *free_piece = &range.pieces.items[hole];
-    spad__piece *held_piece = &range.pieces.items[in_use];
+    spad__range_piece *free_piece = &range.pieces.items[hole];
+    spad__range_piece *held_piece = &range.pieces.items[in_use];
     BREAKS(spad__range_is_valid(&range), free_piece->is_free, false);
     BREAKS(spad__range_is_valid(&range), held_piece->is_free, true);
     BREAKS(spad__range_is_valid(&range), held_piece->bytes, held_piece->bytes + 64);

@@ -53,7 +53,7 @@ static uint32_t hole_of(const spad_pool *pool) {
     return 0;
 }
 
-static spad__piece *piece_of(const spad_pool *pool, uint32_t number) {
+static spad__range_piece *piece_of(const spad_pool *pool, uint32_t number) {
     return spad__range_at(&pool->range, number);
 }
 
@@ -169,7 +169,7 @@ static void each_broken_invariant_is_named(void **state) {
         const uint64_t handle = atomic_load(&ticket->handle);
         const int64_t address = ticket->address;
         const uint8_t list = ticket->list;
-        spad__piece pieces[PIECES];
+        spad__range_piece pieces[PIECES];
         assert_true(pool->range.pieces.count <= PIECES);
         memcpy(pieces, pool->range.pieces.items, pool->range.pieces.count * sizeof *pieces);
         cases[i].damage(pool);

@@ -67,10 +67,11 @@ def allocations(count=80000):
                                      ("in one scope", in_one_scope, 1 << 40, True)):
         names = ["plain Python", "spad, library_2026_04"]
         managers = [Manager(0, top, logged=False),
-                    nki.SbufManager(0, top, quiet, behaviour="library_2026_04")]
+                    nki.SbufManager(0, top, quiet, behaviour="library_2026_04",
+                                    trace=False)]
         if not opened:
             names.append("spad, exact")
-            managers.append(nki.SbufManager(0, top, quiet))
+            managers.append(nki.SbufManager(0, top, quiet, behaviour="exact", trace=False))
         for manager in managers:
             if opened:
                 manager.open_scope()

@@ -28,13 +28,13 @@ typedef enum spad_severity {
  * A value never changes its meaning. docs/findings.md has an example of each
  * (docs/direct.md of those that only direct placement reports). */
 #define SPAD_FINDING_LIST(X)                                                                       \
-    /* direct placement: a kernel places all of its tensors or none */                             \
-    X(MIXED_PLACEMENT, 1, ERROR, "SPAD-MIXED-PLACEMENT",                                           \
+    /* direct placement: before NKI 0.2 a kernel places all of its tensors or none */              \
+    X(MIXED_PLACEMENT, 1, WARNING, "SPAD-MIXED-PLACEMENT",                                         \
       "a tensor is placed automatically in a kernel that places others directly")                  \
-    X(IMPLICIT_TENSOR, 2, ERROR, "SPAD-IMPLICIT-TENSOR",                                           \
+    X(IMPLICIT_TENSOR, 2, WARNING, "SPAD-IMPLICIT-TENSOR",                                         \
       "an operation makes a tensor that cannot be placed in a kernel that places "                 \
       "others directly")                                                                           \
-    X(OFF_CHIP_NOT_OUTPUT, 3, ERROR, "SPAD-OFF-CHIP-NOT-OUTPUT",                                   \
+    X(OFF_CHIP_NOT_OUTPUT, 3, WARNING, "SPAD-OFF-CHIP-NOT-OUTPUT",                                 \
       "an off-chip tensor is not an output in a kernel that places others directly")               \
     /* rules of the chip */                                                                        \
     X(OUT_OF_SPACE, 10, ERROR, "SPAD-OUT-OF-SPACE",                                                \
@@ -50,6 +50,8 @@ typedef enum spad_severity {
     X(DOES_NOT_FIT, 16, ERROR, "SPAD-DOES-NOT-FIT",                                                \
       "tensors do not fit in what their space offers")                                             \
     X(CANNOT_RUN, 17, ERROR, "SPAD-CANNOT-RUN", "a statement cannot be run")                       \
+    X(BANK_START, 18, ERROR, "SPAD-BANK-START",                                                    \
+      "a tile does not start at the first byte and lane of a bank that holds one tile")            \
     /* lifetimes */                                                                                \
     X(LIFETIME_CONFLICT, 20, ERROR, "SPAD-LIFETIME-CONFLICT",                                      \
       "a tile is read after another one was written over it")                                      \

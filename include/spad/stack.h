@@ -53,6 +53,7 @@ typedef struct spad_stack_options {
     bool automatic;    /**< leave addresses to the planner */
     bool default_heap; /**< spad_stack_alloc allocates on the heap */
     bool use_reserved; /**< let an exact manager reach into the reserve of the space */
+    bool manual_log;   /**< the tree of the library's manual in the library behaviours, too */
     spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
     const spad_host *host;
 } spad_stack_options;
@@ -63,7 +64,8 @@ typedef struct spad_stack_options {
 /**
  * A manager over [lower, upper) of a space, owned by the caller. The target is
  * borrowed until destroy. options == NULL: all defaults. In the exact behaviour
- * 0 <= lower <= upper <= usable bytes of the space (SPAD_ERR_BOUNDS).
+ * 0 <= lower <= upper <= usable bytes of the space (SPAD_ERR_BOUNDS), unless it is automatic;
+ * if that is switched off later, tensors outside of the space do not fit.
  * SPAD_ERR_UNKNOWN: no such space. SPAD_ERR_ARGUMENT: the trace is of another target.
  */
 SPAD_API spad_status spad_stack_create(spad_stack **out, const spad_target *target,
@@ -153,6 +155,7 @@ typedef struct spad_stack_place {
     int64_t align;     /**< bytes, at least 1, or SPAD_ALIGN_DEFAULT */
     int64_t base_lane; /**< first lane (partition) */
     const char *space; /**< NULL: the manager's own; for another one see spad_stack_alloc */
+    bool list_shape;   /**< the log shows the shape as a list of Python, [128, 512] */
 } spad_stack_place;
 
 /**

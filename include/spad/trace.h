@@ -16,6 +16,7 @@
 #ifndef SPAD_TRACE_H
 #define SPAD_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,7 +61,8 @@ typedef struct spad_tensor {
                           ends with it, a heap tensor may outlive it */
     int64_t section; /**< section of that scope, from 0 */
     int64_t t_begin;
-    int64_t t_end; /**< SPAD_OPEN_END while alive */
+    int64_t t_end;   /**< SPAD_OPEN_END while alive */
+    bool list_shape; /**< the tree shows the shape as a list of Python, [128, 512] */
 } spad_tensor;
 
 /** One scope, from open to close. */
@@ -207,7 +209,7 @@ SPAD_API spad_status spad_trace_get_largest_hole(int64_t *bytes, int64_t *at,
 
 /** Which tree spad_trace_write_tree draws. */
 typedef enum spad_tree_style {
-    SPAD_TREE_EXACT,  /**< the tree of the NKI library's manual */
+    SPAD_TREE_EXACT,  /**< the tree of the NKI library's manual: freed= is what the scope held */
     SPAD_TREE_LIBRARY /**< what the NKI library prints: sections at the end of a scope as well */
 } spad_tree_style;
 

@@ -43,9 +43,19 @@ static PyObject *text_or_none(const char *text) {
     return py_string(text[0] == '\0' ? NULL : text);
 }
 
+/* The message; of an error in a text with its place in front. */
+static PyObject *message_of(const spad_error *error) {
+    char place[sizeof error->file + 64] = "";
+    if (error->file[0] != '\0' && error->line > 0)
+        snprintf(place, sizeof place, "%s:%lld:%lld: ", error->file, (long long)error->line,
+                 (long long)error->column);
+    char text[sizeof place + SPAD_MESSAGE_MAX];
+    snprintf(text, sizeof text, "%s%s", place, error->message);
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 PyObject *py_error_new(const spad_error *error) {
-    PyObject *message =
-        PyUnicode_DecodeUTF8(error->message, (Py_ssize_t)strlen(error->message), "replace");
+    PyObject *message = message_of(error);
     PyObject *exception =
         message == NULL
             ? NULL

@@ -136,19 +136,22 @@ static bool read_behaviour(spad_stack_behaviour *out, const char *name) {
 }
 
 static PyObject *stack_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"target", "space",     "lower",        "upper",        "behaviour",
-                            "trace",  "automatic", "default_heap", "use_reserved", NULL};
+    static char *names[] = {"target",       "space",      "lower",     "upper",
+                            "behaviour",    "trace",      "automatic", "default_heap",
+                            "use_reserved", "manual_log", NULL};
     PyObject *target, *upper = Py_None, *trace = Py_None;
     const char *space = "sbuf", *behaviour = "exact";
     long long lower = 0;
-    int automatic = 0, heap = 0, reserved = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOppp:Stack", names, &target, &space,
+    int automatic = 0, heap = 0, reserved = 0, manual = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|sLOsOpppp:Stack", names, &target, &space,
                                      &lower, &upper, &behaviour, &trace, &automatic, &heap,
-                                     &reserved))
+                                     &reserved, &manual))
         return NULL;
     int64_t top;
-    spad_stack_options options = {
-        .automatic = automatic != 0, .default_heap = heap != 0, .use_reserved = reserved != 0};
+    spad_stack_options options = {.automatic = automatic != 0,
+                                  .default_heap = heap != 0,
+                                  .use_reserved = reserved != 0,
+                                  .manual_log = manual != 0};
     if (!py_int_or(&top, upper, SPAD_STACK_TO_THE_TOP) ||
         !read_behaviour(&options.behaviour, behaviour))
         return NULL;
@@ -279,6 +282,7 @@ static PyObject *allocate(PyObject *self, const char *method, allocate_call call
         if (name == NULL) return NULL;
     }
     if (!py_name(&place.space, &keep_space, given[BUFFER])) return NULL;
+    place.list_shape = PyList_Check(given[SHAPE]);
     spad_rect rect;
     spad_error error;
     const spad_status status = call(&rect, stack_in(self), shape, dtype, name, &place, &error);
@@ -619,9 +623,10 @@ static PyGetSetDef stack_fields[] = {
     {.name = NULL}};
 
 static PyType_Slot stack_slots[] = {
-    {Py_tp_doc, "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
-                "      automatic=False, default_heap=False, use_reserved=False)\n\n"
-                "A manager of one region of a memory, with scopes (docs/stack.md)."},
+    {Py_tp_doc,
+     "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
+     "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
+     "A manager of one region of a memory, with scopes (docs/stack.md)."},
     {Py_tp_new, PY_SLOT(stack_new)},
     {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
     {Py_tp_traverse, PY_SLOT(stack_traverse)},

@@ -108,7 +108,8 @@ class Stack:
     def __new__(cls, target: Target | str, space: str = "sbuf", lower: int = 0,
                 upper: int | None = None, behaviour: str = "exact",
                 trace: Trace | bool | None = None, automatic: bool = False,
-                default_heap: bool = False, use_reserved: bool = False) -> Self: ...
+                default_heap: bool = False, use_reserved: bool = False,
+                manual_log: bool = False) -> Self: ...
     @property
     def depth(self) -> int: ...
     @property

@@ -269,7 +269,8 @@ class Trace:
 
 class Stack(_spad.Stack):
     """Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,
-    automatic=False, default_heap=False, use_reserved=False): a manager with scopes."""
+    automatic=False, default_heap=False, use_reserved=False, manual_log=False): a manager with
+    scopes."""
 
     @contextmanager
     def scope(self, interleave_degree=1, name=""):
@@ -403,7 +404,8 @@ class Finding:
             setattr(self, name, facts.get(name))
 
     def __repr__(self):
-        return f"<{self.severity} {self.code} in line {self.line}: {self.message}>"
+        where = f" in line {self.line}" if self.line else ""
+        return f"<{self.severity} {self.code}{where}: {self.message}>"
 
     def _repr_html_(self):
         return _finding_table([self])
@@ -413,13 +415,17 @@ def _escape(text):
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def _line(number):
+    return f"line {number}: " if number else ""
+
+
 def _finding_table(findings):
     colours = {"error": "#b00020", "warning": "#9a6700", "advice": "#0b57d0"}
     rows = "".join(
         f"<tr><td style='color:{colours.get(f.severity, 'inherit')}'>{_escape(f.severity)}</td>"
-        f"<td>{f.line}</td><td><code>{_escape(f.code)}</code></td>"
+        f"<td>{f.line or ''}</td><td><code>{_escape(f.code)}</code></td>"
         f"<td style='text-align:left'>{_escape(f.message)}"
-        + "".join(f"<br><small>line {note['line']}: {_escape(note['message'])}</small>"
+        + "".join(f"<br><small>{_line(note['line'])}{_escape(note['message'])}</small>"
                   for note in f.notes or ())
         + "</td></tr>" for f in findings)
     return f"<table><tr><th></th><th>line</th><th>code</th><th>what</th></tr>{rows}</table>"

@@ -4,13 +4,13 @@
     from nkilib.core.utils.allocator import SbufManager      # before
     from spad.nki import SbufManager                         # after
 
-Names, arguments, log lines and messages are those of nki-library's allocator module and of
-neuronxcc.nki.compiler. The behaviour is `exact` unless another one is asked for: see
-docs/nki.md for what differs. Where a real nki.language can be imported, managers make
-their tensors with it; elsewhere tensors are light objects with address, shape, dtype, name.
+Names, arguments, addresses, log lines and messages are those of nki-library's allocator module
+and of neuronxcc.nki.compiler; behaviour="exact" asks for the checks of spad: see docs/nki.md for
+what differs. Where a real nki.language can be imported, managers make their tensors with it;
+elsewhere tensors are light objects with address, shape, dtype, name.
 """
 
-import contextvars
+import difflib
 import enum
 import functools
 import importlib
@@ -18,10 +18,15 @@ import importlib.util
 import math
 import os
 import sys
-from contextlib import contextmanager
+import warnings
 
 from . import _spad
 from . import core
+from . import _nki_direct as _direct
+from ._nki_direct import (  # noqa: F401
+    CompileError, DirectKernel, Part, Placement, Tile, Value, force_auto_alloc, hbm, kernel,
+    nc_transpose, ndarray, par_dim, private_hbm, psum, sbuf, set_target, shared_hbm, softmax, store,
+    tensor_engine, vector_engine)
 
 # ---- names of nki.language that callers need -------------------------------------------------
 
@@ -33,20 +38,16 @@ float8_e4m3, float8_e5m2, float8_e4m3fn = "float8_e4m3", "float8_e5m2", "float8_
 float8_e4m3fn_x4, float8_e5m2_x4 = "float8_e4m3fn_x4", "float8_e5m2_x4"
 float4_e2m1fn_x4 = "float4_e2m1fn_x4"
 
-_defaults = {"target": "trn2", "behaviour": "exact"}
+BEHAVIOURS = ("library", "exact", "library_2026_04", "library_later")
 
-
-def set_target(name):
-    """The chip of managers that are made from now on: trn1, trn2 or trn3."""
-    core.Target(name)
-    _defaults["target"] = name
+_defaults = {"behaviour": "library"}
 
 
 def set_behaviour(name):
-    """The behaviour of managers that are made from now on: exact, library_2026_04 or
+    """The behaviour of managers that are made from now on: library, exact, library_2026_04 or
     library_later."""
-    if name not in ("exact", "library_2026_04", "library_later"):
-        raise _spad.ArgumentError(f"'{name}' is no behaviour")
+    if name not in BEHAVIOURS:
+        raise _spad.ArgumentError(f"'{name}' is no behaviour; there are {', '.join(BEHAVIOURS)}")
     _defaults["behaviour"] = name
 
 
@@ -64,7 +65,9 @@ class _TileSize:
 
     @property
     def total_available_sbuf_size(self):
-        return core.Target(_defaults["target"]).usable("sbuf")
+        """Bytes of SBUF in a partition: of the chip of set_target(), or of SPAD_NKI_TARGET and
+        SPAD_NKI_USE_RESERVED in the environment."""
+        return _direct.chip().usable("sbuf")
 
 
 tile_size = constants = _TileSize()
@@ -109,14 +112,30 @@ def static_range(*args, **options):
 
 
 def jit(func=None, **options):
-    """@nki.jit: runs the function as it is, which is enough for its allocations. Where there is a
-    real nki its own decorator is taken."""
+    """@nki.jit: runs the function, collects its tensors and operations, and raises CompileError
+    for what the compiler refuses about them. Where there is a real nki its own decorator is
+    taken."""
     if func is None:
         return functools.partial(jit, **options)
     language = _nki_language()
     if language is None:
-        return func
+        return _direct.compiled(func)
     return sys.modules[language.__name__.rpartition(".")[0]].jit(func, **options)
+
+
+# ---- operations of nki.language ---------------------------------------------------------------
+
+load, copy = _direct.operation("load"), _direct.operation("copy")
+exp, log, sqrt, rsqrt, tanh, relu, gelu, sigmoid, negative = map(_direct.operation, (
+    "exp", "log", "sqrt", "rsqrt", "tanh", "relu", "gelu", "sigmoid", "negative"))
+add, subtract, multiply, divide, maximum, minimum = map(_direct.operation, (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum"))
+
+
+def __getattr__(name):
+    near = difflib.get_close_matches(name, [n for n in globals() if n[0] != "_"], 1)
+    hint = f"; did you mean '{near[0]}'?" if near else "; docs/nki.md lists what it has"
+    raise AttributeError(f"spad.nki has no '{name}'{hint}", name=name, obj=sys.modules[__name__])
 
 
 # ---- sizes ------------------------------------------------------------------------------------
@@ -246,21 +265,28 @@ class SbufManager(core.Stack):
     """SbufManager(sb_lower_bound, sb_upper_bound, logger=None, use_auto_alloc=False,
     default_stack_alloc=True): the manager of nki-library's allocator module.
 
-    Beyond it: behaviour ("exact", "library_2026_04", "library_later"), target, and all that
-    spad.Stack has: scope(), attempt(), live(), overlaps(), mark(), rollback(), report().
+    Beyond it: behaviour ("library", or "exact", "library_2026_04", "library_later"), target,
+    use_reserved, trace (False: keep none), and all that spad.Stack has: scope(), attempt(),
+    live(), overlaps(), mark(), rollback(), report().
     """
 
     def __new__(cls, sb_lower_bound, sb_upper_bound, logger=None, use_auto_alloc=False,
-                default_stack_alloc=True, *, behaviour=None, target=None, trace=None):
+                default_stack_alloc=True, *, behaviour=None, target=None, use_reserved=None,
+                trace=True):
         logger = get_logger("SBM") if logger is None else logger
         language = _nki_language()
         debugs = _is_on(logger, DEBUG)
         if language is not None or debugs:
             cls = _wordy(cls)
+        chip = _direct.chip(target, use_reserved)
+        behaviour = behaviour or _defaults["behaviour"]
+        manual = behaviour == "library"  # the addresses of the code, the log of the manual
         self = super().__new__(
-            cls, target or _defaults["target"], "sbuf", sb_lower_bound, sb_upper_bound,
-            behaviour or _defaults["behaviour"], debugs or None if trace is None else trace,
-            bool(use_auto_alloc), not default_stack_alloc)
+            cls, chip, "sbuf", sb_lower_bound, sb_upper_bound,
+            "library_2026_04" if manual else behaviour, trace or debugs or None,
+            bool(use_auto_alloc), not default_stack_alloc, bool(use_reserved), manual)
+        if behaviour != "exact" and not use_auto_alloc:
+            _warn_of_bounds(chip, sb_lower_bound, sb_upper_bound)
         self.logger = logger
         self.lower_bound, self.upper_bound = sb_lower_bound, sb_upper_bound
         self._default_stack = bool(default_stack_alloc)
@@ -293,18 +319,26 @@ class SbufManager(core.Stack):
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
     def flush_logs(self):
-        """Prints the tree of what is new, a line at a time."""
-        if self._debugs:
-            for line in self.log().splitlines():
-                self.logger.debug(line)
+        """Prints the tree of what is new, a line at a time: to a logger at DEBUG, else where
+        print() does, unless the logger is silent at INFO."""
+        if not self._debugs and not _is_on(self.logger, INFO):
+            return
+        for line in self.log().splitlines():
+            (self.logger.debug if self._debugs else print)(line)
 
     def _tell(self, line):
         """Logs at the level of this behaviour."""
         if self._tells:
             (self.logger.debug if self._level is DEBUG else self.logger.info)(line)
 
+    def attempt(self):
+        """What is allocated in the with block is undone if there is no room for some of it; the
+        error is in the object that the with statement gives."""
+        return _Attempt(self)
+
     def _outermost_closed(self):
-        self.flush_logs()
+        if self._debugs:
+            self.flush_logs()
         if self._tells and (self.behaviour != "exact" or self.get_total_space() > 0):
             self._tell(self.stats_line().rstrip("\n"))
 
@@ -355,6 +389,34 @@ class SbufManager(core.Stack):
 
 
 BufferManager = SbufManager
+
+
+def _warn_of_bounds(chip, lower, upper):
+    """Bounds are taken as they are, as in the library."""
+    usable = chip.usable("sbuf")
+    if lower < 0 or upper > usable:
+        warnings.warn(f"the region [{lower}, {upper}) passes the {usable} B per partition that "
+                      f"sbuf of {chip.name} offers to tensors; nl.set_target() chooses another "
+                      "chip or its reserve", stacklevel=3)
+
+
+class _Attempt:
+    """SbufManager.attempt(): refusals of the library are exceptions with facts."""
+
+    def __init__(self, manager):
+        self._manager, self._mark = manager, manager.mark()
+        self._outcome = core.Attempt()
+
+    def __enter__(self):
+        return self._outcome
+
+    def __exit__(self, kind, error, trace):
+        facts = getattr(error, "facts", error)
+        if not isinstance(facts, _spad.FitError):
+            return False
+        self._manager.rollback(self._mark)
+        self._outcome.error = facts
+        return True
 
 
 class _Wordy:
@@ -434,8 +496,8 @@ def _wordy(cls):
 
 def create_auto_alloc_manager(logger=None, **options):
     """A manager that leaves addresses to the compiler, over all of SBUF."""
-    return SbufManager(0, tile_size.total_available_sbuf_size, logger, use_auto_alloc=True,
-                       **options)
+    chip = _direct.chip(options.get("target"), options.get("use_reserved"))
+    return SbufManager(0, chip.usable("sbuf"), logger, use_auto_alloc=True, **options)
 
 
 # ---- the modular allocator ---------------------------------------------------------------------
@@ -486,180 +548,3 @@ class ModularAllocator:
                     for i in range(block[depth])]
 
         return nested(0, 0)
-
-
-class Tile:
-    """A tensor with an address."""
-
-    __slots__ = ("shape", "dtype", "address", "bytes", "bank", "index")
-
-    def __init__(self, shape, dtype, address, bytes, bank=0, index=()):
-        self.shape, self.dtype, self.address = shape, dtype, address
-        self.bytes, self.bank, self.index = bytes, bank, index
-
-    def __repr__(self):
-        return f"Tile(shape={self.shape}, dtype={self.dtype}, address={self.address})"
-
-
-# ---- direct allocation (neuronxcc.nki.compiler) -------------------------------------------------
-
-
-class par_dim(int):
-    """Marks the partition dimension of a shape."""
-
-
-class Placement:
-    """What sbuf.alloc(...) and the like return: the `buffer` of an ndarray."""
-
-    def __init__(self, space, mode, **facts):
-        self.name, self.mode, self.facts = space, mode, facts
-
-
-class _Sbuf:
-    name = "sbuf"
-
-    def alloc(self, func):
-        """func(idx, pdim_size, fdim_size) -> (start_partition, byte_addr)"""
-        return Placement("sbuf", "func", func=func)
-
-    def mod_alloc(self, *, base_addr, base_partition=0, num_par_tiles=(), num_free_tiles=()):
-        """Tiles at the block index modulo the number of physical tiles."""
-        return Placement("sbuf", "mod", base=(base_partition, base_addr),
-                         par_tiles=num_par_tiles, free_tiles=num_free_tiles)
-
-    def auto_alloc(self):
-        """Leaves the place to the planner."""
-        return Placement("sbuf", "auto")
-
-
-class _Psum:
-    name = "psum"
-
-    def alloc(self, func):
-        """func(idx, pdim_size, fdim_size) -> (bank, start_partition, byte_addr)"""
-        return Placement("psum", "func", func=func)
-
-    def mod_alloc(self, *, base_bank, base_addr=0, base_partition=0, num_bank_tiles=(),
-                  num_par_tiles=(), num_free_tiles=()):
-        """Tiles at the block index modulo the number of banks."""
-        return Placement("psum", "mod", base=(base_bank, base_partition, base_addr),
-                         bank_tiles=num_bank_tiles, par_tiles=num_par_tiles,
-                         free_tiles=num_free_tiles)
-
-    def auto_alloc(self):
-        """Leaves the place to the planner."""
-        return Placement("psum", "auto")
-
-
-class _Hbm:
-    def __init__(self, name, output=False):
-        self.name, self.output = name, output
-
-
-sbuf, psum = _Sbuf(), _Psum()
-hbm, private_hbm, shared_hbm = _Hbm("hbm"), _Hbm("hbm"), _Hbm("hbm", True)
-
-_kernel = contextvars.ContextVar("spad.nki.kernel", default=None)
-_forced = contextvars.ContextVar("spad.nki.force_auto", default=False)
-
-
-class DirectKernel(_spad.Direct):
-    """The tensors of a kernel with direct allocation: overlaps(), findings(), trace."""
-
-    def __new__(cls, target=None, force_auto=False):
-        chip = core.Target(target or _defaults["target"])
-        trace = core.Trace(chip)
-        self = super().__new__(cls, chip, force_auto, trace)
-        self.trace = trace
-        self.target = chip
-        return self
-
-    def report(self, title=None):
-        """A Report of all tiles."""
-        return self.trace.report(title)
-
-    def _repr_svg_(self):
-        return self.report().svg()
-
-    def __repr__(self):
-        return f"<spad.nki.DirectKernel on {self.target.name} of {len(self)} tensors>"
-
-
-@contextmanager
-def kernel(target=None, force_auto=False):
-    """Collects the ndarrays of the with block, so that they can be checked together."""
-    made = DirectKernel(target, force_auto or _forced.get())
-    token = _kernel.set(made)
-    try:
-        yield made
-    finally:
-        _kernel.reset(token)
-        made.close()
-
-
-def force_auto_alloc(func):
-    """Decorator: ignores all direct allocation in func, to find out whether it is wrong."""
-
-    @functools.wraps(func)
-    def forced(*args, **keywords):
-        token = _forced.set(True)
-        try:
-            return func(*args, **keywords)
-        finally:
-            _forced.reset(token)
-
-    return forced
-
-
-class ndarray:
-    """nl.ndarray for direct allocation: (block dims..., par_dim(P), free dims...). Indexing
-    gives the Tile of a block index; address is (partition, byte) of the first one."""
-
-    def __init__(self, shape, dtype, buffer=None, name=None, address=None):
-        where = next((i for i, n in enumerate(shape) if isinstance(n, par_dim)), 0)
-        self.shape, self.dtype, self.name = tuple(int(n) for n in shape), dtype, name
-        self.block, self.tile = self.shape[:where], self.shape[where:]
-        buffer = sbuf.auto_alloc() if buffer is None else buffer
-        self.buffer = buffer
-        facts = dict(getattr(buffer, "facts", {}))
-        mode = getattr(buffer, "mode", "auto")
-        if address is not None:
-            mode, facts = "at", {"base": address}
-        space = buffer if isinstance(buffer, str) else buffer.name
-        home = _kernel.get()
-        self.kernel = DirectKernel(force_auto=_forced.get()) if home is None else home
-        number = self.kernel.declare(
-            space, self.tile, dtype, self.block or None, name, mode,
-            output=bool(getattr(buffer, "output", False)),
-            **{key: value or None if key != "base" else value for key, value in facts.items()})
-        self.tiles = [
-            Tile(self.tile, dtype, None if row["byte"] is None else (row["lane"], row["byte"]),
-                 row["bytes"], row["bank"], row["index"])
-            for row in self.kernel.tiles(number)]
-
-    @property
-    def address(self):
-        return self.tiles[0].address
-
-    def __getitem__(self, index):
-        index = index if isinstance(index, tuple) else (index,)
-        if len(index) != len(self.block):
-            raise IndexError(f"block index {index} of an ndarray with {len(self.block)} block "
-                             "dimensions")
-        line = 0
-        for extent, at in zip(self.block, index):
-            if not 0 <= at < extent:
-                raise IndexError(f"block index {index} is outside {self.block}")
-            line = line * extent + at
-        return self.tiles[line]
-
-    def __iter__(self):
-        """The tiles, in the order of their block indices."""
-        return iter(self.tiles)
-
-    def __len__(self):
-        """How many tiles there are."""
-        return len(self.tiles)
-
-    def __repr__(self):
-        return f"ndarray(name={self.name!r}, shape={self.shape}, address={self.address})"

@@ -95,7 +95,6 @@ static spad_status check_mixture(spad__run *run, spad_error *error) {
                                "0.2; place all tensors or none",
                                tensor->name, space->name, placed->name);
         }
-        finding.severity = SPAD_SEVERITY_WARNING;
         spad__finding_set_names(&finding, tensor->name, placed->name);
         status = spad__add_about(run, &finding, (int64_t)i, error);
     }

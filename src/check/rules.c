@@ -9,6 +9,7 @@
  * that was looked at. Time: O(different places), at most PLACES_MAX per tensor.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "check/check.h"
@@ -67,6 +68,26 @@ static int64_t alignment_of(const spad_kernel *k, const spad_kernel_tensor *row)
     return align;
 }
 
+/* NKI: a bank of PSUM holds one tile of a modulo tensor, from byte 0 and lane 0, as in direct
+ * placement. Tiles that are placed one by one, or by the planner, may share one. */
+static spad_status check_bank_start(spad__run *run, int64_t tensor, const char *tile,
+                                    spad_rect rect, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t inside = spad__floor_mod(rect.byte, space->bank_bytes);
+    if (row->mode != SPAD_MODE_MOD || strcmp(run->kernel->target->family, "neuron") != 0) {
+        return SPAD_OK;
+    }
+    if (inside == 0 && rect.lane == 0) return SPAD_OK;
+    spad_finding finding;
+    spad__finding_init(
+        &finding, SPAD_FINDING_BANK_START,
+        "%s starts at byte %lld and lane %lld of a bank of %s, which holds one tile, from "
+        "byte 0 and lane 0; give each tile a bank of its own",
+        tile, (long long)inside, (long long)rect.lane, space->name);
+    return spad__add_about(run, &finding, tensor, error);
+}
+
 static spad_status check_address(spad__run *run, int64_t tensor, const char *tile, spad_rect rect,
                                  spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
@@ -83,17 +104,17 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
             (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
         status = spad__add_about(run, &finding, tensor, error);
     }
-    if (status == SPAD_OK && space->banks_exclusive && bank > 0 &&
-        spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
+    if (status != SPAD_OK || !space->banks_exclusive || bank <= 0) return status;
+    if (spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
         spad__finding_init(
             &finding, SPAD_FINDING_BANK_CROSSED,
             "%s takes bytes [%lld, %lld) of %s and crosses the boundary of a bank of %lld; "
             "start it at a bank, or cut it in pieces of at most %lld bytes",
             tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
             (long long)bank, (long long)bank);
-        status = spad__add_about(run, &finding, tensor, error);
+        return spad__add_about(run, &finding, tensor, error);
     }
-    return status;
+    return check_bank_start(run, tensor, tile, rect, error);
 }
 
 spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,

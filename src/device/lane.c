@@ -79,6 +79,7 @@ spad_status spad__lane_free(spad__lane *lane, spad_pool *pool, const spad_alloca
 
 int64_t spad__lane_drain(spad__lane *lane, spad_pool *pool) {
     int64_t drained = 0;
+    if (!lane->has_home) return 0; /* its stream never opened, so nothing was parked */
     for (uint32_t c = 0; c < SPAD__BINS; c++) {
         uint32_t number;
         while ((number = take(lane, pool, c, c)) != 0) {

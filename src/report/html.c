@@ -196,6 +196,7 @@ static void write_view(spad__out *out, const sheet *s) {
     write_key_number(out, "bank", space->bank_bytes);
     write_key_number(out, "low", facts->low);
     write_key_number(out, "top", facts->top);
+    write_key_number(out, "used", spad__space_used(s->view));
     write_key_number(out, "peak", facts->peak_bytes);
     write_key_number(out, "peakTime", facts->peak_time);
     write_key_number(out, "peakFree", facts->peak_free);

@@ -93,11 +93,10 @@ function chooseHues() {
   };
 }
 
-// A space of the page: facts as they came, what it must have at least (boxes without an address
-// have no top), and a typed array per property of its boxes.
+// A space of the page: facts as they came, and a typed array per property of its boxes.
 function readSpace(report, raw, part) {
   const { boxes, name, lanes, padding, ...facts } = raw, n = boxes.count;
-  const space = { ...facts, used: Math.max(facts.top, facts.peak), report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
+  const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
   for (const [key, value] of Object.entries(boxes)) if (key !== "count") space[key] = readColumn(value, n);
   space.end = new Float64Array(n);
   space.hue = new Int16Array(n);

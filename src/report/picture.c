@@ -153,6 +153,7 @@ static void find_extent(pass *s) {
         const spad_report_box *box =
             &s->picture->report->boxes.items[s->picture->order[s->view->first + i]];
         facts->padding += box->padding; /* at most the sum of all bytes */
+        s->view->has_heap = s->view->has_heap || box->mode == SPAD_MODE_HEAP;
         if (!spad__is_drawn(box)) continue;
         facts->low = spad__min(facts->low, box->rect.byte);
         facts->top = spad__max(facts->top, box->rect.byte + box->rect.bytes);

@@ -94,7 +94,8 @@ typedef struct spad__step {
 typedef struct spad__view {
     size_t space;
     spad_report_space facts;
-    size_t first; /* its boxes: order[first .. first + facts.boxes) */
+    size_t first;  /* its boxes: order[first .. first + facts.boxes) */
+    bool has_heap; /* some box is on the heap of a manager */
     SPAD_ARRAY(spad__step) steps;
     SPAD_ARRAY(size_t) peak; /* boxes alive at the peak, largest first */
 } spad__view;
@@ -151,8 +152,9 @@ const char *spad__box_label(const spad_report_box *box);
 size_t spad__stem_length(const char *name);
 
 /* What a memory must have for a report: up to the highest end, and the live bytes, since boxes
- * without an address have no end. */
-int64_t spad__space_used(const spad_report_space *facts);
+ * without an address have no end. A heap begins at the top of its region, so that its highest end
+ * says nothing: then the live bytes alone, unless something lies outside. */
+int64_t spad__space_used(const spad__view *view);
 
 enum { SPAD__HUES = 12 };
 

@@ -120,7 +120,7 @@ static void write_caption(drawing *d) {
     spad__out_string(d->out, "</text>\n");
     open_text(d->out, "m", "start", LEFT * 100, (d->y + 34) * 100);
     spad__out_string(d->out, "used ");
-    spad__out_bytes_short(d->out, spad__space_used(facts));
+    spad__out_bytes_short(d->out, spad__space_used(d->view));
     if (facts->usable != SPAD_UNBOUNDED) {
         spad__out_string(d->out, " of ");
         spad__out_bytes_short(d->out, facts->usable);

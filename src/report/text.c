@@ -234,7 +234,7 @@ static void out_line(spad__out *out, size_t column, const char *format, ...) {
 static void write_use_line(const map *m, const char *name) {
     const spad_report_space *facts = &m->view->facts;
     const char *boxes = facts->boxes == 1 ? "box" : "boxes";
-    const int64_t used = spad__space_used(facts);
+    const int64_t used = spad__space_used(m->view);
     if (facts->usable == SPAD_UNBOUNDED) {
         out_line(m->out, 0, "%s: %lld %s, used %lld B", name, (long long)facts->boxes, boxes,
                  (long long)used);

@@ -28,7 +28,10 @@ size_t spad__stem_length(const char *name) {
     return length > 0 ? length : strlen(name);
 }
 
-int64_t spad__space_used(const spad_report_space *facts) {
+int64_t spad__space_used(const spad__view *view) {
+    const spad_report_space *facts = &view->facts;
+    const bool fits = facts->usable == SPAD_UNBOUNDED || facts->top <= facts->usable;
+    if (view->has_heap && fits) return facts->peak_bytes;
     return spad__max(facts->top, facts->peak_bytes);
 }
 

@@ -27,6 +27,7 @@ typedef struct stack_request {
     int64_t lanes;
     int64_t bytes;
     int64_t align; /* at least 1, or SPAD_ALIGN_DEFAULT */
+    bool list_shape;
 } stack_request;
 
 /* Where it goes, and the cursors afterwards. */
@@ -99,6 +100,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         if (status != SPAD_OK) return status;
         out->align = place->align;
         out->base_lane = place->base_lane;
+        out->list_shape = place->list_shape;
         if (out->align < 1 && out->align != SPAD_ALIGN_DEFAULT) {
             spad__fail(error, SPAD_ERR_ALIGNMENT,
                        "an alignment of %lld B; it must be at least 1 (SPAD_ALIGN_DEFAULT for "
@@ -279,7 +281,7 @@ static spad_status exact_stack_spot(stack_spot *out, const spad_stack *stack,
             room_between(stack->sp, stack->hp, request->align, stack->space), error);
     }
     if (!in_limit(end)) return request_too_large(request, error);
-    spad__assert(address >= stack->sp && address % request->align == 0);
+    spad__assert(address >= stack->sp);
     spad__assert(!crosses_bank(request, stack->space, address));
     *out = (stack_spot){.address = address, .shown = address, .sp = end, .hp = stack->hp};
     return SPAD_OK;
@@ -298,10 +300,20 @@ static spad_status exact_heap_spot(stack_spot *out, const spad_stack *stack,
             stack, SPAD_MODE_HEAP, request->name, request->bytes, request->align,
             room_between(floor, stack->hp, request->align, stack->space), error);
     }
-    spad__assert(base <= stack->hp - request->bytes && base % request->align == 0);
+    spad__assert(base <= stack->hp - request->bytes);
     spad__assert(!crosses_bank(request, stack->space, base));
     *out = (stack_spot){.address = base, .shown = base, .sp = stack->sp, .hp = base};
     return SPAD_OK;
+}
+
+/* The region of a manager that was made automatic may pass the space; addresses may not. */
+static spad_status check_end(const spad_stack *stack, const stack_request *request, int64_t address,
+                             spad_error *error) {
+    if (address >= 0 && address <= stack->end - request->bytes) return SPAD_OK;
+    const int64_t low = spad__max(stack->sp, 0);
+    const int64_t high = spad__min(stack->hp, stack->end);
+    return spad__stack_no_fit(stack, request->mode, request->name, request->bytes, request->align,
+                              room_between(low, high, request->align, stack->space), error);
 }
 
 static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_request *request,
@@ -317,8 +329,10 @@ static spad_status find_spot(stack_spot *out, const spad_stack *stack, stack_req
     spad_status status = join_alignment(request, stack->space, error);
     if (status == SPAD_OK) status = check_request_bank(request, stack->space, error);
     if (status != SPAD_OK) return status;
-    return on_stack ? exact_stack_spot(out, stack, request, error)
-                    : exact_heap_spot(out, stack, request, error);
+    status = on_stack ? exact_stack_spot(out, stack, request, error)
+                      : exact_heap_spot(out, stack, request, error);
+    if (status != SPAD_OK || stack->automatic) return status;
+    return check_end(stack, request, out->address, error);
 }
 
 /* ---- no room ----------------------------------------------------------------------- */
@@ -481,6 +495,7 @@ static spad_status log_alloc(int64_t *out, spad_stack *stack, const stack_reques
         .rect = record->rect,
         .scope = top != NULL ? top->traced : -1,
         .section = top != NULL ? top->section : 0,
+        .list_shape = request->list_shape,
     };
     return spad_trace_alloc(out, stack->trace, &tensor, shown, error);
 }
@@ -579,7 +594,8 @@ static spad_status place_request(spad_rect *out, spad_stack *stack, stack_reques
         commit_heap(stack, number, spot.hp);
     }
     *out = record.rect;
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

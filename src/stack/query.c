@@ -184,10 +184,8 @@ size_t spad_stack_list_live(spad_stack_tensor *out, size_t capacity, const spad_
 spad_status spad_stack_flush_log(spad_stack *stack, const spad_sink *sink, spad_error *error) {
     if (stack->trace == NULL) return SPAD_OK;
     const size_t count = spad_trace_event_count(stack->trace);
-    const spad_tree_style style =
-        stack->behaviour == SPAD_STACK_EXACT ? SPAD_TREE_EXACT : SPAD_TREE_LIBRARY;
-    const spad_status status = spad_trace_write_tree(stack->trace, stack->space_number,
-                                                     stack->logged, count, style, sink, error);
+    const spad_status status = spad_trace_write_tree(
+        stack->trace, stack->space_number, stack->logged, count, stack->style, sink, error);
     if (status == SPAD_OK) stack->logged = count;
     return status;
 }

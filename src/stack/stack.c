@@ -22,6 +22,10 @@
 
 /* ---- life -------------------------------------------------------------------------- */
 
+static int64_t end_of_space(const spad_space *space, const spad_stack_options *options) {
+    return options->use_reserved ? space->bytes : spad_space_get_usable(space);
+}
+
 static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t upper,
                                 const spad_stack_options *options, spad_error *error) {
     if (lower < -STACK_ADDRESS_LIMIT || lower > STACK_ADDRESS_LIMIT ||
@@ -29,8 +33,9 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
         return spad__fail(error, SPAD_ERR_BOUNDS, "the region [%lld, %lld) is beyond 2^60",
                           (long long)lower, (long long)upper);
     }
-    if (options->behaviour != SPAD_STACK_EXACT) return SPAD_OK; /* the library takes anything */
-    const int64_t end = options->use_reserved ? space->bytes : spad_space_get_usable(space);
+    /* the library takes anything; and bounds mean nothing while there are no addresses */
+    if (options->behaviour != SPAD_STACK_EXACT || options->automatic) return SPAD_OK;
+    const int64_t end = end_of_space(space, options);
     if (lower < 0 || upper < lower || upper > end) {
         const bool in_reserve =
             lower >= 0 && lower <= upper && end < upper && upper <= space->bytes;
@@ -58,7 +63,8 @@ static spad_status check_choices(const spad_space *space, const spad_stack_optio
 static int64_t everyday_lanes(const spad_stack *stack) {
     const spad_space *space = stack->space;
     if (stack->behaviour != SPAD_STACK_EXACT || stack->trace != NULL || space->alignment != 1 ||
-        space->granule != 1 || space->power_of_two || space->banks_exclusive) {
+        space->granule != 1 || space->power_of_two || space->banks_exclusive || stack->lower < 0 ||
+        stack->upper > stack->end) {
         return 0;
     }
     enum { FEW = 128 }; /* as many as the chips have; wider tiles take the general way */
@@ -81,7 +87,7 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     status = check_choices(space, options, error);
     if (status != SPAD_OK) return status;
     if (upper == SPAD_STACK_TO_THE_TOP) {
-        upper = options->use_reserved ? space->bytes : spad_space_get_usable(space);
+        upper = end_of_space(space, options);
         if (upper > STACK_ADDRESS_LIMIT) upper = STACK_ADDRESS_LIMIT; /* a space without a size */
     }
     status = check_bounds(space, lower, upper, options, error);
@@ -99,8 +105,12 @@ spad_status spad_stack_create(spad_stack **out, const spad_target *target, const
     stack->space = space;
     stack->space_number = number;
     stack->behaviour = options->behaviour;
+    stack->style = options->behaviour == SPAD_STACK_EXACT || options->manual_log
+                       ? SPAD_TREE_EXACT
+                       : SPAD_TREE_LIBRARY;
     stack->automatic = options->automatic;
     stack->default_heap = options->default_heap;
+    stack->end = end_of_space(space, options);
     stack->lower = stack->sp = lower;
     stack->upper = stack->hp = upper;
     stack->scope_texts.host = host;
@@ -265,7 +275,8 @@ spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const c
     scope->increments = 0;
     stack->sections.items[stack->sections.count++] = new_section();
     stack->scopes.count++;
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -302,7 +313,8 @@ spad_status spad_stack_close_scope(spad_stack *stack, spad_error *error) {
     if (top == NULL) return no_stack_scope("close_scope", error);
     update_parent(stack, top);
     spad__stack_drop_scope(stack);
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 
@@ -341,7 +353,8 @@ spad_status spad_stack_increment_section(spad_stack *stack, spad_error *error) {
     stack_section *section = spad__stack_section(stack, top);
     spad__stack_end_records(stack, section, -1);
     update_shadow(stack, top);
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

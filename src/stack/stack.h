@@ -78,10 +78,12 @@ struct spad_stack {
     const spad_space *space;
     size_t space_number;
     spad_stack_behaviour behaviour;
+    spad_tree_style style; /* of the log */
     bool automatic;
     bool default_heap;
     int64_t everyday_lanes; /* tiles of up to so many lanes at lane 0 need no further check and
                                no log; 0: every request goes the general way */
+    int64_t end; /* of what the space offers; the region of an automatic manager may pass it */
     int64_t lower;
     int64_t upper;
     int64_t sp;

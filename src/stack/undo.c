@@ -130,7 +130,8 @@ spad_status spad_stack_rollback(spad_stack *stack, const spad_stack_checkpoint *
         top->high = checkpoint->scope_high;
     }
     restore(stack, checkpoint);
-    spad__assert_valid(stack->records.count > SPAD__FEW || spad__stack_is_valid(stack));
+    spad__assert_valid(stack->records.count + stack->scopes.count > SPAD__FEW ||
+                       spad__stack_is_valid(stack));
     return SPAD_OK;
 }
 

@@ -90,6 +90,13 @@ static void write_tensor_name(spad__out *out, const char *name) {
     spad__out_one_line(out, name != NULL && *name != '\0' ? name : "(unnamed)");
 }
 
+static void write_list(spad__out *out, spad_shape shape) {
+    for (size_t i = 0; i < shape.rank; i++) {
+        spad__out_format(out, i == 0 ? "[%lld" : ", %lld", (long long)shape.dims[i]);
+    }
+    spad__out_string(out, shape.rank == 0 ? "[]" : "]");
+}
+
 static void write_tree_alloc(spad__out *out, const spad_event *event, const spad_tensor *tensor) {
     if (tensor->mode == SPAD_MODE_HEAP) spad__out_string(out, "[HEAP+] ");
     write_tensor_name(out, tensor->name);
@@ -99,11 +106,16 @@ static void write_tree_alloc(spad__out *out, const spad_event *event, const spad
     } else {
         spad__out_format(out, "%lld ", (long long)event->address);
     }
-    spad__out_shape(out, tensor->shape);
+    if (tensor->list_shape) {
+        write_list(out, tensor->shape);
+    } else {
+        spad__out_shape(out, tensor->shape);
+    }
     spad__out_format(out, " %s", spad_dtype_name(tensor->dtype));
 }
 
-static void write_line(spad__out *out, const spad_trace *trace, const spad_event *event) {
+static void write_line(spad__out *out, const spad_trace *trace, const spad_event *event,
+                       spad_tree_style style) {
     switch (event->kind) {
     case SPAD_EVENT_SCOPE_OPEN:
         spad__out_string(out, "▶ SCOPE ");
@@ -115,7 +127,10 @@ static void write_line(spad__out *out, const spad_trace *trace, const spad_event
     case SPAD_EVENT_SCOPE_CLOSE:
         spad__out_string(out, "◀ END ");
         write_scope_name(out, scope_of_event(trace, event)->name);
-        spad__out_format(out, " freed=%lld B", (long long)event->bytes);
+        spad__out_format(out, " freed=%lld B",
+                         (long long)(style == SPAD_TREE_EXACT
+                                         ? scope_of_event(trace, event)->high_water
+                                         : event->bytes));
         break;
     case SPAD_EVENT_SECTION:
         spad__out_format(out, "%s section: %lld/%lld @ %lld", event->count == 0 ? "↻" : "↳",
@@ -134,7 +149,7 @@ static void write_line(spad__out *out, const spad_trace *trace, const spad_event
 }
 
 static void write_tree_lines(spad__out *out, const spad_trace *trace, size_t from, size_t to,
-                             const unsigned char *marks) {
+                             spad_tree_style style, const unsigned char *marks) {
     spad__out_string(out, "[SBM] Allocations:\n");
     for (size_t i = from; i < to; i++) {
         if (!(marks[i - from] & LINE_SHOWN)) continue;
@@ -144,7 +159,7 @@ static void write_tree_lines(spad__out *out, const spad_trace *trace, size_t fro
         if (event->depth > 0) {
             spad__out_string(out, marks[i - from] & LINE_LAST ? "└── " : "├── ");
         }
-        write_line(out, trace, event);
+        write_line(out, trace, event, style);
         spad__out_string(out, "\n");
     }
 }
@@ -168,7 +183,7 @@ spad_status spad_trace_write_tree(const spad_trace *trace, size_t space, size_t 
         spad__out out;
         spad__out_start_text(&out, sink);
         if (mark_lines(trace, space, from, to, style, marks, seen)) {
-            write_tree_lines(&out, trace, from, to, marks);
+            write_tree_lines(&out, trace, from, to, style, marks);
         }
         status = spad__out_finish(&out, error);
     }

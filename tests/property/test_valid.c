@@ -35,6 +35,10 @@ static void names(void **state) {
     assert_true(set.names.count > 20);
     BREAKS(spad__names_is_valid(&set), set.names.count, set.names.count - 1);
     BREAKS(spad__names_is_valid(&set), set.names.items[7].hash, set.names.items[7].hash + 1);
+    size_t used = 0;
+    while (set.index.slots[used].number == 0) used++;
+    BREAKS(spad__names_is_valid(&set), set.index.slots[used].number, 0);
+    BREAKS(spad__names_is_valid(&set), set.index.count, set.index.count + 1);
     BREAKS(spad__names_is_valid(&set), set.names.capacity, 1);
     spad__names_free(&set);
 }

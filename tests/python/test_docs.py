@@ -31,8 +31,8 @@ def test_page(root, page):
             exec(compile(code, str(path), "exec"), names)
             count += 1
     finally:
-        nki.set_behaviour("exact")
-        nki.set_target("trn2")
+        nki.set_behaviour("library")
+        nki.set_target(None)
         cubie.buffer_registry.reset()
         spad.ascend.use()
     assert count >= 2

@@ -179,3 +179,25 @@ def test_drop_ins():
         assert one[1].value == (1.0 if dtype == "bfloat16" else number) and one[0].value == 0
     refused(IndexError, "index 5 is outside an extent of 1", byte.__getitem__, 5)
     refused(spad.StateError, "allocate inside", T.alloc_shared, (1,), "float16")
+
+
+@pytest.mark.parametrize("call, start", [
+    (lambda: spad.Kernel.parse("kernel k on trn2\ntensor a : sbuf bf17 (1)\n", "a.spad"),
+     "a.spad:2:17: unknown element type 'bf17'"),
+    (lambda: spad.Target.parse("target\n", "b.target"), "b.target:1:7: expected a name"),
+    (lambda: spad.Plan().read_csv("id,lower\n1,2\n", "c.csv"), "c.csv:1:1: the header has no"),
+    (lambda: spad.Target("trn9"), "no target is called 'trn9'"),
+])
+def test_errors_in_a_text_say_where(call, start):
+    with pytest.raises(spad.Error) as caught:
+        call()
+    assert str(caught.value).startswith(start)
+
+
+def test_findings_without_a_place_name_no_line():
+    finding = spad.core.Finding(code="SPAD-X", severity="error", message="m", line=0, column=0,
+                                notes=[{"line": 0, "message": "n"}, {"line": 3, "message": "o"}])
+    assert repr(finding) == "<error SPAD-X: m>"
+    assert "line 0" not in finding._repr_html_() and "line 3: o" in finding._repr_html_()
+    finding.line = 4
+    assert repr(finding) == "<error SPAD-X in line 4: m>"

@@ -335,12 +335,12 @@ def test_iterations_end():
     plain = nki.ndarray((nki.par_dim(128), 4), "uint8")
     blocks = nki.ndarray((2, 3, nki.par_dim(128), 4), "uint8")
     assert count_to(plain, 10) == 1 and count_to(blocks, 10) == 6
-    assert list(blocks) == blocks.tiles and blocks[1, 0] is blocks.tiles[3]
+    assert list(blocks) == blocks.tiles and blocks[1, 0].index == (1, 0)
+    assert count_to(blocks[1], 10) == 3 and count_to(plain[()], 10) == 1
     with pytest.raises(IndexError):
-        plain[0]
+        plain[128]
     with pytest.raises(IndexError):
-        blocks[1]
-    assert plain[()] is plain.tiles[0]
+        blocks[2]
 
 
 def test_sequences_of_the_c_part_end():

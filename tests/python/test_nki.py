@@ -89,6 +89,7 @@ def step(rng, ours, rules):
         assert (ours.get_stack_curr_addr(), ours.get_heap_curr_addr()) == (rules.sp, rules.hp)
 
 
+@pytest.mark.filterwarnings("ignore:the region")
 @pytest.mark.parametrize("behaviour", ["library_2026_04", "library_later"])
 def test_random_sequences_follow_the_rules(behaviour, sequences):
     for seed in range(sequences):
@@ -109,7 +110,7 @@ def test_random_sequences_follow_the_rules(behaviour, sequences):
 def test_exact_tensors_never_share_bytes(sequences):
     for seed in range(sequences):
         rng = random.Random(seed)
-        ours = nki.SbufManager(0, rng.choice([100, 1000, 5000]), QUIET)
+        ours = nki.SbufManager(0, rng.choice([100, 1000, 5000]), QUIET, behaviour="exact")
         live = []  # what must be disjoint: heap, and scopes of one section
         heap = []
         for _ in range(30):
@@ -245,7 +246,7 @@ def test_log_of_a_manager_literally(capsys):
 
 
 def test_log_of_the_exact_behaviour_has_the_real_range(capsys):
-    sbm = nki.SbufManager(0, 300, nki.Logger("SBM", nki.LogLevel.DEBUG))
+    sbm = nki.SbufManager(0, 300, nki.Logger("SBM", nki.LogLevel.DEBUG), behaviour="exact")
     t = sbm.alloc_heap((128, 5), "bfloat16", align=32)
     assert t.address == (0, 288) and "addr_range=[288, 298)" in capsys.readouterr().out
 
@@ -316,14 +317,14 @@ def test_messages_of_the_library():
 
 
 def test_exact_says_more():
-    sbm = nki.SbufManager(0, 100, QUIET)
+    sbm = nki.SbufManager(0, 100, QUIET, behaviour="exact")
     sbm.open_scope()
     sbm.alloc_stack((1, 60), "uint8", name="hog")
     with pytest.raises(AssertionError, match="hog") as caught:
         sbm.alloc_stack((1, 60), "uint8")
     assert (caught.value.facts.needed, caught.value.facts.available) == (60, 40)
     with pytest.raises(spad.StateError):
-        nki.SbufManager(0, 100, QUIET).close_scope()
+        nki.SbufManager(0, 100, QUIET, behaviour="exact").close_scope()
 
 
 def test_automatic_manager():
@@ -435,7 +436,7 @@ def test_behaviours_can_be_chosen():
         sbm = nki.SbufManager(0, 212984, QUIET)
         assert sbm.alloc_heap((128, 100), "uint8", align=32).address == (0, 212864)
     finally:
-        nki.set_behaviour("exact")
+        nki.set_behaviour("library")
     sbm = nki.BufferManager(0, 212984, QUIET, behaviour="library_2026_04")
     assert sbm.alloc_heap((128, 100), "uint8", align=32).address == (0, 212860)
     sbm.open_scope("a name for a degree")  # the library never wraps then
@@ -496,6 +497,7 @@ FAILURES = [  # what is done, the exception in the library's behaviours (None: p
 ]
 
 
+@pytest.mark.filterwarnings("ignore:the region")
 @pytest.mark.parametrize("behaviour", ["library_2026_04", "library_later", "exact"])
 @pytest.mark.parametrize("number", range(len(FAILURES)))
 def test_failures_are_those_of_the_table_in_the_docs(behaviour, number):

@@ -65,13 +65,23 @@ static void many_places(void **state) {
          "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
          "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
          "multiple "
-         "of 4; try 4"},
+         "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
+         "tile, from byte 0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum u8 [40, 70000] (32, 1) mod base 0 free [1, 2000] par [4, 1] "
               "banks [10, 1]\nvector a writes x[0, 0]\nvector b reads x[0, 0]\n",
          "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
          "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
          "multiple "
-         "of 4; try 4"},
+         "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
+         "tile, from byte 0 and lane 0; give each tile a bank of its own"},
+        {TRN2 "tensor x : psum f32 [4] (128, 128) mod base 1024 banks 2\n" USE,
+         "'x[0]' starts at byte 1024 and lane 0 of a bank of psum, which holds one tile, from byte "
+         "0 and lane 0; give each tile a bank of its own"},
+        {TRN2 "tensor x : psum f32 [4] (32, 128) mod lane 32 banks 2\n" USE,
+         "'x[0]' starts at byte 0 and lane 32 of a bank of psum, which holds one tile, from byte "
+         "0 and lane 0; give each tile a bank of its own"},
+        {TRN2 "tensor x : psum f32 [4] (128, 128) mod bank 3 banks 2\n" USE, ""},
+        {"kernel k on trn3\ntensor x : psum f32 [4] (128, 128) mod base 1024 banks 2\n" USE, ""},
         {TRN2 "tensor x : sbuf u8 [3] (128, 8) at 0 step 80000\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 512\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 768\n" USE,

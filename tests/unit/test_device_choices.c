@@ -107,7 +107,7 @@ static void scopes_are_those_that_exist(void **state) {
     assert_int_equal(spad_buffer_alloc(&buffer, device, &spec, &error), SPAD_ERR_ARGUMENT);
     assert_int_equal(spad_device_get_pool(&pool, device, (spad_memory_scope)99, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "99 is no memory scope");
+    assert_string_equal(error.message, "99 is not a memory scope");
     assert_int_equal(spad_device_get_stats(device, (spad_memory_scope)99).allocations, 0);
     assert_int_equal(spad_memory_scope_parse(&scope, "globl", &error), SPAD_ERR_UNKNOWN);
     assert_non_null(strstr(error.message, "no memory scope is called 'globl'; "));

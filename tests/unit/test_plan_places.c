@@ -51,7 +51,7 @@ static void each_broken_rule_is_named(void **state) {
         {0, {-4, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
         {0, {60, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
         {0, {INT64_MAX - 3, 0}, SPAD_ERR_BOUNDS, "leaves the capacity of 64 B"},
-        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "is no multiple of its alignment 4"},
+        {0, {2, 0}, SPAD_ERR_ALIGNMENT, "is not a multiple of its alignment 4"},
         {0, {12, 0}, SPAD_ERR_BOUNDS, "crosses a bank of 16 B"},
         {2, {40, 2}, SPAD_ERR_NO_FIT, "is pinned at 32, lane 2, but placed at 40, lane 2"},
         {2, {32, 0}, SPAD_ERR_NO_FIT, "is pinned at 32, lane 2, but placed at 32, lane 0"},

@@ -193,12 +193,12 @@ static void each_clash_has_its_words(void **state) {
     } cases[] = {
         {SPAD_PLAN_CLASH_PINS, " are pinned and share bytes while both are alive\n"},
         {SPAD_PLAN_CLASH_APART_PINS,
-         " are to be kept apart, but pinned so that they share bytes\n"},
+         " are pinned so that they share bytes, but must be kept apart\n"},
         {SPAD_PLAN_CLASH_ALIAS_PINS, " are aliases, but pinned at different places\n"},
         {SPAD_PLAN_CLASH_ALIAS_RULE,
          " are aliases, and the pin of the first breaks the alignment, bank or lanes of the "
          "second\n"},
-        {SPAD_PLAN_CLASH_ALIAS_APART, " are aliases, but to be kept apart\n"},
+        {SPAD_PLAN_CLASH_ALIAS_APART, " are aliases, but must be kept apart\n"},
         {SPAD_PLAN_CLASH_ALIAS_LANES, " are aliases, but have no start lane in common\n"},
     };
     spad_error error;

@@ -378,6 +378,36 @@ static void names_are_unique_with_their_prefix(void **state) {
 
 /* ---- automatic mode ---------------------------------------------------------------- */
 
+/* Bounds mean nothing without addresses; with them, nothing lies outside of the space. */
+static void automatic_bounds_may_pass_the_space(void **state) {
+    (void)state;
+    const spad_target *target;
+    spad_stack *stack;
+    spad_error error;
+    spad_rect rect;
+    const spad_stack_options options = {.automatic = true};
+    assert_ok(spad_target_find(&target, "trn2", &error), &error);
+    assert_ok(spad_stack_create(&stack, target, "sbuf", -8, 528384, &options, &error), &error);
+    assert_ok(spad_stack_open_scope(stack, 1, NULL, &error), &error);
+    spad_stack_set_automatic(stack, false);
+    const spad_shape tile = SPAD_SHAPE(128, 8);
+    assert_int_equal(spad_stack_alloc_heap(&rect, stack, tile, SPAD_UINT8, "h", NULL, &error),
+                     SPAD_ERR_NO_FIT);
+    assert_int_equal(error.available, 212984);
+    assert_int_equal(spad_stack_alloc_stack(&rect, stack, tile, SPAD_UINT8, NULL, NULL, &error),
+                     SPAD_ERR_NO_FIT); /* at -8 */
+    assert_ok(spad_stack_align(stack, 16, &error), &error);
+    assert_ok(spad_stack_alloc_stack(&rect, stack, tile, SPAD_UINT8, NULL, NULL, &error), &error);
+    assert_int_equal(rect.byte, 0);
+    assert_int_equal(spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 212977), SPAD_UINT8, NULL,
+                                            NULL, &error),
+                     SPAD_ERR_NO_FIT);
+    assert_ok(spad_stack_alloc_stack(&rect, stack, SPAD_SHAPE(128, 212976), SPAD_UINT8, NULL, NULL,
+                                     &error),
+              &error);
+    spad_stack_destroy(stack);
+}
+
 static void automatic_mode_gives_no_addresses(void **state) {
     (void)state;
     fixture f;
@@ -871,6 +901,7 @@ int main(void) {
         cmocka_unit_test(tiles_stay_in_their_bank),
         cmocka_unit_test(names_are_unique_with_their_prefix),
         cmocka_unit_test(automatic_mode_gives_no_addresses),
+        cmocka_unit_test(automatic_bounds_may_pass_the_space),
         cmocka_unit_test(off_chip_tensors_are_only_named),
         cmocka_unit_test(alloc_follows_the_default),
         cmocka_unit_test(no_fit_says_who_holds_the_memory),

@@ -412,6 +412,46 @@ static void logs_are_those_of_the_library(void **state) {
     spad_trace_destroy(trace);
 }
 
+/* The manual's tree with the addresses of the library, and shapes as Python writes lists. */
+static void the_log_of_the_manual(void **state) {
+    (void)state;
+    const spad_target *target;
+    spad_trace *trace;
+    spad_stack *stack;
+    spad_error error;
+    spad_rect rect;
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_target_find(&target, "trn2", &error), &error);
+    assert_ok(spad_trace_create(&trace, target, NULL, &error), &error);
+    const spad_stack_options options = {
+        .behaviour = SPAD_STACK_LIBRARY_2026_04, .manual_log = true, .trace = trace};
+    assert_ok(spad_stack_create(&stack, target, "sbuf", 0, 1000, &options, &error), &error);
+    const spad_stack_place list = {.list_shape = true};
+    assert_ok(spad_stack_open_scope(stack, 2, "s", &error), &error);
+    for (int i = 0; i < 2; i++) {
+        const spad_shape shape = SPAD_SHAPE(128, 3, 2);
+        assert_ok(spad_stack_alloc_stack(&rect, stack, shape, SPAD_UINT8, "w",
+                                         i == 0 ? &list : NULL, &error),
+                  &error);
+        increment(stack);
+    }
+    close(stack);
+    assert_ok(spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(64), SPAD_UINT8, NULL, &list, &error),
+              &error);
+    assert_ok(spad_stack_flush_log(stack, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, "[SBM] Allocations:\n"
+                                    "    ▶ SCOPE 's' [interleave=2] @ 0\n"
+                                    "    ├── w: 6 B @ 0 [128, 3, 2] uint8\n"
+                                    "    ├── ↳ section: 1/2 @ 6\n"
+                                    "    └── w: 6 B @ 6 (128, 3, 2) uint8\n"
+                                    "    ◀ END 's' freed=12 B\n"
+                                    "    [HEAP+] (unnamed): 1 B @ 996 [64] uint8\n");
+    test_text_free(&text);
+    spad_stack_destroy(stack);
+    spad_trace_destroy(trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overflow_is_tested_before_alignment),
@@ -428,6 +468,7 @@ int main(void) {
         cmocka_unit_test(the_library_knows_fewer_types),
         cmocka_unit_test(later_heap_bases_are_aligned),
         cmocka_unit_test(logs_are_those_of_the_library),
+        cmocka_unit_test(the_log_of_the_manual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

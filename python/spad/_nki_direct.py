@@ -1,0 +1,686 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Direct allocation of spad.nki: the chip, places, tensors and their parts, and kernels.
+
+A tensor is (block dims..., partition dim, free dims...). An index names tiles or a part of them,
+and a part knows its address. Inside a kernel, operations are recorded as what they read and
+write; when the kernel ends, the record is checked as a kernel of the library (docs/check.md).
+"""
+
+import contextvars
+import functools
+import math
+import operator
+import os
+import sys
+import warnings
+from contextlib import contextmanager
+
+from . import _spad
+from . import core
+from . import kernel as recorder
+
+# ---- the chip ---------------------------------------------------------------------------------
+
+_settings = {"target": None, "use_reserved": None}
+_OFF = ("", "0", "no", "off", "false")
+
+
+def default_target():
+    """The name of the chip: set_target(), SPAD_NKI_TARGET, or trn2."""
+    return _settings["target"] or os.environ.get("SPAD_NKI_TARGET") or "trn2"
+
+
+def default_reserve():
+    """Does the reserve of SBUF count as usable: set_target(), SPAD_NKI_USE_RESERVED, or no."""
+    if _settings["use_reserved"] is not None:
+        return _settings["use_reserved"]
+    return os.environ.get("SPAD_NKI_USE_RESERVED", "").lower() not in _OFF
+
+
+@functools.cache
+def _without_reserve(name):
+    lines = core.Target(name).text().splitlines(keepends=True)
+    return core.Target.parse("".join(line for line in lines if line.split()[:1] != ["reserved"]),
+                             name)
+
+
+def chip(target=None, use_reserved=None):
+    """The chip of a name, or the default one; use_reserved: all bytes of its memories count."""
+    if target is not None and not isinstance(target, str):
+        return target
+    reserve = default_reserve() if use_reserved is None else use_reserved
+    name = target or default_target()
+    return _without_reserve(name) if reserve else core.Target(name)
+
+
+def set_target(name, use_reserved=False):
+    """The chip of what is made from now on: trn1, trn2 or trn3. use_reserved: the bytes that the
+    compiler reserves count as usable, as on the pages where total_available_sbuf_size is that of
+    the whole memory (262144 on trn3). None: as the environment says."""
+    if name is not None:
+        core.Target(name)
+    _settings.update(target=name, use_reserved=None if name is None else bool(use_reserved))
+
+
+# ---- places -----------------------------------------------------------------------------------
+
+
+class par_dim(int):
+    """Marks the partition dimension of a shape."""
+
+
+class Placement:
+    """What sbuf.alloc(...) and the like return: the `buffer` of an ndarray."""
+
+    def __init__(self, space, mode, **facts):
+        self.name, self.mode, self.facts = space, mode, facts
+
+
+def _spot(answer, space, whose):
+    """(start_partition, byte_addr), or for PSUM (bank, start_partition, byte_addr)."""
+    form = {"sbuf": "(start_partition, byte_addr)",
+            "psum": "(bank, start_partition, byte_addr)"}[space]
+    spot = tuple(answer) if isinstance(answer, (tuple, list)) else None
+    if spot is None or len(spot) != form.count(",") + 1:
+        raise _spad.ArgumentError(f"{whose} is {answer!r}; in {space} a place is {form}")
+    return spot
+
+
+def _function(func, space):
+    if not callable(func):
+        raise _spad.ArgumentError(f"{space}.alloc takes a function of (idx, pdim_size, fdim_size), "
+                                  f"not {func!r}")
+
+    def place(idx, pdim_size, fdim_size):
+        return _spot(func(idx, pdim_size, fdim_size), space, f"what the function of {space}.alloc "
+                     f"returned for tile {idx}")
+
+    return place
+
+
+def _base_address(base_addr, byte_addr, default=None):
+    """base_addr; the manual also prints byte_addr for it."""
+    if base_addr is not None and byte_addr is not None:
+        raise TypeError("mod_alloc takes base_addr; byte_addr is another word for it, give one")
+    given = base_addr if byte_addr is None else byte_addr
+    if given is None:
+        given = default
+    if given is None:
+        raise TypeError("mod_alloc needs base_addr, the first byte of the physical tiles")
+    return given
+
+
+class _Sbuf:
+    name = "sbuf"
+
+    def alloc(self, func):
+        """func(idx, pdim_size, fdim_size) -> (start_partition, byte_addr)"""
+        return Placement("sbuf", "func", func=_function(func, "sbuf"))
+
+    def mod_alloc(self, *, base_addr=None, base_partition=0, num_par_tiles=(), num_free_tiles=(),
+                  byte_addr=None):
+        """Tiles at the block index modulo the number of physical tiles. byte_addr: base_addr."""
+        return Placement("sbuf", "mod", base=(base_partition, _base_address(base_addr, byte_addr)),
+                         par_tiles=num_par_tiles, free_tiles=num_free_tiles)
+
+    def auto_alloc(self):
+        """Leaves the place to the planner."""
+        return Placement("sbuf", "auto")
+
+
+class _Psum:
+    name = "psum"
+
+    def alloc(self, func):
+        """func(idx, pdim_size, fdim_size) -> (bank, start_partition, byte_addr)"""
+        return Placement("psum", "func", func=_function(func, "psum"))
+
+    def mod_alloc(self, *, base_bank, base_addr=None, base_partition=0, num_bank_tiles=(),
+                  num_par_tiles=(), num_free_tiles=(), byte_addr=None):
+        """Tiles at the block index modulo the number of banks. byte_addr: base_addr."""
+        return Placement("psum", "mod",
+                         base=(base_bank, base_partition, _base_address(base_addr, byte_addr, 0)),
+                         bank_tiles=num_bank_tiles, par_tiles=num_par_tiles,
+                         free_tiles=num_free_tiles)
+
+    def auto_alloc(self):
+        """Leaves the place to the planner."""
+        return Placement("psum", "auto")
+
+
+class _Hbm:
+    def __init__(self, name, output=False):
+        self.name, self.output = name, output
+
+
+sbuf, psum = _Sbuf(), _Psum()
+hbm, private_hbm, shared_hbm = _Hbm("hbm"), _Hbm("hbm"), _Hbm("hbm", True)
+
+
+def _placement(buffer):
+    """The buffer of an ndarray as something with name, mode and facts."""
+    if buffer is None:
+        return sbuf.auto_alloc()
+    owner, method = getattr(buffer, "__self__", None), getattr(buffer, "__name__", "")
+    if isinstance(owner, (_Sbuf, _Psum)):
+        if method == "auto_alloc":
+            return buffer()
+        raise _spad.ArgumentError(f"buffer is the function {owner.name}.{method}; write "
+                                  f"{owner.name}.{method}(...)")
+    if not isinstance(buffer, str) and not hasattr(buffer, "name"):
+        raise _spad.ArgumentError(f"{buffer!r} is no buffer; there are nl.sbuf, nl.psum, "
+                                  "nl.shared_hbm and what their alloc functions return")
+    return buffer
+
+
+# ---- indices ----------------------------------------------------------------------------------
+
+
+def _entries(index, rank):
+    """The index as one entry for each dimension."""
+    index = list(index) if isinstance(index, tuple) else [index]
+    dots = [i for i, entry in enumerate(index) if entry is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index has one '...' at most")
+    if dots:
+        index[dots[0]:dots[0] + 1] = [slice(None)] * (rank + 1 - len(index))
+    if len(index) > rank:
+        raise IndexError(f"{len(index)} indices for {rank} dimensions")
+    return index + [slice(None)] * (rank - len(index))
+
+
+def _whole_number(value, what):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise IndexError(f"{what} is a whole number, a slice or '...', not {value!r}") from None
+
+
+def _range(entry, extent, dim, steps):
+    """(range, is the dimension kept) of one entry of an index."""
+    where = f"dimension {dim}, which has {extent}"
+    if not isinstance(entry, slice):
+        at = _whole_number(entry, "an index")
+        if not 0 <= at < extent:
+            raise IndexError(f"index {at} in {where}")
+        return range(at, at + 1), False
+    start = 0 if entry.start is None else _whole_number(entry.start, "the start of a slice")
+    stop = extent if entry.stop is None else _whole_number(entry.stop, "the end of a slice")
+    step = 1 if entry.step is None else _whole_number(entry.step, "the step of a slice")
+    if not 0 <= start < stop <= extent:
+        raise IndexError(f"slice {start}:{stop} in {where}")
+    if step < 1 or (step != 1 and not steps):
+        raise IndexError(f"step {step} in {where}; parts of a tile are without gaps")
+    return range(start, stop, step), True
+
+
+class Tile:
+    """A tensor with an address."""
+
+    __slots__ = ("shape", "dtype", "address", "bytes", "bank", "index")
+
+    def __init__(self, shape, dtype, address, bytes, bank=0, index=()):
+        self.shape, self.dtype, self.address = shape, dtype, address
+        self.bytes, self.bank, self.index = bytes, bank, index
+
+    def __repr__(self):
+        return f"Tile(shape={self.shape}, dtype={self.dtype}, address={self.address})"
+
+
+class Part:
+    """What an index of an ndarray names: a tile, a part of one, or several. address, bank and
+    index are those of the first; tiles has each."""
+
+    def __init__(self, array, ranges, kept):
+        self.array, self._ranges, self._kept = array, ranges, kept
+        self.dtype = array.dtype
+        self.shape = tuple(len(r) for r, keep in zip(ranges, kept) if keep)
+        split = len(array.block)
+        self.within = ranges[split:]
+        self.numbers = [0]
+        for extent, r in zip(array.block, ranges[:split]):
+            self.numbers = [n * extent + at for n in self.numbers for at in r]
+
+    def _cut(self, tile):
+        """The part of one tile."""
+        element = _spad.dtype_bytes(self.dtype)
+        lengths = [len(r) for r in self.within]
+        address = tile.address
+        if address is not None:
+            skipped, stride = 0, 1
+            for extent, r in zip(reversed(self.array.tile[1:]), reversed(self.within[1:])):
+                skipped += r.start * stride
+                stride *= extent
+            address = (address[0] + self.within[0].start, address[1] + skipped * element)
+        whole = tuple(lengths) == self.array.tile
+        size = tile.bytes if whole else math.prod(lengths[1:]) * element
+        return Tile(tuple(lengths), self.dtype, address, size, tile.bank, tile.index)
+
+    @property
+    def tiles(self):
+        """The Tile of each, in the order of their block indices."""
+        return [self._cut(self.array.tiles[n]) for n in self.numbers]
+
+    def _first(self):
+        return self._cut(self.array.tiles[self.numbers[0]])
+
+    @property
+    def address(self):
+        """(partition, byte) of the first; None: left to the planner."""
+        return self._first().address
+
+    @property
+    def bank(self):
+        """The bank of the first."""
+        return self._first().bank
+
+    @property
+    def bytes(self):
+        """Bytes per partition of each."""
+        return self._first().bytes
+
+    @property
+    def index(self):
+        """The block index of the first."""
+        return self._first().index
+
+    def __getitem__(self, index):
+        split, ranges, kept = len(self.array.block), list(self._ranges), list(self._kept)
+        open_dims = [d for d, keep in enumerate(kept) if keep]
+        for d, entry in zip(open_dims, _entries(index, len(open_dims))):
+            inner, kept[d] = _range(entry, len(ranges[d]), d, d < split)
+            ranges[d] = ranges[d][inner.start:inner.stop:inner.step]
+        return Part(self.array, ranges, kept)
+
+    def __setitem__(self, index, value):
+        _assign(self[index], value)
+
+    def __iter__(self):
+        return iter(self.tiles)
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __repr__(self):
+        return f"Part(shape={self.shape}, dtype={self.dtype}, address={self.address})"
+
+
+# ---- kernels ----------------------------------------------------------------------------------
+
+_kernel = contextvars.ContextVar("spad.nki.kernel", default=None)
+_forced = contextvars.ContextVar("spad.nki.force_auto", default=False)
+
+
+class CompileError(_spad.ArgumentError):
+    """What the compiler refuses about a kernel as a whole; code is that of the finding."""
+
+
+def _refusal(code, message):
+    error = CompileError(message)
+    error.code = code
+    return error
+
+
+class _Step:
+    """An operation of a kernel: what it reads and writes on chip, and its place in the source."""
+
+    __slots__ = ("name", "reads", "writes", "place")
+
+    def __init__(self, name, reads):
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__", "").startswith("spad."):
+            frame = frame.f_back
+        self.name, self.reads, self.writes = name, reads, []
+        self.place = (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("?", 0)
+
+
+class DirectKernel(_spad.Direct):
+    """The tensors of a kernel with direct allocation: overlaps(), findings(), check(), trace."""
+
+    def __new__(cls, target=None, force_auto=False):
+        made = chip(target)
+        trace = core.Trace(made)
+        self = super().__new__(cls, made, force_auto, trace)
+        self.trace = trace
+        self.target = made
+        self._arrays, self._steps, self._results = [], [], []
+        return self
+
+    def report(self, title=None):
+        """A Report of all tiles."""
+        return self.trace.report(title)
+
+    def _repr_svg_(self):
+        return self.report().svg()
+
+    def __repr__(self):
+        return f"<spad.nki.DirectKernel on {self.target.name} of {len(self)} tensors>"
+
+    def check(self, returned=()):
+        """Raises CompileError for what the compiler refuses: hidden and automatic tensors beside
+        alloc and mod_alloc, HBM tensors that are not returned, and lifetime conflicts."""
+        placed = next((a for a in self._arrays if a.mode in ("func", "mod")), None)
+        if placed is not None:
+            self._check_mixture(placed)
+            self._check_hbm(returned)
+        self._check_lifetimes()
+
+    def _check_mixture(self, placed):
+        for value in self._results:
+            if value.hidden or not value.stored:
+                raise value.refuse(placed)
+        for finding in self.findings():
+            if finding["code"] == "SPAD-MIXED-PLACEMENT":
+                raise _refusal(finding["code"], "Mixing direct allocation with automatic "
+                                                "allocation: " + finding["message"])
+
+    def _check_hbm(self, returned):
+        lost = [a for a in self._arrays if a.space == "hbm"
+                and not (getattr(a.buffer, "output", False) and any(a is r for r in returned))]
+        if lost:
+            names = ", ".join(a.name or "(unnamed)" for a in lost)
+            raise _refusal("SPAD-OFF-CHIP-NOT-OUTPUT", "Non IO HBM tensor is not supported in "
+                                                       f"allocated NKI kernel: {names}")
+
+    def _check_lifetimes(self):
+        """The record as a kernel of the library, a tensor for each tile; what it finds about
+        lifetimes, in the words of the compiler."""
+        names, steps = {}, []
+        for step in self._steps:
+            reads, writes = ([self._named(names, part) for part in parts if part.array.is_placed]
+                             for parts in (step.reads, step.writes))
+            if any(reads) or any(writes):
+                steps.append((step, sum(reads, []), sum(writes, [])))
+        if not steps:
+            return
+        made = recorder.Kernel(self.target, "traced")
+        for name, array, number in names.values():
+            tile = array.tiles[number]
+            banked = array.space == "psum"
+            made.tensor(name, array.space, array.dtype, array.tile, at=tile.address[1],
+                        lane=tile.address[0] or None, bank=tile.bank if banked else None)
+        lines = {}
+        for step, reads, writes in steps:
+            made.line(f"vector {step.name}" + (f" reads {', '.join(reads)}" if reads else "")
+                      + (f" writes {', '.join(writes)}" if writes else ""))
+            lines[len(made._lines)] = step
+        self._raise_conflict(made.finish().check(), names, lines)
+
+    @staticmethod
+    def _named(names, part):
+        """The part of each tile in the kernel language."""
+        text = []
+        for number in part.numbers:
+            name = names.setdefault((id(part.array), number),
+                                    (f"t{len(names)}", part.array, number))[0]
+            ranges = ", ".join(f"{r.start}..{r.stop}" for r in part.within)
+            text.append(f"{name}({ranges})")
+        return text
+
+    @staticmethod
+    def _raise_conflict(check, names, lines):
+        conflict = next((f for f in check.findings
+                         if f.code in ("SPAD-LIFETIME-CONFLICT", "SPAD-ALIAS-CLASH")), None)
+        if conflict is None:
+            return
+        arrays = {name: (array, number) for name, array, number in names.values()}
+        message, on_psum = conflict.message, False
+        for name in (conflict.subject, conflict.other):
+            if name in arrays:
+                array, number = arrays[name]
+                message = message.replace(f"'{name}'", array.who(number))
+                on_psum = on_psum or array.space == "psum"
+        step = lines.get(conflict.line)
+        place = " ({}:{})".format(*step.place) if step is not None else ""
+        start = "[SCH713] Violation of accumulation group interleaving: " if on_psum else ""
+        raise _refusal(conflict.code, f"{start}Lifetime conflict: {message}{place}")
+
+
+@contextmanager
+def kernel(target=None, force_auto=False):
+    """Collects the ndarrays of the with block, so that they can be checked together."""
+    made = DirectKernel(target, force_auto or _forced.get())
+    token = _kernel.set(made)
+    try:
+        yield made
+    finally:
+        _kernel.reset(token)
+        made.close()
+
+
+def _arrays_in(thing):
+    """The ndarrays in what a kernel returns."""
+    if isinstance(thing, ndarray):
+        return [thing]
+    if isinstance(thing, dict):
+        thing = thing.values()
+    elif not isinstance(thing, (tuple, list)):
+        return []
+    return [array for item in thing for array in _arrays_in(item)]
+
+
+def compiled(func):
+    """A function whose calls are kernels: its tensors and operations are collected, and checked
+    when it returns. Called in a kernel, it is a part of that one."""
+
+    @functools.wraps(func)
+    def run(*args, **keywords):
+        if _kernel.get() is not None:
+            return func(*args, **keywords)
+        with kernel() as made:
+            result = func(*args, **keywords)
+        made.check(_arrays_in(result))
+        return result
+
+    return run
+
+
+def force_auto_alloc(func):
+    """Decorator: ignores all direct allocation in func, to find out whether it is wrong."""
+
+    @functools.wraps(func)
+    def forced(*args, **keywords):
+        token = _forced.set(True)
+        try:
+            return func(*args, **keywords)
+        finally:
+            _forced.reset(token)
+
+    return forced
+
+
+# ---- tensors ----------------------------------------------------------------------------------
+
+
+def _split_shape(shape, facts):
+    """The number of block dimensions: those before par_dim; without one, as many as the tuples of
+    tiles have counts."""
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(f"a shape is a tuple such as (nl.par_dim(128), 512), not {shape!r}")
+    marked = [i for i, n in enumerate(shape) if isinstance(n, par_dim)]
+    if len(marked) > 1:
+        raise _spad.ArgumentError(f"{len(marked)} dimensions of {tuple(map(int, shape))} are marked "
+                                  "with par_dim; a tensor has one partition dimension")
+    if marked:
+        return marked[0]
+    counts = max((len(facts.get(key) or ()) for key in ("bank_tiles", "par_tiles", "free_tiles")),
+                 default=0)
+    if counts and counts >= len(shape):
+        raise _spad.ArgumentError(f"{counts} counts of tiles leave no partition dimension in "
+                                  f"{tuple(shape)}; mark it with par_dim")
+    return counts
+
+
+def _given_dtype(dtype):
+    if dtype is not None and dtype is not Ellipsis:
+        return dtype
+    warnings.warn("an ndarray without a dtype is taken as float32; write dtype=nl.bfloat16 or what "
+                  "it is", stacklevel=4)
+    return "float32"
+
+
+class ndarray:
+    """nl.ndarray for direct allocation: (block dims..., par_dim(P), free dims...). An index gives
+    the Part that it names; address is (partition, byte) of the first tile."""
+
+    def __init__(self, shape, dtype=None, buffer=None, name=None, address=None):
+        buffer = _placement(buffer)
+        facts = dict(getattr(buffer, "facts", {}))
+        self.mode = getattr(buffer, "mode", "auto")
+        where = _split_shape(shape, facts)
+        self.dtype = _given_dtype(dtype)
+        self.shape, self.name = tuple(int(n) for n in shape), name
+        self.block, self.tile = self.shape[:where], self.shape[where:]
+        self.buffer = buffer
+        self.space = buffer if isinstance(buffer, str) else buffer.name
+        home = _kernel.get()
+        self.kernel = DirectKernel(force_auto=_forced.get()) if home is None else home
+        if address is not None:
+            facts = {"base": self._given_address(address)}
+            self.mode = "at"
+        number = self.kernel.declare(
+            self.space, self.tile, self.dtype, self.block or None, name, self.mode,
+            output=bool(getattr(buffer, "output", False)),
+            **{key: value or None if key != "base" else value for key, value in facts.items()})
+        self.mode = self.kernel.info(number)["mode"]  # auto where that is forced
+        self.tiles = [
+            Tile(self.tile, self.dtype,
+                 None if row["byte"] is None else (row["lane"], row["byte"]),
+                 row["bytes"], row["bank"], row["index"])
+            for row in self.kernel.tiles(number)]
+        self.kernel._arrays.append(self)
+
+    def _given_address(self, address):
+        """The place for an address (partition, byte); in PSUM the byte counts over its banks."""
+        if self.mode != "auto":
+            raise _spad.ArgumentError(f"an address and {self.space}.{self.mode}_alloc for the same "
+                                      "tensor; give one of them")
+        if self.space != "psum":
+            return _spot(address, "sbuf", "address")
+        if len(tuple(address)) == 3:
+            return tuple(address)
+        lane, byte = _spot(address, "sbuf", "address")
+        bank_bytes = self.kernel.target.spaces["psum"]["bank_bytes"]
+        return byte // bank_bytes, lane, byte % bank_bytes
+
+    @property
+    def is_placed(self):
+        """Is it on chip and not left to the planner?"""
+        return self.tiles[0].address is not None
+
+    def who(self, number=None):
+        """Its name, and that of a tile, for messages."""
+        who = f"tensor '{self.name}'" if self.name else "an unnamed tensor"
+        return who + (f", tile {self.tiles[number].index}" if number is not None and self.block
+                      else "")
+
+    @property
+    def address(self):
+        return self.tiles[0].address
+
+    def _whole(self):
+        return Part(self, [range(n) for n in self.shape], [True] * len(self.shape))
+
+    def __getitem__(self, index):
+        return self._whole()[index]
+
+    def __setitem__(self, index, value):
+        _assign(self[index], value)
+
+    def __iter__(self):
+        """The tiles, in the order of their block indices."""
+        return iter(self.tiles)
+
+    def __len__(self):
+        """How many tiles there are."""
+        return len(self.tiles)
+
+    def __repr__(self):
+        return f"ndarray(name={self.name!r}, shape={self.shape}, address={self.address})"
+
+
+# ---- operations -------------------------------------------------------------------------------
+
+
+tensor_engine, vector_engine = "tensor", "vector"
+
+
+class Value:
+    """The result of an operation that is not in a tensor yet: t[...] = nl.load(x) puts it there.
+    What is not put into a tensor is a new one, which the compiler places. hidden: it makes
+    tensors of its own inside, wherever its result is put."""
+
+    def __init__(self, name, operands, hidden=False):
+        self.name, self.hidden, self.stored = name, hidden, False
+        self.step = _record(name, operands)
+        home = _kernel.get()
+        if home is not None:
+            home._results.append(self)
+
+    def refuse(self, placed):
+        """The error in a kernel that places others."""
+        if self.hidden:
+            start = "Calling compute APIs that introduce implicit tensors"
+            remedy = "use other operations"
+        else:
+            start = "Mixing direct allocation with automatic allocation"
+            remedy = f"write t[...] = nl.{self.name}(...) with a tensor t that is placed"
+        return _refusal(
+            "SPAD-IMPLICIT-TENSOR",
+            f"{start}: the tensor that nl.{self.name} makes cannot be placed, while "
+            f"{placed.who()} is placed directly; {remedy} "
+            "({}:{})".format(*self.step.place))
+
+    def __repr__(self):
+        return f"<result of nl.{self.name}>"
+
+
+def _parts(operands):
+    """The parts of on-chip tensors among the operands."""
+    parts = [thing._whole() if isinstance(thing, ndarray) else thing for thing in operands]
+    return [p for p in parts if isinstance(p, Part) and p.array.space != "hbm"]
+
+
+def _record(name, operands):
+    step = _Step(name, _parts(operands))
+    home = _kernel.get()
+    if home is not None:
+        home._steps.append(step)
+    return step
+
+
+def _assign(part, value):
+    """tensor[index] = value"""
+    if isinstance(value, Value) and not value.stored:
+        value.stored, step = True, value.step
+    else:
+        step = _record("copy", [value])
+    if part.array.space != "hbm":
+        step.writes.append(part)
+
+
+def operation(name):
+    """A function of nki.language that reads its operands and gives a Value."""
+
+    def call(*operands, **options):
+        return Value(name, [*operands, *options.values()])
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"nl.{name}: records what it reads, and computes nothing."
+    return call
+
+
+def store(dst, value=None, **options):
+    """nl.store(dst, value): records that a value goes to HBM."""
+    _record("store", [value, *options.values()])
+
+
+def softmax(x, axis=None, **options):
+    """nl.softmax: makes tensors of its own, so that it has no place in a kernel with direct
+    allocation."""
+    return Value("softmax", [x], hidden=True)
+
+
+def nc_transpose(data, *, engine=None, **options):
+    """nisa.nc_transpose: on the tensor engine it makes an identity matrix."""
+    return Value("nc_transpose", [data], hidden=engine != vector_engine)

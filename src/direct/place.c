@@ -123,8 +123,8 @@ static spad_status check_tile_size(const direct_check *check, spad_error *error)
 }
 
 /* An exclusive bank holds one tile, which begins where the bank does. */
-static spad_status check_bank_start(const direct_check *check, const int64_t *index,
-                                    const char *what, int64_t value, spad_error *error) {
+static spad_status check_spot_bank_start(const direct_check *check, const int64_t *index,
+                                         const char *what, int64_t value, spad_error *error) {
     if (!check->space->banks_exclusive || value == 0) return SPAD_OK;
     return refuse_spot(check, index, SPAD_ERR_BANK, error,
                        "%s %lld; a bank of '%s' holds one tile, which starts at byte 0 and lane 0",
@@ -166,8 +166,8 @@ static spad_status check_spot_bytes(const direct_check *check, const int64_t *in
 static spad_status check_spot(int64_t *byte, const direct_check *check, const int64_t *index,
                               spad_direct_spot spot, spad_error *error) {
     spad_status status = check_spot_bank(check, index, spot.bank, 1, error);
-    if (status == SPAD_OK) status = check_bank_start(check, index, "byte", spot.byte, error);
-    if (status == SPAD_OK) status = check_bank_start(check, index, "lane", spot.lane, error);
+    if (status == SPAD_OK) status = check_spot_bank_start(check, index, "byte", spot.byte, error);
+    if (status == SPAD_OK) status = check_spot_bank_start(check, index, "lane", spot.lane, error);
     if (status == SPAD_OK) status = check_lane(check, index, spot.lane, error);
     if (status != SPAD_OK) return status;
     if (spot.byte < 0) {
@@ -488,10 +488,10 @@ static spad_status place_rings(direct_tensor *tensor, int64_t *extent, const dir
     spad_status status = take_rings(tensor, tiles, check, rings, error);
     if (status == SPAD_OK) status = check_tile_size(check, error);
     if (status == SPAD_OK) {
-        status = check_bank_start(check, NULL, "base byte", rings->base.byte, error);
+        status = check_spot_bank_start(check, NULL, "base byte", rings->base.byte, error);
     }
     if (status == SPAD_OK) {
-        status = check_bank_start(check, NULL, "base lane", rings->base.lane, error);
+        status = check_spot_bank_start(check, NULL, "base lane", rings->base.lane, error);
     }
     if (status == SPAD_OK) {
         status = check_one_per_bank(check, "lane_tiles", tiles[DIRECT_LANE], error);

@@ -196,8 +196,6 @@ typedef struct cli_made_up {
     spad_target target;
 } cli_made_up;
 
-void cli_make_up_target(cli_made_up *out, const spad_plan *plan);
-
 /* A file with places: a kernel and its layout, or a plan and its result. Do not copy. */
 typedef struct cli_places {
     const spad_target *target;
@@ -211,6 +209,10 @@ typedef struct cli_places {
     cli_made_up made_up;
 } cli_places;
 
+/* Reads the rows of a CSV file as a problem, on the memory that the words name or on one made up
+ * for it: plan, target and space. Freed with cli_free_places, also after a failure. */
+cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
+                          const cli_plan_words *words);
 /* Reads and places. That it does not fit is no failure: see `fits`. */
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);

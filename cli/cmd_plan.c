@@ -12,9 +12,7 @@
 #include "plan_kernel.h"
 
 typedef struct plan_words {
-    cli_kernel_words kernel;
-    const char *capacity;
-    const char *space;
+    cli_plan_words input;
     const char *timeout;
     int64_t started; /* of the command, in nanoseconds of a clock */
     const char *seed;
@@ -59,41 +57,7 @@ static int show_progress(void *context, const spad_plan_progress *p) {
     return 0;
 }
 
-/* ---- the problem ------------------------------------------------------------------- */
-
-/* owned: a target that was read from a file; it must outlive the plan. */
-static cli_exit use_space(spad_plan *plan, const plan_words *words, spad_target **owned) {
-    const spad_target *target;
-    size_t number;
-    spad_error error;
-    if (words->kernel.target == NULL || words->space == NULL) {
-        cli_message("options '--target' and '--space' go together");
-        return CLI_USAGE;
-    }
-    const cli_exit found = cli_find_target(&target, owned, words->kernel.target);
-    if (found != CLI_FINE) return found;
-    if (spad_target_find_space(&number, target, words->space, &error) != SPAD_OK ||
-        spad_plan_set_space(plan, &target->spaces[number], &error) != SPAD_OK)
-        return cli_fail(&error);
-    return CLI_FINE;
-}
-
-static cli_exit build(spad_plan *plan, const plan_words *words, const cli_text *text,
-                      const char *file, spad_target **owned) {
-    spad_error error;
-    if (words->kernel.target != NULL || words->space != NULL) {
-        const cli_exit exit = use_space(plan, words, owned);
-        if (exit != CLI_FINE) return exit;
-    }
-    if (words->capacity != NULL) {
-        int64_t capacity;
-        if (!cli_take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
-        if (spad_plan_set_capacity(plan, capacity, &error) != SPAD_OK) return cli_fail(&error);
-    }
-    if (spad_plan_read_csv(plan, text->bytes, text->length, file, &error) != SPAD_OK)
-        return cli_fail_input(&error, file, words->kernel.json);
-    return CLI_FINE;
-}
+/* ---- how hard to look -------------------------------------------------------------- */
 
 /* What both kinds of input take: how long and how hard to look. */
 static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t *seed,
@@ -142,42 +106,34 @@ static spad_status write_rows(const spad_sink *sink, const void *context, spad_e
     return spad_plan_write_csv(r->plan, 0, r->result, r->text->bytes, r->text->length, sink, error);
 }
 
-/* The plan as a report, on the memory of the chip or on one made up for it. */
-static cli_exit draw(const spad_plan *plan, const spad_plan_result *result,
+/* The plan as a report, on the memory that it is for. */
+static cli_exit draw(const cli_places *rows, const spad_plan_result *result,
                      const spad_plan_reason *reason, const plan_words *words, const char *file) {
-    cli_made_up made_up;
-    cli_make_up_target(&made_up, plan);
-    const spad_target *target = &made_up.target;
-    size_t space = 0;
-    spad_report *report = NULL;
-    spad_error error;
-    spad_status status = SPAD_OK;
-    spad_target *owned = NULL;
-    if (words->kernel.target != NULL) {
-        const cli_exit found = cli_find_target(&target, &owned, words->kernel.target);
-        if (found != CLI_FINE) return found;
-        status = spad_target_find_space(&space, target, words->space, &error);
-    }
     const spad_report_options options = {.title = file, .time_unit = "time"};
-    if (status == SPAD_OK) status = spad_report_create(&report, target, &options, &error);
-    if (status == SPAD_OK) status = spad_report_add_plan(report, plan, result, space, &error);
-    if (status == SPAD_OK) status = spad_report_add_reason(report, plan, result, reason, &error);
+    spad_report *report;
+    spad_error error;
+    if (spad_report_create(&report, rows->target, &options, &error) != SPAD_OK) {
+        return cli_fail(&error);
+    }
+    spad_status status = spad_report_add_plan(report, rows->plan, result, rows->space, &error);
+    if (status == SPAD_OK)
+        status = spad_report_add_reason(report, rows->plan, result, reason, &error);
     const cli_exit exit =
         status == SPAD_OK ? cli_write_pictures(&words->pictures, report) : cli_fail(&error);
     spad_report_destroy(report);
-    spad_target_destroy(owned);
     return exit;
 }
 
-static cli_exit show(const spad_plan *plan, const spad_plan_result *result, const plan_words *words,
-                     const cli_text *text, const char *file) {
+static cli_exit show(const cli_places *input, const spad_plan_result *result,
+                     const plan_words *words, const cli_text *text, const char *file) {
+    const spad_plan *plan = input->plan;
     spad_error error;
     spad_plan_reason *reason = NULL;
     const bool fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
-        return cli_fail_input(&error, file, words->kernel.json);
+        return cli_fail_input(&error, file, words->input.kernel.json);
     if (reason != NULL && reason->found != NULL) {
-        const cli_exit found = show(plan, reason->found, words, text, file);
+        const cli_exit found = show(input, reason->found, words, text, file);
         spad_plan_reason_destroy(reason);
         return found;
     }
@@ -187,60 +143,52 @@ static cli_exit show(const spad_plan *plan, const spad_plan_result *result, cons
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
     const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
-    const spad_status status = words->kernel.json
+    const spad_status status = words->input.kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
     if (drawn == CLI_FINE && cli_wants_pictures(&words->pictures)) {
-        drawn = draw(plan, result, reason, words, file);
+        drawn = draw(input, result, reason, words, file);
     }
     spad_plan_reason_destroy(reason);
     return drawn == CLI_FINE ? exit : drawn;
 }
 
-static cli_exit solve(spad_plan *plan, plan_words *words, const cli_text *text, const char *file) {
+static cli_exit solve(const cli_places *input, plan_words *words, const cli_text *text,
+                      const char *file) {
     spad_plan_options options = {.seed = 1};
     spad_plan_result *result;
     spad_error error;
-    if (!read_options(&options, plan, words)) return CLI_USAGE;
-    if (spad_plan_solve(&result, plan, &options, &error) != SPAD_OK)
-        return cli_fail_input(&error, file, words->kernel.json);
+    if (!read_options(&options, input->plan, words)) return CLI_USAGE;
+    if (spad_plan_solve(&result, input->plan, &options, &error) != SPAD_OK)
+        return cli_fail_input(&error, file, words->input.kernel.json);
     if (words->line_open) fputc('\n', stderr);
-    const cli_exit exit = show(plan, result, words, text, file);
+    const cli_exit exit = show(input, result, words, text, file);
     spad_plan_result_destroy(result);
     return exit;
 }
 
 static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char *path) {
-    spad_plan *plan;
-    spad_error error;
-    if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
-        cli_message("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
-                    cli_input_name(path));
-        return CLI_USAGE;
-    }
-    if (spad_plan_create(&plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    spad_target *owned = NULL;
-    cli_exit exit = build(plan, words, text, cli_input_name(path), &owned);
-    if (exit == CLI_FINE) exit = solve(plan, words, text, cli_input_name(path));
-    spad_plan_destroy(plan);
-    spad_target_destroy(owned);
+    cli_places input;
+    cli_exit exit = cli_read_buffers(&input, text, path, &words->input);
+    if (exit == CLI_FINE) exit = solve(&input, words, text, cli_input_name(path));
+    cli_free_places(&input);
     return exit;
 }
 
 /* The text goes over to the kernel. */
 static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
     plan_kernel_words kernel_words = {
-        .output = words->output, .json = words->kernel.json, .pictures = words->pictures};
+        .output = words->output, .json = words->input.kernel.json, .pictures = words->pictures};
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
-    if (words->capacity != NULL || words->space != NULL || words->minimize || words->progress ||
-        words->progress_json) {
+    if (words->input.capacity != NULL || words->input.space != NULL || words->minimize ||
+        words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
-        exit = cli_parse_kernel(&input, path, text, &words->kernel);
+        exit = cli_parse_kernel(&input, path, text, &words->input.kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
     }
     cli_free_kernel(&input);
@@ -249,9 +197,7 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
 
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
-    const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
-                                  {.name = "--capacity", .value = &words.capacity},
-                                  {.name = "--space", .value = &words.space},
+    const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
                                   {.name = "--minimize", .flag = &words.minimize},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
@@ -259,7 +205,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
                                   CLI_PICTURE_OPTIONS(words.pictures),
-                                  {.name = "--json", .flag = &words.kernel.json},
+                                  {.name = "--json", .flag = &words.input.kernel.json},
                                   {.name = "--progress=json", .flag = &words.progress_json},
                                   {.name = "--progress", .flag = &words.progress},
                                   {.name = NULL}};
@@ -269,7 +215,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
         cli_message("one kernel or CSV file is needed; see 'spad plan --help'");
         return CLI_USAGE;
     }
-    if (!cli_pictures_fit(&words.pictures, words.kernel.json, words.output)) return CLI_USAGE;
+    if (!cli_pictures_fit(&words.pictures, words.input.kernel.json, words.output)) return CLI_USAGE;
     words.started = cli_clock();
     cli_text text;
     exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);

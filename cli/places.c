@@ -27,7 +27,7 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     return CLI_FINE;
 }
 
-void cli_make_up_target(cli_made_up *out, const spad_plan *plan) {
+static void make_up_target(cli_made_up *out, const spad_plan *plan) {
     out->space = (spad_space){.name = "memory",
                               .about = "",
                               .lanes = spad_plan_get_lanes(plan),
@@ -63,10 +63,10 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
                                                                           : cli_fail(&error);
 }
 
-static cli_exit place_buffers(cli_places *out, const cli_text *text, const char *path,
-                              const cli_plan_words *words) {
-    const spad_plan_options options = {.seed = 1};
+cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
+                          const cli_plan_words *words) {
     spad_error error;
+    *out = (cli_places){0};
     if (words->kernel.defines.count > 0 || words->kernel.rings.count > 0) {
         cli_message("options '-D' and '--ring' are for kernels, and '%s' is not a kernel",
                     cli_input_name(path));
@@ -76,13 +76,24 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
     const cli_exit exit = take_space(out, words);
     if (exit != CLI_FINE) return exit;
     if (spad_plan_read_csv(out->plan, text->bytes, text->length, cli_input_name(path), &error) !=
-            SPAD_OK ||
-        spad_plan_solve(&out->result, out->plan, &options, &error) != SPAD_OK) {
+        SPAD_OK) {
         return cli_fail_input(&error, path, words->kernel.json);
     }
     if (out->target == NULL) {
-        cli_make_up_target(&out->made_up, out->plan);
+        make_up_target(&out->made_up, out->plan);
         out->target = &out->made_up.target;
+    }
+    return CLI_FINE;
+}
+
+static cli_exit place_buffers(cli_places *out, const cli_text *text, const char *path,
+                              const cli_plan_words *words) {
+    const spad_plan_options options = {.seed = 1};
+    spad_error error;
+    const cli_exit exit = cli_read_buffers(out, text, path, words);
+    if (exit != CLI_FINE) return exit;
+    if (spad_plan_solve(&out->result, out->plan, &options, &error) != SPAD_OK) {
+        return cli_fail_input(&error, path, words->kernel.json);
     }
     out->fits =
         out->result->verdict == SPAD_PLAN_OPTIMAL || out->result->verdict == SPAD_PLAN_FEASIBLE;

@@ -9,7 +9,8 @@
  * are O(log count). (base/largest keeps items of any size behind a pointer and has steps of its
  * own.)
  *
- * SPAD__HEAP(name, context_type, item, before, put) defines
+ * SPAD__HEAP(name, context_type, item, before, put) defines both, SPAD__HEAP_UP and SPAD__HEAP_DOWN
+ * with the same arguments one of
  *     void name_up(context_type context, item *items, size_t at)
  *         restores the heap after the item at `at` was added or came to be before others
  *     void name_down(context_type context, item *items, size_t count, size_t at)
@@ -25,13 +26,15 @@
 
 #define SPAD__HEAP_PUT(context, heap, at, x) ((void)(context), (heap)[at] = (x))
 
-#define SPAD__HEAP(name, context_type, item, before, put)                                        \
-    static inline void name##_up(context_type context, item *items, size_t at) {                 \
-        const item moved = items[at];                                                            \
-        for (; at > 0 && before(context, moved, items[(at - 1) / 2]); at = (at - 1) / 2)         \
-            put(context, items, at, items[(at - 1) / 2]);                                        \
-        put(context, items, at, moved);                                                          \
-    }                                                                                            \
+#define SPAD__HEAP_UP(name, context_type, item, before, put)                             \
+    static inline void name##_up(context_type context, item *items, size_t at) {         \
+        const item moved = items[at];                                                    \
+        for (; at > 0 && before(context, moved, items[(at - 1) / 2]); at = (at - 1) / 2) \
+            put(context, items, at, items[(at - 1) / 2]);                                \
+        put(context, items, at, moved);                                                  \
+    }
+
+#define SPAD__HEAP_DOWN(name, context_type, item, before, put)                                   \
     static inline void name##_down(context_type context, item *items, size_t count, size_t at) { \
         const item moved = items[at];                                                            \
         for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {                     \
@@ -42,5 +45,9 @@
         }                                                                                        \
         put(context, items, at, moved);                                                          \
     }
+
+#define SPAD__HEAP(name, context_type, item, before, put) \
+    SPAD__HEAP_UP(name, context_type, item, before, put)  \
+    SPAD__HEAP_DOWN(name, context_type, item, before, put)
 
 #endif

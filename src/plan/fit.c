@@ -111,7 +111,7 @@ static bool begins_later(const offset_range *ranges, offset_range a, offset_rang
     return a.begin > b.begin;
 }
 
-SPAD__HEAP(range_heap, const offset_range *, offset_range, begins_later, SPAD__HEAP_PUT)
+SPAD__HEAP_DOWN(range_heap, const offset_range *, offset_range, begins_later, SPAD__HEAP_PUT)
 
 /* A heap sort by begin: no memory, O(k log k). */
 static void sort_ranges(offset_range *r, size_t count) {

@@ -4,6 +4,7 @@
  * of a parameter, or of both, the value has changed by the step, from every start; and what is
  * found to be uneven is a product of two things that move.
  */
+#include "base/error.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -27,6 +28,8 @@ typedef struct writer {
 static int below(writer *w, int count) {
     return (int)spad__random_below(&w->random, (uint64_t)count);
 }
+
+static void put(writer *w, const char *format, ...) SPAD_PRINTF(2, 3);
 
 static void put(writer *w, const char *format, ...) {
     va_list arguments;

@@ -41,9 +41,9 @@ static bool moves_along(const spad__life *life, spad__writer holder, standing at
  * can want what the old one left: all such pieces are the same. */
 static void put_holder(spad__state_out *w, const spad__life *life, spad__writer holder,
                        standing at) {
-    enum { NOBODY = -1, PAST = -2 };
+    enum { NO_WRITER = -1, PAST = -2 };
     if (holder == 0) {
-        spad__state_put(w, NOBODY);
+        spad__state_put(w, NO_WRITER);
         return;
     }
     const spad__write *write = &life->writes[holder];

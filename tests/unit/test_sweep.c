@@ -27,34 +27,34 @@ static void *fail_once(void *context, void *block, size_t old_size, size_t new_s
     return moved;
 }
 
-typedef spad_status (*scenario)(const spad_host *host, subject *subject);
+typedef spad_status (*scenario)(const spad_host *host, subject *s);
 
-static spad_status check_it(const spad_host *host, subject *subject) {
+static spad_status check_it(const spad_host *host, subject *s) {
     const spad_check_options options = {.host = host};
     spad_check *check;
-    const spad_status status = spad_check_create(&check, subject->kernel, &options, NULL);
+    const spad_status status = spad_check_create(&check, s->kernel, &options, NULL);
     if (status == SPAD_OK) {
-        subject->result = (int64_t)spad_check_finding_count(check) * 4;
-        subject->result += spad_check_get_verdict(check);
+        s->result = (int64_t)spad_check_finding_count(check) * 4;
+        s->result += spad_check_get_verdict(check);
     }
     spad_check_destroy(check);
     return status;
 }
 
-static spad_status simulate_it(const spad_host *host, subject *subject) {
+static spad_status simulate_it(const spad_host *host, subject *s) {
     const spad_sim_options options = {.repeat_after = 1, .host = host};
     spad_sim *sim;
-    const spad_status status = spad_sim_create(&sim, subject->kernel, &options, NULL);
-    if (status == SPAD_OK) subject->result = spad_sim_get_totals(sim).makespan;
+    const spad_status status = spad_sim_create(&sim, s->kernel, &options, NULL);
+    if (status == SPAD_OK) s->result = spad_sim_get_totals(sim).makespan;
     spad_sim_destroy(sim);
     return status;
 }
 
-static spad_status tune_it(const spad_host *host, subject *subject) {
+static spad_status tune_it(const spad_host *host, subject *s) {
     const spad_tune_options options = {.depth_most = 2, .host = host};
     spad_tune *tune;
-    const spad_status status = spad_tune_create(&tune, subject->kernel, &options, NULL);
-    if (status == SPAD_OK) subject->result = spad_tune_get_totals(tune).planned;
+    const spad_status status = spad_tune_create(&tune, s->kernel, &options, NULL);
+    if (status == SPAD_OK) s->result = spad_tune_get_totals(tune).planned;
     spad_tune_destroy(tune);
     return status;
 }
@@ -143,10 +143,34 @@ static void right_kernels_without_memory(void **state) {
     }
 }
 
+/* A search that hoists, one that finds no room for it, and one in which nothing fits. */
+#define TUNABLE(columns)                                   \
+    "kernel k on trn2\n"                                   \
+    "tensor x : sbuf bf16 [6] (128, " columns ") ring 1\n" \
+    "for i in 0..6 {\n"                                    \
+    "    tensor t : sbuf bf16 (128, " columns ")\n"        \
+    "    tensor u : sbuf bf16 (128, 16)\n"                 \
+    "    dma load writes x[i] cost 4 ns\n"                 \
+    "    scalar exp reads x[i] writes t cost 10 ns\n"      \
+    "    vector mul reads t writes u cost 10 ns\n"         \
+    "    gpsimd add reads u cost 10 ns\n"                  \
+    "}\n"
+
+static void searches_without_memory(void **state) {
+    (void)state;
+    static const char *const texts[] = {TUNABLE("16"), TUNABLE("40000"), TUNABLE("60000")};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
+        sweep(tune_it, kernel, 2500, "search");
+        spad_kernel_destroy(kernel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_without_memory),
         cmocka_unit_test(right_kernels_without_memory),
+        cmocka_unit_test(searches_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/report.h"
 #include "spad/spad.h"
 #include "support/kernels.h"
 #include "support/support.h"
@@ -46,7 +47,7 @@ static void assert_same_figures(const spad_kernel *kernel, const spad_sim *a, co
 static const struct {
     const char *text;
     bool skips; /* there are iterations that are not run */
-} cases[] = {
+} loops[] = {
     /* comparisons that are decided for the rest of a loop, and those that are not */
     {TRN X "for i in 0..N { vector w writes x[i] cost 9 ns\n"
            "if K == 3 { scalar r reads x[i] cost 7 ns } }\n",
@@ -68,6 +69,24 @@ static const struct {
      true},
     {TRN X "for i in 0..N { for j in 0..K { vector w writes x[i] cost 9 ns\n"
            "if i / 7 != j { scalar r reads x[i] cost 7 ns } } }\n",
+     true},
+    {TRN X "for j in 0..3 { for i in 0..N { vector w writes x[i] cost 9 ns\n"
+           "if j == 1 { scalar r reads x[i] cost 7 ns }\nif j != 2 { scalar s cost 2 ns } } }\n",
+     true},
+    {TRN X
+     "for j in 0..3 { for i in 0..N { vector w writes x[i] cost 9 ns\n"
+     "if i == j { scalar r reads x[i] cost 7 ns }\nif i != j + 9 { scalar s cost 2 ns } } }\n",
+     true},
+    {TRN X "for j in 0..3 { for i in 0..N { vector w writes x[i] cost 9 ns\n"
+           "if i + j == 2990 { scalar r reads x[i] cost 7 ns }\n"
+           "if j <= i { scalar s cost 2 ns } } }\n",
+     true},
+    {TRN X "for j in 0..3 { for i in 0..N { vector w writes x[i] cost 9 ns\n"
+           "if i % 2 == j { scalar r reads x[i] cost 7 ns }\n"
+           "if i >= 2000 + j { scalar s cost 2 ns } } }\n",
+     true},
+    {TRN X "for i in 0..N { for j in 0..2 { vector w writes x[i] cost 9 ns\n"
+           "for l in 0..2 { if l == j { scalar r reads x[i] cost 7 ns } } } }\n",
      true},
     /* costs and sizes that move */
     {TRN X "for i in 0..N { vector w writes x[i] cost i ns }\n", false},
@@ -143,15 +162,15 @@ static const struct {
 
 static void skipped_iterations_change_no_figure(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        spad_kernel *kernel = test_parse(cases[i].text);
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+        spad_kernel *kernel = test_parse(loops[i].text);
         spad_sim *some = simulate(kernel, false);
         spad_sim *all = simulate(kernel, true);
         assert_int_equal(spad_sim_repeat_count(all), 0);
-        if ((spad_sim_repeat_count(some) > 0) != cases[i].skips) {
-            print_error("%zu:\n%s", i, cases[i].text);
+        if ((spad_sim_repeat_count(some) > 0) != loops[i].skips) {
+            print_error("%zu:\n%s", i, loops[i].text);
         }
-        assert_int_equal(spad_sim_repeat_count(some) > 0, cases[i].skips);
+        assert_int_equal(spad_sim_repeat_count(some) > 0, loops[i].skips);
         assert_same_figures(kernel, some, all);
         spad_sim_destroy(all);
         spad_sim_destroy(some);
@@ -159,9 +178,87 @@ static void skipped_iterations_change_no_figure(void **state) {
     }
 }
 
+/* ---- agents that run for long ------------------------------------------------------ */
+
+/* Sums over iterations that are not run. */
+static void sums_of_agents_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        const char *first; /* before the loop */
+        const char *body;
+        int64_t trips;
+        spad_status status;
+    } cases[] = {
+        {"", "simt op cost 0 ns", INT64_MAX - 1, SPAD_OK},
+        {"", "simt op cost 0 ns\nsimt op cost 0 ns", INT64_MAX - 1, SPAD_ERR_OVERFLOW},
+        {"", "simt op cost 1 ns", INT64_MAX - 1, SPAD_ERR_OVERFLOW},
+        {"simt op cost 4000000000000000 ns\n", "simt op cost 1 ns", INT64_C(6000000000000000),
+         SPAD_ERR_OVERFLOW},
+        {"simt op cost 1000000000000000 ns\n", "simt op cost 1 ns", INT64_C(6000000000000000),
+         SPAD_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const spad_sim_options options = {.repeat_after = 1};
+        spad_error error = {0};
+        char text[300];
+        spad_sim *sim;
+        snprintf(text, sizeof text, "kernel k on sm_90\nagent a { %sfor i in 0..%lld {\n%s } }\n",
+                 cases[i].first, (long long)cases[i].trips, cases[i].body);
+        spad_kernel *kernel = test_parse(text);
+        const spad_status status = spad_sim_create(&sim, kernel, &options, &error);
+        if (status != cases[i].status) print_error("case %zu: %s\n", i, error.message);
+        assert_int_equal(status, cases[i].status);
+        if (status == SPAD_OK) {
+            assert_true(spad_sim_get_totals(sim).operations >= cases[i].trips);
+        } else {
+            assert_non_null(strstr(error.message, "more than 2^63 picoseconds"));
+            assert_null(sim);
+        }
+        spad_sim_destroy(sim);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* ---- text -------------------------------------------------------------------------- */
+
+static void shares_of_large_figures_are_right(void **state) {
+    (void)state;
+    char field[SPAD_TIME_TEXT];
+    assert_string_equal(spad__share_text(1, 0, field), "0.0 %");
+    assert_string_equal(spad__share_text(1, 3, field), "33.3 %");
+    assert_string_equal(spad__share_text(INT64_MAX, INT64_MAX, field), "100.0 %");
+    assert_string_equal(spad__share_text(INT64_MAX / 4, INT64_MAX, field), "25.0 %");
+}
+
+/* The timeline ends where iterations are skipped. */
+static void the_timeline_ends_at_a_skipped_loop(void **state) {
+    (void)state;
+    test_text text;
+    spad_error error;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\nagent a {\n"
+                                     "for i in 0..5000 { simt op cost 9 ns }\n"
+                                     "for i in 0..40 { simt last cost 9 ns } }\n");
+    spad_sim *sim = simulate(kernel, false);
+    test_text_init(&text);
+    assert_int_equal(spad_sim_repeat_count(sim), 2);
+    const size_t rows = spad_sim_get_repeat(sim, 0)->row;
+    assert_true(rows < spad_sim_row_count(sim));
+    assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+    char first[64];
+    snprintf(first, sizeof first, "operations: the first %zu, ", rows);
+    assert_non_null(strstr(text.bytes, first));
+    assert_non_null(strstr(text.bytes, ": 1 iteration in "));
+    test_text_free(&text);
+    spad_sim_destroy(sim);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(skipped_iterations_change_no_figure),
+        cmocka_unit_test(sums_of_agents_are_checked),
+        cmocka_unit_test(shares_of_large_figures_are_right),
+        cmocka_unit_test(the_timeline_ends_at_a_skipped_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels of odd shapes under a parameter N: what is proved for all trip counts is right for each
+ * of the first ones, and what is wrong is wrong for the one that was checked. */
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/spad.h"
+#include "support/kernels.h"
+#include "support/support.h"
+
+#define TRN "kernel k on trn2\nparam N = 12\n"
+#define SM "kernel k on sm_90\nparam N = 12\n"
+#define X "tensor x : sbuf bf16 [N] (128, 16) ring 2\n"
+#define USE "vector w writes x[i]\nscalar r reads x[i] "
+#define O(blocks) "tensor o : hbm u8 " blocks " (128, 4) output\n"
+
+enum {
+    WRONG = SPAD_VERDICT_WRONG,
+    SHAPE = SPAD_VERDICT_PROVED_SHAPE,
+    ALL = SPAD_VERDICT_PROVED_ALL,
+    UNKNOWN = SPAD_VERDICT_UNKNOWN
+};
+
+static const struct {
+    const char *text;
+    int verdict;
+} cases[] = {
+    /* outputs; one that is not written is a warning */
+    {TRN O("[2 * N]") "for i in 0..N { dma s writes o[2 * i]\ndma s writes o[2 * i + 1] }\n", ALL},
+    {TRN O("[2 * N]") "for i in 0..N { dma s writes o[i]\ndma s writes o[N + i] }\n", ALL},
+    {TRN O("[2 * N]") "for i in 0..N { dma s writes o[i] }\n", ALL},
+    {TRN O("[N]") "for i in 0..N { dma s writes o[N - 1 - i] }\n", ALL},
+    {TRN O("[N + 2]") "for i in 0..N { dma s writes o[i] }\ndma s writes o[N]\ndma s writes o[N + "
+                      "1]\n",
+     ALL},
+    {TRN O("[N, N]") "for i in 0..N { for j in 0..N { dma s writes o[i, j] } }\n", SHAPE},
+    {TRN O("[4]") "for i in 0..N { dma s writes o[i % 4] }\n", ALL},
+    {TRN O("[4]") "for i in 0..N { dma s writes o[i / 3] }\n", SHAPE},
+    {TRN O("[N]") "for i in 0..N { if i != 5 { dma s writes o[i] } }\ndma t writes o[5]\n", ALL},
+    {TRN O(
+         "[N]") "tensor v : hbm u8 [N] (128, 4) alias of o\nfor i in 0..N { dma s writes v[i] }\n",
+     SHAPE},
+    {TRN O(
+         "[N]") "for i in 0..N { dma s writes o[i](0..64, ..)\ndma s writes o[i](64..128, ..) }\n",
+     ALL},
+    {TRN O("[N]") "for i in 0..N { dma s writes o[i](0..64, ..) }\n", ALL},
+    {TRN O("[N]") "for i in 0..N / 2 { dma s writes o[2 * i]\ndma s writes o[2 * i + 1] }\n", ALL},
+    /* costs, conditions, sizes and indices */
+    {TRN X "for i in 0..N { " USE "cost 1000 - i ns }\n", SHAPE},
+    {TRN X "for i in 0..N { " USE "cost N - i ns }\n", ALL},
+    {TRN X "for i in 0..N { " USE "cost i + N ns }\n", ALL},
+    {TRN X "for i in 0..N { " USE "cost i % 3 ns }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif N == 12 { vector z } }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif i < N - 2 { scalar r reads x[i] } }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif i == 7 and N > 3 { scalar r reads x[i] } }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif i != N - 1 and i >= 1 { scalar r reads x[i - 1] } }\n",
+     ALL},
+    {TRN "tensor x : sbuf bf16 [N] (128, N)\nfor i in 0..N { " USE " }\n", SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) mod base 64 free N\nfor i in 0..N { " USE " }\n",
+     SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) mod base 64 free 3\nfor i in 0..N { " USE " }\n", ALL},
+    {TRN "tensor x : sbuf bf16 [N] (32, 8) mod base 64 par 4\nfor i in 0..N { " USE " }\n", ALL},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) at N\nfor i in 0..N { " USE " }\n", SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 40) ring 2\nfor i in 0..N { vector w writes x[i](.., "
+         "0..N)\nscalar r reads x[i](.., 0..N) }\n",
+     SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 40) ring 2\nfor i in 0..N { vector w writes x[i](.., i..i "
+         "+ 4)\nscalar r reads x[i](.., i..i + 4) }\n",
+     SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) input\nfor i in 0..N { scalar r reads x[i] }\n", SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) input\nfor i in 0..N { scalar r reads x[N - 1 - i] }\n",
+     SHAPE},
+    {TRN "tensor x : sbuf bf16 [3 * N] (128, 8) ring 3\nfor i in 0..3 * N { " USE " }\n", ALL},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) ring 3\nfor i in 0..N % 7 { " USE " }\n", SHAPE},
+    {TRN "tensor x : sbuf bf16 [N + 4] (128, 8) ring 3\nfor i in N..N + 4 { " USE " }\n", SHAPE},
+    {TRN "tensor x : sbuf bf16 [N] (128, 8) ring 3\nfor i in 0..N { " USE " }\nfor i in 0..N { " USE
+         " }\n",
+     ALL},
+    {TRN X "for i in 0..N { vector w writes x[i]\nif i >= 2 { scalar r reads x[i - 2] } }\n",
+     WRONG},
+    /* memory that is allocated */
+    {TRN "tensor t : sbuf bf16 [N] (128, 16)\nfor i in 0..N {\nalloc t[i]\nvector w writes "
+         "t[i]\nscalar r reads t[i]\nfree t[i] }\n",
+     SHAPE},
+    {TRN "tensor t : sbuf bf16 [4] (128, 16)\nfor i in 0..N {\nalloc t[i % 4]\nvector w writes t[i "
+         "% 4]\nscalar r reads t[i % 4]\nfree t[i % 4] }\n",
+     ALL},
+    {TRN "tensor t : sbuf bf16 [N] (128, 16)\nfor i in 0..N {\nalloc t[i]\nvector w writes "
+         "t[i]\nscalar r reads t[i] }\nfor i in 0..N { free t[i] }\n",
+     SHAPE},
+    {TRN "region sbuf 0..64 KiB as exact\nfor i in 0..N { scope s {\ntensor t : sbuf bf16 (128, "
+         "16) stack\nvector w writes t\nscalar r reads t } }\n",
+     ALL},
+    {TRN "region sbuf 0..64 KiB as exact\nscope s {\ntensor t : sbuf bf16 (128, 16) stack\nfor i "
+         "in 0..N { vector w writes t\nscalar r reads t } }\n",
+     ALL},
+    {TRN "region sbuf 0..64 KiB as exact\nscope s sections 2 {\nfor i in 0..N {\ntensor t : sbuf "
+         "bf16 (128, 16) stack\nvector w writes t\nscalar r reads t\nnext section } }\n",
+     SHAPE},
+    /* agents */
+    {SM "tensor x : shared u8 [2] (64)\ncounter c\nagent p { for i in 0..N { simt w writes "
+        "x[0]\nsignal c } }\nagent q { wait c >= N\nsimt r reads x[0] }\n",
+     SHAPE},
+    {SM "tensor x : shared u8 (64)\ncounter c\ncounter d\nagent p { for i in 0..N { simt w writes "
+        "x\nsignal c by 2\ntake d } }\nagent q { for i in 0..N { take c by 2\nsimt r reads "
+        "x\nsignal d } }\n",
+     ALL},
+    {SM "tensor x : shared u8 (64)\ncounter c[2]\ncounter d[2]\nagent p { for i in 0..N { simt w "
+        "writes x\nsignal c[i % 2]\ntake d[i % 2] } }\nagent q { for i in 0..N { take c[i % "
+        "2]\nsimt r reads x\nsignal d[i % 2] } }\n",
+     ALL},
+    {SM "tensor x : shared u8 (64)\nmbarrier m[2, 2] count 1\nagent p { for i in 0..2 { init m[0, "
+        "i] count 1 }\nsimt w writes x\narrive m[0, 1] }\nagent q { wait m[0, 1] parity 0\nsimt r "
+        "reads x }\n",
+     WRONG},
+    {SM "tensor x : shared u8 [4] (64) ring 2\nagent p { alloc x[0]\nsimt w writes x[0]\nfree x[0] "
+        "}\nagent q { alloc x[2]\nsimt w writes x[2]\nfree x[2] }\n",
+     WRONG},
+};
+
+/* False: there is no such kernel, because an index would be outside. */
+static bool check_with(const char *text, int64_t n, bool one_shape, spad_verdict *verdict,
+                       int64_t *errors) {
+    const spad_define define = {"N", n};
+    const spad_kernel_options shape = {.defines = &define, .define_count = 1};
+    const spad_check_options options = {.one_shape = one_shape};
+    spad_check *check;
+    spad_error error;
+    spad_kernel *kernel;
+    if (spad_kernel_parse(&kernel, text, strlen(text), NULL, &shape, NULL, &error) != SPAD_OK) {
+        assert_non_null(strstr(error.message, " is outside '"));
+        return false;
+    }
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+    *verdict = spad_check_get_verdict(check);
+    *errors = spad_check_get_counts(check).errors;
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    return true;
+}
+
+static void a_proof_holds_for_each_trip_count(void **state) {
+    (void)state;
+    bool failed = false;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t errors;
+        spad_verdict verdict;
+        assert_true(check_with(cases[i].text, 12, false, &verdict, &errors));
+        if ((int)verdict != cases[i].verdict) {
+            print_error("%s, not %s:\n%s", spad_verdict_name(verdict),
+                        spad_verdict_name((spad_verdict)cases[i].verdict), cases[i].text);
+            failed = true;
+        }
+        assert_int_equal(verdict == SPAD_VERDICT_WRONG, errors > 0);
+        if (verdict != SPAD_VERDICT_PROVED_ALL) continue;
+        for (int64_t n = 1; n <= 30; n++) {
+            spad_verdict one;
+            if (!check_with(cases[i].text, n, true, &one, &errors)) continue;
+            if (errors > 0) print_error("N = %d:\n%s", (int)n, cases[i].text);
+            assert_int_equal(one, SPAD_VERDICT_PROVED_SHAPE);
+        }
+    }
+    assert_false(failed);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_proof_holds_for_each_trip_count)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

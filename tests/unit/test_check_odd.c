@@ -164,7 +164,71 @@ static void a_proof_holds_for_each_trip_count(void **state) {
     assert_false(failed);
 }
 
+/* ---- more than is examined --------------------------------------------------------- */
+
+#define LOOP(p) "for a in 0.." p " { simt w reads x }\n"
+#define PARAM(p) "param " p " = 3\n"
+#define CHIP "kernel k on sm_90\n"
+
+static void limits_are_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        spad_verdict verdict;
+        const char *reason;
+    } limits[] = {
+        {CHIP "tensor x : global u8 [20000000] (1)\nalloc x[0]\nsimt w writes x[0]\n"
+              "simt r reads x[0]\nfree x[0]\n",
+         SPAD_VERDICT_UNKNOWN, "a tensor with alloc and free has more than 2^24 tiles"},
+        {CHIP "tensor x : global u8 [20000000] (1) input\nsimt r reads x[0]\n",
+         SPAD_VERDICT_PROVED_SHAPE, "every event of the kernel was checked"},
+        {CHIP "tensor x : shared u8 [100000] (1) at 0 input\ntensor y : shared u8 (4) at 8\n"
+              "simt w writes y\nsimt r reads x[0], y\n",
+         SPAD_VERDICT_UNKNOWN, "an input has more tiles than the check distinguishes"},
+        {CHIP "tensor x : global u8 [20000000] (1) output\nsimt w writes x[0]\n",
+         SPAD_VERDICT_PROVED_SHAPE, "every event of the kernel was checked"},
+        {CHIP "tensor x : shared u8 [100000] (1) mod base 0 free 100000\nsimt w writes x[0]\n"
+              "simt r reads x[0]\n",
+         SPAD_VERDICT_UNKNOWN, "a tensor has more places than the rule check covers"},
+        {CHIP "tensor x : shared u8 [100000, 2] (1) mod base 0 free [70001, 2]\n"
+              "simt w writes x[0, 0]\nsimt r reads x[0, 0]\n",
+         SPAD_VERDICT_UNKNOWN, "a tensor has more places than the rule check covers"},
+        {CHIP PARAM("A") PARAM("B") PARAM("C") PARAM("D") PARAM("E") PARAM("F") PARAM("G")
+             PARAM("H") "tensor x : shared u8 (4) input\n" LOOP("A") LOOP("B") LOOP("C") LOOP("D")
+                 LOOP("E") LOOP("F") LOOP("G") LOOP("H"),
+         SPAD_VERDICT_PROVED_SHAPE,
+         "for every A, B, C, D, E, F; G is fixed at 3: there are too many of them"},
+        {"kernel k on trn2\nfor i in 0..1 {\ntensor o : sbuf u8 (128, 4) output\n"
+         "tensor n : sbuf u8 (128, 4) input\nvector w writes o\nscalar r reads n, o\n}\n",
+         SPAD_VERDICT_PROVED_SHAPE, "every event of the kernel was checked"},
+        {CHIP
+         "tensor x : shared u8 [2, 2] (4) at 0\ntensor y : shared u8 [4] (4) mod base 64 free 2\n"
+         "tensor z : shared u8 [4] (4)\n"
+         "agent p { alloc x[0, 1]\nsimt w writes x[0, 1]\nfree x[0, 1]\nalloc y\n"
+         "simt w writes y[1]\nfree y\nalloc z\nsimt w writes z[1]\nfree z }\n"
+         "agent q { alloc x\nsimt w writes x[0, 1]\nfree x\nalloc y[3]\nsimt w writes y[3]\n"
+         "free y[3]\nalloc z\nsimt w writes z[1]\nfree z }\n",
+         SPAD_VERDICT_WRONG, "there are errors"},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        spad_check *check;
+        spad_error error;
+        spad_kernel *kernel = test_parse(limits[i].text);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        const char *reason = spad_check_get_reason(check);
+        const spad_verdict verdict = spad_check_get_verdict(check);
+        if (verdict != limits[i].verdict || !strstr(reason, limits[i].reason))
+            print_error("%zu: %s: %s\n", i, spad_verdict_name(verdict), reason);
+        assert_int_equal(verdict, limits[i].verdict);
+        assert_non_null(strstr(reason, limits[i].reason));
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+    assert_string_equal(spad_verdict_name((spad_verdict)99), "?");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_proof_holds_for_each_trip_count)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_proof_holds_for_each_trip_count),
+                                       cmocka_unit_test(limits_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,11 +173,28 @@ static void a_kernel_without_rings_has_one_time(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Tensors of a loop that cannot be hoisted: off chip, and another name of one. */
+static void what_is_not_on_chip_stays_in_its_loop(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on trn2\ntensor a : sbuf u8 (128, 16)\n"
+                                     "for i in 0..8 {\ntensor h : hbm u8 (128, 16)\n"
+                                     "tensor v : sbuf u8 (128, 16) alias of a\n"
+                                     "vector w writes v cost 9 ns\n"
+                                     "dma store reads a writes h cost 9 ns\n"
+                                     "dma load reads h cost 9 ns }\n");
+    spad_tune *made = tune(kernel, 2);
+    assert_int_equal(spad_tune_hoist_count(made), 0);
+    assert_int_equal(spad_tune_knob_count(made), 0);
+    spad_tune_destroy(made);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_by_dimension_have_steps),
         cmocka_unit_test(a_space_without_end_has_room),
         cmocka_unit_test(depths_end_within_64_bits),
+        cmocka_unit_test(what_is_not_on_chip_stays_in_its_loop),
         cmocka_unit_test(many_points_are_counted),
         cmocka_unit_test(nothing_that_fits_is_null),
         cmocka_unit_test(a_kernel_without_rings_has_one_time),

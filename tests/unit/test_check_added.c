@@ -146,6 +146,61 @@ static void a_kernel_without_a_file_does_not_fit(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* The first thing that is added to a check without findings needs memory. */
+static spad_status add_layout_first(const spad_host *host, void *context) {
+    const laid_out *given = context;
+    const spad_check_options options = {.one_shape = true, .no_advice = true, .host = host};
+    spad_check *check;
+    spad_status status = spad_check_create(&check, given->kernel, &options, NULL);
+    if (status == SPAD_OK) {
+        assert_int_equal(spad_check_finding_count(check), 0);
+        status = spad_check_add_layout(check, given->layout, NULL);
+        assert_int_equal(spad_check_finding_count(check), status == SPAD_OK);
+    }
+    spad_check_destroy(check);
+    return status;
+}
+
+static spad_status add_fault_first(const spad_host *host, void *context) {
+    const laid_out *given = context;
+    const spad_check_options options = {.one_shape = true, .no_advice = true, .host = host};
+    spad_check *check;
+    spad_status status = spad_check_create(&check, given->kernel, &options, NULL);
+    if (status == SPAD_OK) {
+        status = spad_check_add_fault(check, &given->fault, NULL);
+        assert_int_equal(spad_check_finding_count(check), status == SPAD_OK);
+    }
+    spad_check_destroy(check);
+    return status;
+}
+
+/* No tensor is too large here: mbarriers take the memory. */
+static void objects_may_not_fit(void **state) {
+    (void)state;
+    laid_out given = {.fault = {.code = SPAD_ERR_NO_FIT, .message = "no room"}};
+    spad_layout *layout;
+    spad_check *check;
+    spad_error error;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\nmbarrier m[40000] count 1\n"
+                                     "init m[0] count 1\narrive m[0]\nwait m[0] parity 0\n"
+                                     "invalidate m[0]\n");
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_ok(spad_check_add_layout(check, layout, &error), &error);
+    assert_int_equal(spad_check_finding_count(check), 1);
+    const spad_finding *finding = spad_check_get_finding(check, 0);
+    assert_int_equal(finding->code, SPAD_FINDING_DOES_NOT_FIT);
+    assert_int_equal(finding->line, 0); /* there is no tensor to point at */
+    assert_non_null(strstr(finding->message, "shared is too small: 320000 B"));
+    spad_check_destroy(check);
+    given.kernel = kernel;
+    given.layout = layout;
+    test_fail_each_allocation(add_layout_first, &given);
+    test_fail_each_allocation(add_fault_first, &given);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- advice ------------------------------------------------------------------------ */
 
 /* A ring with a number for each dimension counts the tiles of its dimension. */
@@ -262,23 +317,33 @@ static spad_status prepare_growth(const spad_host *host, void *kernel) {
     return status;
 }
 
-/* So many loops, tensors and counters that each table is a block of its own. */
-static void every_table_of_a_proof_may_fail(void **state) {
-    (void)state;
-    enum { EACH = 1200, TEXT = 1 << 20 };
+/* So many of one kind that each table is a block of its own. */
+static void fail_tables(int params, int tensors, int loops) {
+    enum { TEXT = 1 << 21 };
     char *source = malloc(TEXT);
     assert_non_null(source);
     size_t used = (size_t)snprintf(source, TEXT, "kernel k on sm_90\nparam N = 3\n");
-    for (int i = 0; i < EACH; i++) {
+    for (int i = 0; i < params; i++) {
+        used += (size_t)snprintf(source + used, TEXT - used, "param P%d = 1\n", i);
+    }
+    for (int i = 0; i < tensors; i++) {
         used += (size_t)snprintf(source + used, TEXT - used, "tensor t%d : global u8 [1] (1)\n", i);
     }
-    for (int i = 0; i < EACH; i++) {
+    for (int i = 0; i < loops; i++) {
         used += (size_t)snprintf(source + used, TEXT - used, "for i%d in 0..N { simt op }\n", i);
     }
+    assert_true(used < TEXT - 1);
     spad_kernel *kernel = test_parse(source);
     test_fail_each_allocation(prepare_growth, kernel);
     spad_kernel_destroy(kernel);
     free(source);
+}
+
+static void every_table_of_a_proof_may_fail(void **state) {
+    (void)state;
+    fail_tables(0, 1200, 1200);
+    fail_tables(20000, 20000, 2);
+    fail_tables(0, 0, 9000);
 }
 
 int main(void) {
@@ -287,6 +352,7 @@ int main(void) {
         cmocka_unit_test(there_may_be_no_fault),
         cmocka_unit_test(paths_become_uris),
         cmocka_unit_test(a_kernel_without_a_file_does_not_fit),
+        cmocka_unit_test(objects_may_not_fit),
         cmocka_unit_test(rings_are_too_deep_along_a_dimension),
         cmocka_unit_test(a_sum_at_its_limit_orders_nothing),
         cmocka_unit_test(signals_of_one_operation_are_added),

@@ -98,6 +98,30 @@ static const struct {
     {TRN "region sbuf 0..64 KiB as exact\nscope s sections 2 {\nfor i in 0..N {\ntensor t : sbuf "
          "bf16 (128, 16) stack\nvector w writes t\nscalar r reads t\nnext section } }\n",
      SHAPE},
+    {TRN "region sbuf 0..64 KiB as exact\nfor i in 0..N { scope s { vector z } }\n", ALL},
+    {TRN "tensor t : sbuf bf16 [N, 2] (128, 16)\nfor i in 0..N {\nalloc t[i, 0]\nvector w writes "
+         "t[i, 0]\nscalar r reads t[i, 0]\nfree t[i, 0] }\n",
+     SHAPE},
+    {TRN "tensor t : sbuf bf16 [2, 2] (128, 16)\nfor i in 0..N {\nalloc t[i % 2, 0]\nvector w "
+         "writes t[i % 2, 0]\nscalar r reads t[i % 2, 0]\nfree t[i % 2, 0] }\n",
+     ALL},
+    {TRN "tensor t : sbuf bf16 [2, N] (128, 16)\nalloc t[0, 0]\nvector w writes t[0, 0]\n"
+         "for i in 1..N {\nalloc t[0, i]\nvector w writes t[0, i]\nscalar r reads t[0, i - 1]\n"
+         "free t[0, i - 1] }\n",
+     SHAPE},
+    /* conditions and indices that come again late, or in steps */
+    {TRN X "for i in 0..N { " USE "\nif i % 1000003 == 5 { vector z } }\n", SHAPE},
+    {TRN X "for i in 0..N { " USE "\nif i / 2 == 3 { vector z } }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif N / 5 > i { vector z } }\n", SHAPE},
+    {TRN X "for i in 0..N { " USE "\nif N % 5 > i { vector z } }\n", ALL},
+    {TRN X "for i in 0..N { " USE "\nif 2 * i <= N { vector z }\nif i + 3 > N { vector y } }\n",
+     SHAPE},
+    {TRN O("[N / 2 + 1]") "for i in 0..N { dma s writes o[i / 2] }\n", ALL},
+    {TRN O("[N % 5 + 1]") "for i in 0..N % 5 + 1 { dma s writes o[i] }\n", SHAPE},
+    {TRN O("[N]") "for i in 0..N { dma s writes o[i] }\nfor i in 0..N { dma s writes o[N - 1 - i] "
+                  "}\n",
+     ALL},
+    {TRN O("[2 * N, 2]") "for i in 0..N { dma s writes o[2 * i, 0]\ndma s writes o[i, 1] }\n", ALL},
     /* agents */
     {SM "tensor x : shared u8 [2] (64)\ncounter c\nagent p { for i in 0..N { simt w writes "
         "x[0]\nsignal c } }\nagent q { wait c >= N\nsimt r reads x[0] }\n",
@@ -164,6 +188,66 @@ static void a_proof_holds_for_each_trip_count(void **state) {
     assert_false(failed);
 }
 
+/* ---- parities ---------------------------------------------------------------------- */
+
+/* A ring of S stages in which the consumer waits with `parity`; the loops of both have `head`. */
+#define PIPE(stages, dims, element, head, tail, parity)                                           \
+    "kernel k on sm_90\nparam S = 2\nparam N = 6\nunit tma on copy free proxy\n"                  \
+    "mbarrier full[" dims "] count 1\nmbarrier empty[" dims "] count 1\n"                         \
+    "tensor in : global f32 [N + 1] (64) input\ntensor x : shared f32 [N + 1] (64) ring " stages  \
+    "\nfor s in 0..2 { init full[" element("s") "]\ninit empty[" element(                         \
+        "s") "] }\nfence\n"                                                                       \
+             "agent p { " head " wait empty[" element(                                            \
+                 "k % 2") "] parity (k / 2 + 1) % 2\n"                                            \
+                          "arrive full[" element(                                                 \
+                              "k % 2") "] expect 256\n"                                           \
+                                       "tma load reads in[k] writes x[k] delivers full[" element( \
+                                           "k % 2") "] } " tail "}\n"                             \
+                                                    "agent c { " head " wait full[" element(      \
+                                                        "k % 2") "] parity " parity "\n"          \
+                                                                 "simt use reads x[k]\narrive "   \
+                                                                 "empty[" element(                \
+                                                                     "k % 2") "] } " tail "}\n"
+#define ONE(e) e
+#define NTH \
+    "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is right"
+#define TWO(e) "0, " e
+
+/* What the finding of a wait with the wrong parity proposes. */
+static void parities_are_proposed(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *note; /* NULL: nothing is wrong */
+    } pipes[] = {
+        {PIPE("S", "S", ONE, "for k in 0..N {", "", "k / 2 % 2"), NULL},
+        {PIPE("S", "S", ONE, "for k in 0..N {", "", "(k / 2 + 1) % 2"), "k / S % 2"},
+        {PIPE("2", "2", ONE, "for k in 0..N {", "", "(k / 2 + 1) % 2"), "k / 2 % 2"},
+        {PIPE("2", "S + 0", ONE, "for k in 0..N {", "", "(k / 2 + 1) % 2"), "k / 2 % 2"},
+        {PIPE("2", "1, 2", TWO, "for k in 0..N {", "", "(k / 2 + 1) % 2"), NTH},
+        {PIPE("2", "2", ONE, "for j in 0..1 { for k in 0..N {", "} ", "(k / 2 + 1) % 2"), NTH},
+    };
+    for (size_t i = 0; i < sizeof pipes / sizeof pipes[0]; i++) {
+        spad_check *check;
+        spad_error error;
+        bool found = false;
+        spad_kernel *kernel = test_parse(pipes[i].text);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        assert_int_equal(spad_check_get_counts(check).errors > 0, pipes[i].note != NULL);
+        for (size_t f = 0; pipes[i].note != NULL && f < spad_check_finding_count(check); f++) {
+            const spad_finding *finding = spad_check_get_finding(check, f);
+            found = found || strstr(finding->message, pipes[i].note) != NULL;
+            for (size_t n = 0; n < finding->note_count; n++) {
+                found = found || strstr(finding->notes[n].message, pipes[i].note) != NULL;
+            }
+        }
+        if (pipes[i].note != NULL && !found) print_error("%zu\n", i);
+        assert_int_equal(found, pipes[i].note != NULL);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* ---- more than is examined --------------------------------------------------------- */
 
 #define LOOP(p) "for a in 0.." p " { simt w reads x }\n"
@@ -227,8 +311,81 @@ static void limits_are_named(void **state) {
     assert_string_equal(spad_verdict_name((spad_verdict)99), "?");
 }
 
+/* ---- a chip with odd banks --------------------------------------------------------- */
+
+static const spad_space odd_spaces[] = {
+    {.name = "endless",
+     .lanes = 1,
+     .bytes = SPAD_UNBOUNDED,
+     .bank_bytes = 8,
+     .alignment = 1,
+     .granule = 1},
+    {.name = "fine", .lanes = 1, .bytes = 4096, .bank_bytes = 1, .alignment = 1, .granule = 1},
+    {.name = "none",
+     .lanes = 1,
+     .bytes = 4096,
+     .alignment = 1,
+     .granule = 1,
+     .banks_exclusive = true},
+};
+static const spad_engine odd_engines[] = {
+    {.name = "e", .about = "", .count = 1, .reads = 7, .writes = 1},
+    {.name = "f", .about = "", .count = 1, .reads = 7, .writes = 2},
+    {.name = "g", .about = "", .count = 1, .reads = 7, .writes = 4},
+};
+static const spad_target odd_target = {.name = "odd",
+                                       .about = "",
+                                       .family = "",
+                                       .space_count = 3,
+                                       .spaces = odd_spaces,
+                                       .engine_count = 3,
+                                       .engines = odd_engines};
+
+/* Advice about banks is for those that are counted, the first 256; no bank is crossed where there
+ * are none. */
+static void banks_are_those_that_are_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t shared; /* findings that a bank is shared */
+    } banks[] = {
+        {"tensor x : fine u8 (1) at 9\ntensor y : fine u8 (1) at 9\nf a writes x\nf b updates y\n",
+         1},
+        {"tensor x : fine u8 (1) at 900\ntensor y : fine u8 (1) at 900\nf a writes x\n"
+         "f b updates y\n",
+         0},
+        {"tensor x : endless u8 (1) at 90000\ntensor y : endless u8 (1) at 90000\ne a writes x\n"
+         "e b updates y\n",
+         0},
+        {"tensor x : none u8 [4] (9) at 0\ntensor y : none u8 [4] (9) mod base 90 free 4\n"
+         "g a writes x[1], y[1]\ng b updates y[1]\n",
+         0},
+    };
+    const spad_kernel_options options = {.target = &odd_target};
+    for (size_t i = 0; i < sizeof banks / sizeof banks[0]; i++) {
+        char text[300];
+        spad_check *check;
+        spad_error error;
+        size_t shared = 0;
+        snprintf(text, sizeof text, "kernel k on odd\n%s", banks[i].text);
+        spad_kernel *kernel = test_parse_with(text, &options);
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            const spad_finding_code code = spad_check_get_finding(check, f)->code;
+            assert_int_not_equal(code, SPAD_FINDING_BANK_CROSSED);
+            shared += code == SPAD_FINDING_SHARED_BANK;
+        }
+        if (shared != banks[i].shared) print_error("case %zu\n", i);
+        assert_int_equal(shared, banks[i].shared);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_proof_holds_for_each_trip_count),
+                                       cmocka_unit_test(parities_are_proposed),
+                                       cmocka_unit_test(banks_are_those_that_are_counted),
                                        cmocka_unit_test(limits_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,13 +252,12 @@ static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
 static bool read_clock(int64_t *out, size_t *count, PyObject *clock) {
     PyObject *all = PySequence_Tuple(clock); /* a copy: __index__ of a number may change a list */
     if (all == NULL) return false;
-    const Py_ssize_t length = PyTuple_GET_SIZE(all);
+    const Py_ssize_t length = PyTuple_Size(all);
     bool fine = length > 0 && length <= SPAD_PLAN_CLOCKS;
     if (!fine)
         PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "a vector clock has 1 to %d numbers, not %zd",
                      SPAD_PLAN_CLOCKS, length);
-    for (Py_ssize_t i = 0; fine && i < length; i++)
-        fine = py_int(&out[i], PyTuple_GET_ITEM(all, i));
+    for (Py_ssize_t i = 0; fine && i < length; i++) fine = py_int(&out[i], PyTuple_GetItem(all, i));
     *count = (size_t)length;
     Py_DECREF(all);
     return fine;
@@ -762,7 +761,7 @@ static PyObject *result_together(PyObject *object, void *unused) {
         if (number == NULL)
             Py_CLEAR(list);
         else
-            PyTuple_SET_ITEM(list, (Py_ssize_t)k, number);
+            (void)PyTuple_SetItem(list, (Py_ssize_t)k, number);
     }
     return list;
 }

@@ -45,7 +45,7 @@ static bool is_alive(const spad_plan_buffer *b, int64_t time) {
 }
 
 /* Is it one of those that need the most together? */
-static bool is_at_peak(const explorer *x, size_t number) {
+static bool is_in_peak_set(const explorer *x, size_t number) {
     const spad_plan_result *r = x->result;
     if (r->together_count == 0) return is_alive(&x->plan->buffers.items[number], r->peak_time);
     for (size_t k = 0; k < r->together_count; k++)
@@ -61,7 +61,7 @@ static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     *count = 0;
     for (size_t i = 0; rows != NULL && list != NULL && i < n; i++) {
         const spad_plan_buffer *b = &x->plan->buffers.items[i];
-        if (all ? b->size > 0 : is_at_peak(x, i))
+        if (all ? b->size > 0 : is_in_peak_set(x, i))
             rows[(*count)++] = (spad__row){~spad__sort_key(b->size), (int32_t)i};
     }
     if (rows != NULL) spad__sort_rows(rows, rows + n + 1, *count);

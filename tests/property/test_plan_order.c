@@ -5,7 +5,7 @@
  *   - the largest set of buffers of which no two are ordered is the load, by trying every subset;
  *   - the bound is never above the lowest height, and plans obey spad_plan_check.
  *
- *     test_plan_clocks [PROBLEMS [SEED]]
+ *     test_plan_order [PROBLEMS [SEED]]
  */
 #include <stdlib.h>
 #include <string.h>

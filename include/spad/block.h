@@ -271,8 +271,8 @@ SPAD_API spad_status spad_block_leave(spad_block *block, spad_error *error);
 SPAD_API spad_status spad_block_reducer_init(spad_block *block, int64_t reducer,
                                              const spad_value *seed, spad_error *error);
 
-/** The older form of init, T.fill: 0 for sum, any clamper for max and min, the identity for the
- *  rest (SPAD_ERR_ARGUMENT). A reducer opened so is finalised in place. */
+/** The older form of init, T.fill: 0 for sum, any value for max and min, which limits the result,
+ *  the identity for the rest (else SPAD_ERR_ARGUMENT). Such a reducer is finalised in place. */
 SPAD_API spad_status spad_block_reducer_fill(spad_block *block, int64_t reducer, spad_value value,
                                              spad_error *error);
 

@@ -147,7 +147,8 @@ SPAD_API spad_status spad_layout_write_table(const spad_layout *layout, const sp
 SPAD_API spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
                                             spad_error *error);
 
-/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end. */
+/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end, and the agent
+ *  (empty: main) and line that declare the tensor. */
 SPAD_API spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
                                            spad_error *error);
 

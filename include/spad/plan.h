@@ -204,13 +204,13 @@ typedef struct spad_plan_result {
     size_t clash_first;
     size_t clash_second;
     int64_t peak_time;  /**< a moment where the load is largest */
-    int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) alive there, or of
-                             `together` */
+    int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) alive there */
     int64_t peak_lanes; /**< lanes over which that is an average; 1: it is no average */
     /** Buffers of which no two may share bytes, ascending, where they need more than those alive
      *  at any one moment; looked for only with vector clocks or pairs kept apart. */
     size_t together_count;
     size_t *together;
+    int64_t together_bytes; /**< what they take */
     int64_t nodes;
     int64_t restarts;
     int64_t nanoseconds;

@@ -765,6 +765,7 @@ static PyObject *result_together(PyObject *object, void *unused) {
     }
     return list;
 }
+RESULT_NUMBER(together_bytes)
 RESULT_NUMBER(nodes)
 RESULT_NUMBER(restarts)
 RESULT_NUMBER(nanoseconds)
@@ -795,9 +796,11 @@ static PyGetSetDef result_fields[] = {
     {.name = "lanes", .get = result_lanes, .doc = "A memoryview of first lanes."},
     {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
     {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
+    {.name = "together_bytes", .get = result_together_bytes, .doc = "Bytes of `together`."},
     {.name = "together",
      .get = result_together,
-     .doc = "Numbers of buffers of which no two may share bytes and that need peak_load, or ()."},
+     .doc = "Numbers of buffers of which no two may share bytes and that need more than any"
+            " moment, or ()."},
     {.name = "nodes", .get = result_nodes, .doc = "Steps of the search."},
     {.name = "restarts", .get = result_restarts, .doc = "Restarts of the search."},
     {.name = "nanoseconds", .get = result_nanoseconds, .doc = "Time that solving took."},

@@ -74,7 +74,7 @@ static spad_status take_parts(job *j, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_check_options check_options(const job *j) {
+static spad_check_options options_of_check(const job *j) {
     spad_check_options options = j->options.check;
     options.host = &j->made->host;
     options.watch = j->options.watch;
@@ -91,7 +91,7 @@ static spad_status lay_out(job *j, spad_error *error) {
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    const spad_check_options checks = check_options(j);
+    const spad_check_options checks = options_of_check(j);
     if (spad_layout_create_checked(&j->made->own_layout, &j->made->own_check, j->made->kernel,
                                    &options, &checks, &fault) != SPAD_OK) {
         return keep_fault(j, SPAD_PART_LAYOUT, &fault, error);
@@ -113,7 +113,7 @@ static spad_status add_layout(job *j, spad_error *error) {
 static spad_status check(job *j, spad_error *error) {
     if (!is_wanted(j, SPAD_PART_CHECK, j->made->check)) return SPAD_OK;
     if (j->made->own_check == NULL) {
-        const spad_check_options options = check_options(j);
+        const spad_check_options options = options_of_check(j);
         const spad_status status =
             spad_check_create(&j->made->own_check, j->made->kernel, &options, error);
         if (status != SPAD_OK) return status;

@@ -411,7 +411,8 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     spad_plan_result *whole = best->result;
     const bool decided =
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
-    if (decided && whole->height <= whole->peak_load) return SPAD_OK;
+    if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes))
+        return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     solver_answer apart = {0};
@@ -618,7 +619,8 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space,
     space->ordered = best->ordered;
     row->peak_statement = peak_statement_of(layout, space);
     /* the planner rounds loads to the alignment that all share */
-    row->peak_bytes = spad__min(best->result->peak_load, best->result->height);
+    row->peak_bytes = spad__min(spad__max(best->result->peak_load, best->result->together_bytes),
+                                best->result->height);
 }
 
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error) {

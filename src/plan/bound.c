@@ -300,13 +300,14 @@ static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__sto
     spad__clique clique;
     if (spad__clique_find(&clique, m, stop, unit, bound->load) != SPAD_OK)
         return spad__fail_host_memory(error);
-    if (clique.bytes > bound->load) {
-        bound->load = clique.bytes;
+    const int64_t height = clique.weight - clique.trim;
+    if (clique.bytes > bound->load || height > bound->height) {
+        bound->clique_bytes = clique.bytes;
         bound->clique = clique.items;
         bound->clique_count = clique.count;
     }
-    if (clique.weight - clique.trim > bound->height) {
-        bound->height = clique.weight - clique.trim;
+    if (height > bound->height) {
+        bound->height = height;
         bound->proof = SPAD_PLAN_BY_PAIRS;
     }
     return SPAD_OK;

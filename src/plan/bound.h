@@ -18,6 +18,7 @@ typedef struct spad__bound {
     /* Items of which no two may share bytes and that are more than any section has; the arena of
      * the model has the list. Only where pairs are kept apart. */
     const int32_t *clique;
+    int64_t clique_bytes;
     int32_t clique_count; /* 0: a section has as much, or none was looked for */
 } spad__bound;
 

@@ -11,7 +11,8 @@
  * heaviest of each colour bounds what candidates can add. Every clique found is a valid bound, so
  * the search may stop at any time: after WORK_LIMIT words of bitsets the best one so far is taken.
  *
- * Items of several pieces (gaps, alias groups) are left out, which only weakens the bound.
+ * Items of several pieces or with windows (gaps, alias groups) are left out, which only weakens the
+ * bound.
  */
 #include "plan/clique.h"
 
@@ -23,7 +24,7 @@
 #include "plan/sort.h"
 
 enum {
-    NODES_MAX = 1024, /* items that are looked at; beyond, the largest of them */
+    NODES_MAX = 512, /* items that are looked at; beyond, the largest of them */
     WORD_BITS = 64,
     WORK_LIMIT = 1 << 23,
     WORK_PER_CLOCK_CHECK = 1 << 14
@@ -130,6 +131,13 @@ static void seek_clique(seeker *s, int64_t weight) {
 
 /* ---- set-up ------------------------------------------------------------------------ */
 
+/* One piece with all the bytes: it begins at an aligned offset, and its size may be rounded up. */
+static bool is_whole(const spad__model *m, const spad__item *item) {
+    if (item->piece_count != 1) return false;
+    const spad__piece *piece = &m->pieces[item->piece_first];
+    return piece->lo == 0 && piece->hi == item->size;
+}
+
 static bool list_nodes(seeker *s, int64_t rounding) {
     const size_t n = (size_t)s->m->item_count;
     spad__row *rows = spad__arena_array(&s->arena, n + 1, 2 * sizeof *rows);
@@ -139,7 +147,7 @@ static bool list_nodes(seeker *s, int64_t rounding) {
     for (size_t i = 0; i < n; i++) {
         const spad__item *item = &s->m->items[i];
         s->node_of[i] = -1;
-        if (item->piece_count == 1)
+        if (is_whole(s->m, item))
             rows[count++] = (spad__row){~spad__sort_key(item->size), (int32_t)i};
     }
     spad__sort_rows(rows, rows + n + 1, count);
@@ -225,6 +233,7 @@ spad_status spad__clique_find(spad__clique *clique, spad__model *m, spad__stop *
     spad__assert(rounding > 0);
     seeker s = {.m = m, .arena.host = m->arena.host, .stop = stop, .best = least};
     *clique = (spad__clique){0};
+    if (spad__stopped(stop)) return SPAD_OK;
     bool fine = seeker_start(&s, rounding);
     if (fine && s.count > 0) {
         for (int32_t a = 0; a < s.count; a++) put(s.sets, a);

@@ -125,7 +125,7 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
 static void text_load(spad__out *out, const spad_plan_result *r) {
     if (r->together_count > 0) {
         spad__out_format(out, "%zu buffers of which no two may share bytes take %lld B",
-                         r->together_count, (long long)r->peak_load);
+                         r->together_count, (long long)r->together_bytes);
         return;
     }
     spad__out_format(out, "at time %lld %lld B are alive", (long long)r->peak_time,
@@ -171,7 +171,7 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
             break;
         }
         text_load(out, r);
-        if (r->bound > r->peak_load)
+        if (r->bound > spad__max(r->peak_load, r->together_bytes))
             spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
         break;
     }
@@ -245,7 +245,7 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
         break;
     case SPAD_PLAN_BY_PAIRS:
         spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
-        if (r->bound > r->peak_load) spad__out_string(out, ", rounded to the alignment");
+        if (r->bound > r->together_bytes) spad__out_string(out, ", rounded to the alignment");
         break;
     case SPAD_PLAN_BY_BUFFER:
         spad__out_string(out, "top of ");
@@ -403,6 +403,7 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__json_key_int(&json, "peak_time", r->peak_time);
     spad__json_key_int(&json, "peak_load", r->peak_load);
     if (r->together_count > 0) {
+        spad__json_key_int(&json, "together_bytes", r->together_bytes);
         spad__json_key(&json, "together");
         spad__json_open(&json, '[');
         for (size_t k = 0; k < r->together_count; k++)

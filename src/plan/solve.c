@@ -265,19 +265,31 @@ static void write_peak(const solver *s) {
     if (b->peak >= 0) s->result->peak_time = s->model.moment[b->peak];
 }
 
+/* Of aliases the largest, and of equal ones the first, has the bytes of its item. */
+static bool is_largest_alias(const solver *s, size_t number) {
+    const spad_plan_buffer *buffers = s->plan->buffers.items;
+    for (size_t i = 0; i < s->plan->buffers.count; i++) {
+        if (s->model.item_of[i] != s->model.item_of[number]) continue;
+        if (buffers[i].size > buffers[number].size) return false;
+        if (buffers[i].size == buffers[number].size && i < number) return false;
+    }
+    return true;
+}
+
 /* The buffers of the clique, if there is one. */
 static spad_status write_together(const solver *s, spad_error *error) {
     const spad__bound *b = &s->bound;
     spad_plan_result *r = s->result;
     if (b->clique_count == 0) return SPAD_OK;
-    /* an item of one piece has one buffer with bytes */
     r->together = spad__new_array(&s->plan->host, (size_t)b->clique_count + 1, sizeof *r->together);
     if (r->together == NULL) return spad__fail_host_memory(error);
     r->together_count = (size_t)b->clique_count;
+    r->together_bytes = b->clique_bytes;
     size_t count = 0;
     for (size_t i = 0; i < r->count; i++) {
-        for (int32_t k = 0; k < b->clique_count && s->plan->buffers.items[i].size > 0; k++)
-            if (b->clique[k] == s->model.item_of[i]) r->together[count++] = i;
+        for (int32_t k = 0; k < b->clique_count; k++)
+            if (b->clique[k] == s->model.item_of[i] && is_largest_alias(s, i))
+                r->together[count++] = i;
     }
     spad__assert(count == r->together_count);
     return SPAD_OK;

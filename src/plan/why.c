@@ -246,7 +246,7 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                    .clash_first = result->clash_first,
                                    .clash_second = result->clash_second,
                                    .time = result->peak_time,
-                                   .load = result->peak_load,
+                                   .load = spad__max(result->peak_load, result->together_bytes),
                                    .works_at = result->height,
                                    .works_best = result->height == result->bound,
                                    .owned = h};

@@ -30,7 +30,7 @@ static void chains_share_bytes_and_programs_do_not(void **state) {
     assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
     assert_int_equal(result->verdict, SPAD_PLAN_OPTIMAL);
     assert_int_equal(result->height, 19); /* the larger of each */
-    assert_int_equal(result->peak_load, 19);
+    assert_int_equal(result->together_bytes, 19);
     assert_int_equal(result->proof, SPAD_PLAN_BY_PAIRS);
     assert_int_equal(result->together_count, 2);
     assert_int_equal(result->together[0], 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tensor_order: which tensors of a kernel are used for the last time before others are used for the
- * first time, in every execution of its shape. Program order, barriers, waits and the completion
- * of asynchronous operations decide (docs/check.md). Two tensors of which one is before the
- * other may share bytes, also in a kernel with agents (spad_layout_options.order).
+ * tensor_order: which tensors of a kernel may share bytes, because of every two of their values one
+ * is used for the last time before the other is written, in every execution of its shape. Program
+ * order, barriers, waits and the completion of asynchronous operations decide (docs/check.md); so
+ * tensors share bytes also in a kernel with agents (spad_layout_options.order).
  *
  * An order never changes after it was made; const functions may run concurrently.
  */
@@ -34,10 +34,12 @@ typedef struct spad_tensor_order_options {
 #define SPAD_TENSOR_ORDER_EVENTS INT64_C(32768)
 
 /**
- * Finds the order of the tensors of a kernel. It is a proposal for this shape: of every statement
- * only the first and the last execution are compared. A check of a layout that was made with it
- * is the proof (spad_analysis does both). A kernel that gets stuck or is too long has no ordered
- * tensors. SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options, SPAD_ERR_CANCELLED.
+ * Finds out which tensors may share bytes. A value of a tile lasts from a write of the whole tile
+ * to the last use before the next one. The order is a proposal for this shape: of tensors with many
+ * values, and of statements that are executed often, only the first and the last few are
+ * compared. A check of a layout that was made with it is the proof (spad_layout_create_checked does
+ * both). In a kernel that gets stuck or is too long no tensors may share bytes.
+ * SPAD_ERR_HOST_MEMORY, SPAD_ERR_ARGUMENT: bad options, SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_tensor_order_create(spad_tensor_order **out, const spad_kernel *kernel,
                                               const spad_tensor_order_options *options,
@@ -46,9 +48,9 @@ SPAD_API spad_status spad_tensor_order_create(spad_tensor_order **out, const spa
 /** Frees it. NULL is fine. */
 SPAD_API void spad_tensor_order_destroy(spad_tensor_order *order);
 
-/** Is tensor `a` used for the last time before `b` is used for the first time? Aliases count as
- *  the tensor whose bytes they use. False beyond the number of tensors. */
-SPAD_API bool spad_tensor_order_is_before(const spad_tensor_order *order, int64_t a, int64_t b);
+/** May the two share bytes? Aliases count as the tensor whose bytes they use. False beyond the
+ *  number of tensors, and for a tensor and itself. */
+SPAD_API bool spad_tensor_order_may_share(const spad_tensor_order *order, int64_t a, int64_t b);
 
 /** Number of pairs for which it is so. */
 SPAD_API size_t spad_tensor_order_pair_count(const spad_tensor_order *order);

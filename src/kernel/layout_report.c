@@ -23,9 +23,8 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
 
 static const char *ordered_phrase(spad_plan_verdict verdict) {
     switch (verdict) {
-    case SPAD_PLAN_OPTIMAL:
-        return "fits, no layout is lower that keeps tiles from first to last use";
-    case SPAD_PLAN_INFEASIBLE: return "does not fit with tiles kept from first to last use";
+    case SPAD_PLAN_OPTIMAL: return "fits, no layout is lower that keeps values to their last use";
+    case SPAD_PLAN_INFEASIBLE: return "does not fit with values kept to their last use";
     default: return spad_layout_verdict_phrase(verdict);
     }
 }

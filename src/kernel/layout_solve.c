@@ -254,8 +254,7 @@ static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffe
 static bool are_ordered(const spad_layout *layout, const spad_layout_buffer *a,
                         const spad_layout_buffer *b) {
     const spad_tensor_order *order = layout->options.order;
-    return spad_tensor_order_is_before(order, a->tensor, b->tensor) ||
-           spad_tensor_order_is_before(order, b->tensor, a->tensor);
+    return spad_tensor_order_may_share(order, a->tensor, b->tensor);
 }
 
 /* The i-th of the planned buffers from `first` on and the obstacles after them. */

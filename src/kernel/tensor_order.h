@@ -12,13 +12,13 @@
 struct spad_tensor_order {
     spad_host host;
     spad__origin origin;
-    bool known;      /* what is not before is known not to be; false: the run was too long */
+    bool known;      /* what may not share is known not to; false: the run was too long */
     size_t count;    /* tensors */
     int64_t *home;   /* per tensor: whose bytes it uses */
-    uint8_t *before; /* before[a * count + b] */
+    uint8_t *shared; /* may a and b share bytes? [a * count + b], symmetric */
 };
 
-/* An order in which nothing is before anything. */
+/* An order in which no two tensors may share bytes. */
 spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
                                    const spad_host *host, spad_error *error);
 

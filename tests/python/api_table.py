@@ -286,7 +286,7 @@ TABLE = {
     "spad_layout_create_checked": "layout",
     "spad_tensor_order_create": C_ONLY,
     "spad_tensor_order_destroy": C_ONLY,
-    "spad_tensor_order_is_before": C_ONLY,
+    "spad_tensor_order_may_share": C_ONLY,
     "spad_tensor_order_pair_count": C_ONLY,
     "spad_layout_destroy": LIFE,
     "spad_layout_get_place": "Layout.place",

@@ -75,12 +75,12 @@ typedef struct orderer {
 
 /* ---- values ------------------------------------------------------------------------ */
 
-static const spad_walk_access *access_of(const orderer *o, const ranked_access *ranked) {
+static const spad_walk_access *ranked_walk_access(const orderer *o, const ranked_access *ranked) {
     return &o->events.accesses.items[ranked->access];
 }
 
 static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
-    const spad_walk_access *a = access_of(o, ranked);
+    const spad_walk_access *a = ranked_walk_access(o, ranked);
     if (o->events.items.items[ranked->event].kind == SPAD_WALK_ALLOC) return true;
     return a->kind == SPAD_ACCESS_WRITE && a->tensor == a->home && a->runs == 1 &&
            a->rect.bytes == a->tile_rect.bytes && a->rect.lanes == a->tile_rect.lanes;
@@ -126,7 +126,7 @@ static bool list_values(orderer *o) {
     for (size_t i = 0; i < tensors; i++) o->newest[i] = -1;
     for (size_t i = 0; i < o->events.accesses.count; i++) {
         const ranked_access *ranked = &o->accesses[i];
-        const spad_walk_access *access = access_of(o, ranked);
+        const spad_walk_access *access = ranked_walk_access(o, ranked);
         const int32_t current = current_value(o, access);
         o->value_of[i] = current;
         if (current >= 0 && !is_whole_write(o, ranked)) continue;
@@ -153,7 +153,7 @@ static bool is_compared(const orderer *o, const tensor_value *value) {
 /* Accesses of one agent's statement come in its order. */
 static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
     const int32_t statement = o->events.items.items[ranked->event].statement;
-    const bool writes = (access_of(o, ranked)->kind & SPAD_ACCESS_WRITE) != 0;
+    const bool writes = (ranked_walk_access(o, ranked)->kind & SPAD_ACCESS_WRITE) != 0;
     for (size_t u = 0; u < o->uses.count; u++) {
         value_use *use = &o->uses.items[u];
         if (use->value != value || use->statement != statement) continue;
@@ -202,7 +202,7 @@ static void assume_sharing(orderer *o) {
             o->out->shared[a * n + b] = a != b && o->counts[a] > 0 && o->counts[b] > 0;
 }
 
-static void forbid(orderer *o, size_t a, size_t b) {
+static void forbid_sharing(orderer *o, size_t a, size_t b) {
     const size_t n = o->out->count;
     o->out->shared[a * n + b] = o->out->shared[b * n + a] = 0;
 }
@@ -212,7 +212,7 @@ static void keep_inputs_and_outputs(orderer *o) {
     for (size_t i = 0; i < o->out->count; i++) {
         const bool kept = (o->kernel->tensors.items[i].flags & SPAD_TENSOR_PERSISTENT) != 0;
         for (size_t other = 0; kept && other < o->out->count; other++)
-            forbid(o, (size_t)o->out->home[i], other);
+            forbid_sharing(o, (size_t)o->out->home[i], other);
     }
 }
 
@@ -243,7 +243,7 @@ static spad_status compare_use(orderer *o, const value_use *use, spad_error *err
         if (o->out->shared[(size_t)value->tensor * n + (size_t)other->tensor] == 0) continue;
         bool before = other->rank > value->rank;
         if (before) status = is_before_value(o, use, other, &before, error);
-        if (!before) forbid(o, (size_t)value->tensor, (size_t)other->tensor);
+        if (!before) forbid_sharing(o, (size_t)value->tensor, (size_t)other->tensor);
     }
     return status;
 }

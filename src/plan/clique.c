@@ -27,7 +27,7 @@ enum {
     NODES_MAX = 512, /* items that are looked at; beyond, the largest of them */
     WORD_BITS = 64,
     WORK_LIMIT = 1 << 23,
-    WORK_PER_CLOCK_CHECK = 1 << 14
+    CLIQUE_WORK_PER_CLOCK_CHECK = 1 << 14
 };
 
 typedef struct seeker {
@@ -55,11 +55,11 @@ static uint64_t *row_of(const seeker *s, uint64_t *sets, int32_t number) {
     return sets + (size_t)number * s->words;
 }
 
-static void put(uint64_t *set, int32_t node) {
+static void put_node(uint64_t *set, int32_t node) {
     set[node / WORD_BITS] |= UINT64_C(1) << (node % WORD_BITS);
 }
 
-static void take(uint64_t *set, int32_t node) {
+static void take_node(uint64_t *set, int32_t node) {
     set[node / WORD_BITS] &= ~(UINT64_C(1) << (node % WORD_BITS));
 }
 
@@ -84,8 +84,8 @@ static int64_t colour_bound(seeker *s, const uint64_t *candidates, uint64_t *lef
         memcpy(class, left, s->words * sizeof *class);
         for (int32_t node; (node = first_in(s, class)) >= 0;) {
             const uint64_t *meets = row_of(s, s->meets, node);
-            take(left, node);
-            take(class, node);
+            take_node(left, node);
+            take_node(class, node);
             for (size_t w = 0; w < s->words; w++) class[w] &= ~meets[w];
             s->work += (int64_t)s->words;
         }
@@ -96,7 +96,7 @@ static int64_t colour_bound(seeker *s, const uint64_t *candidates, uint64_t *lef
 /* Is it time to stop? */
 static bool is_cut(seeker *s) {
     if (s->work > WORK_LIMIT) s->cut = true;
-    if (s->work - s->checked > WORK_PER_CLOCK_CHECK) {
+    if (s->work - s->checked > CLIQUE_WORK_PER_CLOCK_CHECK) {
         s->checked = s->work;
         if (spad__stopped(s->stop)) s->cut = true;
     }
@@ -125,7 +125,7 @@ static void seek_clique(seeker *s, int64_t weight) {
         s->chosen[s->chosen_count++] = node;
         seek_clique(s, weight + s->weight[node]);
         s->chosen_count--;
-        take(candidates, node);
+        take_node(candidates, node);
     }
 }
 
@@ -170,10 +170,10 @@ static bool list_nodes(seeker *s, int64_t rounding) {
     return true;
 }
 
-static void join(seeker *s, int32_t a, int32_t b) {
+static void join_nodes(seeker *s, int32_t a, int32_t b) {
     if (a < 0 || b < 0 || a == b) return;
-    put(row_of(s, s->meets, a), b);
-    put(row_of(s, s->meets, b), a);
+    put_node(row_of(s, s->meets, a), b);
+    put_node(row_of(s, s->meets, b), a);
 }
 
 static void find_meetings(seeker *s) {
@@ -181,14 +181,15 @@ static void find_meetings(seeker *s) {
     for (int32_t a = 0; a < s->count; a++) {
         const spad__piece *p = &m->pieces[m->items[s->item[a]].piece_first];
         for (int32_t b = a + 1; b < s->count; b++)
-            if (spad__pieces_meet(p, &m->pieces[m->items[s->item[b]].piece_first])) join(s, a, b);
+            if (spad__pieces_meet(p, &m->pieces[m->items[s->item[b]].piece_first]))
+                join_nodes(s, a, b);
     }
     for (int32_t k = 0; k < m->apart_count; k++)
-        join(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
+        join_nodes(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
 }
 
 /* A clique has at most as many nodes as the busiest one has neighbours, and itself. */
-static int32_t deepest(const seeker *s) {
+static int32_t largest_degree(const seeker *s) {
     int32_t most = 0;
     for (int32_t a = 0; a < s->count; a++) {
         int32_t count = 1;
@@ -207,8 +208,8 @@ static bool seeker_start(seeker *s, int64_t rounding) {
     s->best_nodes = spad__arena_array(&s->arena, nodes, sizeof *s->best_nodes);
     if (s->meets == NULL || s->chosen == NULL || s->best_nodes == NULL) return false;
     find_meetings(s);
-    s->sets =
-        spad__arena_array(&s->arena, 3 * ((size_t)deepest(s) + 2), s->words * sizeof *s->sets);
+    s->sets = spad__arena_array(&s->arena, 3 * ((size_t)largest_degree(s) + 2),
+                                s->words * sizeof *s->sets);
     return s->sets != NULL;
 }
 
@@ -236,7 +237,7 @@ spad_status spad__clique_find(spad__clique *clique, spad__model *m, spad__stop *
     if (spad__stopped(stop)) return SPAD_OK;
     bool fine = seeker_start(&s, rounding);
     if (fine && s.count > 0) {
-        for (int32_t a = 0; a < s.count; a++) put(s.sets, a);
+        for (int32_t a = 0; a < s.count; a++) put_node(s.sets, a);
         seek_clique(&s, 0);
         if (s.best_count > 0) fine = take_clique(clique, m, &s, rounding);
     }

@@ -201,6 +201,43 @@ static void objects_may_not_fit(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* A kernel from calls has no file: its findings have none. */
+static void findings_of_calls_have_no_file(void **state) {
+    (void)state;
+    const spad_amount shape[] = {{.value = 128}, {.value = 300000}};
+    const spad_target *chip;
+    spad_kernel_builder *builder;
+    spad_kernel *kernel;
+    spad_layout *layout;
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_target_find(&chip, "trn2", &error), &error);
+    spad_kernel_tensor x = {.name = "x", .dtype = SPAD_UINT8, .dims = {2, shape}};
+    spad_kernel_access reads = {.kind = SPAD_ACCESS_READ};
+    assert_ok(spad_target_find_space(&x.space, chip, "sbuf", &error), &error);
+    assert_ok(spad_kernel_builder_create(&builder, "k", NULL, chip, NULL, &error), &error);
+    assert_ok(spad_kernel_builder_tensor(&reads.tensor, builder, &x, &error), &error);
+    assert_ok(spad_kernel_builder_operation(builder, "vector", "op", &error), &error);
+    assert_ok(spad_kernel_builder_access(builder, &reads, &error), &error);
+    assert_ok(spad_kernel_builder_finish(&kernel, builder, &error), &error);
+    spad_kernel_builder_destroy(builder);
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_ok(spad_check_add_layout(check, layout, &error), &error);
+    bool read = false;
+    bool fits = true;
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding *finding = spad_check_get_finding(check, i);
+        assert_string_equal(finding->file, "");
+        read = read || finding->code == SPAD_FINDING_UNINITIALISED_READ;
+        fits = fits && finding->code != SPAD_FINDING_DOES_NOT_FIT;
+    }
+    assert_true(read && !fits);
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- advice ------------------------------------------------------------------------ */
 
 /* A ring with a number for each dimension counts the tiles of its dimension. */
@@ -353,6 +390,7 @@ int main(void) {
         cmocka_unit_test(paths_become_uris),
         cmocka_unit_test(a_kernel_without_a_file_does_not_fit),
         cmocka_unit_test(objects_may_not_fit),
+        cmocka_unit_test(findings_of_calls_have_no_file),
         cmocka_unit_test(rings_are_too_deep_along_a_dimension),
         cmocka_unit_test(a_sum_at_its_limit_orders_nothing),
         cmocka_unit_test(signals_of_one_operation_are_added),

@@ -163,17 +163,29 @@ static spad_status handle_operation(spad__crowd *c, spad__runner *r, const spad_
     return queue_entry(c, r->agent, s->unit, &e, error);
 }
 
+/* In place: a request is made for every statement of synchronisation. */
+static void set_request(spad__request *r, const spad_kernel *kernel, const spad_statement *s,
+                        const spad_walk_event *event) {
+    r->statement = event->statement;
+    r->kind = s->kind;
+    r->agent = event->agent;
+    r->object = event->object;
+    r->element = event->element;
+    r->change.flags = s->flags;
+    r->change.amount = event->amount;
+    r->change.expect = event->expect;
+    r->change.phase = 0;
+    /* Only an arrive depends on what it is at: a barrier or an mbarrier. */
+    const spad_sync_kind kind = s->kind == SPAD_STATEMENT_ARRIVE
+                                    ? spad_kernel_get_sync(kernel, (size_t)r->object)->kind
+                                    : SPAD_SYNC_BARRIER;
+    r->change.kind = spad__sync_action(s->kind, kind);
+}
+
 static spad_status handle_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
-    r->request = (spad__request){.statement = event->statement,
-                                 .kind = s->kind,
-                                 .flags = s->flags,
-                                 .agent = event->agent,
-                                 .object = event->object,
-                                 .element = event->element,
-                                 .amount = event->amount,
-                                 .expect = event->expect};
+    set_request(&r->request, c->sim->kernel, s, event);
     if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
     if (s->unit >= 0) {
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};

@@ -55,14 +55,10 @@ spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object
 typedef struct spad__request {
     int64_t statement;
     spad_statement_kind kind;
-    unsigned flags;
     int64_t agent;
     int64_t object;
     int64_t element;
-    int64_t amount;
-    int64_t expect;
-    int64_t phase;    /* barrier: that must be complete; set by the first attempt */
-    bool contributed; /* barrier: set by the first attempt */
+    spad__sync_change change; /* SYNC: ENTER, and from the first attempt on LEAVE */
 } spad__request;
 
 /* Tries it: true if it happened, false if it has to wait. `row`: the operation that causes it.

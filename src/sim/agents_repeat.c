@@ -91,12 +91,12 @@ static void put_request(capture *l, const spad__request *r) {
     put_number(l, r->statement);
     put_number(l, r->object);
     put_number(l, r->element);
-    put_number(l, r->amount);
-    put_number(l, r->expect);
-    put_number(l, r->contributed);
-    if (r->contributed) {
+    put_number(l, r->change.amount);
+    put_number(l, r->change.expect);
+    put_number(l, r->change.kind == SPAD__ACTION_LEAVE);
+    if (r->change.kind == SPAD__ACTION_LEAVE) {
         const spad__sim_object *o = spad__objects_get(&l->crowd->objects, r->object, r->element);
-        put_number(l, r->phase - o->sync.phase);
+        put_number(l, r->change.phase - o->sync.phase);
     }
 }
 

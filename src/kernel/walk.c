@@ -13,10 +13,6 @@
 
 /* ---- life -------------------------------------------------------------------------- */
 
-void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
-    return count > 0 ? spad__new_array(&walk->host, count, size) : NULL;
-}
-
 static void free_items(spad_walk *walk, void *items, size_t count, size_t size) {
     spad__free(&walk->host, items, count * size);
 }
@@ -117,25 +113,6 @@ const int64_t *spad_walk_get_values(const spad_walk *walk) {
     return walk->values;
 }
 
-static bool is_loop(const spad_walk *walk, size_t frame_number) {
-    const size_t statement = walk->frames[frame_number].statement;
-    return walk->kernel->statements.items[statement].kind == SPAD_STATEMENT_FOR;
-}
-
-size_t spad_walk_loop_count(const spad_walk *walk) {
-    size_t depth = 0;
-    for (size_t i = 0; i < walk->frame_count; i++) depth += is_loop(walk, i);
-    return depth;
-}
-
-int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth) {
-    for (size_t i = 0; i < walk->frame_count; i++) {
-        if (!is_loop(walk, i)) continue;
-        if (depth-- == 0) return walk->kernel->statements.items[walk->frames[i].statement].item;
-    }
-    return -1;
-}
-
 /* ---- control ----------------------------------------------------------------------- */
 
 static bool comparison_holds(const spad_walk *walk, const spad_comparison *comparison) {
@@ -193,10 +170,6 @@ static spad_status leave_frame(spad_walk *walk) {
     }
     walk->frame_count--;
     return SPAD_OK;
-}
-
-void spad__walk_push(spad_walk *walk, size_t statement) {
-    walk->frames[walk->frame_count++] = (spad__walk_frame){.statement = statement};
 }
 
 /* Enters a loop, unless nothing in it can happen. */

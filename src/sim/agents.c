@@ -43,10 +43,6 @@ static bool new_task(spad__crowd *c, size_t *number) {
     return true;
 }
 
-int64_t *spad__task_values(spad__crowd *c, size_t number) {
-    return c->values.items + number * c->values_each;
-}
-
 static spad_walk_completion *completions_of(spad__crowd *c, size_t number) {
     return c->completions.items + number * c->completions_each;
 }

@@ -176,7 +176,9 @@ typedef struct spad__crowd {
 } spad__crowd;
 
 /* The values of a task: of the loops around it. */
-int64_t *spad__task_values(spad__crowd *crowd, size_t task);
+static inline int64_t *spad__task_values(spad__crowd *c, size_t number) {
+    return c->values.items + number * c->values_each;
+}
 
 /* An agent is at the head of an iteration: jumps to a later one if everything is as it has
  * been before (agents_repeat.c). */

@@ -21,6 +21,18 @@
  * shape is examined first. With synchronisation one shape must be enough. */
 enum { KNOB_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
 
+/* ---- limits ------------------------------------------------------------------------ */
+
+spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error) {
+    *late = spad__limit_reached(&tune->limit);
+    if (!*late) return SPAD_OK;
+    if (tune->limit.status == SPAD_ERR_CANCELLED) {
+        return spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
+    }
+    tune->totals.cut = true;
+    return SPAD_OK;
+}
+
 /* ---- shapes ------------------------------------------------------------------------ */
 
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,

@@ -34,16 +34,6 @@ enum { PLACED_MOST = 64 };
 
 /* ---- limits ------------------------------------------------------------------------ */
 
-spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error) {
-    *late = spad__limit_reached(&tune->limit);
-    if (!*late) return SPAD_OK;
-    if (tune->limit.status == SPAD_ERR_CANCELLED) {
-        return spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
-    }
-    tune->totals.cut = true;
-    return SPAD_OK;
-}
-
 /* Time that a layout may take. */
 static int64_t layout_time(const spad_tune *tune) {
     const int64_t left = spad__limit_left(&tune->limit);

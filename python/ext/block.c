@@ -293,14 +293,8 @@ static Py_ssize_t block_length(PyObject *self) {
 PY_WRITER(spad_block_write_text, spad_block)
 PY_WRITER(spad_block_write_json, spad_block)
 
-static PyObject *block_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_text_any, block_in(self));
-}
-static PyObject *block_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_json_any, block_in(self));
-}
+PY_METHOD(block_text, py_text(spad_block_write_text_any, block_in(self)))
+PY_METHOD(block_json, py_text(spad_block_write_json_any, block_in(self)))
 
 static PyObject *block_trace(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -363,10 +357,7 @@ static PyType_Slot block_slots[] = {
     {Py_sq_item, PY_SLOT(block_get)},
     {0, NULL}};
 
-static PyType_Spec block_spec = {.name = "spad._spad.Block",
-                                 .basicsize = sizeof(py_block),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = block_slots};
+PY_SPEC_OPEN(block, "Block");
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -173,9 +173,30 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 #define PY_SLOT(function) ((void *)(function))
 #define PY_FAST (METH_FASTCALL | METH_KEYWORDS)
 
+/** A getter and a method without arguments that are one expression of `self`. */
+#define PY_GETTER(name, ...)                              \
+    static PyObject *name(PyObject *self, void *unused) { \
+        (void)unused;                                     \
+        return __VA_ARGS__;                               \
+    }
+#define PY_METHOD(name, ...)                                  \
+    static PyObject *name(PyObject *self, PyObject *unused) { \
+        (void)unused;                                         \
+        return __VA_ARGS__;                                   \
+    }
+
 /** Every type takes part in garbage collection: an object that holds another, or whose subclass has
  *  a dict, can be part of a cycle. A dealloc begins with PyObject_GC_UnTrack. */
 #define PY_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC)
+/** x_spec: the type "spad._spad.NAME" of py_x with the table x_slots. Its class can have
+ * subclasses, or is only made by functions of the module. */
+#define PY_SPEC_OF(x, title, more)                              \
+    static PyType_Spec x##_spec = {.name = "spad._spad." title, \
+                                   .basicsize = sizeof(py_##x), \
+                                   .flags = PY_FLAGS | (more),  \
+                                   .slots = x##_slots}
+#define PY_SPEC_OPEN(x, title) PY_SPEC_OF(x, title, Py_TPFLAGS_BASETYPE)
+#define PY_SPEC_MADE(x, title) PY_SPEC_OF(x, title, Py_TPFLAGS_DISALLOW_INSTANTIATION)
 
 /** The tp_traverse of a type: its class and the fields of `self` that are given; NULL: none. There
  * is no tp_clear: like a tuple, an object keeps what it got when it was made, so that a cycle goes

@@ -83,10 +83,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_memory_stats(&s);
 }
 
-static PyObject *device_memory(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_device_memory(self);
-}
+PY_METHOD(device_memory, py_device_memory(self))
 
 static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
@@ -210,10 +207,7 @@ static PyType_Slot device_slots[] = {
     {Py_tp_getset, device_fields},
     {0, NULL}};
 
-static PyType_Spec device_spec = {.name = "spad._spad.Device",
-                                  .basicsize = sizeof(py_device),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = device_slots};
+PY_SPEC_OPEN(device, "Device");
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -441,10 +435,7 @@ static PyObject *buffer_field(PyObject *self, void *which) {
     }
 }
 
-static PyObject *buffer_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_buffer *)self)->device);
-}
+PY_GETTER(buffer_device, py_keep(((py_buffer *)self)->device))
 
 static PyObject *buffer_native(PyObject *self, void *unused) {
     (void)unused;
@@ -507,10 +498,7 @@ static PyType_Slot buffer_slots[] = {
     {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
     {0, NULL}};
 
-static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
-                                  .basicsize = sizeof(py_buffer),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = buffer_slots};
+PY_SPEC_MADE(buffer, "Buffer");
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 

@@ -324,10 +324,7 @@ static PyType_Slot direct_slots[] = {
     {Py_sq_length, PY_SLOT(direct_length)},
     {0, NULL}};
 
-static PyType_Spec direct_spec = {.name = "spad._spad.Direct",
-                                  .basicsize = sizeof(py_direct),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = direct_slots};
+PY_SPEC_OPEN(direct, "Direct");
 
 /* ---- the modular allocator --------------------------------------------------------- */
 

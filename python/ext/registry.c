@@ -90,10 +90,7 @@ static PyObject *registry_components(PyObject *self, void *unused) {
     return list;
 }
 
-static PyObject *registry_groups(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromSize_t(spad_registry_group_count(registry_in(self)));
-}
+PY_GETTER(registry_groups, PyLong_FromSize_t(spad_registry_group_count(registry_in(self))))
 
 static PyObject *registry_reset(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -123,10 +120,7 @@ static PyType_Slot registry_slots[] = {
     {Py_tp_getset, registry_fields},
     {0, NULL}};
 
-static PyType_Spec registry_spec = {.name = "spad._spad.Registry",
-                                    .basicsize = sizeof(py_registry),
-                                    .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                    .slots = registry_slots};
+PY_SPEC_OPEN(registry, "Registry");
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -642,10 +636,7 @@ static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find
                                         {Py_tp_getset, allocator_fields},
                                         {0, NULL}};
 
-static PyType_Spec allocator_spec = {.name = "spad._spad.Allocator",
-                                     .basicsize = sizeof(py_allocator),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = allocator_slots};
+PY_SPEC_MADE(allocator, "Allocator");
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -786,10 +777,7 @@ static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; 
                                         {Py_tp_getset, component_fields},
                                         {0, NULL}};
 
-static PyType_Spec component_spec = {.name = "spad._spad.Component",
-                                     .basicsize = sizeof(py_component),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = component_slots};
+PY_SPEC_MADE(component, "Component");
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

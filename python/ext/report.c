@@ -362,10 +362,7 @@ static PyType_Slot report_slots[] = {
     {Py_sq_length, PY_SLOT(report_length)},
     {0, NULL}};
 
-static PyType_Spec report_spec = {.name = "spad._spad.Report",
-                                  .basicsize = sizeof(py_report),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = report_slots};
+PY_SPEC_OPEN(report, "Report");
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 

@@ -117,10 +117,7 @@ static PyObject *stream_native(PyObject *self, void *unused) {
     return PyLong_FromVoidPtr(native);
 }
 
-static PyObject *stream_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_stream *)self)->device);
-}
+PY_GETTER(stream_device, py_keep(((py_stream *)self)->device))
 
 static spad_status stream_give_back(PyObject *owner, const spad_allocation *block,
                                     spad_error *error) {
@@ -216,10 +213,7 @@ static PyType_Slot fence_slots[] = {
     {Py_tp_getset, fence_fields},
     {0, NULL}};
 
-static PyType_Spec fence_spec = {.name = "spad._spad.Fence",
-                                 .basicsize = sizeof(py_fence),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = fence_slots};
+PY_SPEC_MADE(fence, "Fence");
 
 static PyGetSetDef stream_fields[] = {
     {.name = "native", .get = stream_native, .doc = "The driver's stream, as a number."},
@@ -247,10 +241,7 @@ static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of 
                                      {Py_tp_getset, stream_fields},
                                      {0, NULL}};
 
-static PyType_Spec stream_spec = {.name = "spad._spad.Stream",
-                                  .basicsize = sizeof(py_stream),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = stream_slots};
+PY_SPEC_OPEN(stream, "Stream");
 
 /* ---- copies ------------------------------------------------------------------------ */
 
@@ -478,10 +469,7 @@ static PyType_Slot workspace_slots[] = {
     {Py_tp_getset, workspace_fields},
     {0, NULL}};
 
-static PyType_Spec workspace_spec = {.name = "spad._spad.Workspace",
-                                     .basicsize = sizeof(py_workspace),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                     .slots = workspace_slots};
+PY_SPEC_OPEN(workspace, "Workspace");
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -537,10 +525,7 @@ static PyObject *pool_free(PyObject *self, PyObject *args) {
     return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
 }
 
-static PyObject *pool_stats(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_pool_stats(((py_pool *)self)->pool);
-}
+PY_METHOD(pool_stats, py_pool_stats(((py_pool *)self)->pool))
 
 static PyMethodDef pool_methods[] = {
     {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
@@ -556,10 +541,7 @@ static PyType_Slot pool_slots[] = {
     {Py_tp_methods, pool_methods},
     {0, NULL}};
 
-static PyType_Spec pool_spec = {.name = "spad._spad.Pool",
-                                .basicsize = sizeof(py_pool),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = pool_slots};
+PY_SPEC_OPEN(pool, "Pool");
 
 /* ----  ------------------------------------------------------------------------------ */
 

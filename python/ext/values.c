@@ -271,10 +271,7 @@ static PyType_Slot tmem_slots[] = {
     {Py_tp_methods, tmem_methods},
     {0, NULL}};
 
-static PyType_Spec tmem_spec = {.name = "spad._spad.Tmem",
-                                .basicsize = sizeof(py_tmem),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = tmem_slots};
+PY_SPEC_OPEN(tmem, "Tmem");
 
 /* A tensor is (name, lanes, columns, begin, end) or also (..., freed_by_hand). */
 static bool read_tensor(spad_tmem_tensor *out, PyObject *row) {

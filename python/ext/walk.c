@@ -219,10 +219,7 @@ static PyType_Slot walk_slots[] = {
     {Py_tp_getset, walk_fields},
     {0, NULL}};
 
-static PyType_Spec walk_spec = {.name = "spad._spad.Walk",
-                                .basicsize = sizeof(py_walk),
-                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                .slots = walk_slots};
+PY_SPEC_MADE(walk, "Walk");
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,

@@ -157,7 +157,7 @@ static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-/* ---- what a memory says ------------------------------------------------------------ */
+/* ---- statistics -------------------------------------------------------------------- */
 
 PyObject *py_memory_stats(const spad_memory_stats *s) {
     return Py_BuildValue(

@@ -684,7 +684,7 @@ static PyObject *component_field(PyObject *self, void *which) {
     }
 }
 
-/* Two objects are the same component if they say so: one is made whenever one is asked for. */
+/* Two objects are the same component if registry and number are: each request makes an object. */
 static PyObject *component_compare(PyObject *self, PyObject *other, int op) {
     if (!PyObject_TypeCheck(other, py.component) || (op != Py_EQ && op != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;

@@ -22,7 +22,7 @@ typedef struct py_stack {
     PyObject *target;
     PyObject *trace; /* or NULL */
     spad_stack_behaviour behaviour;
-    bool tells; /* calls its method _outermost_closed */
+    bool notifies; /* calls its method _outermost_closed */
 } py_stack;
 
 /* ---- tensors ----------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
     const spad_status status = spad_stack_close_scope(stack_in(self), &error);
-    if (status == SPAD_OK && ((py_stack *)self)->tells &&
+    if (status == SPAD_OK && ((py_stack *)self)->notifies &&
         spad_stack_scope_count(stack_in(self)) == 0)
         return PyObject_CallMethod(self, "_outermost_closed", NULL);
     return finish(self, "close_scope", status, &error);
@@ -515,11 +515,11 @@ static PyObject *stack_trace(PyObject *self, void *unused) {
     return py_keep(trace == NULL ? Py_None : trace);
 }
 PY_GETTER(stack_target, py_keep(((py_stack *)self)->target))
-PY_GETTER(stack_tells, PyBool_FromLong(((py_stack *)self)->tells))
-static int stack_set_tells(PyObject *self, PyObject *flag, void *unused) {
+PY_GETTER(stack_notifies, PyBool_FromLong(((py_stack *)self)->notifies))
+static int stack_set_notifies(PyObject *self, PyObject *flag, void *unused) {
     (void)unused;
     const int on = flag == NULL ? 0 : PyObject_IsTrue(flag);
-    if (on >= 0) ((py_stack *)self)->tells = on != 0;
+    if (on >= 0) ((py_stack *)self)->notifies = on != 0;
     return on < 0 ? -1 : 0;
 }
 PY_GETTER(stack_behaviour, py_string(behaviours[((py_stack *)self)->behaviour]))
@@ -567,9 +567,9 @@ static PyGetSetDef stack_fields[] = {
      .doc = "How many overlaps there were; overlaps() keeps 4096."},
     {.name = "trace", .get = stack_trace, .doc = "The trace, or None."},
     {.name = "target", .get = stack_target, .doc = "The chip."},
-    {.name = "_tells",
-     .get = stack_tells,
-     .set = stack_set_tells,
+    {.name = "_notifies",
+     .get = stack_notifies,
+     .set = stack_set_notifies,
      .doc = "Is _outermost_closed() called?"},
     {.name = "behaviour",
      .get = stack_behaviour,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Faults of a text: where they are, what they say, and how they look.
+ * Faults of a text: where they are, their messages, and how they are shown.
  *
  * A fault is found by its bytes. Line and column are counted only then, with
  * one pass over the text in front of it, so that reading a text without faults

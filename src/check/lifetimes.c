@@ -714,7 +714,7 @@ static spad_status check_operands(spad__run *run, const spad_walk_event *event, 
     return status;
 }
 
-/* What the rules say about an event. */
+/* Checks an event against the rules. */
 static spad_status check_event(spad__run *run, const spad_walk *walk, const spad_walk_event *event,
                                spad_error *error) {
     if (event->kind == SPAD_WALK_OPERATION) return check_operands(run, event, error);

@@ -129,7 +129,7 @@ static void text_load(spad__out *out, const spad_plan_result *r) {
         spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
 }
 
-/* The bound alone says that it does not fit, without a search. */
+/* The bound alone shows that it does not fit, without a search. */
 static bool is_bounded_away(const spad_plan *plan, const spad_plan_result *r) {
     return r->bound > plan->capacity && r->proof != SPAD_PLAN_BY_SEARCH;
 }

@@ -171,7 +171,7 @@ static bool strip_build(strip *t, const spad__pack *p, int32_t begin, int32_t en
 /* ---- packing ----------------------------------------------------------------------- */
 
 /* Packs one strip; it need not be lower than the rest of the plan. *found: whether there is a
- * plan around what is given. False: no memory. */
+ * plan around the boxes whose offsets are given. False: no memory. */
 static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *found) {
     const int64_t low = whole->enough + whole->enough / ENOUGH_ABOVE;
     spad__pack p = {.boxes = &t->boxes,

@@ -47,7 +47,7 @@ static spad_walk_completion *completions_of(spad__crowd *c, size_t number) {
     return c->completions.items + number * c->completions_each;
 }
 
-/* Copies what an event says about an operation. */
+/* Copies an operation from its event. */
 static spad_status make_task(spad__crowd *c, const spad__runner *agent,
                              const spad_walk_event *event, size_t *number, spad_error *error) {
     const spad_kernel *k = c->sim->kernel;

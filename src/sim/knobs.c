@@ -116,8 +116,8 @@ int64_t spad__tune_room(const spad_kernel *kernel, const spad_kernel_tensor *ten
 
 /* ---- rings ------------------------------------------------------------------------- */
 
-/* Depths are multiples of this: of the inner dimensions that a ring keeps whole. 0: the
- * ring is none that one number can describe. */
+/* Depths are multiples of this: of the inner dimensions that a ring keeps whole. 0: one number
+ * cannot describe the ring. */
 static int64_t ring_step(const spad_kernel_tensor *t) {
     if (t->ring.count <= 1) return 1;
     int64_t step = 1;
@@ -216,7 +216,7 @@ static spad_status is_value_right(spad_tune *tune, const range *r, int64_t value
     return status;
 }
 
-/* Copies the values, with what the kernel says at the end where all are smaller. */
+/* Copies the values, and adds that of the kernel at the end where all are smaller. */
 static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int64_t *found,
                                size_t count, spad_error *error) {
     int64_t *values = spad__arena_array(&tune->arena, count + 1, sizeof *values);
@@ -229,7 +229,7 @@ static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int6
 }
 
 /* Allowed values of the knob that was added last: the right ones of the multiples of the step,
- * and what the kernel says. Where there are many, only some are examined, the largest too. */
+ * and that of the kernel. Where there are many, only some are examined, the largest too. */
 static spad_status find_values(spad_tune *tune, const range *r, spad_error *error) {
     SPAD_ARRAY(int64_t) found = {0};
     spad_tune_knob *knob = &tune->knobs.items[tune->knobs.count - 1];

@@ -34,9 +34,9 @@ typedef struct spad__out {
     char buffer[512];
 } spad__out;
 
-/* From here on a copy of the limit is asked once in SPAD__OUT_LOOK bytes; when it is reached,
- * writing fails with its status. */
-enum { SPAD__OUT_LOOK = 16 * 1024 };
+/* From here on a copy of the limit is asked once in SPAD__OUT_BYTES_PER_CHECK bytes; when it is
+ * reached, writing fails with its status. */
+enum { SPAD__OUT_BYTES_PER_CHECK = 16 * 1024 };
 void spad__out_limit(spad__out *out, const spad__limit *limit);
 void spad__out_start(spad__out *out, const spad_sink *sink);
 /* For text that a person reads on a terminal: whatever is written, a character that would act on

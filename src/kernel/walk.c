@@ -17,7 +17,7 @@ static void free_items(spad_walk *walk, void *items, size_t count, size_t size) 
     spad__free(&walk->host, items, count * size);
 }
 
-static bool take_walk_tables(spad_walk *walk) {
+static bool allocate_walk_tables(spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; i < k->statements.count; i++) {
         const spad_statement *s = &k->statements.items[i];
@@ -75,7 +75,7 @@ spad_status spad__walk_create(spad_walk **out, const spad_kernel *kernel,
         walk->stop = kernel->statements.items[walk->at].end;
         walk->forked = walk->joined = true;
     }
-    spad_status status = take_walk_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = allocate_walk_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__walk_make_managers(walk, error);
     if (status == SPAD_OK) {
         *out = walk;

@@ -76,8 +76,8 @@ static spad_status check_space(const spad_stack *stack, spad_mode mode,
 }
 
 /* The exact behaviour obeys the space: start lanes, granules. */
-static spad_status obey_space_rules(const spad_stack *stack, stack_request *request,
-                                    spad_error *error) {
+static spad_status apply_space_rules(const spad_stack *stack, stack_request *request,
+                                     spad_error *error) {
     const spad_space *space = stack->space;
     spad_status status = spad_space_check_lanes(space, request->base_lane, request->lanes, error);
     if (status != SPAD_OK) {
@@ -115,7 +115,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         spad__fact_names(error, name, NULL);
         return status;
     }
-    if (exact) return obey_space_rules(stack, out, error);
+    if (exact) return apply_space_rules(stack, out, error);
     if (!library_knows(dtype)) {
         spad__fail(error, SPAD_ERR_DTYPE, "the library behaviours do not know the size of %s",
                    spad_dtype_name(dtype));

@@ -281,14 +281,8 @@ static PyGetSetDef analysis_fields[] = {
     {.name = "is_fine", .get = analysis_is_fine, .doc = "It fits, is right and runs to its end."},
     {.name = NULL}};
 
-static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."},
-                                       {Py_tp_dealloc, PY_SLOT(analysis_dealloc)},
-                                       {Py_tp_traverse, PY_SLOT(analysis_traverse)},
-                                       {Py_tp_methods, analysis_methods},
-                                       {Py_tp_getset, analysis_fields},
-                                       {0, NULL}};
-
-PY_SPEC_MADE(analysis, "Analysis");
+PY_TYPE_MADE(analysis, "Analysis", "Everything about a kernel.", {Py_tp_methods, analysis_methods},
+             {Py_tp_getset, analysis_fields});
 
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,

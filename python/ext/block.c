@@ -345,19 +345,12 @@ static PyMethodDef block_methods[] = {
 static PyGetSetDef block_fields[] = {{.name = "target", .get = block_target, .doc = "The chip."},
                                      {.name = NULL}};
 
-static PyType_Slot block_slots[] = {
-    {Py_tp_doc, "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
-                "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block."},
-    {Py_tp_new, PY_SLOT(block_new)},
-    {Py_tp_dealloc, PY_SLOT(block_dealloc)},
-    {Py_tp_traverse, PY_SLOT(block_traverse)},
-    {Py_tp_methods, block_methods},
-    {Py_tp_getset, block_fields},
-    {Py_sq_length, PY_SLOT(block_length)},
-    {Py_sq_item, PY_SLOT(block_get)},
-    {0, NULL}};
-
-PY_SPEC_OPEN(block, "Block");
+PY_TYPE_OPEN(block, "Block",
+             "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
+             "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block.",
+             {Py_tp_new, PY_SLOT(block_new)}, {Py_tp_methods, block_methods},
+             {Py_tp_getset, block_fields}, {Py_sq_length, PY_SLOT(block_length)},
+             {Py_sq_item, PY_SLOT(block_get)});
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -197,17 +197,11 @@ static PyGetSetDef device_fields[] = {
      .closure = "h"},
     {.name = NULL}};
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
-                "cuda:N or opencl:N."},
-    {Py_tp_new, PY_SLOT(device_new)},
-    {Py_tp_dealloc, PY_SLOT(device_dealloc)},
-    {Py_tp_traverse, PY_SLOT(device_traverse)},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_fields},
-    {0, NULL}};
-
-PY_SPEC_OPEN(device, "Device");
+PY_TYPE_OPEN(device, "Device",
+             "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
+             "cuda:N or opencl:N.",
+             {Py_tp_new, PY_SLOT(device_new)}, {Py_tp_methods, device_methods},
+             {Py_tp_getset, device_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -488,17 +482,10 @@ static PyGetSetDef buffer_fields[] = {
     {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
     {.name = NULL}};
 
-static PyType_Slot buffer_slots[] = {
-    {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
-    {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
-    {Py_tp_traverse, PY_SLOT(buffer_traverse)},
-    {Py_tp_methods, buffer_methods},
-    {Py_tp_getset, buffer_fields},
-    {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
-    {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
-    {0, NULL}};
-
-PY_SPEC_MADE(buffer, "Buffer");
+PY_TYPE_MADE(buffer, "Buffer", "A typed, shaped piece of the memory of a device.",
+             {Py_tp_methods, buffer_methods}, {Py_tp_getset, buffer_fields},
+             {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
+             {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)});
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 

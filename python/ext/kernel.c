@@ -231,14 +231,8 @@ static PyGetSetDef kernel_fields[] = {
      .doc = "Are dependencies left to the compiler?"},
     {.name = NULL}};
 
-static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Kernel.parse."},
-                                     {Py_tp_dealloc, PY_SLOT(kernel_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(kernel_traverse)},
-                                     {Py_tp_methods, kernel_methods},
-                                     {Py_tp_getset, kernel_fields},
-                                     {0, NULL}};
-
-PY_SPEC_MADE(kernel, "Kernel");
+PY_TYPE_MADE(kernel, "Kernel", "A kernel that was read; see Kernel.parse.",
+             {Py_tp_methods, kernel_methods}, {Py_tp_getset, kernel_fields});
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -340,15 +340,9 @@ static PyGetSetDef allocation_fields[] = {
     {.name = "freed", .get = allocation_field, .doc = "Was it given back?", .closure = "f"},
     {.name = NULL}};
 
-static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
-                                         {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
-                                         {Py_tp_traverse, PY_SLOT(allocation_traverse)},
-                                         {Py_tp_repr, PY_SLOT(allocation_repr)},
-                                         {Py_tp_methods, allocation_methods},
-                                         {Py_tp_getset, allocation_fields},
-                                         {0, NULL}};
-
-PY_SPEC_MADE(allocation, "Allocation");
+PY_TYPE_MADE(allocation, "Allocation", "A block of a memory.",
+             {Py_tp_repr, PY_SLOT(allocation_repr)}, {Py_tp_methods, allocation_methods},
+             {Py_tp_getset, allocation_fields});
 
 static PyMethodDef memory_methods[] = {
     {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
@@ -374,17 +368,11 @@ static PyGetSetDef memory_fields[] = {
     {.name = "below", .get = memory_below, .doc = "What it is made of."},
     {.name = NULL}};
 
-static PyType_Slot memory_slots[] = {
-    {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
-                "them that go around each other."},
-    {Py_tp_dealloc, PY_SLOT(memory_dealloc)},
-    {Py_tp_traverse, PY_SLOT(memory_traverse)},
-    {Py_tp_repr, PY_SLOT(memory_repr)},
-    {Py_tp_methods, memory_methods},
-    {Py_tp_getset, memory_fields},
-    {0, NULL}};
-
-PY_SPEC_MADE(memory, "Memory");
+PY_TYPE_MADE(memory, "Memory",
+             "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
+             "them that go around each other.",
+             {Py_tp_repr, PY_SLOT(memory_repr)}, {Py_tp_methods, memory_methods},
+             {Py_tp_getset, memory_fields});
 
 /* ---- logs -------------------------------------------------------------------------- */
 

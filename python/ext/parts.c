@@ -178,14 +178,8 @@ static PyGetSetDef layout_fields[] = {
     {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
-                                     {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
-                                     {Py_tp_methods, layout_methods},
-                                     {Py_tp_getset, layout_fields},
-                                     {0, NULL}};
-
-PY_SPEC_MADE(layout, "Layout");
+PY_TYPE_MADE(layout, "Layout", "The places of all tensors of a kernel.",
+             {Py_tp_methods, layout_methods}, {Py_tp_getset, layout_fields});
 
 /* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
  * is for the library to find out. */
@@ -338,14 +332,8 @@ static PyGetSetDef check_fields[] = {
     {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},
     {.name = NULL}};
 
-static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
-                                    {Py_tp_dealloc, PY_SLOT(check_dealloc)},
-                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
-                                    {Py_tp_methods, check_methods},
-                                    {Py_tp_getset, check_fields},
-                                    {0, NULL}};
-
-PY_SPEC_MADE(check, "Check");
+PY_TYPE_MADE(check, "Check", "What is wrong with a kernel.", {Py_tp_methods, check_methods},
+             {Py_tp_getset, check_fields});
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -433,14 +421,8 @@ static PyGetSetDef sim_fields[] = {
     {.name = "kernel", .get = sim_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
-                                  {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
-                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
-                                  {Py_tp_methods, sim_methods},
-                                  {Py_tp_getset, sim_fields},
-                                  {0, NULL}};
-
-PY_SPEC_MADE(sim, "Sim");
+PY_TYPE_MADE(sim, "Sim", "How long a kernel takes, and why.", {Py_tp_methods, sim_methods},
+             {Py_tp_getset, sim_fields});
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -525,14 +507,8 @@ static PyGetSetDef tune_fields[] = {
      .doc = "On chip, over all lanes, if no tensors share bytes."},
     {.name = NULL}};
 
-static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
-                                   {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
-                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
-                                   {Py_tp_methods, tune_methods},
-                                   {Py_tp_getset, tune_fields},
-                                   {0, NULL}};
-
-PY_SPEC_MADE(tune, "Tune");
+PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",
+             {Py_tp_methods, tune_methods}, {Py_tp_getset, tune_fields});
 
 /* ----  ------------------------------------------------------------------------------ */
 

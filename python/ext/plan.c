@@ -160,13 +160,8 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
     return view;
 }
 
-static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
-                                     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(column_traverse)},
-                                     {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
-                                     {0, NULL}};
-
-PY_SPEC_MADE(column, "Column");
+PY_TYPE_MADE(column, "Column", "Numbers of another object.",
+             {Py_bf_getbuffer, PY_SLOT(column_getbuffer)});
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -567,18 +562,11 @@ static PyGetSetDef plan_fields[] = {
     {.name = "target", .get = plan_target, .doc = "The chip, or None."},
     {.name = NULL}};
 
-static PyType_Slot plan_slots[] = {
-    {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
-    {Py_tp_new, PY_SLOT(plan_new)},
-    {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
-    {Py_tp_traverse, PY_SLOT(plan_traverse)},
-    {Py_tp_methods, plan_methods},
-    {Py_tp_getset, plan_fields},
-    {Py_sq_length, PY_SLOT(plan_length)},
-    {Py_sq_item, PY_SLOT(plan_get)},
-    {0, NULL}};
-
-PY_SPEC_OPEN(plan, "Plan");
+PY_TYPE_OPEN(plan, "Plan",
+             "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets.",
+             {Py_tp_new, PY_SLOT(plan_new)}, {Py_tp_methods, plan_methods},
+             {Py_tp_getset, plan_fields}, {Py_sq_length, PY_SLOT(plan_length)},
+             {Py_sq_item, PY_SLOT(plan_get)});
 
 /* ---- the result -------------------------------------------------------------------- */
 
@@ -720,15 +708,9 @@ static PyGetSetDef result_fields[] = {
     {.name = "plan", .get = result_plan, .doc = "The problem."},
     {.name = NULL}};
 
-static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
-                                     {Py_tp_dealloc, PY_SLOT(result_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(result_traverse)},
-                                     {Py_tp_methods, result_methods},
-                                     {Py_tp_getset, result_fields},
-                                     {Py_sq_length, PY_SLOT(result_length)},
-                                     {0, NULL}};
-
-PY_SPEC_MADE(result, "PlanResult");
+PY_TYPE_MADE(result, "PlanResult", "What came out of Plan.solve().",
+             {Py_tp_methods, result_methods}, {Py_tp_getset, result_fields},
+             {Py_sq_length, PY_SLOT(result_length)});
 
 int py_add_plan(PyObject *module) {
     if (py_add_type(module, &py.column, &column_spec) != 0 ||

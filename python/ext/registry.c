@@ -111,16 +111,10 @@ static PyGetSetDef registry_fields[] = {
      .doc = "Components that have registered something."},
     {.name = NULL}};
 
-static PyType_Slot registry_slots[] = {
-    {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
-    {Py_tp_new, PY_SLOT(registry_new)},
-    {Py_tp_dealloc, PY_SLOT(registry_dealloc)},
-    {Py_tp_traverse, PY_SLOT(registry_traverse)},
-    {Py_tp_methods, registry_methods},
-    {Py_tp_getset, registry_fields},
-    {0, NULL}};
-
-PY_SPEC_OPEN(registry, "Registry");
+PY_TYPE_OPEN(registry, "Registry",
+             "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md).",
+             {Py_tp_new, PY_SLOT(registry_new)}, {Py_tp_methods, registry_methods},
+             {Py_tp_getset, registry_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -628,15 +622,9 @@ static PyGetSetDef allocator_fields[] = {
      .closure = "i"},
     {.name = NULL}};
 
-static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
-                                        {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(allocator_traverse)},
-                                        {Py_tp_repr, PY_SLOT(allocator_repr)},
-                                        {Py_tp_methods, allocator_methods},
-                                        {Py_tp_getset, allocator_fields},
-                                        {0, NULL}};
-
-PY_SPEC_MADE(allocator, "Allocator");
+PY_TYPE_MADE(allocator, "Allocator", "What a kernel needs to find a buffer.",
+             {Py_tp_repr, PY_SLOT(allocator_repr)}, {Py_tp_methods, allocator_methods},
+             {Py_tp_getset, allocator_fields});
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -767,17 +755,10 @@ static PyGetSetDef component_fields[] = {
      .doc = "Buffers that are not a child's totals."},
     {.name = NULL}};
 
-static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
-                                        {Py_tp_dealloc, PY_SLOT(component_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(component_traverse)},
-                                        {Py_tp_repr, PY_SLOT(component_repr)},
-                                        {Py_tp_richcompare, PY_SLOT(component_compare)},
-                                        {Py_tp_hash, PY_SLOT(component_hash)},
-                                        {Py_tp_methods, component_methods},
-                                        {Py_tp_getset, component_fields},
-                                        {0, NULL}};
-
-PY_SPEC_MADE(component, "Component");
+PY_TYPE_MADE(component, "Component", "A component of a Registry; see Registry.add.",
+             {Py_tp_repr, PY_SLOT(component_repr)}, {Py_tp_richcompare, PY_SLOT(component_compare)},
+             {Py_tp_hash, PY_SLOT(component_hash)}, {Py_tp_methods, component_methods},
+             {Py_tp_getset, component_fields});
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

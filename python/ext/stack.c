@@ -97,14 +97,8 @@ static PyGetSetDef tensor_fields[] = {
     {.name = "lanes", .get = tensor_lanes, .doc = "Lanes (partitions)."},
     {.name = NULL}};
 
-static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
-                                     {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(tensor_traverse)},
-                                     {Py_tp_repr, PY_SLOT(tensor_repr)},
-                                     {Py_tp_getset, tensor_fields},
-                                     {0, NULL}};
-
-PY_SPEC_MADE(tensor, "Tensor");
+PY_TYPE_MADE(tensor, "Tensor", "A tensor with a place.", {Py_tp_repr, PY_SLOT(tensor_repr)},
+             {Py_tp_getset, tensor_fields});
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -576,19 +570,12 @@ static PyGetSetDef stack_fields[] = {
      .doc = "exact, library_2026_04 or library_later."},
     {.name = NULL}};
 
-static PyType_Slot stack_slots[] = {
-    {Py_tp_doc,
-     "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
-     "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
-     "A manager of one region of a memory, with scopes (docs/stack.md)."},
-    {Py_tp_new, PY_SLOT(stack_new)},
-    {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
-    {Py_tp_traverse, PY_SLOT(stack_traverse)},
-    {Py_tp_methods, stack_methods},
-    {Py_tp_getset, stack_fields},
-    {0, NULL}};
-
-PY_SPEC_OPEN(stack, "Stack");
+PY_TYPE_OPEN(stack, "Stack",
+             "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
+             "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
+             "A manager of one region of a memory, with scopes (docs/stack.md).",
+             {Py_tp_new, PY_SLOT(stack_new)}, {Py_tp_methods, stack_methods},
+             {Py_tp_getset, stack_fields});
 
 int py_add_stack(PyObject *module) {
     if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;

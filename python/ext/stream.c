@@ -205,15 +205,8 @@ static PyMethodDef fence_methods[] = {
 static PyGetSetDef fence_fields[] = {{.name = "done", .get = fence_done, .doc = "Is it passed?"},
                                      {.name = NULL}};
 
-static PyType_Slot fence_slots[] = {
-    {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
-    {Py_tp_dealloc, PY_SLOT(fence_dealloc)},
-    {Py_tp_traverse, PY_SLOT(fence_traverse)},
-    {Py_tp_methods, fence_methods},
-    {Py_tp_getset, fence_fields},
-    {0, NULL}};
-
-PY_SPEC_MADE(fence, "Fence");
+PY_TYPE_MADE(fence, "Fence", "A point in the order of a stream; see Stream.record.",
+             {Py_tp_methods, fence_methods}, {Py_tp_getset, fence_fields});
 
 static PyGetSetDef stream_fields[] = {
     {.name = "native", .get = stream_native, .doc = "The driver's stream, as a number."},
@@ -233,15 +226,9 @@ static PyMethodDef stream_methods[] = {
     {"close", stream_close, METH_NOARGS, "Waits and closes."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
-                                     {Py_tp_new, PY_SLOT(stream_new)},
-                                     {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(stream_traverse)},
-                                     {Py_tp_methods, stream_methods},
-                                     {Py_tp_getset, stream_fields},
-                                     {0, NULL}};
-
-PY_SPEC_OPEN(stream, "Stream");
+PY_TYPE_OPEN(stream, "Stream", "Stream(device)\n\nAn order of work.",
+             {Py_tp_new, PY_SLOT(stream_new)}, {Py_tp_methods, stream_methods},
+             {Py_tp_getset, stream_fields});
 
 /* ---- copies ------------------------------------------------------------------------ */
 
@@ -459,17 +446,11 @@ static PyGetSetDef workspace_fields[] = {
      .closure = "p"},
     {.name = NULL}};
 
-static PyType_Slot workspace_slots[] = {
-    {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
-                "computation use in turn."},
-    {Py_tp_new, PY_SLOT(workspace_new)},
-    {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(workspace_traverse)},
-    {Py_tp_methods, workspace_methods},
-    {Py_tp_getset, workspace_fields},
-    {0, NULL}};
-
-PY_SPEC_OPEN(workspace, "Workspace");
+PY_TYPE_OPEN(workspace, "Workspace",
+             "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
+             "computation use in turn.",
+             {Py_tp_new, PY_SLOT(workspace_new)}, {Py_tp_methods, workspace_methods},
+             {Py_tp_getset, workspace_fields});
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -533,15 +514,8 @@ static PyMethodDef pool_methods[] = {
     {"stats", pool_stats, METH_NOARGS, "A moment's view."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
-    {Py_tp_new, PY_SLOT(pool_new)},
-    {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
-    {Py_tp_traverse, PY_SLOT(pool_traverse)},
-    {Py_tp_methods, pool_methods},
-    {0, NULL}};
-
-PY_SPEC_OPEN(pool, "Pool");
+PY_TYPE_OPEN(pool, "Pool", "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer.",
+             {Py_tp_new, PY_SLOT(pool_new)}, {Py_tp_methods, pool_methods});
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -148,16 +148,9 @@ static PyGetSetDef target_fields[] = {
     {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},
     {.name = NULL}};
 
-static PyType_Slot target_slots[] = {
-    {Py_tp_doc, "Target(name)\n\nA chip: its memory spaces and engines."},
-    {Py_tp_new, PY_SLOT(target_new)},
-    {Py_tp_dealloc, PY_SLOT(target_dealloc)},
-    {Py_tp_traverse, PY_SLOT(target_traverse)},
-    {Py_tp_methods, target_methods},
-    {Py_tp_getset, target_fields},
-    {0, NULL}};
-
-PY_SPEC_OPEN(target, "Target");
+PY_TYPE_OPEN(target, "Target", "Target(name)\n\nA chip: its memory spaces and engines.",
+             {Py_tp_new, PY_SLOT(target_new)}, {Py_tp_methods, target_methods},
+             {Py_tp_getset, target_fields});
 
 static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)module;

@@ -301,17 +301,10 @@ static PyMethodDef trace_methods[] = {
 static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},
                                      {.name = NULL}};
 
-static PyType_Slot trace_slots[] = {
-    {Py_tp_doc, "Trace(target)\n\nThe log of what was allocated and freed; len() is its events."},
-    {Py_tp_new, PY_SLOT(trace_new)},
-    {Py_tp_dealloc, PY_SLOT(trace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(trace_traverse)},
-    {Py_tp_methods, trace_methods},
-    {Py_tp_getset, trace_fields},
-    {Py_sq_length, PY_SLOT(trace_length)},
-    {0, NULL}};
-
-PY_SPEC_OPEN(trace, "Trace");
+PY_TYPE_OPEN(trace, "Trace",
+             "Trace(target)\n\nThe log of what was allocated and freed; len() is its events.",
+             {Py_tp_new, PY_SLOT(trace_new)}, {Py_tp_methods, trace_methods},
+             {Py_tp_getset, trace_fields}, {Py_sq_length, PY_SLOT(trace_length)});
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

@@ -22,16 +22,6 @@
 #include "plan/model.h"
 #include "plan/pairs.h"
 
-const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
-    switch (verdict) {
-    case SPAD_PLAN_OPTIMAL: return "optimal";
-    case SPAD_PLAN_FEASIBLE: return "feasible";
-    case SPAD_PLAN_INFEASIBLE: return "infeasible";
-    case SPAD_PLAN_UNKNOWN: return "unknown";
-    }
-    return "unknown";
-}
-
 enum {
     HULL_NODES = 200,       /* per box, where boxes are only hulls */
     FIRST_TURN_STEPS = 4096 /* of the exact search, before first fit tries other orders */

@@ -407,6 +407,27 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
     return SPAD_ERR_NO_FIT;
 }
 
+spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error) {
+    const spad_status status = spad__stack_refuse_automatic(stack, "aligning the stack", error);
+    if (status != SPAD_OK) return status;
+    if (align < 1) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "an alignment of %lld B; it must be at least 1", (long long)align);
+    }
+    int64_t address;
+    if (!spad__align_up(stack->sp, align, &address) || address > STACK_ADDRESS_LIMIT) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "aligning %lld to %lld leads to an address beyond 2^60",
+                          (long long)stack->sp, (long long)align);
+    }
+    if (stack->behaviour == SPAD_STACK_EXACT && address > stack->hp) {
+        return spad__stack_no_fit(stack, SPAD_MODE_STACK, "alignment padding", address - stack->sp,
+                                  align, stack->hp - stack->sp, error);
+    }
+    stack->sp = address;
+    return SPAD_OK;
+}
+
 /* ---- names ------------------------------------------------------------------------- */
 
 /* The stored name of the tensor (NULL: unnamed); *added: it is new. */

@@ -341,8 +341,7 @@ static void open_faults(spad__out *out, spad__json *json, const spad_sink *sink,
     spad__json_start(json, out);
     spad__json_open(json, '{');
     spad__json_key_string(json, "file", file);
-    spad__json_key(json, "faults");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "faults", '[');
 }
 
 static spad_status close_faults(spad__out *out, spad__json *json, spad_error *error) {

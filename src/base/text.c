@@ -331,6 +331,11 @@ void spad__json_end(spad__json *json) {
     spad__out_string(json->out, "\n");
 }
 
+void spad__json_key_open(spad__json *json, const char *key, char bracket) {
+    spad__json_key(json, key);
+    spad__json_open(json, bracket);
+}
+
 void spad__json_key_string(spad__json *json, const char *key, const char *text) {
     spad__json_key(json, key);
     spad__json_string(json, text);

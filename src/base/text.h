@@ -92,6 +92,7 @@ void spad__json_thousandths(spad__json *json, int64_t value); /* 1500: 1.500 */
 void spad__json_bool(spad__json *json, bool value);
 void spad__json_end(spad__json *json); /* the last newline */
 /* key and value in one */
+void spad__json_key_open(spad__json *json, const char *key, char bracket);
 void spad__json_key_string(spad__json *json, const char *key, const char *text);
 void spad__json_key_int(spad__json *json, const char *key, int64_t value);
 void spad__json_key_bool(spad__json *json, const char *key, bool value);

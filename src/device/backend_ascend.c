@@ -43,7 +43,7 @@ enum {
 enum { ACL_MAJOR = 1, ACL_MEM_MALLOC_HUGE_FIRST = 0, ACL_HBM_MEM = 1, ACL_EVENT_SYNC = 1 };
 enum { ACL_HOST_TO_DEVICE = 1, ACL_DEVICE_TO_HOST = 2, ACL_DEVICE_TO_DEVICE = 3 };
 enum { ACL_EVENT_COMPLETE = 1 };
-enum { ALIGNMENT = 64, GUARD_BYTES = 32 };
+enum { ASCEND_ALIGNMENT = 64, ASCEND_GUARD_BYTES = 32 };
 enum { ROW_BYTES_MAX = 5000000, ROWS_MAX = 5 * 1024 * 1024 }; /* of aclrtMemcpy2dAsync */
 
 typedef struct acl_calls {
@@ -151,7 +151,7 @@ static spad_status check_ascend(const ascend_driver *driver, acl_result result,
                       length > 0 ? ": " : "", length, words);
 }
 
-static bool is_out_of_memory(acl_result result) {
+static bool ascend_is_full(acl_result result) {
     return result == ACL_RT_MEMORY_ALLOCATION || result == ACL_RT_DEVICE_OOM ||
            result == ACL_BAD_ALLOC || result == ACL_INVALID_PARAM || /* absurd sizes */
            result == ACL_RT_PARAM_INVALID;
@@ -172,7 +172,7 @@ static void ascend_unload(void *opaque) {
     spad__free(&host, driver, sizeof *driver);
 }
 
-static spad_status initialize(ascend_driver *driver, spad_error *error) {
+static spad_status ascend_initialize(ascend_driver *driver, spad_error *error) {
     int32_t major = 0;
     int32_t minor = 0;
     int32_t patch = 0;
@@ -195,7 +195,7 @@ static spad_status ascend_load(void **out, const spad_host *host, spad_error *er
     spad_status status =
         spad__library_open(&driver->library, &driver->acl, "libascendcl.so", ascend_symbols,
                            sizeof ascend_symbols / sizeof ascend_symbols[0], error);
-    if (status == SPAD_OK) status = initialize(driver, error);
+    if (status == SPAD_OK) status = ascend_initialize(driver, error);
     if (status != SPAD_OK) {
         ascend_unload(driver);
         return status;
@@ -215,11 +215,11 @@ static spad_status ascend_count(int *count, void *opaque, spad_error *error) {
 
 /* ---- the context ------------------------------------------------------------------- */
 
-/* Makes the context current, unless it is; leave() brings the caller's back. */
-typedef struct visit {
+/* Makes the context current, unless it is; ascend_leave() brings the caller's back. */
+typedef struct ascend_visit {
     const ascend_device *device;
     void *before; /* NULL: there was none, or it is the device's */
-} visit;
+} ascend_visit;
 
 /* The context of the thread; NULL: it has none, which the library calls an error. */
 static void *current_context(const acl_calls *acl) {
@@ -229,9 +229,9 @@ static void *current_context(const acl_calls *acl) {
     return NULL;
 }
 
-static spad_status enter(visit *v, const ascend_device *device, spad_error *error) {
+static spad_status ascend_enter(ascend_visit *v, const ascend_device *device, spad_error *error) {
     const acl_calls *acl = &device->driver->acl;
-    *v = (visit){.device = device};
+    *v = (ascend_visit){.device = device};
     void *current = current_context(acl);
     if (current == device->context) return SPAD_OK;
     const spad_status status = check_ascend(device->driver, acl->context_set(device->context),
@@ -240,8 +240,8 @@ static spad_status enter(visit *v, const ascend_device *device, spad_error *erro
     return status;
 }
 
-static spad_status leave(const visit *v, acl_result result, const char *function,
-                         spad_error *error) {
+static spad_status ascend_leave(const ascend_visit *v, acl_result result, const char *function,
+                                spad_error *error) {
     const spad_status status = check_ascend(v->device->driver, result, function, error);
     if (v->before != NULL) v->device->driver->acl.context_set(v->before);
     return status;
@@ -253,11 +253,11 @@ static void ascend_close(void *opaque) {
     ascend_device *device = opaque;
     const acl_calls *acl = &device->driver->acl;
     const spad_host host = device->driver->host;
-    visit v;
-    enter(&v, device, NULL);
+    ascend_visit v;
+    ascend_enter(&v, device, NULL);
     if (device->events_made > 0) acl->device_synchronize(); /* no stream waits for one now */
     for (size_t i = 0; i < device->events.count; i++) acl->event_destroy(device->events.items[i]);
-    leave(&v, 0, "", NULL);
+    ascend_leave(&v, 0, "", NULL);
     acl->device_reset(device->number);
     if (device->driver->opened == device) device->driver->opened = NULL;
     pthread_mutex_destroy(&device->mutex);
@@ -313,11 +313,11 @@ static spad_status ascend_describe(spad_device_info *out, void *opaque, int inde
     spad_status status =
         check_ascend(driver, driver->acl.version(&major, &minor, &patch), "aclrtGetVersion", error);
     if (status == SPAD_OK && driver->opened != NULL && driver->opened->number == index) {
-        visit v;
-        status = enter(&v, driver->opened, error);
+        ascend_visit v;
+        status = ascend_enter(&v, driver->opened, error);
         if (status == SPAD_OK)
-            status = leave(&v, driver->acl.memory_info(ACL_HBM_MEM, &unused, &total),
-                           "aclrtGetMemInfo", error);
+            status = ascend_leave(&v, driver->acl.memory_info(ACL_HBM_MEM, &unused, &total),
+                                  "aclrtGetMemInfo", error);
     }
     if (status != SPAD_OK) return status;
     const char *name = driver->acl.soc_name();
@@ -325,9 +325,9 @@ static spad_status ascend_describe(spad_device_info *out, void *opaque, int inde
     snprintf(out->driver, sizeof out->driver, "AscendCL %d.%d.%d", (int)major, (int)minor,
              (int)patch);
     out->total_bytes = (int64_t)total;
-    out->alignment = ALIGNMENT;
+    out->alignment = ASCEND_ALIGNMENT;
     out->host_reads = false;
-    out->guard_bytes = GUARD_BYTES;
+    out->guard_bytes = ASCEND_GUARD_BYTES;
     return SPAD_OK;
 }
 
@@ -337,16 +337,16 @@ static spad_status ascend_alloc(int64_t *address, void *opaque, int64_t bytes, s
     ascend_device *device = opaque;
     void *got = NULL;
     *address = 0;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const acl_result result =
         device->driver->acl.alloc(&got, (size_t)bytes, ACL_MEM_MALLOC_HUGE_FIRST);
-    if (!is_out_of_memory(result)) {
+    if (!ascend_is_full(result)) {
         *address = (int64_t)(uintptr_t)got;
-        return leave(&v, result, "aclrtMalloc", error);
+        return ascend_leave(&v, result, "aclrtMalloc", error);
     }
-    leave(&v, result, "", NULL);
+    ascend_leave(&v, result, "", NULL);
     return spad__fail_device_memory(error, "ascend", bytes);
 }
 
@@ -354,11 +354,11 @@ static spad_status ascend_alloc(int64_t *address, void *opaque, int64_t bytes, s
 static spad_status ascend_free(void *opaque, int64_t address, spad_error *error) {
     ascend_device *device = opaque;
     const acl_calls *acl = &device->driver->acl;
-    visit v;
-    enter(&v, device, NULL);
+    ascend_visit v;
+    ascend_enter(&v, device, NULL);
     const acl_result waited = acl->device_synchronize();
     const acl_result freed = acl->free(pointer_of(address));
-    return leave(&v, freed != 0 ? freed : waited, "aclrtFree", error);
+    return ascend_leave(&v, freed != 0 ? freed : waited, "aclrtFree", error);
 }
 
 /* Page-locked memory: copies on a stream are only then made while the program goes on. */
@@ -367,33 +367,35 @@ static spad_status ascend_host_alloc(int64_t *address, void *opaque, int64_t byt
     ascend_device *device = opaque;
     void *got = NULL;
     *address = 0;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const acl_result result = device->driver->acl.host_alloc(&got, (size_t)bytes);
-    if (!is_out_of_memory(result)) {
+    if (!ascend_is_full(result)) {
         *address = (int64_t)(uintptr_t)got;
-        return leave(&v, result, "aclrtMallocHost", error);
+        return ascend_leave(&v, result, "aclrtMallocHost", error);
     }
-    leave(&v, result, "", NULL);
+    ascend_leave(&v, result, "", NULL);
     return spad__fail_pinned_memory(error, "ascend", bytes);
 }
 
 static spad_status ascend_host_free(void *opaque, int64_t address, spad_error *error) {
     ascend_device *device = opaque;
-    visit v;
-    enter(&v, device, NULL);
-    return leave(&v, device->driver->acl.host_free(pointer_of(address)), "aclrtFreeHost", error);
+    ascend_visit v;
+    ascend_enter(&v, device, NULL);
+    return ascend_leave(&v, device->driver->acl.host_free(pointer_of(address)), "aclrtFreeHost",
+                        error);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
 
-static acl_result copy_row(const acl_calls *acl, void *stream, int kind, const spad_transfer *t,
-                           int64_t row) {
+static acl_result ascend_copy_row(const acl_calls *acl, void *stream, int kind,
+                                  const spad_transfer *t, int64_t row) {
     const int64_t to = t->to + row * t->to_pitch;
     const int64_t from = t->from + row * t->from_pitch;
     const size_t bytes = (size_t)t->width;
-    if (stream != NULL && kind == ACL_DEVICE_TO_DEVICE && ((to | from) & (ALIGNMENT - 1)) != 0) {
+    if (stream != NULL && kind == ACL_DEVICE_TO_DEVICE &&
+        ((to | from) & (ASCEND_ALIGNMENT - 1)) != 0) {
         const acl_result result = acl->stream_synchronize(stream);
         if (result != 0) return result;
         stream = NULL;
@@ -402,7 +404,8 @@ static acl_result copy_row(const acl_calls *acl, void *stream, int kind, const s
     return acl->copy_async(pointer_of(to), bytes, pointer_of(from), bytes, kind, stream);
 }
 
-static acl_result copy_rows(const acl_calls *acl, void *stream, int kind, const spad_transfer *t) {
+static acl_result ascend_copy_rows(const acl_calls *acl, void *stream, int kind,
+                                   const spad_transfer *t) {
     void *to = pointer_of(t->to);
     const void *from = pointer_of(t->from);
     const size_t to_pitch = (size_t)t->to_pitch;
@@ -423,19 +426,19 @@ static spad_status ascend_copy(void *opaque, void *stream, const spad_transfer *
     ascend_device *device = opaque;
     const acl_calls *acl = &device->driver->acl;
     const int kind = kind_of(t->direction);
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
     acl_result result = 0;
     if (t->rows > 1 && kind != ACL_DEVICE_TO_DEVICE && t->width <= ROW_BYTES_MAX &&
         t->rows <= ROWS_MAX) {
-        result = copy_rows(acl, stream, kind, t);
+        result = ascend_copy_rows(acl, stream, kind, t);
     } else {
         for (int64_t row = 0; row < t->rows && result == 0; row++) {
-            result = copy_row(acl, stream, kind, t, row);
+            result = ascend_copy_row(acl, stream, kind, t, row);
         }
     }
-    return leave(&v, result, "a copy on the ascend device", error);
+    return ascend_leave(&v, result, "a copy on the ascend device", error);
 }
 
 static spad_status ascend_fill(void *opaque, void *stream, int64_t address, int64_t bytes,
@@ -444,12 +447,12 @@ static spad_status ascend_fill(void *opaque, void *stream, int64_t address, int6
     const acl_calls *acl = &device->driver->acl;
     void *to = pointer_of(address);
     const size_t size = (size_t)bytes;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
     const acl_result result = stream == NULL ? acl->fill(to, size, value, size)
                                              : acl->fill_async(to, size, value, size, stream);
-    return leave(&v, result, "aclrtMemset", error);
+    return ascend_leave(&v, result, "aclrtMemset", error);
 }
 
 /* ---- streams ----------------------------------------------------------------------- */
@@ -457,37 +460,37 @@ static spad_status ascend_fill(void *opaque, void *stream, int64_t address, int6
 static spad_status ascend_stream_open(void **stream, void *opaque, spad_error *error) {
     ascend_device *device = opaque;
     *stream = NULL;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(&v, device->driver->acl.stream_create(stream), "aclrtCreateStream", error);
+    return ascend_leave(&v, device->driver->acl.stream_create(stream), "aclrtCreateStream", error);
 }
 
 static void ascend_stream_close(void *opaque, void *stream) {
     ascend_device *device = opaque;
-    visit v;
-    enter(&v, device, NULL);
+    ascend_visit v;
+    ascend_enter(&v, device, NULL);
     device->driver->acl.stream_destroy(stream);
-    leave(&v, 0, "", NULL);
+    ascend_leave(&v, 0, "", NULL);
 }
 
 static spad_status ascend_stream_wait(void *opaque, void *stream, spad_error *error) {
     ascend_device *device = opaque;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(&v, device->driver->acl.stream_synchronize(stream), "aclrtSynchronizeStream",
-                 error);
+    return ascend_leave(&v, device->driver->acl.stream_synchronize(stream),
+                        "aclrtSynchronizeStream", error);
 }
 
 static spad_status ascend_stream_wait_event(void *opaque, void *stream, void *event,
                                             spad_error *error) {
     ascend_device *device = opaque;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(&v, device->driver->acl.stream_wait_event(stream, event), "aclrtStreamWaitEvent",
-                 error);
+    return ascend_leave(&v, device->driver->acl.stream_wait_event(stream, event),
+                        "aclrtStreamWaitEvent", error);
 }
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -513,11 +516,11 @@ static spad_status ascend_event_open(void **event, void *opaque, spad_error *err
     ascend_device *device = opaque;
     spad_status status = reuse_event(event, device, error);
     if (status != SPAD_OK || *event != NULL) return status;
-    visit v;
-    status = enter(&v, device, error);
+    ascend_visit v;
+    status = ascend_enter(&v, device, error);
     if (status == SPAD_OK)
-        status = leave(&v, device->driver->acl.event_create(event, ACL_EVENT_SYNC),
-                       "aclrtCreateEventExWithFlag", error);
+        status = ascend_leave(&v, device->driver->acl.event_create(event, ACL_EVENT_SYNC),
+                              "aclrtCreateEventExWithFlag", error);
     if (status == SPAD_OK) return SPAD_OK;
     *event = NULL;
     pthread_mutex_lock(&device->mutex);
@@ -536,31 +539,33 @@ static void ascend_event_close(void *opaque, void *event) {
 
 static spad_status ascend_event_record(void *opaque, void *event, void *stream, spad_error *error) {
     ascend_device *device = opaque;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(&v, device->driver->acl.event_record(event, stream), "aclrtRecordEvent", error);
+    return ascend_leave(&v, device->driver->acl.event_record(event, stream), "aclrtRecordEvent",
+                        error);
 }
 
 static spad_status ascend_event_done(bool *done, void *opaque, void *event, spad_error *error) {
     ascend_device *device = opaque;
     int state = 0;
     *done = false;
-    visit v;
-    spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    status =
-        leave(&v, device->driver->acl.event_query(event, &state), "aclrtQueryEventStatus", error);
+    status = ascend_leave(&v, device->driver->acl.event_query(event, &state),
+                          "aclrtQueryEventStatus", error);
     *done = status == SPAD_OK && state == ACL_EVENT_COMPLETE;
     return status;
 }
 
 static spad_status ascend_event_wait(void *opaque, void *event, spad_error *error) {
     ascend_device *device = opaque;
-    visit v;
-    const spad_status status = enter(&v, device, error);
+    ascend_visit v;
+    const spad_status status = ascend_enter(&v, device, error);
     if (status != SPAD_OK) return status;
-    return leave(&v, device->driver->acl.event_synchronize(event), "aclrtSynchronizeEvent", error);
+    return ascend_leave(&v, device->driver->acl.event_synchronize(event), "aclrtSynchronizeEvent",
+                        error);
 }
 
 const spad_backend spad__backend_ascend = {

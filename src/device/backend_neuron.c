@@ -35,7 +35,7 @@
 typedef int nrt_result; /* 0: success */
 enum { NRT_INVALID = 2, NRT_RESOURCE = 4, NRT_QUEUE_FULL = 7 };
 enum { NRT_MAJOR = 2, NRT_NO_FRAMEWORK = 1, NRT_ON_DEVICE = 0, NRT_ON_HOST = 1 };
-enum { QUEUE = 0 }; /* of each unit: how many more there are is not public */
+enum { NEURON_QUEUE = 0 }; /* of each unit: how many more there are is not public */
 
 typedef struct nrt_version {
     uint64_t major, minor, patch, maintenance;
@@ -492,7 +492,7 @@ typedef struct row {
     size_t bytes;
 } row;
 
-static nrt_result copy_row(const nrt_calls *nrt, const row *r) {
+static nrt_result neuron_copy_row(const nrt_calls *nrt, const row *r) {
     switch (r->direction) {
     case SPAD_TO_DEVICE:
         return nrt->write(r->to, (const char *)r->from + r->from_offset, r->to_offset, r->bytes);
@@ -507,14 +507,14 @@ static nrt_result start_row(const nrt_calls *nrt, const row *r, void *tracker, u
     switch (r->direction) {
     case SPAD_TO_DEVICE:
         return nrt->start_write(r->to, (const char *)r->from + r->from_offset, r->to_offset,
-                                r->bytes, QUEUE, tracker, sequence);
+                                r->bytes, NEURON_QUEUE, tracker, sequence);
     case SPAD_FROM_DEVICE:
         return nrt->start_read((char *)r->to + r->to_offset, r->from, r->from_offset, r->bytes,
-                               QUEUE, tracker, sequence);
+                               NEURON_QUEUE, tracker, sequence);
     case SPAD_ON_DEVICE: break;
     }
-    return nrt->start_copy(r->from, r->from_offset, r->to, r->to_offset, r->bytes, QUEUE, tracker,
-                           sequence);
+    return nrt->start_copy(r->from, r->from_offset, r->to, r->to_offset, r->bytes, NEURON_QUEUE,
+                           tracker, sequence);
 }
 
 /* Puts a row on its queue; a queue that is full is waited for once. Under the stream's mutex. */
@@ -548,11 +548,12 @@ static spad_status turn_to(neuron_device *device, neuron_stream *stream, spad_di
                         "nrta_error_tracker_create", error);
 }
 
-static spad_status copy_rows(neuron_device *device, neuron_stream *stream, row r,
-                             const spad_transfer *t, spad_error *error) {
+static spad_status neuron_copy_rows(neuron_device *device, neuron_stream *stream, row r,
+                                    const spad_transfer *t, spad_error *error) {
     nrt_result result = 0;
     for (int64_t i = 0; i < t->rows && result == 0; i++) {
-        result = stream != NULL ? enqueue(device, stream, &r) : copy_row(&device->driver->nrt, &r);
+        result = stream != NULL ? enqueue(device, stream, &r)
+                                : neuron_copy_row(&device->driver->nrt, &r);
         r.from_offset += (size_t)t->from_pitch;
         r.to_offset += (size_t)t->to_pitch;
     }
@@ -577,10 +578,10 @@ static spad_status neuron_copy(void *opaque, void *opaque_stream, const spad_tra
                        .from_offset = (size_t)(t->from - from.address),
                        .to_offset = (size_t)(t->to - to.address),
                        .bytes = (size_t)t->width};
-    if (stream == NULL) return copy_rows(device, NULL, first, t, error);
+    if (stream == NULL) return neuron_copy_rows(device, NULL, first, t, error);
     pthread_mutex_lock(&stream->mutex);
     status = turn_to(device, stream, t->direction, error);
-    if (status == SPAD_OK) status = copy_rows(device, stream, first, t, error);
+    if (status == SPAD_OK) status = neuron_copy_rows(device, stream, first, t, error);
     pthread_mutex_unlock(&stream->mutex);
     return status;
 }

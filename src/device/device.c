@@ -125,8 +125,8 @@ spad_memory spad_device_get_memory(spad_device *device) {
 /* ---- the driver's memory on the host ----------------------------------------------- */
 
 /* What a driver gives is aligned as malloc's at least; the rest is taken out of a larger block. */
-static spad_status host_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
-                              spad_error *error) {
+static spad_status pinned_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
+                                spad_error *error) {
     const spad_device *device = context;
     int64_t address;
     int64_t size;
@@ -147,13 +147,13 @@ static spad_status host_alloc(void *context, spad_allocation *out, int64_t bytes
     return SPAD_OK;
 }
 
-static spad_status host_free(void *context, const spad_allocation *block, spad_error *error) {
+static spad_status pinned_free(void *context, const spad_allocation *block, spad_error *error) {
     const spad_device *device = context;
     return device->backend->host_free(device->native, (int64_t)block->handle, error);
 }
 
 spad_memory spad_device_get_host_memory(spad_device *device) {
-    static const spad_memory_calls calls = {.alloc = host_alloc, .free = host_free};
+    static const spad_memory_calls calls = {.alloc = pinned_alloc, .free = pinned_free};
     return (spad_memory){.calls = &calls, .context = device};
 }
 

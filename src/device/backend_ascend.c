@@ -286,12 +286,13 @@ static spad_status ascend_open(void **out, void *opaque, int index, spad_error *
     if (device == NULL) return spad__fail_host_memory(error);
     device->driver = driver;
     device->number = index;
-    spad_status status = SPAD_OK;
-    const bool locked = pthread_mutex_init(&device->mutex, NULL) == 0;
-    if (!locked) status = spad__fail_host_memory(error);
-    if (status == SPAD_OK) status = take_context(device, error);
+    if (pthread_mutex_init(&device->mutex, NULL) != 0) {
+        spad__free(&driver->host, device, sizeof *device);
+        return spad__fail_host_memory(error);
+    }
+    const spad_status status = take_context(device, error);
     if (status != SPAD_OK) {
-        if (locked) pthread_mutex_destroy(&device->mutex);
+        pthread_mutex_destroy(&device->mutex);
         spad__free(&driver->host, device, sizeof *device);
         return status;
     }

@@ -27,13 +27,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "device/backend.h"
 
 /* ---- the library ------------------------------------------------------------------- */
 
 typedef int nrt_result; /* 0: success */
-enum { NRT_INVALID = 2, NRT_RESOURCE = 4, NRT_QUEUE_FULL = 7 };
+enum { NRT_FAILURE = 1, NRT_INVALID = 2, NRT_RESOURCE = 4, NRT_QUEUE_FULL = 7 };
 enum { NRT_MAJOR = 2, NRT_NO_FRAMEWORK = 1, NRT_ON_DEVICE = 0, NRT_ON_HOST = 1 };
 enum { NEURON_QUEUE = 0 }; /* of each unit: how many more there are is not public */
 
@@ -197,6 +198,17 @@ static spad_status check_version(const neuron_driver *driver, spad_error *error)
                       NRT_MAJOR);
 }
 
+/* The asynchronous functions are used if all are there: the library had others of the same names,
+ * with other arguments, before it had those for errors and completion. */
+static bool has_async(const nrt_calls *nrt) {
+    for (size_t i = 0; i < sizeof neuron_symbols / sizeof neuron_symbols[0]; i++) {
+        void *function;
+        memcpy(&function, (const char *)nrt + neuron_symbols[i].offset, sizeof function);
+        if (function == NULL && strncmp(neuron_symbols[i].name, "nrta_", 5) == 0) return false;
+    }
+    return true;
+}
+
 static spad_status neuron_load(void **out, const spad_host *host, spad_error *error) {
     *out = NULL;
     neuron_driver *driver = spad__new(host, sizeof *driver);
@@ -211,10 +223,7 @@ static spad_status neuron_load(void **out, const spad_host *host, spad_error *er
         neuron_unload(driver);
         return status;
     }
-    driver->has_async = nrt->start_write != NULL && nrt->start_read != NULL &&
-                        nrt->start_copy != NULL && nrt->is_completed != NULL &&
-                        nrt->completion != NULL && nrt->tracker_create != NULL &&
-                        nrt->tracker_destroy != NULL && nrt->tracker_list != NULL;
+    driver->has_async = has_async(nrt);
     *out = driver;
     return SPAD_OK;
 }
@@ -234,7 +243,7 @@ static size_t memory_of(const neuron_driver *driver, int core) {
     size_t written = 0;
     if (driver->nrt.memory == NULL) return 0;
     const nrt_result result = driver->nrt.memory((uint32_t)core, &stats, sizeof stats, &written);
-    return result == 0 && written >= sizeof stats ? stats.limit : 0;
+    return result == 0 ? stats.limit : 0; /* an older one writes less: 0 stays */
 }
 
 static spad_status neuron_describe(spad_device_info *out, void *opaque, int index,
@@ -280,14 +289,16 @@ static spad_status neuron_open(void **out, void *opaque, int index, spad_error *
     if (device == NULL) return spad__fail_host_memory(error);
     device->driver = driver;
     device->core = index;
+    if (pthread_mutex_init(&device->mutex, NULL) != 0) {
+        spad__free(&driver->host, device, sizeof *device);
+        return spad__fail_host_memory(error);
+    }
     spad_status status = SPAD_OK;
-    const bool locked = pthread_mutex_init(&device->mutex, NULL) == 0;
-    if (!locked) status = spad__fail_host_memory(error);
     /* a runtime that knows its memory is initialized, perhaps by another library */
-    if (status == SPAD_OK && memory_of(driver, index) == 0)
+    if (memory_of(driver, index) == 0)
         status = check_neuron(driver->nrt.init(NRT_NO_FRAMEWORK, "", ""), "nrt_init", error);
     if (status != SPAD_OK) {
-        if (locked) pthread_mutex_destroy(&device->mutex);
+        pthread_mutex_destroy(&device->mutex);
         spad__free(&driver->host, device, sizeof *device);
         return status;
     }
@@ -305,10 +316,11 @@ static nrt_result wait_for(const neuron_driver *driver, progress until) {
     if (result != 0 || completed) return result;
     result = driver->nrt.completion(until.sequence, &descriptor);
     if (result != 0) return result;
+    if (descriptor < 0) return NRT_FAILURE; /* poll would wait without end */
     struct pollfd readable = {.fd = descriptor, .events = POLLIN};
     while (poll(&readable, 1, -1) < 0 && errno == EINTR) continue;
     close(descriptor);
-    return 0;
+    return (readable.revents & POLLIN) != 0 ? 0 : NRT_FAILURE;
 }
 
 /* What failed since the last report. A tracker is used until it has something to report: whether
@@ -317,7 +329,7 @@ static spad_status report_failures(const neuron_driver *driver, neuron_stream *s
                                    spad_error *error) {
     const nrt_failure *list = NULL;
     size_t count = 0;
-    if (stream->tracker == NULL) return SPAD_OK;
+    spad__assert(stream->tracker != NULL); /* there was work */
     const spad_status status =
         check_neuron(driver->nrt.tracker_list(stream->tracker, &list, &count),
                      "nrta_error_tracker_get_list", error);
@@ -338,7 +350,8 @@ static spad_status drain(const neuron_driver *driver, neuron_stream *stream, spa
     return report_failures(driver, stream, error);
 }
 
-/* Waits for all work of the device: the last of each queue comes after the others. */
+/* Waits for all work of the device: the last of each queue comes after the others. A wait that
+ * fails is passed over, because the memory is given back all the same. */
 static void drain_queues(neuron_device *device) {
     progress last[3];
     pthread_mutex_lock(&device->mutex);
@@ -493,26 +506,20 @@ typedef struct row {
 } row;
 
 static nrt_result neuron_copy_row(const nrt_calls *nrt, const row *r) {
-    switch (r->direction) {
-    case SPAD_TO_DEVICE:
+    if (r->direction == SPAD_TO_DEVICE)
         return nrt->write(r->to, (const char *)r->from + r->from_offset, r->to_offset, r->bytes);
-    case SPAD_FROM_DEVICE:
+    if (r->direction == SPAD_FROM_DEVICE)
         return nrt->read(r->from, (char *)r->to + r->to_offset, r->from_offset, r->bytes);
-    case SPAD_ON_DEVICE: break;
-    }
     return nrt->copy(r->from, r->from_offset, r->to, r->to_offset, r->bytes);
 }
 
 static nrt_result start_row(const nrt_calls *nrt, const row *r, void *tracker, uint64_t *sequence) {
-    switch (r->direction) {
-    case SPAD_TO_DEVICE:
+    if (r->direction == SPAD_TO_DEVICE)
         return nrt->start_write(r->to, (const char *)r->from + r->from_offset, r->to_offset,
                                 r->bytes, NEURON_QUEUE, tracker, sequence);
-    case SPAD_FROM_DEVICE:
+    if (r->direction == SPAD_FROM_DEVICE)
         return nrt->start_read((char *)r->to + r->to_offset, r->from, r->from_offset, r->bytes,
                                NEURON_QUEUE, tracker, sequence);
-    case SPAD_ON_DEVICE: break;
-    }
     return nrt->start_copy(r->from, r->from_offset, r->to, r->to_offset, r->bytes, NEURON_QUEUE,
                            tracker, sequence);
 }

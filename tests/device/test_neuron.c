@@ -10,6 +10,8 @@ static struct {
     void (*set_version)(int major, int minor);
     void (*fail_work_at)(long piece);
     void (*set_without_pointers)(bool without);
+    void (*set_architecture)(const char *name);
+    void (*set_descriptor)(int descriptor);
     void (*reset)(void);
     long (*pieces)(void);
     int (*init)(int framework, const char *version, const char *layer_version);
@@ -25,6 +27,8 @@ static int open_library(void **state) {
     load(&more.set_version, "fake_neuron_set_version");
     load(&more.fail_work_at, "fake_neuron_fail_work_at");
     load(&more.set_without_pointers, "fake_neuron_set_without_pointers");
+    load(&more.set_architecture, "fake_neuron_set_architecture");
+    load(&more.set_descriptor, "fake_neuron_set_descriptor");
     load(&more.reset, "fake_neuron_reset");
     load(&more.pieces, "fake_neuron_pieces");
     load(&more.init, "nrt_init");
@@ -235,6 +239,35 @@ static void work_may_fail_later(void **state) {
     free_scene(&s);
 }
 
+/* A descriptor that cannot be waited for is an error, and the wait can be tried again. */
+static void a_wait_that_cannot_be(void **state) {
+    (void)state;
+    static const int descriptors[] = {-1, 987654};
+    char bytes[64] = {1};
+    for (int i = 0; i < 2; i++) {
+        spad_error error = {0};
+        scene s = new_scene();
+        const spad_transfer write = {.direction = SPAD_TO_DEVICE,
+                                     .to = s.blocks[0],
+                                     .from = (int64_t)(uintptr_t)bytes,
+                                     .width = 64,
+                                     .rows = 1};
+        assert_ok(neuron->copy(s.devices[0], s.stream, &write, &error), &error);
+        more.set_descriptor(descriptors[i]);
+        spad_status status = neuron->stream_wait(s.devices[0], s.stream, &error);
+        if (status == SPAD_OK) { /* "is it done?" was answered with yes: once more */
+            assert_ok(neuron->copy(s.devices[0], s.stream, &write, &error), &error);
+            status = neuron->stream_wait(s.devices[0], s.stream, &error);
+        }
+        assert_int_equal(status, SPAD_ERR_DEVICE);
+        assert_string_equal(error.message,
+                            "nrta_get_completion_handle failed with NRT_FAILURE (1)");
+        more.set_descriptor(0);
+        assert_ok(neuron->stream_wait(s.devices[0], s.stream, &error), &error);
+        free_scene(&s);
+    }
+}
+
 /* A queue that is full is waited for. */
 static void a_full_queue_is_waited_for(void **state) {
     (void)state;
@@ -287,6 +320,10 @@ static void the_runtime_is_initialized_once(void **state) {
     assert_ok(neuron->open(&device, driver, 0, &error), &error); /* a second one would fail */
     assert_ok(neuron->describe(&info, driver, 0, &error), &error);
     assert_int_equal(info.total_bytes, 1 << 30);
+    more.set_architecture("");
+    assert_ok(neuron->describe(&info, driver, 0, &error), &error);
+    assert_string_equal(info.about, "a Neuron core");
+    more.set_architecture("trn2");
     neuron->close(device);
     neuron->unload(driver);
 }
@@ -316,6 +353,23 @@ static void addresses_of_nothing_are_refused(void **state) {
                         .width = 1,
                         .rows = 1};
     assert_int_equal(neuron->copy(s.devices[0], NULL, &t, &error), SPAD_ERR_DEVICE);
+    free_scene(&s);
+}
+
+/* No stream is one on which everything is done. */
+static void no_stream_is_always_done(void **state) {
+    (void)state;
+    spad_error error;
+    void *event;
+    bool done = false;
+    scene s = new_scene();
+    assert_ok(neuron->event_open(&event, s.devices[0], &error), &error);
+    assert_ok(neuron->event_record(s.devices[0], event, NULL, &error), &error);
+    assert_ok(neuron->event_done(&done, s.devices[0], event, &error), &error);
+    assert_true(done);
+    assert_ok(neuron->event_wait(s.devices[0], event, &error), &error);
+    assert_ok(neuron->stream_wait(s.devices[0], NULL, &error), &error);
+    neuron->event_close(s.devices[0], event);
     free_scene(&s);
 }
 
@@ -395,9 +449,11 @@ int main(void) {
         cmocka_unit_test(opening_may_fail_at_each_call),
         cmocka_unit_test(every_call_may_fail),
         cmocka_unit_test(work_may_fail_later),
+        cmocka_unit_test(a_wait_that_cannot_be),
         cmocka_unit_test(a_full_queue_is_waited_for),
         cmocka_unit_test(the_runtime_is_initialized_once),
         cmocka_unit_test(addresses_of_nothing_are_refused),
+        cmocka_unit_test(no_stream_is_always_done),
         cmocka_unit_test(views_are_tensors),
         cmocka_unit_test(copies_are_started),
     };

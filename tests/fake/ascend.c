@@ -34,6 +34,8 @@ static const size_t MOST_BYTES = (size_t)1 << 30;
 void fake_ascend_set_version(int major, int minor);
 /* What aclGetRecentErrMsg gives; at first two lines; NULL: nothing. */
 void fake_ascend_set_words(const char *words);
+/* Other code of the thread makes a context of its own current before every question for it. */
+void fake_ascend_set_restless(bool restless);
 /* What aclrtGetSocName gives. */
 void fake_ascend_set_soc(const char *name);
 /* Events that were destroyed while streams had work, which the header forbids. */
@@ -51,7 +53,10 @@ static long stream_waits;
 static int version[2] = {1, 17};
 static const char *recent_words = "EE9999: a fault for tests\n        TraceBack: none";
 static const char *soc = "Ascend910B4";
+static bool is_restless;
+static char other_context;
 static _Thread_local void *current;
+static _Thread_local bool was_set; /* a device, and nothing was asked since then */
 
 /* A block that was given out. */
 typedef struct block {
@@ -71,6 +76,10 @@ void fake_ascend_set_words(const char *words) {
 }
 void fake_ascend_set_soc(const char *name) {
     soc = name;
+}
+void fake_ascend_set_restless(bool restless) {
+    is_restless = restless;
+    current = NULL;
 }
 long fake_ascend_misuses(void) {
     return misuses;
@@ -119,6 +128,7 @@ result aclrtSetDevice(int32_t device) {
             set_count[device]++;
             live++;
             current = &contexts[device];
+            was_set = true;
         });
 }
 result aclrtResetDevice(int32_t device);
@@ -128,7 +138,8 @@ result aclrtResetDevice(int32_t device) {
 }
 result aclrtGetCurrentContext(void **context);
 result aclrtGetCurrentContext(void **context) {
-    CALL(*context = current; if (current == NULL) call_result = CONTEXT_NULL);
+    CALL(if (is_restless && !was_set) current = &other_context; was_set = false; *context = current;
+         if (current == NULL) call_result = CONTEXT_NULL);
 }
 result aclrtSetCurrentContext(void *context);
 result aclrtSetCurrentContext(void *context) {
@@ -147,9 +158,13 @@ result aclrtGetMemInfo(int attribute, size_t *free_bytes, size_t *total) {
 
 /* ---- memory ------------------------------------------------------------------------ */
 
+static bool has_context(void) {
+    return current != NULL && current != &other_context;
+}
+
 static result new_block(void **out, size_t size, bool in_host) {
     block *added = NULL;
-    if (current == NULL) return CONTEXT_NULL;
+    if (!has_context()) return CONTEXT_NULL;
     if (size == 0) return INVALID_PARAM;
     if (size <= MOST_BYTES) added = calloc(1, sizeof *added);
     if (added == NULL) return MEMORY_ALLOCATION;
@@ -232,7 +247,7 @@ static later_queue *stream_of(void *opaque) {
 
 /* Are both sides where the kind says they are? */
 static result check_copy(const void *to, const void *from, int kind) {
-    if (current == NULL) return CONTEXT_NULL;
+    if (!has_context()) return CONTEXT_NULL;
     const bool to_device = kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE;
     const bool from_device = kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE;
     return kind == HOST_TO_HOST || is_device(to) != to_device || is_device(from) != from_device

@@ -58,7 +58,7 @@ typedef struct spad_buffer_info {
     spad_memory_scope scope;
     int64_t address;   /**< SPAD_NO_BYTE: no memory yet */
     int64_t bytes;     /**< 0: no memory yet */
-    int64_t alignment; /**< that was asked for */
+    int64_t alignment; /**< as requested */
     bool is_alias;
     size_t rank;
     int64_t dims[SPAD_RANK_MAX]; /**< SPAD_AUTO: not known yet */
@@ -78,14 +78,14 @@ SPAD_API spad_status spad_buffer_get_address(int64_t *out, spad_buffer buffer, s
 SPAD_API spad_status spad_buffer_get_pointer(void **out, spad_buffer buffer, spad_error *error);
 
 /** The driver's own object, such as a cl_mem or a Neuron tensor, and the distance of the buffer
- * from its beginning. SPAD_ERR_CAPABILITY: the driver has addresses only. */
+ *  from its beginning. SPAD_ERR_CAPABILITY: the driver has addresses only. */
 SPAD_API spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer buffer,
                                             spad_error *error);
 
-/** An object of the driver's for these bytes and no others, for programs that hand it to the
- * driver: a slice of a tensor on Neuron. To be closed with spad_device_close_view before the buffer
- * is freed; what streams do with the buffer is not waited for. SPAD_ERR_CAPABILITY: a driver with
- *  addresses, or OpenCL, whose spad_buffer_get_native will do. */
+/** An object of the driver for the bytes of this buffer only, to pass to the driver: on Neuron a
+ *  slice of a tensor. Close it with spad_device_close_view before the buffer is freed. It does not
+ *  wait for streams that use the buffer. SPAD_ERR_CAPABILITY: the driver has addresses, or is
+ * OpenCL (use spad_buffer_get_native). */
 SPAD_API spad_status spad_buffer_open_view(void **out, spad_buffer buffer, spad_error *error);
 
 /** Another view of the same bytes, from `offset` bytes on: another shape, another type. It ends
@@ -112,7 +112,7 @@ typedef struct spad_buffer_guard {
 SPAD_API spad_buffer_guard spad_buffer_enter(spad_device *device, const spad_buffer_spec *spec,
                                              spad_error *error);
 
-/** Frees the buffer of a guard. One that was freed before is left alone. */
+/** Frees the buffer of a guard. One that was freed before is ignored. */
 SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 #define SPAD_BUFFER_SCOPE(guard, device, spec, error)                     \
@@ -123,8 +123,8 @@ SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 /**
  * Bytes that are allocated once and used by the phases of a computation in turn. A phase
- * takes buffers from the bottom up; when the next phase begins they are gone and
- * their bytes are used anew. Plain data; the fields are to be read only. Externally synchronised.
+ * takes buffers from the bottom up; when the next phase begins, they end and
+ * their bytes are reused. Plain data; the fields are to be read only. Externally synchronised.
  */
 typedef struct spad_workspace {
     spad_buffer whole;

@@ -61,12 +61,12 @@ typedef struct spad_device_options {
     const spad_host *host;     /**< called by all threads that use the device, at any time */
 } spad_device_options;
 
-/** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message says which.
+/** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message names it.
  *  SPAD_ERR_UNKNOWN: not the name of a device. */
 SPAD_API spad_status spad_device_open(spad_device **out, const char *name,
                                       const spad_device_options *options, spad_error *error);
 
-/** The same with a back end of the caller's. */
+/** The same with a back end of the caller. */
 SPAD_API spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, int index,
                                          const spad_device_options *options, spad_error *error);
 
@@ -80,7 +80,7 @@ SPAD_API spad_status spad_device_open_on(spad_device **out, const spad_backend *
  */
 SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 
-/** What the device says about itself. Borrowed. */
+/** Name, driver, memory and alignment of the device. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
 /** Called for a driver that is absent, or fails, with the reason. */
@@ -113,23 +113,23 @@ SPAD_API spad_status spad_device_get_pool(spad_pool **out, spad_device *device,
  *  not checked. */
 SPAD_API spad_memory spad_device_get_memory(spad_device *device);
 
-/** Memory of the host that the driver makes for copies (page-locked on CUDA and Ascend, a tensor on
- *  the host on Neuron, ordinary memory on the host device): only from and to such memory may copies
- *  on a stream go on while the program does something else. Addresses are pointers. Every call is
- *  one of the driver's; spad_pool_create makes it quick. SPAD_ERR_CAPABILITY from
- * spad_memory_alloc: the driver has none (OpenCL). */
+/** Host memory that the driver allocates for copies: page-locked on CUDA and Ascend, a host tensor
+ *  on Neuron, ordinary memory on the host device. Only copies from and to such memory run
+ *  asynchronously on a stream. Addresses are pointers. Every call is one of the driver's;
+ *  spad_pool_create makes it fast. SPAD_ERR_CAPABILITY from spad_memory_alloc: the driver has none
+ *  (OpenCL). */
 SPAD_API spad_memory spad_device_get_host_memory(spad_device *device);
 
-/** An object of the driver's for memory of the program, which must stay until the view is closed: a
- *  tensor on Neuron, with the memory attached. SPAD_ERR_CAPABILITY: a driver with addresses, or
- *  OpenCL. spad_buffer_open_view has the same for a buffer. */
+/** An object of the driver for memory of the program, which must stay valid until the view is
+ *  closed: on Neuron a tensor with the memory attached. SPAD_ERR_CAPABILITY: the driver has
+ *  addresses, or is OpenCL. spad_buffer_open_view does the same for a buffer. */
 SPAD_API spad_status spad_device_open_view(void **out, spad_device *device, void *memory,
                                            int64_t bytes, spad_error *error);
 
-/** Closes a view of a buffer or of memory, before the device is closed. NULL is fine. */
+/** Closes a view of a buffer or of memory; before the device is closed. NULL is fine. */
 SPAD_API void spad_device_close_view(spad_device *device, void *view);
 
-/** What the buffers of a scope have taken: exact, in bytes as asked for. SPAD_SCOPE_COUNT: all
+/** Statistics of the buffers of a scope: exact, in bytes as requested. SPAD_SCOPE_COUNT: all
  *  scopes together. */
 SPAD_API spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests of one back end on the library that stands in for its driver's (fake/): how the
- * library is told to fail, and sweeps over the calls that a piece of work makes. To be included
- * once.
+ * For tests of one back end on the library that stands in for its driver's (fake/): how to
+ * make one of its calls fail, and sweeps over the calls that a piece of work makes. To be
+ * included once.
  */
 #ifndef SPAD_TEST_DRIVER_H
 #define SPAD_TEST_DRIVER_H
@@ -52,8 +52,8 @@ static int close_fake(void **state) {
 typedef spad_status (*work)(void *context, spad_error *error);
 
 /* Does the work with each call of the library failing in turn, until it makes fewer calls. Returns
- * how many of these failures the work reported, each as SPAD_ERR_DEVICE; nothing may be left
- * behind. */
+ * how many of these failures the work reported, each as SPAD_ERR_DEVICE; nothing may
+ * leak. */
 static long fail_each_call(work w, void *context) {
     long reported = 0;
     for (long n = 1;; n++) {

@@ -224,7 +224,7 @@ static void work_may_fail_later(void **state) {
                             "a copy on a stream of the neuron device failed with NRT_HW_ERROR (6)");
         assert_ok(neuron->stream_wait(s.devices[0], s.stream, &error), &error);
     }
-    /* the next queue waits for the last one, and hears of it */
+    /* the next queue waits for the last one and reports its failure */
     const spad_transfer read = {.direction = SPAD_FROM_DEVICE,
                                 .to = (int64_t)(uintptr_t)bytes,
                                 .from = s.blocks[0],

@@ -8,9 +8,9 @@
  *     spad_device_close(gpu, &report);
  *
  * Devices are "host", always there, and "cuda:N", "opencl:N", "ascend:N" (also "npu:N") and
- * "neuron:N", whose drivers are opened at
- * run time. Global memory comes from a pool over the device's own. The scopes
- * shared and local are scratchpads of a chip, the target of the device: each is a region of
+ * "neuron:N", whose drivers are opened at run time. The last two follow the public headers and have
+ * not run on the hardware. Global memory comes from a pool over the device's own. The scopes shared
+ * and local are scratchpads of a chip, the target of the device: each is a region of
  * the size that the chip has, backed by device memory, so that programs run
  * anywhere and meet the limits of the chip.
  *

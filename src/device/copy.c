@@ -412,6 +412,30 @@ spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from, 
     return copy_sides(&a, &b, bytes, 1, stream, error);
 }
 
+spad_status spad_buffer_fill(spad_buffer to, int64_t offset, int64_t bytes, uint8_t value,
+                             const spad_stream *stream, spad_error *error) {
+    side a;
+    spad_status status = find_side(&a, to, error);
+    if (status == SPAD_OK && bytes < 0)
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a fill of %" PRId64 " B", bytes);
+    if (status == SPAD_OK) status = place_side(&a, offset, bytes, bytes, 1, error);
+    if (status == SPAD_OK) status = check_stream(stream, &a, &a, error);
+    if (status != SPAD_OK || bytes == 0) return status;
+    const spad_backend *backend = a.device->backend;
+    if (backend->fill == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "the back end of %s has no fill; write the bytes", a.device->info.name);
+    }
+    status = spad__stream_follow(a.last, stream, error);
+    if (status != SPAD_OK) return status;
+    const spad__stream_record *record = stream != NULL ? spad__stream_find(*stream, error) : NULL;
+    if (stream != NULL && record == NULL) return SPAD_ERR_STALE; /* closed by another thread */
+    status = backend->fill(a.device->native, record != NULL ? record->native : NULL, a.address,
+                           bytes, value, error);
+    if (status == SPAD_OK) set_last(&a, stream);
+    return status;
+}
+
 spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,
                              const spad_stream *stream, spad_error *error) {
     side a = program_side(to, bytes);

@@ -756,11 +756,7 @@ def chunk_runs(runs, chunkable, unchunkable, available, free_bytes=0):
 def fit_blocksize(bytes_per_run, budget=49152, blocksize=256, runs=65536):
     """(threads, dynamic bytes) of the largest block within a budget of shared memory, in whole
     warps as long as one fits. ValueError: a single run does not fit."""
-    if bytes_per_run < 0 or budget < 0 or blocksize < 1 or runs < 1:
-        raise ValueError("bytes and budgets are at least 0, threads and runs at least 1")
-    if bytes_per_run > budget:
-        raise ValueError(f"a run takes {bytes_per_run} B of shared memory, and the budget is "
-                         f"{budget} B")
-    threads = min(blocksize, budget // bytes_per_run if bytes_per_run else blocksize)
-    threads -= threads % 32 if threads > 32 else 0
-    return threads, bytes_per_run * min(runs, threads)
+    try:
+        return _spad.launch_fit_budget(blocksize, bytes_per_run, runs, budget)[:2]
+    except (_spad.FitError, _spad.ArgumentError) as error:
+        raise ValueError(str(error)) from error

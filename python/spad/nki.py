@@ -132,6 +132,11 @@ add, subtract, multiply, divide, maximum, minimum = map(_direct.operation, (
     "add", "subtract", "multiply", "divide", "maximum", "minimum"))
 
 
+# nki.language, nki.compiler and nki.isa are all this module: `import spad.nki.language as nl` works.
+language = compiler = isa = sys.modules[__name__]
+sys.modules.update({f"{__name__}.{name}": language for name in ("language", "compiler", "isa")})
+
+
 def __getattr__(name):
     near = difflib.get_close_matches(name, [n for n in globals() if n[0] != "_"], 1)
     hint = f"; did you mean '{near[0]}'?" if near else "; docs/nki.md lists what it has"

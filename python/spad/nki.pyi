@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -9,7 +9,14 @@ from typing_extensions import Self
 from . import _spad
 from . import core
 from ._spad import _Shape, Target, Trace
-from .core import Report
+from ._nki_direct import (
+    CompileError as CompileError, DirectKernel as DirectKernel, Part as Part, Placement as
+    Placement, Tile as Tile, Value as Value, force_auto_alloc as force_auto_alloc, hbm as hbm,
+    kernel as kernel, nc_transpose as nc_transpose, ndarray as ndarray, par_dim as par_dim,
+    private_hbm as private_hbm, psum as psum, sbuf as sbuf, set_target as set_target, shared_hbm
+    as shared_hbm, softmax as softmax, store as store, tensor_engine as tensor_engine,
+    vector_engine as vector_engine,
+)
 
 bool_: str
 int8: str
@@ -29,7 +36,6 @@ float8_e4m3fn_x4: str
 float8_e5m2_x4: str
 float4_e2m1fn_x4: str
 BEHAVIOURS: tuple[str, ...]
-def set_target(name: str | None, use_reserved: bool = False) -> None: ...
 def set_behaviour(name: str) -> None: ...
 
 class _TileSize:
@@ -44,6 +50,9 @@ class _TileSize:
     @property
     def total_available_sbuf_size(self) -> int: ...
 
+language: Any
+compiler: Any
+isa: Any
 tile_size: _TileSize
 constants: _TileSize
 def affine_range(*args: Any, **options: Any) -> Any: ...
@@ -67,11 +76,6 @@ def multiply(*operands: Any, **options: Any) -> Value: ...
 def divide(*operands: Any, **options: Any) -> Value: ...
 def maximum(*operands: Any, **options: Any) -> Value: ...
 def minimum(*operands: Any, **options: Any) -> Value: ...
-def store(dst: Any, value: Any = None, **options: Any) -> None: ...
-def softmax(x: Any, axis: Any = None, **options: Any) -> Value: ...
-def nc_transpose(data: Any, *, engine: Any = None, **options: Any) -> Value: ...
-tensor_engine: str
-vector_engine: str
 
 class ValidationError(AssertionError):
     facts: _spad.Error | None
@@ -141,113 +145,3 @@ class ModularAllocator:
     def alloc_sbuf_tensor(self, shape: _Shape, dtype: Any, block_dim: Sequence[int] | None = None,
                           num_free_tiles: Sequence[int] | None = None, base_partition: int = 0,
                           align_to: int | None = None) -> Any: ...
-
-class Tile:
-    shape: tuple[int, ...]
-    dtype: Any
-    address: tuple[int, int] | None
-    bytes: int
-    bank: int
-    index: tuple[int, ...]
-    def __init__(self, shape: _Shape, dtype: Any, address: Any, bytes: int, bank: int = 0,
-                 index: Any = ()) -> None: ...
-
-class par_dim(int):
-    ...
-
-class Placement:
-    def __init__(self, space: str, mode: str, **facts: Any) -> None: ...
-
-class _Sbuf:
-    name: str
-    def alloc(self, func: Callable[..., Any]) -> Placement: ...
-    def mod_alloc(self, *, base_addr: int | None = None, base_partition: int = 0,
-                  num_par_tiles: Sequence[int] = (),
-                  num_free_tiles: Sequence[int] | None = (),
-                  byte_addr: int | None = None) -> Placement: ...
-    def auto_alloc(self) -> Placement: ...
-
-class _Psum:
-    name: str
-    def alloc(self, func: Callable[..., Any]) -> Placement: ...
-    def mod_alloc(self, *, base_bank: int, base_addr: int | None = None, base_partition: int = 0,
-                  num_bank_tiles: Sequence[int] = (), num_par_tiles: Sequence[int] = (),
-                  num_free_tiles: Sequence[int] | None = (),
-                  byte_addr: int | None = None) -> Placement: ...
-    def auto_alloc(self) -> Placement: ...
-
-class _Hbm:
-    def __init__(self, name: str, output: bool = False) -> None: ...
-
-sbuf: _Sbuf
-psum: _Psum
-hbm: _Hbm
-private_hbm: _Hbm
-shared_hbm: _Hbm
-
-class DirectKernel(_spad.Direct):
-    trace: Trace
-    target: _spad.Target
-    def __new__(cls, target: Target | str | None = None, force_auto: bool = False) -> Self: ...
-    def _repr_svg_(self) -> str | None: ...
-    def report(self, title: str | None = None) -> Report: ...
-    def check(self, returned: Sequence[ndarray] = ()) -> None: ...
-
-class CompileError(_spad.ArgumentError): ...
-
-class Value:
-    name: str
-    hidden: bool
-    stored: bool
-    step: Any
-    def __init__(self, name: str, operands: Sequence[Any], hidden: bool = False) -> None: ...
-    def refuse(self, placed: ndarray) -> CompileError: ...
-
-class Part:
-    array: ndarray
-    dtype: Any
-    shape: tuple[int, ...]
-    within: list[range]
-    numbers: list[int]
-    def __init__(self, array: ndarray, ranges: list[range], kept: list[bool]) -> None: ...
-    @property
-    def tiles(self) -> list[Tile]: ...
-    @property
-    def address(self) -> tuple[int, int] | None: ...
-    @property
-    def bank(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def index(self) -> tuple[int, ...]: ...
-    def __getitem__(self, index: Any) -> Part: ...
-    def __setitem__(self, index: Any, value: Any) -> None: ...
-    def __iter__(self) -> Iterator[Tile]: ...
-    def __len__(self) -> int: ...
-
-def kernel(target: Target | str | None = None,
-           force_auto: bool = False) -> AbstractContextManager[DirectKernel]: ...
-def force_auto_alloc(func: Callable[..., Any]) -> Callable[..., Any]: ...
-
-class ndarray:
-    shape: tuple[int, ...]
-    dtype: Any
-    name: str | None
-    block: tuple[int, ...]
-    tile: tuple[int, ...]
-    buffer: Any
-    mode: str
-    space: str
-    kernel: DirectKernel
-    tiles: list[Tile]
-    def __init__(self, shape: _Shape, dtype: Any = None, buffer: Any = None, name: str | None = None,
-                 address: Any = None) -> None: ...
-    @property
-    def address(self) -> Any: ...
-    @property
-    def is_placed(self) -> bool: ...
-    def who(self, number: int | None = None) -> str: ...
-    def __getitem__(self, index: Any) -> Part: ...
-    def __setitem__(self, index: Any, value: Any) -> None: ...
-    def __iter__(self) -> Iterator[Tile]: ...
-    def __len__(self) -> int: ...

@@ -185,7 +185,7 @@ def rewritten(func, helpers):
     around = ast.parse(f"def _spad_around({', '.join(given)}): pass").body[0]
     around.body = [node]
     tree.body = [around]
-    ast.fix_missing_locations(ast.increment_lineno(tree, first - 1))
+    ast.increment_lineno(ast.fix_missing_locations(tree), first - 1)
     code = _code_of(compile(tree, func.__code__.co_filename, "exec"), func.__name__)
     made = types.FunctionType(code, func.__globals__, func.__name__, func.__defaults__,
                               tuple(given[name] for name in code.co_freevars))

@@ -26,8 +26,8 @@ from . import core
 from . import kernel as _kernel
 from ._tilelang_body import rewritten
 from ._tilelang_values import (
-    Condition, Index, Place, Uncovered, Value, _index, _words, bounds, need, place_text, recorder,
-    source_line)
+    Condition, Index, Place, Uncovered, Value, _index, bounds, need, place_text, recorder,
+    source_line, words)
 
 # ---- the tree ----------------------------------------------------------------------------------
 
@@ -184,6 +184,7 @@ class Recorder:
         that part is not a number the body runs twice: for the whole loop, and for less of it."""
         plain = Condition([p for p in test.parts if not (p[0].parallel or p[2].parallel)])
         masks = [_mask(p) for p in test.parts if p[0].parallel or p[2].parallel]
+        masks.sort(key=lambda mask: len(set(bounds(mask[2]))))  # numbers first
 
         def run(rest):
             if not rest:
@@ -472,7 +473,7 @@ def extreme(kind, parts):
 
 def has_loop(rec, index):
     """Does an index have the variable of a loop in it?"""
-    return bool(_words(index.text) - set(rec.grid)) or bool(index.parallel)
+    return bool(words(index.text) - set(rec.grid)) or bool(index.parallel)
 
 
 def edges(part):
@@ -511,6 +512,10 @@ class Tensor:
     def __init__(self, shape, dtype="float32"):
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = dtype
+
+    def __class_getitem__(cls, facts):
+        """Tensor[shape, dtype]"""
+        return cls(*facts)
 
 
 class GlobalBuffer:

@@ -6,6 +6,7 @@ An index is text of the kernel language and the parallel variables in it. Its le
 value over all blocks and iterations are found by interval arithmetic on that text.
 """
 
+import ast
 import contextvars
 import itertools
 import os
@@ -354,31 +355,34 @@ def _length(first, stop, extent):
     return length
 
 
+class _Atoms(ast.NodeTransformer):
+    """Quotients and rests as names: the same text is the same name."""
+
+    def visit_BinOp(self, node):
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+            text = ast.unparse(node)
+            return ast.copy_location(ast.Name("q" + text.encode().hex(), ast.Load()), node)
+        return self.generic_visit(node)
+
+
 def _difference(a, b):
-    """a - b if it is the same number for all values of the variables, or None."""
-    begin = f"({b.text} + "
-    if a.text.startswith(begin) and a.text[len(begin):-1].isdigit():
-        return int(a.text[len(begin):-1])
-    if "/" in a.text + b.text or "%" in a.text + b.text:
-        low, high = bounds(a - b)
-        return low if low == high else None
-    # sums and products: the same at all corners of the variables is the same everywhere
-    most = need().most
-    names = sorted(name for name in _words(a.text) | _words(b.text) if name in most)
+    """a - b if it is the same number for all values of the variables, or None. Both are sums and
+    products of numbers with variables, quotients and rests, so a difference that is the same where
+    each of these is 0 or 1 is the same everywhere."""
+    trees = [_Atoms().visit(ast.parse(x.text.replace("/", "//"), mode="eval")) for x in (a, b)]
+    names = sorted({n.id for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Name)})
+    codes = [compile(ast.fix_missing_locations(tree), "<index>", "eval") for tree in trees]
     found = set()
-    for corner in itertools.product(*((0, 1) for _ in names)) if len(names) < 10 else ():
-        values = dict(zip(names, corner))
-        found.add(_at(a, values) - _at(b, values))
+    for corner in itertools.product((0, 1), repeat=len(names)) if len(names) < 10 else ():
+        values = {"__builtins__": {}, **dict(zip(names, corner))}
+        found.add(eval(codes[0], values) - eval(codes[1], values))
     return found.pop() if len(found) == 1 else None
 
 
-def _words(text):
+def words(text):
+    """The names in the text of an index."""
     return {w for w in "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
             if not w.isdigit()}
-
-
-def _at(index, values):
-    return eval(index.text.replace("/", "//"), {"__builtins__": {}}, values)
 
 
 def _spread(index):

@@ -6,12 +6,20 @@ import math
 from . import _tilelang_record as _record
 from ._tilelang_values import Condition, Index, Value
 
-float, bool = "float32", "bool"
-float16, bfloat16, float32, float64 = "float16", "bfloat16", "float32", "float64"
-int8, int16, int32, int64 = "int8", "int16", "int32", "int64"
-uint8, uint16, uint32, uint64 = "uint8", "uint16", "uint32", "uint64"
-float8_e4m3fn, float8_e5m2 = "float8_e4m3fn", "float8_e5m2"
-dtype = str
+class dtype(str):
+    """An element type: its name. As a function it converts a value."""
+
+    __slots__ = ()
+
+    def __call__(self, value):
+        return Value("other", value) if isinstance(value, Value) else value
+
+
+float, bool = dtype("float32"), dtype("bool")
+float16, bfloat16, float32, float64 = map(dtype, ("float16", "bfloat16", "float32", "float64"))
+int8, int16, int32, int64 = map(dtype, ("int8", "int16", "int32", "int64"))
+uint8, uint16, uint32, uint64 = map(dtype, ("uint8", "uint16", "uint32", "uint64"))
+float8_e4m3fn, float8_e5m2 = map(dtype, ("float8_e4m3fn", "float8_e5m2"))
 
 
 class GemmWarpPolicy:
@@ -22,7 +30,7 @@ class GemmWarpPolicy:
 
 def ceildiv(number, by):
     """number / by, rounded up."""
-    return (number + by - 1) // by
+    return (number + (by - 1)) // by
 
 
 def floordiv(number, by):
@@ -42,6 +50,13 @@ def infinity(dtype):
 
 def use_swizzle(*unused, **more):
     """The order of blocks: of no account for one block."""
+
+
+class Layout:
+    """A swizzle for annotate_layout: of no account for bytes."""
+
+    def __init__(self, *unused, **more):
+        pass
 
 
 def annotate_layout(*unused, **more):

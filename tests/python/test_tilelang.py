@@ -284,13 +284,13 @@ def test_what_is_not_covered_is_refused():
             r[i] += f[i]
 
     for statement, error, message in (
-            (branch, T.Uncovered, "branch"), (strided, T.Uncovered, "one parallel variable"),
+            (branch, T.Uncovered, "in the kernel or a T.macro"), (strided, T.Uncovered, "one parallel variable"),
             (wrong_reducer, spad.ArgumentError, "a reducer is combined"),
             (other_op, spad.Error, "max"),
             (lambda X, f, r, bx: T.copy(X, f), spad.ArgumentError, "4096 elements to 64"),
             (lambda X, f, r, bx: T.gemm(X, X, f), spad.ArgumentError, "does not give"),
-            (lambda X, f, r, bx: T.alloc_barrier(1), T.Uncovered, "shared.barrier"),
-            (lambda X, f, r, bx: T.atomic_add(X, f), AttributeError, "does not cover T.atomic_add")):
+            (lambda X, f, r, bx: T.alloc_shared((8,), "int8", stages=2), T.Uncovered, "stages"),
+            (lambda X, f, r, bx: T.atomic_max(X, f), AttributeError, "does not cover T.atomic_max")):
         with pytest.raises(error, match=message):
             body(statement)
     with pytest.raises(T.Uncovered, match="no `with T.Kernel"):

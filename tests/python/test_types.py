@@ -14,11 +14,11 @@ import spad
 CONFIG = """\
 [mypy]
 strict = True
-[mypy-spad._cubie_device,spad._files,spad._tilelang_record]
+[mypy-spad._cubie_device,spad._files,spad._tilelang_body,spad._tilelang_record,spad._tilelang_values,spad._tilelang_words]
 ignore_errors = True
 [mypy-numba.*,cubie.*,numba_cuda_mlir.*]
 ignore_missing_imports = True
-"""  # these three have no stubs, and are not for users
+"""  # these have no stubs, and are not for users
 
 # CPython shows the buffer protocol as methods from 3.12 on; the other needs numba.
 ALLOWED = """\

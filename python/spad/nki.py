@@ -323,6 +323,10 @@ class SbufManager(core.Stack):
         """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
+    def set_name_prefix(self, prefix):
+        """What the names of later tensors begin with."""
+        super().set_name_prefix(prefix)
+
     def flush_logs(self):
         """Prints the tree of what is new, a line at a time: to a logger at DEBUG, else where
         print() does, unless the logger is silent at INFO."""

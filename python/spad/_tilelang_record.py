@@ -230,7 +230,12 @@ class Recorder:
         whole = f"{limit.text} {'>=' if below else '<='} {high if below else low}"
         part = (f"{limit.text} < {high} and {limit.text} > {low}" if below
                 else f"{limit.text} > {low} and {limit.text} < {high}")
-        ends = (low, limit) if below else (limit, high)
+        # the same where the branch is taken, and inside the loop elsewhere: a range is never empty
+        width = high - low
+        if below:
+            ends = low, (limit - (low + 1)) % width + (low + 1)
+        else:
+            ends = (limit - low) % width + low, high
         return [(whole, name, low, high), (part, name, *ends)]
 
     # ---- writing ----

@@ -610,14 +610,15 @@ def _cut_copy(rec, engine, there, here, side, axes):
     for inside in rec.branches(first + count <= extent, True, ""):
         ranges = list(side[1])
         if not inside:
-            ranges[axis] = (first, extent - first)
+            within = first if _record.bounds(first)[1] < extent else first % extent
+            ranges[axis] = (within, extent - within)  # never empty, also where it is not reached
         cut = (side[0], ranges)
         sides = (cut, here) if side is there else (there, cut)
         if inside or _record.bounds(first)[1] < extent:
             _cut_copy(rec, engine, *sides, cut, rest)
             continue
-        for within in rec.branches(first < extent, True, ""):
-            if within:
+        for reaches in rec.branches(first < extent, True, ""):
+            if reaches:
                 _cut_copy(rec, engine, *sides, cut, rest)
             elif side is there:  # nothing of the tensor: zeros
                 rec.step("simt", "fill", writes=[here])

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """spad.tilelang: kernel bodies with branches, masks, edges, barriers, warp groups and variables."""
 
+import operator
+import random
+
 import pytest
 
 import spad
@@ -174,14 +177,15 @@ def test_masks_cut_a_parallel_loop():
 
     kernel = main.record("sm_90")
     limit = "(0 - ((bx * 32) - 100))"
+    end = f"((({limit} - 1) % 32) + 1)"  # the same in the branch, and never empty
     assert source(kernel) == [
         "simt assign writes f(0..8)", "simt assign writes f(8..32)",
         f"if {limit} >= 32 {{",
         "    simt assign reads f, X((bx * 32)..(bx * 32) + 32) writes Y((bx * 32)..(bx * 32) + 32)",
         "}",
         f"if {limit} < 32 and {limit} > 0 {{",
-        f"    simt assign reads f(0..{limit}), X((bx * 32)..(bx * 32) + {limit}) "
-        f"writes Y((bx * 32)..(bx * 32) + {limit})",
+        f"    simt assign reads f(0..{end}), X((bx * 32)..(bx * 32) + {end}) "
+        f"writes Y((bx * 32)..(bx * 32) + {end})",
         "}"]
     for block in range(4):
         assert kernel.reshape({"bx": block}).check().verdict.startswith("proved")
@@ -222,6 +226,20 @@ def test_masks_that_are_not_covered():
 
     refused("mask with ==", equal)
     refused("one parallel variable", both)
+
+
+def test_blocks_beyond_the_tensor_copy_nothing_of_it():
+    @T.prim_func
+    def main(X: T.Tensor((40, 8), "float16"), Y: T.Tensor((5, 32, 8), "float16")):
+        with T.Kernel(5) as bx:
+            s = T.alloc_shared((32, 8), "float16")
+            T.copy(X[bx * 16, 0], s)
+            T.copy(s, Y[bx, 0, 0])
+            T.copy(s, X[bx * 16, 0])
+
+    kernel = main.record("sm_90")
+    for block in range(5):
+        assert kernel.reshape({"bx": block}).check().verdict.startswith("proved")
 
 
 @pytest.mark.parametrize("m, n", [(100, 100), (128, 100), (100, 128), (128, 128), (97, 1)])
@@ -520,3 +538,50 @@ def test_faults_of_the_kernel_name_the_line_of_the_body():
     with pytest.raises(spad.TextError) as caught:
         main.record("sm_90")
     assert caught.value.__notes__[0].startswith("recorded at test_tilelang_body.py:")
+
+
+def written(kernel, bx):
+    """The places of Y that a recorded kernel writes, by reading its text for one block."""
+    found, active = set(), [True]
+    for line in source(kernel):
+        line = line.strip().replace("/", "//")
+        if line.startswith("if "):
+            active.append(active[-1] and eval(line[3:-1], {"bx": bx}))
+        elif line == "}":
+            active.pop()
+        elif line == "} else {":
+            raise AssertionError("masks have no else")
+        elif active[-1] and "writes Y" in line:
+            part = line.split("writes Y")[1]
+            first, last = part[1:-1].split("..") if part else ("0", "64")
+            found |= set(range(eval(first, {"bx": bx}), eval(last, {"bx": bx})))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_masks_are_exact(seed):
+    rng = random.Random(seed)
+    extent, scale, shift = rng.randint(1, 20), rng.randint(0, 3), rng.randint(-5, 5)
+    limit, relation = rng.randint(-3, 25), rng.choice(["<", "<=", ">", ">="])
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[relation]
+    swapped, second = rng.random() < 0.5, rng.randint(0, 12)
+
+    @T.prim_func
+    def main(Y: T.Tensor((64,), "float32")):
+        with T.Kernel(5) as bx:
+            for i in T.Parallel(extent):
+                left, right = i + bx * scale + shift, limit
+                if swapped:
+                    left, right = right - bx * scale - shift, i
+                if compare(left, right) and i >= second:
+                    Y[bx + i] = 0.0
+
+    def holds(bx, i):
+        left, right = (limit - bx * scale - shift, i) if swapped else (i + bx * scale + shift, limit)
+        return compare(left, right) and i >= second
+
+    expected = [{bx + i for i in range(extent) if holds(bx, i)} for bx in range(5)]
+    if not any(expected):
+        return  # nothing is written, so there is no Y
+    kernel = main.record("sm_90")
+    assert [written(kernel, bx) for bx in range(5)] == expected, kernel.source

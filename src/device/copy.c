@@ -24,11 +24,12 @@ typedef struct side {
     int64_t bytes;   /* of the buffer; -1: its extent is not known yet */
     int64_t pitch;
     spad_stream last;
+    size_t space; /* in the trace of the device; SPAD_NO_SPACE: not traced */
 } side;
 
 /* Looks a buffer up. Everything that only messages need is left to them. */
 static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
-    *out = (side){.buffer = buffer, .device = buffer.device};
+    *out = (side){.buffer = buffer, .device = buffer.device, .space = SPAD_NO_SPACE};
     if (buffer.device == NULL)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
     pthread_mutex_lock(&buffer.device->mutex);
@@ -38,6 +39,7 @@ static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
         out->address = root->address + record->offset;
         out->bytes = record->bytes;
         out->last = root->stream;
+        if (buffer.device->trace != NULL) out->space = buffer.device->spaces[record->scope];
     }
     pthread_mutex_unlock(&buffer.device->mutex);
     return record != NULL ? SPAD_OK : SPAD_ERR_STALE;
@@ -54,7 +56,7 @@ static const char *side_title(char field[TITLE_MAX], const side *s) {
 }
 
 static side program_side(const void *memory, int64_t bytes) {
-    return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes};
+    return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes, .space = SPAD_NO_SPACE};
 }
 
 /* ---- checks ------------------------------------------------------------------------ */
@@ -259,16 +261,14 @@ typedef struct note {
 } note;
 
 static spad_status begin_note(note *out, const side *s, spad_error *error) {
-    *out = (note){.device = s->device};
-    if (s->device == NULL) return SPAD_OK;
+    *out = (note){.device = s->device, .space = s->space};
+    if (s->space == SPAD_NO_SPACE) return SPAD_OK; /* the usual case: no lock */
     spad_status status = SPAD_OK;
     pthread_mutex_lock(&s->device->mutex);
-    const spad__buffer_record *record = spad__buffer_find(s->buffer, NULL);
     spad_trace *trace = s->device->trace;
-    const size_t space = record != NULL ? s->device->spaces[record->scope] : SPAD_NO_SPACE;
-    if (trace != NULL && space != SPAD_NO_SPACE) {
+    if (trace != NULL) {
         status = spad_trace_reserve_copy(trace, error);
-        if (status == SPAD_OK) *out = (note){s->device, trace, space};
+        if (status == SPAD_OK) out->trace = trace;
     }
     pthread_mutex_unlock(&s->device->mutex);
     return status;

@@ -389,6 +389,8 @@ def _mask(part):
     if len(whole.parallel) != 1 or abs(next(iter(whole.parallel.values()))) != 1:
         raise Uncovered(f"a mask of {left!r} and {right!r}: one parallel variable, once, is covered")
     (name, sign), = whole.parallel.items()
+    if name not in need().parallel:
+        raise Uncovered(f"a mask of {left!r} and {right!r}: of a quotient or rest")
     rest = Index(whole.text)  # sign * p + rest  relation  0
     if sign < 0:
         relation = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(relation, relation)

@@ -10,6 +10,7 @@ import ast
 import contextvars
 import itertools
 import os
+import re
 import sys
 
 from . import _spad
@@ -52,7 +53,8 @@ def need():
 
 
 class Index:
-    """A whole number: text of the kernel language, and how often each parallel variable is in."""
+    """A whole number: text of the kernel language, and how often each parallel variable is in. A
+    quotient or rest of a parallel variable counts as one: "p/8", "p%8"."""
 
     __slots__ = ("text", "parallel")
 
@@ -91,15 +93,19 @@ class Index:
         if other.parallel:
             return other * self
         text = "0" if "0" in (self.text, other.text) else f"({self.text} * {other.text})"
-        return Index(text, {k: n * int(other.text) for k, n in self.parallel.items()})
+        times = int(other.text) if self.parallel else 0
+        return Index(text, {k: n * times for k, n in self.parallel.items() if times})
 
     __rmul__ = __mul__
 
     def _divided(self, op, other):
-        if not isinstance(other, int) or self.parallel:
+        alone = self.text == "0" and list(self.parallel.values()) == [1]
+        if not isinstance(other, int) or (self.parallel and not alone):
             raise Uncovered(f"{self!r} {op} {other!r} is not a sum of loop variables")
         if other < 1:
             raise Uncovered(f"{self!r} {op} {other}: the right side is at least 1")
+        if alone:
+            return Index("0", {f"{name}{op}{other}": 1 for name in self.parallel})
         return Index(f"({self.text} {op} {other})")
 
     def __neg__(self):
@@ -328,6 +334,10 @@ class Place(Value):
         that begins here, for the last dimensions."""
         shape = self.buffer.shape
         key = (*self.key, *(slice(None),) * (len(shape) - len(self.key)))
+        used = [base_of(name) for k in key if isinstance(k, Index) for name in k.parallel]
+        if len(used) > len(set(used)):
+            raise Uncovered(f"the index {list(self.key)}: a parallel variable in two dimensions is a "
+                            "diagonal")
         out = []
         for axis, (k, extent) in enumerate(zip(key, shape)):
             if isinstance(k, slice):
@@ -385,6 +395,30 @@ def words(text):
             if not w.isdigit()}
 
 
+def base_of(name):
+    """The parallel variable of a quotient or rest of it."""
+    return re.split("[/%]", name)[0]
+
+
+def _loop_part(name):
+    """[first, end) of the values of a parallel variable, or of a quotient or rest of one."""
+    base, *operations = re.findall(r"[/%]\d+|^\w+", name)
+    low, high = need().parallel[base]
+    for operation in operations:
+        by = int(operation[1:])
+        if not isinstance(low, int) or not isinstance(high, int):
+            raise Uncovered("a quotient or rest of a parallel variable inside a mask")
+        if operation[0] == "/":
+            low, high = low // by, (high - 1) // by + 1
+        elif high - low >= by:
+            low, high = 0, by
+        elif low // by == (high - 1) // by:
+            low, high = low % by, (high - 1) % by + 1
+        else:
+            raise Uncovered(f"the rests {name} are two pieces")
+    return low, high
+
+
 def _spread(index):
     """(first, count) of the places of an index over the parallel variables; count None: it has
     none of them. Masks around it cut the part of the loop."""
@@ -393,7 +427,7 @@ def _spread(index):
     (name, times), *more = index.parallel.items()
     if more or times != 1:
         raise Uncovered(f"index {index!r}: one parallel variable, once, is covered")
-    low, high = need().parallel[name]
+    low, high = _loop_part(name)
     count = high - low
     if isinstance(count, Index) and count.text.isdigit():
         count = int(count.text)

@@ -209,6 +209,44 @@ def test_masks_from_below_and_in_two_directions():
     assert ranges[0] == "f(4..16, ..)" and len(ranges) == 4
 
 
+def test_quotients_and_rests_of_parallel_variables():
+    @T.prim_func
+    def main(X: T.Tensor((64, 32), "uint8"), Y: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1):
+            packed = T.alloc_shared((64, 32), "uint8")
+            wide = T.alloc_fragment((64, 64), "float16")
+            row = T.alloc_fragment((8,), "float16")
+            T.copy(X, packed)
+            T.clear(row)
+            for i, j in T.Parallel(64, 64):
+                wide[i, j] = packed[i, j // 2] + row[j % 8] + row[i // 16 % 4 + 2]
+            T.copy(wide, Y)
+
+    kernel = main.record("sm_90")
+    assert "simt assign reads packed, row, row(2..6) writes wide" in source(kernel)
+    assert kernel.check().verdict.startswith("proved")
+
+    def body(statement):
+        @T.prim_func
+        def main(Y: T.Tensor((64, 64), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(40):
+                    statement(Y, i)
+        return main
+
+    def diagonal(Y, i):
+        Y[i, i] = 0.0
+
+    def rows(Y, i):
+        Y[i // 8, i % 8] = 0.0
+
+    def shifted(Y, i):
+        Y[(i + 1) // 2, 0] = 0.0
+
+    for statement, message in ((diagonal, "diagonal"), (rows, "diagonal"), (shifted, "not a sum")):
+        refused(message, body(statement))
+
+
 def test_masks_that_are_not_covered():
     @T.prim_func
     def equal(Y: T.Tensor((40,), "float32")):

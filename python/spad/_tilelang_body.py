@@ -9,10 +9,12 @@ the function runs. So the source is rewritten before:
     a and b, not a        ->  both(lambda: a, lambda: b), negated(a), where an if tests it
     A: T.Tensor(shape)    ->  A = tensor("A", T.Tensor(shape)), where A is a parameter
     v = x                 ->  store(v, x), where v is an alloc_var; and v is read as read(v)
+    for i in loop: A      ->  for i in turns(loop, names): A, where A changes names for its next turn
 
 A test that is an ordinary truth value runs one side, as always. One that is a condition of the
 kernel runs both, each recorded as its side of the branch. What cannot be said so (a name that is
-assigned on one side and used after it; break, continue or return on a side) is refused.
+assigned on one side and used after it; break, continue or return on a side; a Python variable
+that one turn of a loop of the kernel leaves to the next) is refused.
 """
 
 import ast
@@ -20,7 +22,7 @@ import inspect
 import textwrap
 import types
 
-HELPERS = ("branches", "both", "negated", "tensor", "store", "read")
+HELPERS = ("branches", "both", "negated", "tensor", "store", "read", "turns")
 _PREFIX = "_spad_"
 
 
@@ -68,6 +70,44 @@ def _leaves(nodes):
     return False
 
 
+def _names(node, kind):
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, kind)}
+
+
+def _read_early(body, known, early):
+    """Adds to early the names that statements read before they are known to be assigned, and to
+    known those that they assign for sure: not on one side of an if, nor in a loop of no turns."""
+    for node in body:
+        if isinstance(node, ast.If):
+            early |= _names(node.test, ast.Load) - known
+            sides = [set(known), set(known)]
+            _read_early(node.body, sides[0], early)
+            _read_early(node.orelse, sides[1], early)
+            known |= sides[0] & sides[1]
+        elif isinstance(node, (ast.For, ast.While)):
+            head = node.iter if isinstance(node, ast.For) else node.test
+            early |= _names(head, ast.Load) - known
+            inside = known | (_names(node.target, ast.Store) if isinstance(node, ast.For) else set())
+            _read_early(node.body, inside, early)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                early |= _names(item, ast.Load) - known
+                known |= _names(item, ast.Store)
+            _read_early(node.body, known, early)
+        else:
+            early |= _names(node, ast.Load) - known
+            if isinstance(node, ast.AugAssign):
+                early |= _names(node.target, ast.Store) - known
+            known |= _names(node, ast.Store)
+
+
+def _carried(body):
+    """The names that statements assign, and read before: each turn has those of the turn before."""
+    early = set()
+    _read_early(body, set(), early)
+    return early & _stored(body)
+
+
 def _is_alloc_var(node):
     return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "alloc_var"
 
@@ -109,6 +149,13 @@ class _Rewriter(ast.NodeTransformer):
                        iter=_call("branches", test, ast.Constant(bool(orelse)),
                                   ast.Constant(", ".join(names))),
                        body=[chosen], orelse=[], type_comment=None)
+
+    def visit_For(self, node):
+        names = sorted(_carried(node.body) - self.vars)
+        self.generic_visit(node)
+        if names:
+            node.iter = _call("turns", node.iter, ast.Constant(", ".join(names)))
+        return node
 
     def visit_AnnAssign(self, node):
         self.generic_visit(node)

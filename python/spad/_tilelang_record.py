@@ -104,7 +104,7 @@ class Recorder:
             return self.tensor(name, note) if isinstance(note, Tensor) else self.values.get(name)
 
         return {"branches": self.branches, "both": both, "negated": negated, "tensor": tensor,
-                "store": store, "read": read}
+                "store": store, "read": read, "turns": turns}
 
     def fresh(self, stem):
         """A name that no other loop or buffer has."""
@@ -594,6 +594,15 @@ def both(*tests):
             continue
         found = value if found is None else found & value
     return last if found is None else found
+
+
+def turns(loop, names):
+    """A loop that leaves Python variables to its next turn: not one of the kernel, whose body runs
+    once."""
+    if getattr(getattr(loop, "gi_code", None), "co_name", "") in ("_loop", "_parallel"):
+        raise Uncovered(f"{names} changes from one turn of a loop of the kernel to the next: use "
+                        "T.alloc_var, or an expression of the loop variable")
+    return loop
 
 
 def negated(test):

@@ -367,6 +367,52 @@ def test_loops():
     assert kernel.reshape({"bx": 3}).check().verdict.startswith("proved")
 
 
+def test_python_variables_do_not_change_from_turn_to_turn():
+    @T.prim_func
+    def counter(X: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1):
+            f = T.alloc_fragment((2, 16), "float32")
+            stage = 0
+            for k in T.serial(8):
+                T.copy(X[k, :], f[stage, :])
+                stage = (stage + 1) % 2
+
+    @T.prim_func
+    def added(X: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1):
+            n = 0
+            for _ in T.Parallel(8):
+                n += 1
+
+    @T.prim_func
+    def kept(X: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1):
+            last = 0
+            for k in T.serial(8):
+                if k > 4:
+                    last = 1
+                T.copy(X[k, 0], T.alloc_fragment((16,), "float32"))
+                row = last
+
+    for statement, message in ((counter, "stage changes"), (added, "n changes"),
+                               (kept, "last (changes|is assigned)")):
+        refused(message, statement)
+
+    @T.prim_func
+    def fine(X: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1):
+            f = T.alloc_fragment((2, 16), "float32")
+            stage = 0
+            for k in range(8):  # a loop of Python is unrolled
+                T.copy(X[k, :], f[stage, :])
+                stage = (stage + 1) % 2
+            for k in T.serial(8):
+                stage = k % 2  # set before it is used
+                T.copy(X[k, :], f[stage, :])
+
+    assert len(source(fine.record("sm_90"))) == 8 + 3
+
+
 def test_slices_have_lengths_that_are_numbers():
     @T.prim_func
     def main(X: T.Tensor((4, 256, 16), "float32")):

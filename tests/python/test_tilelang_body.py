@@ -482,7 +482,7 @@ def test_a_wait_for_the_wrong_phase_is_found():
             ready, done = T.alloc_barrier(128), T.alloc_barrier(arrive_count=128)
             for k in T.serial(8):
                 with T.ws(0):
-                    T.barrier_wait(done, k % 2)  # should be (k + 1) % 2: nobody has arrived
+                    T.barrier_wait(done, k % 2)  # should be (k + 1) % 2: nothing has arrived
                     T.tma_copy(A[k, 0], s, barrier=ready)
                     T.barrier_arrive(ready)
                 with T.ws(1):

@@ -12,6 +12,8 @@ the size of that chip's UB and L0C, and T.MemoryError is raised where the chip w
 import functools
 import itertools
 import math
+import numbers
+import operator
 import os
 import sys
 import weakref
@@ -88,7 +90,7 @@ class Buffer:
 
     def assign(self, value):
         """Fills the buffer with a number, or copies something into it."""
-        if self.shape is None and not isinstance(value, (int, float, Element)):
+        if self.shape is None and not isinstance(value, (numbers.Real, Element)):
             copy(value, self)  # it gets its shape
         else:
             self[...].assign(value)
@@ -101,6 +103,12 @@ class Buffer:
     def __exit__(self, *unused):
         if not self.raw.freed:
             free(self)
+
+    def __len__(self):
+        """The extent of its first dimension."""
+        if not self.shape:
+            raise TypeError("the buffer has no dimensions" + " yet" * (self.shape is None))
+        return self.shape[0]
 
     def __array__(self, dtype=None, copy=None):
         import numpy
@@ -133,6 +141,7 @@ def _caller():
 
 def _place(at, extent):
     """An index of a dimension; a negative one counts from its end."""
+    at = operator.index(at)
     if not -extent <= at < extent:
         raise IndexError(f"index {at} is outside an extent of {extent}")
     return at % extent
@@ -143,8 +152,8 @@ def _range(part, extent):
     Python would cut it short, and a copy would do nothing without a word."""
     if part.step not in (None, 1):
         raise TypeError("a tile has no step")
-    start = 0 if part.start is None else part.start
-    stop = extent if part.stop is None else part.stop
+    start = 0 if part.start is None else operator.index(part.start)
+    stop = extent if part.stop is None else operator.index(part.stop)
     if not -extent <= start <= extent or not -extent <= stop <= extent:
         raise IndexError(f"[{start}:{stop}] is outside an extent of {extent}")
     start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
@@ -171,10 +180,29 @@ def _need(buffer):
     return buffer
 
 
+def _with_number(operation):
+    """An operator of elements and numbers, which gives a number."""
+    def compute(self, other):
+        other = other.value if isinstance(other, Element) else other
+        return operation(self.value, other) if isinstance(other, numbers.Real) else NotImplemented
+    return compute
+
+
+def _swapped(operation):
+    return _with_number(lambda mine, other: operation(other, mine))
+
+
 class Element:
-    """One element of a buffer."""
+    """One element of a buffer. In arithmetic and comparisons it is the number that it holds."""
 
     __slots__ = ("buffer", "line")
+
+    __add__, __radd__ = _with_number(operator.add), _swapped(operator.add)
+    __sub__, __rsub__ = _with_number(operator.sub), _swapped(operator.sub)
+    __mul__, __rmul__ = _with_number(operator.mul), _swapped(operator.mul)
+    __truediv__, __rtruediv__ = _with_number(operator.truediv), _swapped(operator.truediv)
+    __lt__, __le__ = _with_number(operator.lt), _with_number(operator.le)
+    __gt__, __ge__ = _with_number(operator.gt), _with_number(operator.ge)
 
     def __init__(self, buffer, line):
         self.buffer, self.line = buffer, line
@@ -211,6 +239,12 @@ class Element:
 
     def __int__(self):
         return int(self.value)
+
+    def __bool__(self):
+        return bool(self.value)
+
+    def __neg__(self):
+        return -self.value
 
     def __eq__(self, other):
         return self.value == (other.value if isinstance(other, Element) else other)
@@ -260,7 +294,7 @@ class Tile:
 
     def assign(self, value):
         """Fills the tile with a number, or copies a buffer, a tile or data of the host into it."""
-        if isinstance(value, (int, float, Element)):
+        if isinstance(value, (numbers.Real, Element)):
             _fill(self, value)
         else:
             copy(value, self)
@@ -299,6 +333,8 @@ def alloc_buffer(shape, dtype="float16", scope="global", alignment=0, name=None,
     """A buffer. shape "auto": it gets its shape from what is copied into it first."""
     home = _device() if device is None else core.Device(device)
     shape = tuple(shape) if isinstance(shape, list) else shape
+    if isinstance(shape, numbers.Integral):
+        shape = (operator.index(shape),)
     made = Buffer(home.alloc(shape, dtype, scope, alignment, name))
     _alive.add(made)
     return made
@@ -342,7 +378,7 @@ class memory_pool:
     def allocate(self, shape, dtype="float16", alignment=1, name=None):
         """A buffer of the pool."""
         self._collect()
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        shape = (operator.index(shape),) if isinstance(shape, numbers.Integral) else tuple(shape)
         bits = math.prod(shape) * _spad.dtype_bits(dtype)
         block = self._pool.alloc((bits + 7) // 8, alignment)
         try:

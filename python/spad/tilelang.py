@@ -23,6 +23,8 @@ use, align, at and a lifetime.
 import builtins
 import contextvars
 import math
+import numbers
+import operator
 import sys
 import warnings
 from contextlib import contextmanager
@@ -161,8 +163,8 @@ def _alloc(scope, **request):
     home = _current.get()
     if home is None:
         raise _spad.StateError("allocate inside `with spad.tilelang.block(target):`")
-    if isinstance(request.get("shape"), int):
-        request["shape"] = (request["shape"],)
+    if isinstance(request.get("shape"), numbers.Integral):
+        request["shape"] = (operator.index(request["shape"]),)
     columns = None
     if scope == "shared.tmem":
         columns = home._check_columns(tuple(request["shape"]), request["dtype"])
@@ -246,7 +248,7 @@ def alloc_var(dtype, *args, scope=None, init=None, name=None):
 
 
 def _arrivals(count):
-    return [count] if isinstance(count, int) else list(count)
+    return [operator.index(count)] if isinstance(count, numbers.Integral) else list(count)
 
 
 def alloc_barrier(arrive_count, name=None, **more):

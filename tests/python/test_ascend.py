@@ -534,6 +534,35 @@ def test_automatic_shapes_come_with_assignments():
         assert auto.shape == (2, 3) and auto[1, 2] == 1.5
 
 
+def test_elements_compute():
+    buf = T.alloc_buffer((3,), "float32").assign(2.0)
+    buf[0].assign(buf[0] + 1)
+    buf[1] += buf[0] * 2 - 1
+    assert [float(e) for e in buf] == [3.0, 7.0, 2.0] and len(buf) == 3
+    assert buf[0] + buf[1] == 10 and 1 - buf[0] == -2 and 6 / buf[0] == 2 and -buf[2] == -2
+    assert buf[0] > 2 and buf[0] <= buf[1] and not buf[0] < 3 and buf[2] and max(buf) == 7
+    with pytest.raises(TypeError):
+        buf[0] + "1"
+    with pytest.raises(TypeError, match="no dimensions yet"):
+        len(T.alloc_buffer("auto", "int8"))
+
+
+def test_numbers_of_numpy():
+    np = pytest.importorskip("numpy")
+    assert T.alloc_buffer(np.array([2, 3]), "int8").shape == (2, 3)
+    buf = T.alloc_buffer(np.int64(4), np.float32)
+    buf.assign(np.float32(2.5))
+    assert buf.shape == (4,) and buf[np.int64(1)] == 2.5
+    buf[np.int64(1):np.int64(3)] = np.float64(1.5)
+    buf[np.int32(0)].assign(np.float16(0.5))
+    assert [e.value for e in buf] == [0.5, 1.5, 1.5, 2.5]
+    pool = T.memory_pool(np.int64(8192), block_size=np.int64(4096))
+    assert pool.allocate(np.int64(8), np.int8).shape == (8,)
+    for wrong in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            buf[wrong]
+
+
 def test_addresses_of_parts():
     buf = T.alloc_buffer((4, 8), "float32", alignment=256)
     assert T.address_of(buf[1, 2]) - T.address_of(buf) == 40

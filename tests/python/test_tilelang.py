@@ -43,6 +43,16 @@ def test_everything_once():
         a.colour
 
 
+def test_numbers_of_numpy():
+    np = pytest.importorskip("numpy")
+    with T.block("sm_90") as block:
+        a = T.alloc_shared((np.int64(128), np.int64(64)), np.float16)
+        b = T.alloc_shared(np.int64(8), T.float32)
+        T.alloc_barrier(np.int64(4))
+        T.alloc_barrier(np.array([1, 2]))
+    assert a.shape == (128, 64) and b.shape == (8,) and block.fits
+
+
 def test_reuse_over_time():
     with T.block("sm_90") as block:
         with T.Serial():

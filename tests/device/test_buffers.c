@@ -488,6 +488,51 @@ static void everything_is_in_the_trace(void **state) {
     spad_trace_destroy(trace);
 }
 
+/* Copies between buffers and with the program, whole, in parts and on a stream, one event each. */
+static void copies_are_in_the_trace(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_target *target;
+    spad_trace *trace;
+    assert_ok(spad_target_find(&target, "910b", &error), &error);
+    assert_ok(spad_trace_create(&trace, target, NULL, &error), &error);
+    const spad_device_options options = {.target = target};
+    spad_device *device = open_device(&options);
+    spad_buffer old = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
+    assert_ok(spad_device_set_trace(NULL, device, trace, &error), &error);
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    spad_buffer b = new_buffer(device, SPAD_SHAPE(8, 8), SPAD_UINT8);
+    char bytes[64] = "data of the program";
+    spad_stream stream;
+    assert_ok(spad_stream_open(&stream, device, &error), &error);
+    assert_ok(spad_buffer_write(a, 0, bytes, 64, NULL, &error), &error);
+    assert_ok(spad_buffer_copy(b, a, &error), &error);
+    const spad_copy_tile tile = {.rows = 2, .columns = 3, .to_row = 4};
+    assert_ok(spad_buffer_copy_matrix(b, a, &tile, &stream, &error), &error);
+    assert_ok(spad_buffer_copy(old, b, &error), &error);
+    assert_ok(spad_buffer_read(bytes, b, 0, 5, NULL, &error), &error);
+    assert_int_equal(spad_buffer_copy(a, a, &error), SPAD_ERR_OVERLAP); /* not done */
+    assert_ok(spad_buffer_write(a, 0, bytes, 0, NULL, &error), &error); /* nothing moves */
+    static const struct {
+        int64_t to, from, bytes, count;
+    } events[] = {{0, -1, 64, 0}, {1, 0, 64, 0}, {1, 0, 6, 1}, {-1, 1, 64, 0}, {-1, 1, 5, 0}};
+    assert_int_equal(spad_trace_event_count(trace), 2 + 5);
+    for (size_t i = 0; i < 5; i++) {
+        const spad_event *event = spad_trace_get_event(trace, 2 + i);
+        assert_int_equal(event->kind, SPAD_EVENT_COPY);
+        assert_int_equal(event->tensor, events[i].to);
+        assert_int_equal(event->source, events[i].from);
+        assert_int_equal(event->bytes, events[i].bytes);
+        assert_int_equal(event->count, events[i].count);
+    }
+    assert_ok(spad_stream_close(stream, &error), &error);
+    free_buffer(a);
+    free_buffer(b);
+    free_buffer(old);
+    close_device(device);
+    spad_trace_destroy(trace);
+}
+
 static void leaks_are_reported_by_name(void **state) {
     (void)state;
     spad_error error;
@@ -653,6 +698,20 @@ static void a_trace_without_host_memory_stops_buffers(void **state) {
     assert_ok(spad_buffer_alias(&alias, buffer, 0, SPAD_SHAPE(129), SPAD_UINT8, "part", &error),
               &error);
     assert_int_equal(spad_trace_get_tensor(trace, 2 + aliases)->rect.bytes, 2);
+    host.fail_at = host.calls + 1; /* a copy that cannot be recorded is not made */
+    char content = 'a';
+    while (status != SPAD_OK || content < 'z') {
+        status = spad_buffer_write(open, 0, &content, 1, NULL, &error);
+        if (status != SPAD_OK) break;
+        content = content == 'y' ? 'a' : (char)(content + 1);
+    }
+    assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+    host.fail_at = 0;
+    const size_t events = spad_trace_event_count(trace);
+    char found;
+    assert_ok(spad_buffer_read(&found, open, 0, 1, NULL, &error), &error);
+    assert_int_equal(found, content == 'a' ? 'y' : content - 1);
+    assert_int_equal(spad_trace_event_count(trace), events + 1);
     free_buffer(buffer);
     free_buffer(open);
     close_device(device);
@@ -678,6 +737,7 @@ int run_buffer_tests(void) {
         cmocka_unit_test(workspaces_are_reused),
         cmocka_unit_test(statistics_are_exact),
         cmocka_unit_test(everything_is_in_the_trace),
+        cmocka_unit_test(copies_are_in_the_trace),
         cmocka_unit_test(leaks_are_reported_by_name),
         cmocka_unit_test(pointers_and_objects),
         cmocka_unit_test(memory_with_and_without_a_pool),

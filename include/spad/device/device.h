@@ -117,9 +117,11 @@ SPAD_API spad_memory spad_device_get_memory(spad_device *device);
 SPAD_API spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope);
 
 /** Starts (or, with NULL, ends) the recording of every allocation and free of a buffer in a
- *  trace, whose target has to be the device's. Live buffers are not recorded
- *  afterwards; those that the old trace has stay open in it. Returns the trace that
- *  was recorded until now. SPAD_ERR_ARGUMENT: another target. */
+ *  trace. Its target is the device's, or one without scratchpads such as "host", in which only
+ *  buffers of global memory are recorded; SPAD_ERR_ARGUMENT: another one. A buffer in global memory
+ *  has its place in the memory that the pool holds, chunk after chunk from 0 on. Live buffers are
+ * not recorded afterwards; those that the old trace has stay open in it. Returns the trace that was
+ *  recorded until now. */
 SPAD_API spad_status spad_device_set_trace(spad_trace **before, spad_device *device,
                                            spad_trace *trace, spad_error *error);
 

@@ -168,14 +168,15 @@ static PyObject *layout_kernel(PyObject *self, void *unused) {
 }
 
 static PyMethodDef layout_methods[] = {
-    {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
-    {"table", layout_table, METH_NOARGS, "A line per tensor."},
-    {"json", layout_json, METH_NOARGS, "Everything as JSON."},
-    {"csv", layout_csv, METH_NOARGS, "A row per place."},
+    {"text", layout_text, METH_NOARGS,
+     "text($self, /)\n--\n\nA line per space, and what is needed at its peak."},
+    {"table", layout_table, METH_NOARGS, "table($self, /)\n--\n\nA line per tensor."},
+    {"json", layout_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"csv", layout_csv, METH_NOARGS, "csv($self, /)\n--\n\nA row per place."},
     {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor is."},
+     "place($self, tensor, slot=0, /)\n--\n\nWhere a slot of a tensor is."},
     {"fit", PY_FUNC(layout_fit), PY_FAST,
-     "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
+     "fit($self, timeout=None, json=False)\n--\n\nChanges after which it fits; each was tried."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef layout_fields[] = {
@@ -345,9 +346,10 @@ static PyObject *check_counts(PyObject *self, void *unused) {
 }
 
 static PyMethodDef check_methods[] = {
-    {"text", check_text, METH_NOARGS, "The findings as a compiler shows them."},
-    {"json", check_json, METH_NOARGS, "Everything as JSON."},
-    {"sarif", check_sarif, METH_NOARGS, "The findings as a SARIF log."},
+    {"text", check_text, METH_NOARGS,
+     "text($self, /)\n--\n\nThe findings as a compiler shows them."},
+    {"json", check_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"sarif", check_sarif, METH_NOARGS, "sarif($self, /)\n--\n\nThe findings as a SARIF log."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef check_fields[] = {
@@ -459,8 +461,9 @@ SIM_NUMBER(bound)
 SIM_NUMBER(unknown)
 
 static PyMethodDef sim_methods[] = {
-    {"text", sim_text, METH_NOARGS, "Engines, timeline, causes and critical path."},
-    {"json", sim_json, METH_NOARGS, "The same as JSON."},
+    {"text", sim_text, METH_NOARGS,
+     "text($self, /)\n--\n\nEngines, timeline, causes and critical path."},
+    {"json", sim_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef sim_fields[] = {
@@ -564,9 +567,10 @@ static PyObject *tune_bytes(PyObject *self, void *unused) {
     return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes);
 }
 
-static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
-                                     {"json", tune_json, METH_NOARGS, "The same as JSON."},
-                                     {NULL, NULL, 0, NULL}};
+static PyMethodDef tune_methods[] = {
+    {"text", tune_text, METH_NOARGS, "text($self, /)\n--\n\nThe choice in words."},
+    {"json", tune_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
     {.name = "chosen",
@@ -598,17 +602,16 @@ static PyType_Spec tune_spec = {.name = "spad._spad.Tune",
 
 static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
-     "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
+     "layout($module, kernel, timeout=None, seed=0, threads=1)\n--\n\nPlaces every tensor."},
     {"check_faults", check_faults, METH_VARARGS,
-     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
+     "check_faults($module, text, file='<kernel>', /)\n--\n\nThe faults of a text as findings; "
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
-     "-> Sim\n\n"
-     "How long does it take?"},
+     "sim($module, kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, "
+     "timeout=None)\n--\n\nHow long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
-     "rings be?"},
+     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None)\n--\n\nHow deep should "
+     "its rings be?"},
     {NULL, NULL, 0, NULL}};
 
 int py_add_parts(PyObject *module) {

@@ -44,6 +44,7 @@ from ._spad import (
     time_text,
     tmem_alignment,
     tmem_pack,
+    torch_stats,
     value,
     version as __version__,
 )
@@ -54,6 +55,7 @@ from .core import (
     Block,
     Buffer,
     Check,
+    Column,
     Component,
     Device,
     Direct,
@@ -91,6 +93,7 @@ from .core import (
     replay,
     sim,
     targets,
+    torch_library,
     tune,
 )
 from .kernel import Condition, Expr, Kernel

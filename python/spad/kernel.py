@@ -470,6 +470,9 @@ class Kernel:
             return lambda op, **clauses: self.op(name, op, **clauses)
         raise AttributeError(f"'{type(self).__name__}' has no engine, unit or attribute '{name}'")
 
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__dict__.get("_runners", ())})
+
     def _about(self, word, thing, **clauses):
         self.line(f"{word} {_handle(thing).text}" + "".join(
             f" {key} {_number(value)}" for key, value in clauses.items() if value is not None))

@@ -339,6 +339,10 @@ const spad_device_info *spad_device_get_info(const spad_device *device) {
     return &device->info;
 }
 
+const spad_target *spad_device_get_target(const spad_device *device) {
+    return device->target;
+}
+
 /* ---- pools ------------------------------------------------------------------------- */
 
 static spad_status fail_no_scratchpad(const spad_device *device, spad_memory_scope scope,

@@ -82,6 +82,9 @@ SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 /** What the device says about itself. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
+/** The chip whose scratchpads shared and local memory are. Borrowed. */
+SPAD_API const spad_target *spad_device_get_target(const spad_device *device);
+
 /** Called for a driver that is absent, or fails, with the reason. */
 typedef void (*spad_device_absent)(void *context, const char *backend, const spad_error *why);
 

@@ -173,6 +173,7 @@ static PyType_Slot column_slots[] = {
     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
     {Py_tp_traverse, PY_SLOT(column_traverse)},
     {Py_tp_repr, PY_SLOT(column_repr)},
+    {Py_tp_iter, PY_SLOT(PySeqIter_New)},
     {Py_tp_richcompare, PY_SLOT(column_compare)},
     {Py_tp_methods, column_methods},
     {Py_tp_getset, column_fields},

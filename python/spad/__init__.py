@@ -98,6 +98,21 @@ from .core import (
 )
 from .kernel import Condition, Expr, Kernel
 
+# What is imported above is public, for type checkers, too.
+__all__ = [
+    "__version__", "Allocation", "Allocator", "Analysis", "ArgumentError", "Block", "Buffer",
+    "Check", "Column", "Component", "Condition", "Device", "Direct", "Error", "Expr", "Fence",
+    "Finding", "FitError", "InternalError", "Kernel", "Layout", "Log", "MachineError", "Memory",
+    "Plan", "PlanResult", "Pool", "Registry", "Report", "Sim", "Stack", "StateError", "Stream",
+    "Target", "Tensor", "TextError", "TimeError", "Tmem", "Trace", "Tune", "Walk", "Workspace",
+    "analyse", "check", "check_text", "close_names", "codes", "copy", "copy_part", "copy_tile",
+    "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "is_aligned", "layout",
+    "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
+    "placement_thresholds", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
+    "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",
+    "tmem_pack", "torch_library", "torch_stats", "tune", "value",
+]
+
 _LAZY = ("nki", "tilelang", "ascend", "cubie")
 
 

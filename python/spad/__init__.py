@@ -13,8 +13,11 @@ Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.
 
 import sys
 
-if "t" in getattr(sys, "abiflags", ""):
-    raise ImportError("spad needs a Python with the GIL; this one is free-threaded")
+if "t" in sys.abiflags:  # a free-threaded Python: importing our module turns its GIL on
+    from ._free_threaded import check
+
+    check()
+    del check
 
 from ._spad import (
     ArgumentError,

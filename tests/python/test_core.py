@@ -707,9 +707,15 @@ def test_the_module_is_imported_once():
 
 
 def test_a_python_without_the_gil_is_refused():
-    done = run("import sys; sys.abiflags = 't'\n"
-               "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
-    assert "free-threaded" in done.stdout, done.stderr
+    if "t" in sys.abiflags:
+        done = subprocess.run([sys.executable, "-X", "gil=0", "-c", "import spad"], text=True,
+                              capture_output=True)
+        assert "spad needs the GIL, which -X gil=0" in done.stderr
+        assert sys._is_gil_enabled()
+    else:
+        done = run("import sys; sys.abiflags = 't'\n"
+                   "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
+        assert "built for a Python with the GIL, and this one is free-threaded" in done.stdout, done.stderr
 
 
 def test_threads_share_a_kernel():

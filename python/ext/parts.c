@@ -255,8 +255,8 @@ static const spad_check *check_in(PyObject *self) {
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                                           (int)f->notes[i].column, "message",
+        if (!py_append(list, Py_BuildValue("{s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
+                                           "column", py_fact(f->notes[i].column, 0), "message",
                                            py_string(f->notes[i].message))))
             Py_CLEAR(list);
     }
@@ -268,12 +268,12 @@ static PyObject *or_none(const char *text) {
 }
 
 PyObject *py_finding(const spad_finding *f) {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:i,s:i,s:L,s:N,s:N}", "code",
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N}", "code",
                          spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
                          "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", (int)f->line, "column", (int)f->column, "count",
-                         (long long)(f->count > 1 ? f->count : 1), "file", or_none(f->file),
-                         "notes", notes_of(f));
+                         or_none(f->other), "line", py_fact(f->line, 0), "column",
+                         py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1),
+                         "file", or_none(f->file), "notes", notes_of(f));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {

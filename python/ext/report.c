@@ -296,14 +296,14 @@ static PyObject *report_stats(PyObject *self, PyObject *name) {
 }
 
 static PyObject *box_row(const spad_target *target, const spad_report_box *b) {
-    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:i}", "name",
+    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:N}", "name",
                          py_string(b->name), "space", target->spaces[b->space].name, "mode",
                          spad_mode_name(b->mode), "lane", (long long)b->rect.lane, "lanes",
                          (long long)b->rect.lanes, "byte", py_fact(b->rect.byte, SPAD_NO_BYTE),
                          "bytes", (long long)b->rect.bytes, "padding", (long long)b->padding,
                          "begin", (long long)b->begin, "end", (long long)b->end, "open",
                          b->open ? Py_True : Py_False, "slot", (long long)b->slot, "slots",
-                         (long long)b->slots, "line", (int)b->line);
+                         (long long)b->slots, "line", py_fact(b->line, 0));
 }
 
 static PyObject *report_boxes(PyObject *self, PyObject *unused) {

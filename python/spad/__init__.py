@@ -14,10 +14,9 @@ Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.
 import sys
 
 if "t" in sys.abiflags:  # a free-threaded Python: importing our module turns its GIL on
-    from ._free_threaded import check
+    from . import _free_threaded
 
-    check()
-    del check
+    _free_threaded.check()
 
 from ._spad import (
     ArgumentError,

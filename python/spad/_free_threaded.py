@@ -10,7 +10,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
 
-def check():
+def check() -> None:
     """Raises ImportError where the C part could not work; before it is loaded, because the module for
     Python with a GIL would end the process."""
     if getattr(sys.flags, "gil", None) == 0:

@@ -80,8 +80,8 @@ class Finding:
     message: str
     subject: str | None
     other: str | None
-    line: int
-    column: int
+    line: int | None
+    column: int | None
     count: int
     file: str | None
     notes: list[_Facts]

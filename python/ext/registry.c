@@ -721,12 +721,10 @@ static PyMethodDef component_methods[] = {
      "update($self, name, size=..., location=..., persistent=..., aliases=..., precision=..., "
      "begin=..., end=...)\n--\n\nSets the fields that are given."},
     {"settings", component_settings, METH_O,
-     "settings($self, settings, /)\n--\n\nApplies {'state_location': 'local'} and the like; the "
-     "keys that were recognised."},
+     "settings($self, settings, /)\n--\n\nApplies {'x_location': 'local'}; the keys it knows."},
     {"find", component_find, METH_O, "find($self, name, /)\n--\n\nThe buffer of that name."},
     {"add_child", PY_FUNC(component_add_child), PY_FAST,
-     "add_child($self, child, name=None)\n--\n\nRegisters the totals of another component: the "
-     "names of the two buffers."},
+     "add_child($self, child, name=None)\n--\n\nIts totals as two buffers: their names."},
     {"layout", PY_FUNC(component_layout), PY_FAST,
      "layout($self, bytes=False)\n--\n\nWhere each buffer is, in elements or bytes."},
     {"slice", PY_FUNC(component_slice), PY_FAST,
@@ -736,15 +734,13 @@ static PyMethodDef component_methods[] = {
     {"alignment", PY_FUNC(component_alignment), PY_FAST,
      "alignment($self, region, bytes=False)\n--\n\nThe alignment that a region needs."},
     {"declared_local", PY_FUNC(component_declared_local), PY_FAST,
-     "declared_local($self, bytes=False)\n--\n\nLocal memory with that of all descendants; "
-     "StateError if it is one of them itself."},
+     "declared_local($self, bytes=False)\n--\n\nWith all descendants; StateError: a circle."},
     {"nonaliased", PY_FUNC(component_nonaliased), PY_FAST,
      "nonaliased($self, names, bytes=False)\n--\n\nSum of those that alias nothing."},
     {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST,
      "is_laid_out($self, bytes=False)\n--\n\nIs the layout computed?"},
     {"set_automatic", component_set_automatic, METH_O,
-     "set_automatic($self, flag, /)\n--\n\nThe planner decides who shares shared memory, by "
-     "lifetimes."},
+     "set_automatic($self, flag, /)\n--\n\nLifetimes decide who shares bytes."},
     {"clear", PY_FUNC(component_clear), PY_FAST,
      "clear($self, descendants=False)\n--\n\nDrops the buffers."},
     {"clear_layout", component_clear_layout, METH_NOARGS,
@@ -752,17 +748,13 @@ static PyMethodDef component_methods[] = {
     {"remove", component_remove, METH_NOARGS,
      "remove($self, /)\n--\n\nTakes the component out of its registry."},
     {"allocator", PY_FUNC(component_allocator), PY_FAST,
-     "allocator($self, name, bytes=False, zero=False)\n--\n\nWhat gives a buffer its memory at run "
-     "time, as an Allocator."},
+     "allocator($self, name, bytes=False, zero=False)\n--\n\nFinds a buffer at run time."},
     {"child_allocators", PY_FUNC(component_child_allocators), PY_FAST,
-     "child_allocators($self, child, name=None)\n--\n\nadd_child, and how to find its two "
-     "buffers."},
+     "child_allocators($self, child, name=None)\n--\n\nadd_child, as two Allocators."},
     {"toplevel_allocators", component_toplevel_allocators, METH_NOARGS,
-     "toplevel_allocators($self, /)\n--\n\nThe memories that a kernel starts with: shared and "
-     "persistent."},
+     "toplevel_allocators($self, /)\n--\n\nThe shared and persistent memory of a kernel."},
     {"trace", component_trace, METH_VARARGS,
-     "trace($self, target, spaces, /)\n--\n\nThe layout in bytes; spaces: {'shared': name of a "
-     "space}."},
+     "trace($self, target, spaces, /)\n--\n\nThe layout in bytes; {'shared': name of a space}."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef component_fields[] = {
@@ -782,9 +774,7 @@ static PyGetSetDef component_fields[] = {
     {.name = "registry", .get = component_field, .doc = "Where it belongs.", .closure = "r"},
     {.name = "buffers", .get = component_buffers, .doc = "Its buffers, a dict each."},
     {.name = "children", .get = component_children, .doc = "Components that it contains, by name."},
-    {.name = "relocatable",
-     .get = component_relocatable,
-     .doc = "Buffers that are not a child's totals."},
+    {.name = "relocatable", .get = component_relocatable, .doc = "Not a child's totals."},
     {.name = NULL}};
 
 static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},

@@ -105,8 +105,9 @@ class _Reader:
             for block in self.items(segment, "blocks"):
                 size = self.number(block, "size")
                 at = self.number(block, "address", at)
+                asked = self.number(block, "requested_size", size)  # as the events have it
                 if block.get("state") in ALIVE and at not in self.live:
-                    found = at, size, stream, self.name(block)
+                    found = at, asked or size, stream, self.name(block)
                     (late if at in self.used else self.old).append(found)
                 at += size
         for found in late:

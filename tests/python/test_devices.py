@@ -105,7 +105,8 @@ def snapshot():
               {"address": base + 300, "size": 212, "state": "inactive", "frames": []},
               {"address": base + 512, "size": 1024, "state": "active_allocated", "frames": []},
               {"size": 2560, "state": "inactive"},  # older versions have no addresses
-              {"size": 100, "state": "active_allocated", "frames": [frame("weights")]}]
+              {"size": 512, "requested_size": 100, "state": "active_allocated",
+               "frames": [frame("weights")]}]
     segment = {"device": 0, "address": base, "total_size": 1 << 20, "stream": 0, "blocks": blocks}
     return {"segments": [segment], "device_traces": [events, []], "allocator_settings": {}}
 

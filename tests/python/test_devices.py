@@ -216,6 +216,15 @@ def test_what_is_no_snapshot_is_an_error(wrong, tmp_path):
     assert caught.value.file == "wrong.pickle"
 
 
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_a_pickle_that_ends_early_is_an_error(protocol):
+    content = pickle.dumps(snapshot(), protocol)
+    for length in range(0, len(content), 3):
+        with pytest.raises(spad.TextError, match="not a snapshot of PyTorch"):
+            spad.Log.from_snapshot(content[:length])
+    assert spad.Log.from_snapshot(content).allocations == 5
+
+
 def test_logs_of_rmm_are_planned():
     text = ("Thread,Time,Action,Pointer,Size,Stream\n"
             "2171,12:01:22:104512,allocate,0x7f10,64,0x0\n2171,12:01:22:104520,allocate,0x7f50,32,0x2\n"

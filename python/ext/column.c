@@ -1,9 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Column: numbers of another object, read-only and without a copy. It is a sequence that prints its
- * numbers, and speaks the buffer protocol, so that numpy.asarray and memoryview take it as it is.
+ * Columns of whole numbers. What a caller gives is read through the buffer protocol, or as a
+ * sequence. What a caller gets is a Column: numbers of another object, read-only and without a
+ * copy, as a sequence that prints its numbers and that numpy.asarray and memoryview take as it is.
  */
 #include "common.h"
+
+/* ---- columns in -------------------------------------------------------------------- */
+
+void py_numbers_close(py_numbers *c) {
+    if (c->viewed) PyBuffer_Release(&c->view);
+    PyMem_Free(c->numbers);
+}
+
+/* Reads a sequence whole: what its items do when they are converted is done then. */
+static bool read_sequence(py_numbers *c, PyObject *object, bool needed, int64_t none) {
+    PyObject *items = PySequence_Tuple(object);
+    if (items == NULL) return false;
+    c->count = (size_t)PyTuple_Size(items);
+    c->numbers = PyMem_Calloc(c->count + 1, sizeof *c->numbers);
+    bool fine = c->numbers != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < c->count; i++) {
+        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
+        fine = needed ? py_int(&c->numbers[i], item) : py_int_or(&c->numbers[i], item, none);
+    }
+    Py_DECREF(items);
+    if (!fine) py_numbers_close(c);
+    return fine;
+}
+
+/* The one letter of a format of whole numbers in native order; 0: another one. */
+static char integer_format(const char *format) {
+    if (format == NULL) return 'B';
+    if (format[0] == '@' || format[0] == '=' || format[0] == '<') format++;
+    return format[0] != '\0' && format[1] == '\0' && strchr("bBhHiIlLqQ", format[0]) != NULL
+               ? format[0]
+               : '\0';
+}
+
+bool py_numbers_open(py_numbers *c, const char *name, bool needed, int64_t none, PyObject *object) {
+    *c = (py_numbers){0};
+    if (object == NULL || object == Py_None) {
+        if (needed) PyErr_Format(PyExc_TypeError, "%s is needed", name);
+        return !needed;
+    }
+    c->given = true;
+    if (PyObject_CheckBuffer(object)) {
+        if (PyObject_GetBuffer(object, &c->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return false;
+        c->viewed = true;
+        c->format = integer_format(c->view.format);
+        if (c->view.ndim == 1 && c->format != '\0') {
+            c->count = (size_t)c->view.shape[0];
+            return true;
+        }
+        PyErr_Format(PyExc_TypeError,
+                     "%s has to be a one-dimensional array of whole numbers in native order; this "
+                     "one has %d dimensions and the format '%s'",
+                     name, c->view.ndim, c->view.format == NULL ? "B" : c->view.format);
+        py_numbers_close(c);
+        return false;
+    }
+    return read_sequence(c, object, needed, none);
+}
+
+static int64_t number_at(const char *at, char format, Py_ssize_t size) {
+    const bool is_signed = format >= 'a';
+    if (size == 8) {
+        int64_t n;
+        memcpy(&n, at, 8);
+        return n;
+    }
+    if (size == 4) {
+        int32_t n;
+        memcpy(&n, at, 4);
+        return is_signed ? n : (int64_t)(uint32_t)n;
+    }
+    if (size == 2) {
+        int16_t n;
+        memcpy(&n, at, 2);
+        return is_signed ? n : (int64_t)(uint16_t)n;
+    }
+    return is_signed ? (int64_t)(signed char)*at : (int64_t)(unsigned char)*at;
+}
+
+bool py_numbers_get(int64_t *out, const py_numbers *c, size_t i, int64_t none) {
+    *out = none;
+    if (!c->given) return true;
+    if (c->viewed) {
+        const char *at = (const char *)c->view.buf + (Py_ssize_t)i * c->view.strides[0];
+        *out = number_at(at, c->format, c->view.itemsize);
+        if (*out >= 0 || c->view.itemsize < 8 || c->format >= 'a') return true;
+        PyErr_Format(PyExc_OverflowError, "%llu does not fit 64 bits with a sign",
+                     (unsigned long long)*out);
+        return false;
+    }
+    *out = c->numbers[i];
+    return true;
+}
+
+/* ---- columns out ------------------------------------------------------------------- */
 
 typedef struct py_column {
     PyObject_HEAD PyObject *owner;
@@ -53,7 +148,7 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
     return (PyObject *)made;
 }
 
-static PyObject *number_at(const py_column *self, Py_ssize_t i) {
+static PyObject *row_at(const py_column *self, Py_ssize_t i) {
     const char *at = (const char *)self->first + i * self->stride;
     int64_t number;
     memcpy(&number, at, sizeof number);
@@ -66,7 +161,7 @@ static Py_ssize_t column_length(PyObject *self) {
 
 static PyObject *column_item(PyObject *object, Py_ssize_t i) {
     const py_column *self = (py_column *)object;
-    if (i >= 0 && i < self->count) return number_at(self, i);
+    if (i >= 0 && i < self->count) return row_at(self, i);
     PyErr_SetString(PyExc_IndexError, "the column has no such row");
     return NULL;
 }
@@ -99,7 +194,7 @@ static PyObject *column_tolist(PyObject *object, PyObject *unused) {
     (void)unused;
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list != NULL && i < self->count; i++)
-        if (!py_append(list, number_at(self, i))) Py_CLEAR(list);
+        if (!py_append(list, row_at(self, i))) Py_CLEAR(list);
     return list;
 }
 
@@ -120,7 +215,7 @@ static PyObject *column_compare(PyObject *object, PyObject *other, int operation
 
 static bool append_shown(PyObject *words, const py_column *self, Py_ssize_t from, Py_ssize_t to) {
     for (Py_ssize_t i = from; i < to; i++) {
-        PyObject *number = number_at(self, i);
+        PyObject *number = row_at(self, i);
         PyObject *word = number == NULL ? NULL : PyObject_Str(number);
         Py_XDECREF(number);
         if (!py_append(words, word)) return false;

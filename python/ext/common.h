@@ -284,6 +284,23 @@ bool py_space(size_t *out, const spad_target *target, PyObject *name);
 py_target *py_target_of(PyObject *object);
 /** An object for a target that lives as long as `owner`, or forever if it is built in. */
 PyObject *py_target_wrap(const spad_target *target);
+/** A column of whole numbers that a caller gives. */
+typedef struct py_numbers {
+    bool given;
+    bool viewed;
+    Py_buffer view;
+    char format;
+    int64_t *numbers; /* of a sequence, if there is no view */
+    size_t count;
+} py_numbers;
+
+/** name: for messages. none: the value for None in a sequence, if the column is not needed. False:
+ * an exception is set, and there is nothing to close. */
+bool py_numbers_open(py_numbers *numbers, const char *name, bool needed, int64_t none,
+                     PyObject *object);
+/** The i-th number, or `none` if the column was not given. */
+bool py_numbers_get(int64_t *out, const py_numbers *numbers, size_t i, int64_t none);
+void py_numbers_close(py_numbers *numbers);
 /** A Column of `count` int64 numbers, `stride` bytes apart, that keeps `owner` alive. */
 PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride);
 PyObject *py_finding(const spad_finding *finding);

@@ -8,108 +8,6 @@
  */
 #include "common.h"
 
-/* ---- columns in -------------------------------------------------------------------- */
-
-typedef struct column {
-    bool given;
-    bool viewed;
-    Py_buffer view;
-    char format;
-    int64_t *numbers; /* of a sequence, if there is no view */
-    size_t count;
-} column;
-
-static void column_close(column *c) {
-    if (c->viewed) PyBuffer_Release(&c->view);
-    PyMem_Free(c->numbers);
-}
-
-/* Reads a sequence whole: what its items do when they are converted is done then. */
-static bool read_sequence(column *c, PyObject *object, bool needed, int64_t none) {
-    PyObject *items = PySequence_Tuple(object);
-    if (items == NULL) return false;
-    c->count = (size_t)PyTuple_Size(items);
-    c->numbers = PyMem_Calloc(c->count + 1, sizeof *c->numbers);
-    bool fine = c->numbers != NULL || PyErr_NoMemory() != NULL;
-    for (size_t i = 0; fine && i < c->count; i++) {
-        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
-        fine = needed ? py_int(&c->numbers[i], item) : py_int_or(&c->numbers[i], item, none);
-    }
-    Py_DECREF(items);
-    if (!fine) column_close(c);
-    return fine;
-}
-
-/* The one letter of a format of whole numbers in native order; 0: another one. */
-static char integer_format(const char *format) {
-    if (format == NULL) return 'B';
-    if (format[0] == '@' || format[0] == '=' || format[0] == '<') format++;
-    return format[0] != '\0' && format[1] == '\0' && strchr("bBhHiIlLqQ", format[0]) != NULL
-               ? format[0]
-               : '\0';
-}
-
-/* none: the value for None in a sequence, if the column is not needed. */
-static bool column_open(column *c, const char *name, bool needed, int64_t none, PyObject *object) {
-    *c = (column){0};
-    if (object == NULL || object == Py_None) {
-        if (needed) PyErr_Format(PyExc_TypeError, "%s is needed", name);
-        return !needed;
-    }
-    c->given = true;
-    if (PyObject_CheckBuffer(object)) {
-        if (PyObject_GetBuffer(object, &c->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return false;
-        c->viewed = true;
-        c->format = integer_format(c->view.format);
-        if (c->view.ndim == 1 && c->format != '\0') {
-            c->count = (size_t)c->view.shape[0];
-            return true;
-        }
-        PyErr_Format(PyExc_TypeError,
-                     "%s has to be a one-dimensional array of whole numbers in native order; this "
-                     "one has %d dimensions and the format '%s'",
-                     name, c->view.ndim, c->view.format == NULL ? "B" : c->view.format);
-        column_close(c);
-        return false;
-    }
-    return read_sequence(c, object, needed, none);
-}
-
-static int64_t number_at(const char *at, char format, Py_ssize_t size) {
-    const bool is_signed = format >= 'a';
-    if (size == 8) {
-        int64_t n;
-        memcpy(&n, at, 8);
-        return n;
-    }
-    if (size == 4) {
-        int32_t n;
-        memcpy(&n, at, 4);
-        return is_signed ? n : (int64_t)(uint32_t)n;
-    }
-    if (size == 2) {
-        int16_t n;
-        memcpy(&n, at, 2);
-        return is_signed ? n : (int64_t)(uint16_t)n;
-    }
-    return is_signed ? (int64_t)(signed char)*at : (int64_t)(unsigned char)*at;
-}
-
-static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
-    *out = none;
-    if (!c->given) return true;
-    if (c->viewed) {
-        const char *at = (const char *)c->view.buf + (Py_ssize_t)i * c->view.strides[0];
-        *out = number_at(at, c->format, c->view.itemsize);
-        if (*out >= 0 || c->view.itemsize < 8 || c->format >= 'a') return true;
-        PyErr_Format(PyExc_OverflowError, "%llu does not fit 64 bits with a sign",
-                     (unsigned long long)*out);
-        return false;
-    }
-    *out = c->numbers[i];
-    return true;
-}
-
 /* ---- the problem ------------------------------------------------------------------- */
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -187,20 +85,52 @@ static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
     return false;
 }
 
+/* A vector clock: a tuple or list of numbers. */
+static bool read_clock(int64_t *out, size_t *count, PyObject *clock) {
+    PyObject *all = PySequence_Tuple(clock); /* a copy: __index__ of a number may change a list */
+    if (all == NULL) return false;
+    const Py_ssize_t length = PyTuple_Size(all);
+    bool fine = length > 0 && length <= SPAD_PLAN_CLOCKS;
+    if (!fine)
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "a vector clock has 1 to %d numbers, not %zd",
+                     SPAD_PLAN_CLOCKS, length);
+    for (Py_ssize_t i = 0; fine && i < length; i++) fine = py_int(&out[i], PyTuple_GetItem(all, i));
+    *count = (size_t)length;
+    Py_DECREF(all);
+    return fine;
+}
+
+/* Both ends of a life: two numbers, or two vector clocks, which go to `clocks`. */
+static bool read_life(spad_plan_buffer *buffer, int64_t clocks[2][SPAD_PLAN_CLOCKS],
+                      PyObject *lower, PyObject *upper) {
+    size_t count;
+    if (!PyTuple_Check(lower) && !PyList_Check(lower))
+        return py_int(&buffer->lower, lower) && py_int(&buffer->upper, upper);
+    if (!read_clock(clocks[0], &buffer->clock_count, lower) ||
+        !read_clock(clocks[1], &count, upper))
+        return false;
+    if (count != buffer->clock_count) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "lower has %zu numbers and upper has %zu",
+                     buffer->clock_count, count);
+        return false;
+    }
+    buffer->lower_clock = clocks[0];
+    buffer->upper_clock = clocks[1];
+    return true;
+}
+
 static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"lower", "upper",  "size", "name", "alignment", "lanes",
                             "bank",  "offset", "lane", "hint", "gaps",      NULL};
     py_plan *self = (py_plan *)object;
-    long long lower, upper, size, alignment = 0, lanes = 0, bank = 0, lane = 0;
-    PyObject *offset = Py_None, *hint = Py_None, *gaps = Py_None;
+    long long size, alignment = 0, lanes = 0, bank = 0, lane = 0;
+    PyObject *lower, *upper, *offset = Py_None, *hint = Py_None, *gaps = Py_None;
     const char *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LLL|zLLLOLOO:add", names, &lower, &upper,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOL|zLLLOLOO:add", names, &lower, &upper,
                                      &size, &name, &alignment, &lanes, &bank, &offset, &lane, &hint,
                                      &gaps))
         return NULL;
     spad_plan_buffer buffer = {.name = name,
-                               .lower = lower,
-                               .upper = upper,
                                .size = size,
                                .alignment = alignment,
                                .lanes = lanes,
@@ -209,8 +139,9 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
                                .pinned = offset != Py_None,
                                .hinted = hint != Py_None};
     spad_plan_gap *rows;
-    if (!py_int_or(&buffer.offset, offset, 0) || !py_int_or(&buffer.hint, hint, 0) ||
-        !read_gaps(&rows, &buffer.gap_count, gaps))
+    int64_t clocks[2][SPAD_PLAN_CLOCKS];
+    if (!read_life(&buffer, clocks, lower, upper) || !py_int_or(&buffer.offset, offset, 0) ||
+        !py_int_or(&buffer.hint, hint, 0) || !read_gaps(&rows, &buffer.gap_count, gaps))
         return NULL;
     buffer.gaps = rows;
     size_t number;
@@ -234,10 +165,10 @@ static int64_t none_of(int column_number) {
     return column_number == OFFSET || column_number == HINT ? -1 : 0;
 }
 
-static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) {
+static bool read_row(spad_plan_buffer *buffer, const py_numbers *columns, size_t i) {
     int64_t n[COLUMNS];
     for (int k = 0; k < COLUMNS; k++)
-        if (!column_get(&n[k], &columns[k], i, none_of(k))) return false;
+        if (!py_numbers_get(&n[k], &columns[k], i, none_of(k))) return false;
     *buffer = (spad_plan_buffer){.lower = n[LOWER],
                                  .upper = n[UPPER],
                                  .size = n[SIZE],
@@ -253,7 +184,7 @@ static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) 
 }
 
 /* Numbers that cannot be read are found before anything is added. */
-static bool can_read(const column *columns, size_t count) {
+static bool can_read(const py_numbers *columns, size_t count) {
     bool surely = true;
     for (int k = 0; k < COLUMNS; k++)
         surely = surely &&
@@ -265,7 +196,8 @@ static bool can_read(const column *columns, size_t count) {
 }
 
 /* names: NULL, or one for each row, which may be NULL. */
-static bool add_rows(py_plan *self, const column *columns, const char *const *names, size_t count) {
+static bool add_rows(py_plan *self, const py_numbers *columns, const char *const *names,
+                     size_t count) {
     for (size_t i = 0; i < count; i++) {
         spad_plan_buffer buffer;
         spad_error error;
@@ -306,15 +238,15 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
                                      &given[0], &given[1], &given[2], &given[3], &given[4],
                                      &given[5], &given[6], &given[7], &given[8], &given_names))
         return NULL;
-    column columns[COLUMNS];
+    py_numbers columns[COLUMNS];
     int opened = 0;
     const char **names;
     size_t name_count;
     bool fine = read_names(&names, &name_count, &keep, given_names);
     if (!fine) return NULL;
     while (fine && opened < COLUMNS) {
-        fine = column_open(&columns[opened], column_names[opened], opened <= SIZE, none_of(opened),
-                           given[opened]);
+        fine = py_numbers_open(&columns[opened], column_names[opened], opened <= SIZE,
+                               none_of(opened), given[opened]);
         if (fine) opened++;
     }
     for (int k = 0; fine && k < COLUMNS; k++) {
@@ -334,7 +266,7 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
         fine = add_rows(self, columns, names, columns[LOWER].count);
         py_change_end(&self->guard);
     }
-    for (int k = 0; k < opened; k++) column_close(&columns[k]);
+    for (int k = 0; k < opened; k++) py_numbers_close(&columns[k]);
     PyMem_Free((void *)names);
     Py_XDECREF(keep);
     return fine ? PyLong_FromSize_t(first) : NULL;
@@ -529,8 +461,8 @@ static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
 static PyMethodDef plan_methods[] = {
     {"add", PY_FUNC(plan_add), METH_VARARGS | METH_KEYWORDS,
      "add($self, lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0, "
-     "hint=None, gaps=None)\n--\n\nAdds a buffer that lives in [lower, upper); an offset is a "
-     "pin."},
+     "hint=None, gaps=None)\n--\n\nAdds a buffer that lives in [lower, upper), two numbers or two "
+     "vector clocks (tuples); an offset is a pin."},
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
      "add_many($self, lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, "
      "lane=None, hint=None, names=None)\n--\n\nAdds a buffer for each row of the columns: arrays "
@@ -705,6 +637,21 @@ static PyObject *result_plan(PyObject *self, void *unused) {
 RESULT_NUMBER(bound)
 RESULT_NUMBER(peak_time)
 RESULT_NUMBER(peak_load)
+
+static PyObject *result_together(PyObject *object, void *unused) {
+    const spad_plan_result *result = result_in(object);
+    (void)unused;
+    PyObject *list = PyTuple_New((Py_ssize_t)result->together_count);
+    for (size_t k = 0; list != NULL && k < result->together_count; k++) {
+        PyObject *number = PyLong_FromSize_t(result->together[k]);
+        if (number == NULL)
+            Py_CLEAR(list);
+        else
+            (void)PyTuple_SetItem(list, (Py_ssize_t)k, number);
+    }
+    return list;
+}
+RESULT_NUMBER(together_bytes)
 RESULT_NUMBER(nodes)
 RESULT_NUMBER(restarts)
 RESULT_NUMBER(nanoseconds)
@@ -735,6 +682,11 @@ static PyGetSetDef result_fields[] = {
     {.name = "lanes", .get = result_lanes, .doc = "The first lanes, as a Column."},
     {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
     {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
+    {.name = "together_bytes", .get = result_together_bytes, .doc = "Bytes of `together`."},
+    {.name = "together",
+     .get = result_together,
+     .doc = "Numbers of buffers of which no two may share bytes and that need more than any"
+            " moment, or ()."},
     {.name = "nodes", .get = result_nodes, .doc = "Steps of the search."},
     {.name = "restarts", .get = result_restarts, .doc = "Restarts of the search."},
     {.name = "nanoseconds", .get = result_nanoseconds, .doc = "Time that solving took."},

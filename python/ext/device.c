@@ -88,10 +88,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_memory_stats(&s);
 }
 
-static PyObject *device_memory(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_device_memory(self);
-}
+PY_METHOD(device_memory, py_device_memory(self))
 
 static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
@@ -210,20 +207,11 @@ static PyGetSetDef device_fields[] = {
      .closure = "h"},
     {.name = NULL}};
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n--\n\nA device: "
-                "host, cuda:N or opencl:N."},
-    {Py_tp_new, PY_SLOT(device_new)},
-    {Py_tp_dealloc, PY_SLOT(device_dealloc)},
-    {Py_tp_traverse, PY_SLOT(device_traverse)},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_fields},
-    {0, NULL}};
-
-static PyType_Spec device_spec = {.name = "spad._spad.Device",
-                                  .basicsize = sizeof(py_device),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = device_slots};
+PY_TYPE_OPEN(device, "Device",
+             "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n--\n\nA device: host, "
+             "cuda:N or opencl:N.",
+             {Py_tp_new, PY_SLOT(device_new)}, {Py_tp_methods, device_methods},
+             {Py_tp_getset, device_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -450,10 +438,7 @@ static PyObject *buffer_field(PyObject *self, void *which) {
     }
 }
 
-static PyObject *buffer_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_buffer *)self)->device);
-}
+PY_GETTER(buffer_device, py_keep(((py_buffer *)self)->device))
 
 static PyObject *buffer_native(PyObject *self, void *unused) {
     (void)unused;
@@ -511,20 +496,10 @@ static PyGetSetDef buffer_fields[] = {
     {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
     {.name = NULL}};
 
-static PyType_Slot buffer_slots[] = {
-    {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
-    {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
-    {Py_tp_traverse, PY_SLOT(buffer_traverse)},
-    {Py_tp_methods, buffer_methods},
-    {Py_tp_getset, buffer_fields},
-    {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
-    {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
-    {0, NULL}};
-
-static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
-                                  .basicsize = sizeof(py_buffer),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = buffer_slots};
+PY_TYPE_MADE(buffer, "Buffer", "A typed, shaped piece of the memory of a device.",
+             {Py_tp_methods, buffer_methods}, {Py_tp_getset, buffer_fields},
+             {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
+             {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)});
 
 /* ---- the list of devices ----------------------------------------------------------- */
 

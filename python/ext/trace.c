@@ -164,19 +164,13 @@ static spad_status write_tree(const void *object, const spad_sink *sink, spad_er
                                  SPAD_TREE_EXACT, sink, error);
 }
 
-static PyObject *trace_tree(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(write_tree, trace_in(self));
-}
+PY_METHOD(trace_tree, py_text(write_tree, trace_in(self)))
 
 static Py_ssize_t trace_length(PyObject *self) {
     return (Py_ssize_t)spad_trace_event_count(trace_in(self));
 }
 
-static PyObject *trace_target(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_trace *)self)->target);
-}
+PY_GETTER(trace_target, py_keep(((py_trace *)self)->target))
 
 /* ---- writing ----------------------------------------------------------------------- */
 
@@ -312,21 +306,10 @@ static PyMethodDef trace_methods[] = {
 static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},
                                      {.name = NULL}};
 
-static PyType_Slot trace_slots[] = {
-    {Py_tp_doc,
-     "Trace(target)\n--\n\nThe log of what was allocated and freed; len() is its events."},
-    {Py_tp_new, PY_SLOT(trace_new)},
-    {Py_tp_dealloc, PY_SLOT(trace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(trace_traverse)},
-    {Py_tp_methods, trace_methods},
-    {Py_tp_getset, trace_fields},
-    {Py_sq_length, PY_SLOT(trace_length)},
-    {0, NULL}};
-
-static PyType_Spec trace_spec = {.name = "spad._spad.Trace",
-                                 .basicsize = sizeof(py_trace),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = trace_slots};
+PY_TYPE_OPEN(trace, "Trace",
+             "Trace(target)\n--\n\nThe log of what was allocated and freed; len() is its events.",
+             {Py_tp_new, PY_SLOT(trace_new)}, {Py_tp_methods, trace_methods},
+             {Py_tp_getset, trace_fields}, {Py_sq_length, PY_SLOT(trace_length)});
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

@@ -113,7 +113,7 @@ class Tensor:
     def lanes(self) -> int: ...
 
 class Stack:
-    _tells: bool
+    _notifies: bool
     def __new__(cls, target: Target | str, space: str = "sbuf", lower: int = 0,
                 upper: int | None = None, behaviour: str = "exact",
                 trace: Trace | bool | None = None, automatic: bool = False,

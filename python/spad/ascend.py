@@ -433,7 +433,7 @@ _SCOPES = {"cpu": "the host", "npu": "the device", "gpu": "a GPU", "hbm": "globa
 
 def _check_scope(side, scope):
     """Is that side of a copy where its scope says? cpu: on the host; gpu: on a GPU; npu: the
-    device of T.use, which stands for the NPU; the others: in that memory of a device."""
+    device of T.use, which represents the NPU; the others: in that memory of a device."""
     if scope is None:
         return
     if scope not in _SCOPES:

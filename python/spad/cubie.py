@@ -724,14 +724,14 @@ def limit_blocksize(blocksize, dynamic_sharedmem, bytes_per_run, runs, limit=491
     """(threads, dynamic bytes) of a block that fits, halved as CuBIE does; warns where it does.
     ValueError: a single run does not fit."""
     try:
-        threads, shared, told = _spad.launch_limit(blocksize, dynamic_sharedmem, bytes_per_run,
-                                                   runs, limit)
+        threads, shared, flags = _spad.launch_limit(blocksize, dynamic_sharedmem, bytes_per_run,
+                                                    runs, limit)
     except _spad.FitError as error:
         raise ValueError(str(error)) from error
-    if told & 2:
+    if flags & 2:
         warnings.warn(f"shared memory allows {threads} threads per block, less than a warp",
                       stacklevel=2)
-    elif told & 1:
+    elif flags & 1:
         warnings.warn(f"a block takes {shared} B of shared memory: fewer blocks run side by side",
                       stacklevel=2)
     return threads, shared

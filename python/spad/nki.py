@@ -292,7 +292,7 @@ class SbufManager(core.Stack):
         self._default_stack = bool(default_stack_alloc)
         self._language, self._debugs, self._asked = language, debugs, None
         self._level = DEBUG if self.behaviour == "library_later" else INFO
-        self._tells = _is_on(logger, self._level)  # the level is examined once, here
+        self._notifies = _is_on(logger, self._level)  # the level is examined once, here
         self._tell(f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), "
                    f"size={sb_upper_bound - sb_lower_bound} B")
         if debugs:
@@ -328,7 +328,7 @@ class SbufManager(core.Stack):
 
     def _tell(self, line):
         """Logs at the level of this behaviour."""
-        if self._tells:
+        if self._notifies:
             (self.logger.debug if self._level is DEBUG else self.logger.info)(line)
 
     def attempt(self):
@@ -339,7 +339,7 @@ class SbufManager(core.Stack):
     def _outermost_closed(self):
         if self._debugs:
             self.flush_logs()
-        if self._tells and (self.behaviour != "exact" or self.get_total_space() > 0):
+        if self._notifies and (self.behaviour != "exact" or self.get_total_space() > 0):
             self._tell(self.stats_line().rstrip("\n"))
 
     def _cursors(self):

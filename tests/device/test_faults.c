@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Threads, and drivers and hosts that fail. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "device/faulty.h"
+#include "device/stand_in.h"
 #include "device/suite.h"
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -119,12 +119,6 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
     return status;
 }
 
-/* dlsym's pointer to data as one to a function. */
-static void load(void *out, void *library, const char *name) {
-    void *symbol = dlsym(library, name);
-    memcpy(out, &symbol, sizeof symbol);
-}
-
 static const spad_backend *backend_under_test(void) {
     const spad_backend *backend = NULL;
     for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
@@ -150,59 +144,32 @@ static void every_driver_call_may_fail(void **state) {
     }
 }
 
-/* The libraries that stand in for the drivers'. */
-typedef struct stand_in {
-    const char *device; /* how its devices' names begin */
-    const char *file;
-    const char *fail_at;
-    const char *calls;
-    const char *live;
-} stand_in;
-
-static const stand_in stand_ins[] = {
-    {"cuda", "libcuda.so.1", "fake_cuda_fail_at", "fake_cuda_calls", "fake_cuda_live"},
-    {"opencl", "libOpenCL.so.1", "fake_opencl_fail_at", "fake_opencl_calls", "fake_opencl_live"},
-};
-
-/* The one that the device under test is on; NULL: it is a driver's own. */
-static void *open_stand_in(const stand_in **out) {
-    for (size_t i = 0; i < sizeof stand_ins / sizeof stand_ins[0]; i++) {
-        *out = &stand_ins[i];
-        if (strncmp(device_name, (*out)->device, strlen((*out)->device)) != 0) continue;
-        void *library = dlopen((*out)->file, RTLD_NOW);
-        if (library == NULL || dlsym(library, (*out)->fail_at) != NULL) return library;
-        dlclose(library);
-    }
-    return NULL;
+/* The library that stands in for the driver of the device under test; false: there is none. */
+static bool open_stand_in(stand_in *out) {
+    if (strncmp(device_name, "cuda", 4) == 0) return stand_in_open(out, "libcuda.so.1");
+    return strncmp(device_name, "opencl", 6) == 0 && stand_in_open(out, "libOpenCL.so.1");
 }
 
 /* The same one level below, where the library that stands in for the driver's is loaded. */
 static void every_call_of_the_library_may_fail(void **state) {
     (void)state;
-    const stand_in *names;
-    void *library = open_stand_in(&names);
-    if (library == NULL) skip();
-    void (*fail_at)(long);
-    long (*calls)(void);
-    long (*live)(void);
-    load(&fail_at, library, names->fail_at);
-    load(&calls, library, names->calls);
-    load(&live, library, names->live);
-    const long before = live();
+    stand_in fake;
+    if (!open_stand_in(&fake)) skip();
+    const long before = fake.live();
     long failed = 0;
     for (long n = 1;; n++) {
         long unused;
-        fail_at(n);
+        fake.fail_at(n);
         const spad_status status = use_everything(backend_under_test(), NULL, &unused);
-        const long made = calls();
-        fail_at(0);
-        assert_int_equal(live(), before);
+        const long made = fake.calls();
+        fake.fail_at(0);
+        assert_int_equal(fake.live(), before);
         if (made < n) break;
         assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
         failed += status != SPAD_OK;
     }
     assert_true(failed > 30);
-    dlclose(library);
+    dlclose(fake.library);
 }
 
 static spad_status everything_on_a_host(const spad_host *host, void *context) {

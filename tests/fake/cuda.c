@@ -4,8 +4,6 @@
  * is put off (later.h); a program that uses memory too early or too late reads wrong bytes, or
  * is stopped by AddressSanitizer. Any one call can be made to fail.
  */
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,30 +11,15 @@
 
 #include "later.h"
 
-/* The functions of our own. */
-void fake_cuda_fail_at(long call);
-long fake_cuda_calls(void);
-long fake_cuda_live(void);
-/* The code of calls that fail; at first LAUNCH_FAILED. */
-void fake_cuda_set_code(int code);
+enum { LAUNCH_FAILED = 719, FAIL_CODE = LAUNCH_FAILED };
+#include "calls.h"
 
-typedef int result;
-enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 enum { DEVICES = 2, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
 /* Codes of our own: one that has no name, and one that cannot be asked for. */
 enum { NAMELESS = 9001, STRANGE = 9002 };
 static char contexts[DEVICES]; /* their addresses count */
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static long calls;
-static long fail_at;
-static result fail_code = LAUNCH_FAILED;
-static long live; /* blocks, streams, events, contexts, pushed contexts */
-
-static bool fails(void) {
-    return ++calls == fail_at;
-}
 
 static later_queue *stream_of(void *opaque) {
     return opaque != NULL ? opaque : &later_first;
@@ -44,43 +27,6 @@ static later_queue *stream_of(void *opaque) {
 
 static result start(void *opaque, later_work work) {
     return later_start(stream_of(opaque), work) ? SUCCESS : OUT_OF_MEMORY;
-}
-
-/* Every call: the lock, and the one that fails. */
-#define CALL(body)                \
-    pthread_mutex_lock(&mutex);   \
-    result call_result = SUCCESS; \
-    if (fails()) {                \
-        call_result = fail_code;  \
-    } else {                      \
-        body;                     \
-    }                             \
-    pthread_mutex_unlock(&mutex); \
-    return call_result
-
-/* A call that gives something back: it does so even when it fails. */
-#define CLOSING_CALL(body)                                    \
-    pthread_mutex_lock(&mutex);                               \
-    const result call_result = fails() ? fail_code : SUCCESS; \
-    body;                                                     \
-    pthread_mutex_unlock(&mutex);                             \
-    return call_result
-
-void fake_cuda_fail_at(long call) {
-    calls = 0;
-    fail_at = call;
-}
-
-long fake_cuda_calls(void) {
-    return calls;
-}
-
-long fake_cuda_live(void) {
-    return live;
-}
-
-void fake_cuda_set_code(int code) {
-    fail_code = code;
 }
 
 /* ---- the library ------------------------------------------------------------------- */

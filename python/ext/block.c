@@ -329,6 +329,7 @@ static PyMethodDef block_methods[] = {
     {"leave", block_leave, METH_NOARGS, "leave($self, /)\n--\n\nLeaves the innermost region."},
     {"reducer_init", block_reducer_init, METH_VARARGS,
      "reducer_init($self, reducer, seed=None, /)\n--\n\nGives a reducer its first value, the "
+     "identity of its operation or a seed."
      "identity of its operation or a seed."},
     {"reducer_fill", block_reducer_fill, METH_VARARGS,
      "reducer_fill($self, reducer, value, /)\n--\n\nFills a reducer with a value."},

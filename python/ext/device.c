@@ -88,6 +88,7 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_memory_stats(&s);
 }
 
+PY_METHOD(device_host_memory, py_device_host_memory(self))
 PY_METHOD(device_memory, py_device_memory(self))
 
 static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
@@ -180,6 +181,9 @@ static PyMethodDef device_methods[] = {
      "alloc($self, shape, dtype, scope='global', alignment=0, name=None)\n--\n\nA Buffer with a "
      "shape and a type, in a scope of the device."},
     {"stats", PY_FUNC(device_stats), PY_FAST, "stats($self, scope=None)\n--\n\nWhat buffers took."},
+    {"host_memory", device_host_memory, METH_NOARGS,
+     "host_memory($self, /)\n--\n\nHost memory that the driver makes for copies, such as "
+     "page-locked memory."},
     {"memory", device_memory, METH_NOARGS,
      "memory($self, /)\n--\n\nThe device's own Memory, without a pool: every call is one of the "
      "driver's."},
@@ -209,7 +213,7 @@ static PyGetSetDef device_fields[] = {
 
 PY_TYPE_OPEN(device, "Device",
              "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n--\n\nA device: host, "
-             "cuda:N or opencl:N.",
+             "cuda:N, opencl:N, ascend:N (or npu:N) or neuron:N.",
              {Py_tp_new, PY_SLOT(device_new)}, {Py_tp_methods, device_methods},
              {Py_tp_getset, device_fields});
 
@@ -330,6 +334,32 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     if (status == SPAD_OK) return out;
     Py_DECREF(out);
     return py_raise(&error);
+}
+
+static PyObject *buffer_fill(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"value", "offset", "bytes", NULL};
+    PyObject *given[3];
+    int64_t value, offset, bytes;
+    spad_buffer_info info;
+    spad_error error;
+    if (!py_take(given, "fill", names, 0, args, count, keywords) ||
+        !py_int_or(&value, given[0], 0) || !py_int_or(&offset, given[1], 0) ||
+        !py_buffer_info(&info, self) ||
+        !py_int_or(&bytes, given[2], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
+        return NULL;
+    if (value < 0 || value > UINT8_MAX) {
+        PyErr_Format(PyExc_ValueError, "%lld is not the value of a byte", (long long)value);
+        return NULL;
+    }
+    const spad_buffer to = ((py_buffer *)self)->buffer;
+    py_count_view(self, 1);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_buffer_fill(to, offset, bytes, (uint8_t)value, NULL, &error);
+    PyEval_RestoreThread(outside);
+    py_count_view(self, -1);
+    if (status != SPAD_OK) return py_raise(&error);
+    Py_RETURN_NONE;
 }
 
 const char *py_format_of(spad_dtype dtype) {
@@ -466,6 +496,8 @@ static PyMethodDef buffer_methods[] = {
      "bind($self, data, /)\n--\n\nShape and memory of an auto buffer, from data."},
     {"write", PY_FUNC(buffer_write), PY_FAST,
      "write($self, data, offset=0)\n--\n\nCopies bytes in."},
+    {"fill", PY_FUNC(buffer_fill), PY_FAST,
+     "fill($self, value=0, offset=0, bytes=None)\n--\n\nSets bytes to a value."},
     {"read", PY_FUNC(buffer_read), PY_FAST,
      "read($self, offset=0, bytes=None)\n--\n\nThe bytes from an offset on, as many as asked for "
      "or all."},

@@ -56,6 +56,18 @@ static PyObject *launch_fit(PyObject *module, PyObject *args) {
     return launch_size(&size);
 }
 
+static PyObject *launch_fit_budget(PyObject *module, PyObject *args) {
+    (void)module;
+    long long threads, run, runs, budget = SPAD_LAUNCH_DEFAULT_LIMIT;
+    spad_launch_size size;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "LLL|L:launch_fit_budget", &threads, &run, &runs, &budget))
+        return NULL;
+    if (spad_launch_fit_budget(&size, threads, run, runs, budget, &error) != SPAD_OK)
+        return py_raise(&error);
+    return launch_size(&size);
+}
+
 static PyObject *chunks(PyObject *module, PyObject *args) {
     (void)module;
     long long runs, chunkable, unchunkable, available, free_bytes = 0;
@@ -241,6 +253,9 @@ static PyMethodDef functions[] = {
     {"launch_fit", launch_fit, METH_VARARGS,
      "launch_fit($module, elements, precision, threads, runs, limit=49152, /)\n--\n\nThe threads "
      "and runs of a block for so many elements a run, and its bytes."},
+    {"launch_fit_budget", launch_fit_budget, METH_VARARGS,
+     "launch_fit_budget($module, threads, run_bytes, runs, budget=49152, /)\n--\n\nThe largest "
+     "block within a budget: threads, runs and bytes."},
     {"chunks", chunks, METH_VARARGS,
      "chunks($module, runs, chunkable, unchunkable, available, free_bytes=0, /)\n--\n\nHow runs "
      "are cut into chunks that fit: (runs, count, far_over)."},

@@ -51,6 +51,12 @@ PyObject *py_device_memory(PyObject *device) {
     return (PyObject *)self;
 }
 
+PyObject *py_device_host_memory(PyObject *device) {
+    py_memory *self = memory_over(device, "host");
+    if (self != NULL) self->memory = spad_device_get_host_memory(py_device_in(device));
+    return (PyObject *)self;
+}
+
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
     spad_pool *pool;
     spad_error error;

@@ -88,12 +88,13 @@ static PyObject *event_row(const spad_trace *trace, const spad_event *e) {
                                         [SPAD_EVENT_SECTION] = "section",
                                         [SPAD_EVENT_ALLOC] = "alloc",
                                         [SPAD_EVENT_FREE] = "free",
-                                        [SPAD_EVENT_ROLLBACK] = "rollback"};
-    return Py_BuildValue("{s:s,s:s,s:i,s:N,s:N,s:L,s:L,s:L}", "kind", kinds[e->kind], "space",
+                                        [SPAD_EVENT_ROLLBACK] = "rollback",
+                                        [SPAD_EVENT_COPY] = "copy"};
+    return Py_BuildValue("{s:s,s:s,s:i,s:N,s:N,s:N,s:L,s:L,s:L}", "kind", kinds[e->kind], "space",
                          space_name(trace, e->space), "depth", (int)e->depth, "tensor",
-                         py_fact(e->tensor, -1), "scope", py_fact(e->scope, -1), "address",
-                         (long long)e->address, "bytes", (long long)e->bytes, "count",
-                         (long long)e->count);
+                         py_fact(e->tensor, -1), "source", py_fact(e->source, -1), "scope",
+                         py_fact(e->scope, -1), "address", (long long)e->address, "bytes",
+                         (long long)e->bytes, "count", (long long)e->count);
 }
 
 static PyObject *trace_events(PyObject *self, PyObject *unused) {
@@ -271,6 +272,22 @@ static PyObject *trace_rollback(PyObject *self, PyObject *args) {
     return py_done(spad_trace_rollback(trace_in(self), space, scope, &error), &error);
 }
 
+static PyObject *trace_copy(PyObject *self, PyObject *args) {
+    PyObject *name, *to, *from;
+    long long bytes;
+    int on_stream = 0;
+    size_t space;
+    int64_t target, source;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "UOOL|p:copy", &name, &to, &from, &bytes, &on_stream) ||
+        !space_in(&space, self, name) || !py_int_or(&target, to, -1) ||
+        !py_int_or(&source, from, -1))
+        return NULL;
+    return py_done(
+        spad_trace_copy(trace_in(self), space, target, source, bytes, on_stream != 0, &error),
+        &error);
+}
+
 static PyMethodDef trace_methods[] = {
     {"tensors", trace_tensors, METH_NOARGS,
      "tensors($self, /)\n--\n\nEvery tensor with its place and lifetime."},
@@ -301,6 +318,9 @@ static PyMethodDef trace_methods[] = {
      "free($self, tensor, scope=None, heap_left=0, /)\n--\n\nWrites: a tensor ends."},
     {"rollback", trace_rollback, METH_VARARGS,
      "rollback($self, space, scope=None, /)\n--\n\nWrites: what follows undoes something."},
+    {"copy", trace_copy, METH_VARARGS,
+     "copy($self, space, to, source, bytes, on_stream=False, /)\n--\n\nWrites: bytes of a tensor "
+     "are copied to another; None: a side that is not of the trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},

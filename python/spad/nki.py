@@ -132,6 +132,11 @@ add, subtract, multiply, divide, maximum, minimum = map(_direct.operation, (
     "add", "subtract", "multiply", "divide", "maximum", "minimum"))
 
 
+# nki.language, nki.compiler and nki.isa are all this module: `import spad.nki.language as nl` works.
+language = compiler = isa = sys.modules[__name__]
+sys.modules.update({f"{__name__}.{name}": language for name in ("language", "compiler", "isa")})
+
+
 def __getattr__(name):
     near = difflib.get_close_matches(name, [n for n in globals() if n[0] != "_"], 1)
     hint = f"; did you mean '{near[0]}'?" if near else "; docs/nki.md lists what it has"
@@ -317,6 +322,10 @@ class SbufManager(core.Stack):
     def alloc_hbm(self, shape, dtype, buffer=None, name=None):
         """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
+
+    def set_name_prefix(self, prefix):
+        """What the names of later tensors begin with."""
+        super().set_name_prefix(prefix)
 
     def flush_logs(self):
         """Prints the tree of what is new, a line at a time: to a logger at DEBUG, else where

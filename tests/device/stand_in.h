@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* See fake/calls.h. */
+/* See fake/fake.h. */
 typedef struct stand_in {
     void *library;
     void (*fail_at)(long call);

@@ -4,17 +4,12 @@
  * is put off (later.h); a program that uses memory too early or too late reads wrong bytes, or
  * is stopped by AddressSanitizer. Any one call can be made to fail.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+typedef int result;
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum { DEFAULT_CODE = LAUNCH_FAILED };
 
-#include "later.h"
+#include "fake.h" /* live: blocks, streams, events, contexts, pushed contexts */
 
-enum { LAUNCH_FAILED = 719, FAIL_CODE = LAUNCH_FAILED };
-#include "calls.h"
-
-enum { OUT_OF_MEMORY = 2, NOT_READY = 600 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 enum { DEVICES = 2, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
 /* Codes of our own: one that has no name, and one that cannot be asked for. */
@@ -100,6 +95,23 @@ result cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 result cuMemFree_v2(uint64_t address);
 result cuMemFree_v2(uint64_t address) {
     CLOSING_CALL(later_finish(&later_first); free((void *)(uintptr_t)address); live--);
+}
+
+result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags);
+result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALL(*pointer = bytes <= MOST_BYTES ? malloc(bytes) : NULL; live += *pointer != NULL;
+         if (*pointer == NULL) call_result = OUT_OF_MEMORY);
+}
+result cuMemFreeHost(void *pointer);
+result cuMemFreeHost(void *pointer) {
+    CLOSING_CALL(free(pointer); live--);
+}
+result cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s);
+result cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s) {
+    const later_work w = {
+        .to = (char *)(uintptr_t)to, .width = bytes, .fills = true, .value = value};
+    CALL(call_result = start(s, w));
 }
 
 result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);

@@ -5,33 +5,31 @@
  * stopped by AddressSanitizer. Any one call can be made to fail, and the platforms and devices
  * are the test's to choose.
  */
-#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "later.h"
+typedef int32_t result;
+enum {
+    DEVICE_NOT_FOUND = -1,
+    OUT_OF_HOST_MEMORY = -6,
+    INVALID_VALUE = -30,
+    INVALID_COMMAND_QUEUE = -36,
+    INVALID_OPERATION = -59,
+    INVALID_BUFFER_SIZE = -61,
+    NO_PLATFORM = -1001
+};
+enum { DEFAULT_CODE = INVALID_OPERATION };
 
-enum { INVALID_OPERATION = -59, FAIL_CODE = INVALID_OPERATION };
-#include "calls.h"
+#include "fake.h" /* live: contexts, queues, buffers, events */
 
 enum { PLATFORMS_MAX = 20, DEVICES_MAX = 40 };
 
-/* The functions of our own. */
+/* More functions of our own. */
 
 /* So many platforms with so many devices each; at first one with two. */
 void fake_opencl_set_devices(uint32_t platforms, const uint32_t *devices);
 /* What the events report from now on; 1: whether their work is done. */
 void fake_opencl_set_event_state(int32_t state);
 
-enum {
-    DEVICE_NOT_FOUND = -1,
-    OUT_OF_HOST_MEMORY = -6,
-    INVALID_VALUE = -30,
-    INVALID_COMMAND_QUEUE = -36,
-    INVALID_BUFFER_SIZE = -61,
-    NO_PLATFORM = -1001
-};
 enum { COMPLETE = 0, BY_WORK = 1, QUEUED = 3 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 
@@ -208,6 +206,22 @@ result clEnqueueCopyBuffer(void *queue, void *from, void *to, size_t from_offset
     (void)wait_for;
     (void)event;
     CALL(call_result = start(queue, 0, w));
+}
+
+result clEnqueueFillBuffer(void *queue, void *buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, uint32_t waits, void *const *wait_for,
+                           void **event);
+result clEnqueueFillBuffer(void *queue, void *buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, uint32_t waits, void *const *wait_for,
+                           void **event) {
+    const later_work w = {.to = (char *)buffer + offset,
+                          .width = size,
+                          .fills = true,
+                          .value = *(const unsigned char *)pattern};
+    (void)waits;
+    (void)wait_for;
+    (void)event;
+    CALL(call_result = pattern_size == 1 ? start(queue, 0, w) : INVALID_VALUE);
 }
 
 /* A copy of rows whose slices are never more than one. */

@@ -1,50 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The calls of a library that stands in for a driver's: a lock, a count, and the one that fails.
- * One file of a library includes it after FAIL_CODE, the code of a call that fails as long as a
- * test sets no other. So every such library has the functions below; a test finds them with
- * device/stand_in.h.
+ * What the libraries that stand in for a driver's share: one lock, and calls that are counted and
+ * of which one can be made to fail. To be included once, after `result` is defined as the type of
+ * a call's result, and DEFAULT_CODE as the code of one that fails. A test finds the functions with
+ * device/stand_in.h:
+ *
+ *   fake_fail_at(n)    the n-th call from now on fails; 0: none
+ *   fake_set_code(c)   with this code; at first DEFAULT_CODE
+ *   fake_calls()       calls since fail_at
+ *   fake_live()        what was made and not given back
  */
-#ifndef SPAD_FAKE_CALLS_H
-#define SPAD_FAKE_CALLS_H
+#ifndef SPAD_FAKE_FAKE_H
+#define SPAD_FAKE_FAKE_H
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-typedef int result;
+#include "later.h"
+
 enum { SUCCESS = 0 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long calls;
 static long fail_at;
-static long live; /* what was made and not given back */
-static result fail_code = FAIL_CODE;
+static result fail_code = DEFAULT_CODE;
+static long live;
 
 static bool fails(void) {
     return ++calls == fail_at;
-}
-
-/* The call with this number, from 1, fails. */
-void fake_fail_at(long call);
-void fake_fail_at(long call) {
-    calls = 0;
-    fail_at = call;
-}
-
-long fake_calls(void);
-long fake_calls(void) {
-    return calls;
-}
-
-long fake_live(void);
-long fake_live(void) {
-    return live;
-}
-
-/* The code of calls that fail. */
-void fake_set_code(int code);
-void fake_set_code(int code) {
-    fail_code = code;
 }
 
 /* Every call: the lock, and the one that fails. */
@@ -66,5 +53,26 @@ void fake_set_code(int code) {
     body;                                                     \
     pthread_mutex_unlock(&mutex);                             \
     return call_result
+
+void fake_fail_at(long call);
+void fake_fail_at(long call) {
+    calls = 0;
+    fail_at = call;
+}
+
+void fake_set_code(int code);
+void fake_set_code(int code) {
+    fail_code = code;
+}
+
+long fake_calls(void);
+long fake_calls(void) {
+    return calls;
+}
+
+long fake_live(void);
+long fake_live(void) {
+    return live;
+}
 
 #endif

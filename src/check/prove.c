@@ -31,6 +31,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "check/neighbours.h"
 #include "check/outputs.h"
 
 /* Shapes and events that a proof may cost beside the given shape itself. */
@@ -42,6 +43,16 @@ enum { GIVEN_MAX = 64, GIVEN_SHORT = 8192, GIVEN_EVENTS = 1000000 };
 
 /* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
 enum { MORE_MAX = 64 };
+
+/* Parameters without a proof whose other values are tried, and what that may cost: events, as a
+ * multiple of those of the given shape, and at least so many. */
+enum { LEFT_MAX = 8, TRIES_TIMES = 4, TRIES_LEAST = 20000, TRIES_MOST = 2000000, TRIES_SMALL = 4 };
+
+/* A parameter that is not proved. */
+typedef struct left_trip {
+    size_t param;
+    char why[SPAD_MESSAGE_MAX / 2];
+} left_trip;
 
 /* A parameter that is a trip count. */
 typedef struct trip {
@@ -57,7 +68,9 @@ typedef struct prover {
     trip trips[SPAD__TRIPS_MAX];
     size_t count;
     size_t fixed;               /* trip counts that are not proved */
-    char why[SPAD_MESSAGE_MAX]; /* about the first of them */
+    left_trip left[LEFT_MAX];   /* the first of them */
+    char why[SPAD_MESSAGE_MAX]; /* about them, when other values were tried */
+    bool seen_wrong;            /* one of those is wrong */
     int64_t work;               /* events, and numbers of states, of all shapes so far */
     bool unwatched;             /* it is known that runs repeat themselves */
     bool unsettled;             /* small shapes do not show what the given one leaves out */
@@ -253,12 +266,13 @@ static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
     return false;
 }
 
-/* A parameter that stays as it is; the first one is reported. */
+/* A parameter that stays as it is. */
 static void leave_fixed(prover *p, size_t param, const char *why) {
-    if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
-             spad_kernel_get_param(p->kernel, param)->name,
-             (long long)spad_kernel_get_param(p->kernel, param)->value, why);
+    if (p->fixed < LEFT_MAX) {
+        p->left[p->fixed].param = param;
+        spad__copy_cut(p->left[p->fixed].why, sizeof p->left[0].why, why);
+    }
+    p->fixed++;
 }
 
 static spad_status find_trips(prover *p, spad_error *error) {
@@ -432,12 +446,100 @@ static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error)
     return SPAD_OK;
 }
 
+/* ---- values without a proof -------------------------------------------------------- */
+
+static size_t left_count(const prover *p) {
+    return p->fixed < LEFT_MAX ? p->fixed : LEFT_MAX;
+}
+
+/* Small values for all other trip counts, if the given shape is large. */
+static size_t choose_others(const prover *p, size_t number, spad_define *others) {
+    size_t count = 0;
+    if (spad__count_events(p->kernel) <= TRIES_LEAST) return 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const trip *t = &p->trips[i];
+        const int64_t small = small_value(t);
+        if (small == t->given) continue;
+        others[count++] =
+            (spad_define){spad_kernel_get_param(p->kernel, t->growth.param)->name, small};
+    }
+    for (size_t i = 0; i < left_count(p); i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(p->kernel, p->left[i].param);
+        if (i == number || param->value <= TRIES_SMALL) continue;
+        others[count++] = (spad_define){param->name, TRIES_SMALL};
+    }
+    return count;
+}
+
+/* "1, 2, 4" */
+static void format_list(const int64_t *list, size_t count, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    for (size_t i = 0; i < count && used < size; i++) {
+        used += (size_t)snprintf(field + used, size - used, "%s%lld", i > 0 ? ", " : "",
+                                 (long long)list[i]);
+    }
+}
+
+/* What is known about a parameter without a proof. */
+static void describe_left(const prover *p, const left_trip *left, const spad__tried *tried,
+                          char *field, size_t size) {
+    const spad_kernel_param *param = spad_kernel_get_param(p->kernel, left->param);
+    const long long given = param->value;
+    char list[SPAD_MESSAGE_MAX / 4];
+    if (tried->wrong) {
+        snprintf(field, size, "right at %.64s = %lld, not with %.64s = %lld: %s", param->name,
+                 given, param->name, (long long)tried->value, tried->message);
+        return;
+    }
+    int used = snprintf(field, size, "%.64s is fixed at %lld: %s", param->name, given, left->why);
+    format_list(tried->right, tried->right_count, list, sizeof list);
+    if (tried->right_count > 0 && used > 0 && (size_t)used < size) {
+        used += snprintf(field + used, size - (size_t)used, "; %.64s = %s %s right, too",
+                         param->name, list, tried->right_count == 1 ? "is" : "are");
+    }
+    if (tried->low && used > 0 && (size_t)used < size) {
+        snprintf(field + used, size - (size_t)used, "; not with %.64s = %lld: %s", param->name,
+                 (long long)tried->value, tried->message);
+    }
+}
+
+/* Tries other values of what is not proved; says what came of it. */
+static spad_status try_left(prover *p, spad_error *error) {
+    char text[SPAD_MESSAGE_MAX * 2];
+    spad_define others[SPAD__TRIPS_MAX + LEFT_MAX];
+    const int64_t events = spad__min(spad__count_events(p->kernel), TRIES_MOST);
+    int64_t work = spad__min(spad__max(TRIES_TIMES * events, TRIES_LEAST), TRIES_MOST);
+    p->why[0] = '\0';
+    for (size_t i = 0; i < left_count(p); i++) {
+        spad__tries tries = {.param = p->left[i].param, .others = others, .work = work};
+        spad__tried tried;
+        tries.other_count = choose_others(p, i, others);
+        const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
+        if (status != SPAD_OK) return status;
+        work = tries.work;
+        describe_left(p, &p->left[i], &tried, text, sizeof text);
+        if (i == 0 || tried.wrong) spad__copy_cut(p->why, sizeof p->why, text);
+        p->seen_wrong = p->seen_wrong || tried.wrong || tried.low;
+        if (tried.wrong) break;
+    }
+    return SPAD_OK;
+}
+
 /* ---- the verdict ------------------------------------------------------------------- */
 
 static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;
     check->verdict = verdict;
     spad__copy_cut(check->reason, sizeof check->reason, reason);
+}
+
+/* What is not known, and what was seen with other values. */
+static void set_unknown(prover *p, const char *gap) {
+    char reason[SPAD_MESSAGE_MAX * 2];
+    snprintf(reason, sizeof reason, "%s%s%s", gap, p->seen_wrong ? "; " : "",
+             p->seen_wrong ? p->why : "");
+    set_verdict(p, SPAD_VERDICT_UNKNOWN, reason);
 }
 
 static void set_proved(prover *p) {
@@ -622,6 +724,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
     if (status == SPAD_OK) {
         status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
     }
+    if (status == SPAD_OK && p->run->check->counts.errors == 0) status = try_left(p, error);
     if (status != SPAD_OK) return status;
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];
@@ -630,7 +733,7 @@ static spad_status judge_given(prover *p, spad_error *error) {
         snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
-        set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
+        set_unknown(p, s.gap);
     } else if (p->count == 0) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
                     p->fixed > 0 ? p->why : "every event of the kernel was checked");

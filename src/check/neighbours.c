@@ -16,8 +16,7 @@
 #include "check/check.h"
 
 enum {
-    MODULI_MAX = 6,   /* numbers that indices come round at */
-    FINDINGS_MAX = 3, /* that are shown of a wrong value */
+    MODULI_MAX = 6, /* numbers that indices come round at */
     NEAR = 2
 };
 
@@ -199,25 +198,11 @@ static void describe_values(const spad__run *run, const spad__tries *tries, int6
     }
 }
 
-/* The errors of a value that is wrong, as warnings. */
 static spad_status report_value(spad__run *run, const spad__tries *tries, int64_t value,
                                 const spad_check *check, spad_error *error) {
-    char values_text[SPAD_MESSAGE_MAX / 4];
-    char text[SPAD_MESSAGE_MAX * 2];
-    spad_status status = SPAD_OK;
-    size_t shown = 0;
-    describe_values(run, tries, value, values_text, sizeof values_text);
-    for (size_t i = 0; i < check->found.count && shown < FINDINGS_MAX && status == SPAD_OK; i++) {
-        const spad__found *found = &check->found.items[i];
-        if (found->finding.severity != SPAD_SEVERITY_ERROR) continue;
-        spad_finding finding = found->finding;
-        finding.severity = SPAD_SEVERITY_WARNING;
-        snprintf(text, sizeof text, "with %s: %s", values_text, found->finding.message);
-        spad__copy_cut(finding.message, sizeof finding.message, text);
-        status = spad__add_finding(run, &finding, found->statement, found->other, error);
-        shown++;
-    }
-    return status;
+    char shape[SPAD_MESSAGE_MAX / 4];
+    describe_values(run, tries, value, shape, sizeof shape);
+    return spad__add_as_warnings(run, check, shape, error);
 }
 
 static void keep_wrong(spad__tried *out, int64_t value, const spad_check *check) {

@@ -43,10 +43,11 @@ static bool condition_keeps_answer(const condition_walk *w, const spad_statement
     *holds = true;
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_comparison *c = &s->comparisons[i];
-        int64_t left, right, value;
-        if (!spad__growth_shift(w->growth, w->kernel, c->left, true, loop, &left) ||
-            !spad__growth_shift(w->growth, w->kernel, c->right, true, loop, &right) ||
-            !spad__sub(left, right, &left) ||
+        spad__form both, other;
+        int64_t left, value;
+        if (!spad__growth_form(w->growth, w->kernel, c->left, true, loop, &both) ||
+            !spad__growth_form(w->growth, w->kernel, c->right, true, loop, &other) ||
+            !spad__form_add(&both, &other, -1) || !spad__form_value(&both, w->values, &left) ||
             !spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
                        spad_kernel_evaluate(w->kernel, c->right, w->values), &value)) {
             return false;

@@ -78,24 +78,28 @@ static bool is_in_same_run(const writer *w, const spad__event *event, int64_t lo
     return run == w->run;
 }
 
-static bool has_growing_loop(const writer *w, int64_t agent) {
-    const spad_kernel *kernel = w->cut->order->events.kernel;
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        if (w->watch->growth->group[i] != w->group) continue;
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
-        if (spad_kernel_get_statement(kernel, loop->statement)->agent == agent) return true;
+bool spad__acts_in_growth(const spad__order *order, const spad__growth *growth, int64_t agent,
+                          int64_t group) {
+    const spad__events *events = &order->events;
+    const size_t from = agent >= 0 ? events->firsts.items[agent] : 0;
+    const size_t to = agent >= 0 ? events->firsts.items[agent + 1] : events->items.count;
+    for (size_t e = from; e < to; e++) {
+        const int64_t statement = events->items.items[e].statement;
+        const int64_t loop = statement >= 0 ? growth->inside[statement] : -1;
+        if (loop >= 0 && (group < 0 || growth->group[loop] == group)) return true;
     }
     return false;
 }
 
-/* Where an agent stands: at the first event of which nothing has happened. One that has a growing
- * loop must be in it, where its conditions allow it to be repeated. */
+/* Where an agent stands: at the first event of which nothing has happened. One that does something
+ * in a growing loop must be in it, where its conditions allow it to be repeated. */
 static void put_agent(writer *w, int64_t agent, const spad__event *event) {
     int64_t loop = -1;
     int64_t iteration = 0;
     put(w, agent);
     if (event != NULL) loop = put_event(w, event, &iteration);
-    if (agent == w->cut->agent || !has_growing_loop(w, agent)) return;
+    if (agent == w->cut->agent) return;
+    if (loop < 0 && !spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group)) return;
     if (loop < 0 || iteration < w->watch->windows[loop].steady ||
         iteration > w->watch->windows[loop].fixed || !is_in_same_run(w, event, loop)) {
         make_unique(w);

@@ -545,9 +545,20 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     return moves.least >= 0 || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
 }
 
+/* Is a loop around a statement that does not run, and does not grow either? */
+static bool is_never_run(const probe *l, const spad_statement *s) {
+    for (int64_t number = s->loop; number >= 0;) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, (size_t)number);
+        if (l->growth->extra[number] == 0 && loop->begin.value >= loop->end.value) return true;
+        number = loop->outer;
+    }
+    return false;
+}
+
 static bool probe_bounds(probe *l) {
     for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
+        if (is_never_run(l, s)) continue;
         const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
         if (tile && !require_all_inside(l, i, s->item, s->index, s->index_count)) return false;
         if (s->kind == SPAD_STATEMENT_OPERATION && !probe_ranges(l, i, s)) return false;

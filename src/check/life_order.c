@@ -250,10 +250,12 @@ static bool open_watches(spad__order *order, int64_t agent, const bool *done, bo
 spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     spad__watches *watches = order->run->watches;
     bool done[SPAD__TRIPS_MAX] = {false}; /* repeats for certain, or cannot */
+    bool open[SPAD__TRIPS_MAX] = {false}; /* conditions allow it */
     bool repeats[SPAD__TRIPS_MAX] = {false};
     bool shut[SPAD__TRIPS_MAX];
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
         done[i] = watches->items[i].failed;
+        open[i] = !done[i];
     }
     spad_check rest = {.host = order->net.host}; /* what a second replay finds again */
     spad__run again = *order->run;
@@ -271,7 +273,8 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
         }
     }
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
-        watches->items[i].failed = !repeats[i];
+        const bool idle = !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
+        watches->items[i].failed = !repeats[i] && !(idle && open[i]);
     }
     spad__array_free(&order->net.host, &rest.found);
     return status;

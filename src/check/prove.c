@@ -34,8 +34,9 @@
 #include "check/outputs.h"
 #include "check/prover.h"
 
-/* Events that a proof may cost beside the given shape itself. */
-enum { PROOF_WORK_MAX = 4000000 };
+/* What a proof may cost beside the given shape itself, and one for trip counts that depend on each
+ * other before it is tried without: events, those of kernels with an order count more. */
+enum { PROOF_WORK_MAX = 4000000, JOINT_WORK_MAX = 8000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */
@@ -57,6 +58,50 @@ static void limit_shapes(spad__prover *p) {
         }
         spad__trip_drop(p, most, "too many combinations of trip counts");
     }
+}
+
+/* ---- all shapes -------------------------------------------------------------------- */
+
+/* Would all shapes be within what a proof may cost? The events of a shape are about the product of
+ * its values, so those of all are about the largest one by 2 for each trip count. */
+static spad_status is_affordable(const spad__prover *p, bool *result, spad_error *error) {
+    spad__shape s = {.possible = false};
+    spad_kernel *kernel;
+    for (size_t i = 0; i < p->count; i++) {
+        s.values[i] = spad__trip_shapes(p, &p->trips[i]) - 1;
+    }
+    const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
+    *result = kernel != NULL;
+    if (kernel == NULL) return status;
+    const int64_t work = spad__shape_work(kernel) >> p->count;
+    *result = work <= (p->work_most - p->work) / spad__trips_shapes(p);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* The last shape did not repeat itself: larger ones may. */
+static void raise_repeats(spad__prover *p) {
+    const spad__shape *s = &p->all_shapes.last;
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
+        p->trips[i].repeats = s->values[i] + 1;
+    }
+}
+
+/* Runs all shapes, and again from larger values on where one did not repeat itself. */
+static spad_status run_all_shapes(spad__prover *p, spad_error *error) {
+    spad_status status = SPAD_OK;
+    p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
+    for (int attempt = 0; attempt < ATTEMPTS_MAX && status == SPAD_OK; attempt++) {
+        bool affordable = spad__trips_shapes(p) <= SPAD__SHAPES_MAX;
+        if (affordable && p->joint) status = is_affordable(p, &affordable, error);
+        if (status != SPAD_OK || !affordable) break;
+        status = spad__shapes_try_all(p, error);
+        if (p->all_shapes.outcome != SPAD__NO_REPEAT) break;
+        raise_repeats(p);
+    }
+    p->unwatched = p->all = false;
+    return status;
 }
 
 /* ---- the verdict ------------------------------------------------------------------- */
@@ -155,7 +200,7 @@ static void set_proved(spad__prover *p) {
 static spad_status judge_all(spad__prover *p, spad_error *error) {
     const spad__all_shapes *all = &p->all_shapes;
     spad_status status = SPAD_OK;
-    if (!p->done) status = spad__shapes_try_all(p, error);
+    if (!p->done) status = run_all_shapes(p, error);
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
@@ -266,6 +311,14 @@ static spad_status run_right(spad__prover *p, spad__shape *s, spad_error *error)
     return run_representative(p, s, settled, error);
 }
 
+/* Do all trip counts repeat themselves whose value is smaller than the given one? */
+static bool repeats_itself(const spad__prover *p, const spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] != p->trips[i].given && !s->repeats[i]) return false;
+    }
+    return true;
+}
+
 /* Can it be seen without the given shape that it is right? Two shapes that represent it are
  * asked, so that nothing is right by coincidence. Otherwise the given shape is run as far as that
  * is quick, and then one that is wrong is reported instead. */
@@ -276,7 +329,7 @@ static spad_status judge_large(spad__prover *p, spad__shape *s, bool *right, boo
         choose_representative(p, more, s);
         const spad_status status = spad__shape_try(p, s, error);
         if (status != SPAD_OK) return status;
-        *right = s->possible && s->errors == 0 && s->gap == NULL;
+        *right = s->possible && s->errors == 0 && s->gap == NULL && repeats_itself(p, s);
     }
     if (*right) return run_right(p, s, error);
     const spad__shape wrong = *s;
@@ -342,39 +395,14 @@ static spad_status judge_given(spad__prover *p, spad_error *error) {
 
 /* ---- the whole proof --------------------------------------------------------------- */
 
-/* Would all shapes be within what a proof may cost? The events of a shape are about the product of
- * its values, so those of all are about the largest one by 2 for each trip count. */
-static spad_status is_affordable(const spad__prover *p, bool *result, spad_error *error) {
-    spad__shape s = {.possible = false};
-    spad_kernel *kernel;
-    for (size_t i = 0; i < p->count; i++) {
-        s.values[i] = spad__trip_shapes(p, &p->trips[i]) - 1;
-    }
-    const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
-    *result = kernel != NULL;
-    if (kernel == NULL) return status;
-    const int64_t work = spad__shape_work(kernel) >> p->count;
-    *result = work <= (p->work_most - p->work) / spad__trips_shapes(p);
-    spad_kernel_destroy(kernel);
-    return status;
-}
-
 /* Forgets all trip counts, and finds them again. */
 static spad_status start_again(spad__prover *p, spad_error *error) {
     spad__trips_free(p);
     p->fixed = 0;
     p->warned_count = 0;
     p->joint = p->unwatched = p->all = p->done = false;
+    p->work = 0;
     return spad__trips_find(p, error);
-}
-
-/* The last shape did not repeat itself: larger ones may. */
-static void raise_repeats(spad__prover *p) {
-    const spad__shape *s = &p->all_shapes.last;
-    for (size_t i = 0; i < p->count; i++) {
-        if (s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
-        p->trips[i].repeats = s->values[i] + 1;
-    }
 }
 
 /* A proof for trip counts that depend on each other, if it is not too much work. *proved is false:
@@ -382,18 +410,11 @@ static void raise_repeats(spad__prover *p) {
 static spad_status prove_jointly(spad__prover *p, bool *proved, spad_error *error) {
     const size_t count = p->count;
     *proved = false;
+    p->work_most = JOINT_WORK_MAX;
     spad_status status = spad__trips_join(p, &p->joint, error);
     if (status == SPAD_OK && p->joint) status = spad__trips_repeat(p, error);
     if (status != SPAD_OK || !p->joint || p->count < count) return status;
-    for (int attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        bool affordable = spad__trips_shapes(p) <= SPAD__SHAPES_MAX;
-        if (affordable) status = is_affordable(p, &affordable, error);
-        if (status != SPAD_OK || !affordable) return status;
-        status = spad__shapes_try_all(p, error);
-        p->unwatched = p->all = false;
-        if (status != SPAD_OK || p->all_shapes.outcome != SPAD__NO_REPEAT) break;
-        raise_repeats(p);
-    }
+    status = run_all_shapes(p, error);
     p->done = true;
     *proved = p->all_shapes.outcome == SPAD__ALL_RIGHT;
     return status;
@@ -404,6 +425,7 @@ static spad_status find_proof(spad__prover *p, spad_error *error) {
     spad_status status = spad__trips_find(p, error);
     if (status == SPAD_OK) status = prove_jointly(p, &proved, error);
     if (status != SPAD_OK || proved) return status;
+    p->work_most = PROOF_WORK_MAX;
     if (p->joint) status = start_again(p, error);
     if (status == SPAD_OK) spad__trips_part(p);
     if (status == SPAD_OK) status = spad__trips_repeat(p, error);
@@ -418,7 +440,6 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
     p->run = run;
     p->kernel = run->kernel;
     p->host = run->check->host;
-    p->work_most = PROOF_WORK_MAX;
     p->values = spad__new_array(&p->host, loops, sizeof *p->values);
     spad_status status = p->values != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK && !run->options->one_shape) status = find_proof(p, error);

@@ -88,29 +88,31 @@ void spad__trips_part(spad__prover *p) {
 }
 
 /* Does a run with this value of one trip count, and these or small ones of the others, repeat
- * itself? others: 0 means small. */
+ * itself? others: 0 means small. *none: there is no kernel, so that there is nothing to show. */
 static spad_status try_repeat_at(spad__prover *p, size_t number, int64_t value, int64_t others,
-                                 bool *repeats, spad_error *error) {
+                                 bool *repeats, bool *none, spad_error *error) {
     spad__shape s = {.possible = false};
-    *repeats = false;
+    *repeats = *none = false;
     if (p->work > p->work_most || spad__is_late(p->run)) return SPAD_OK;
     for (size_t i = 0; i < p->count; i++) {
         s.values[i] = others > 0 ? others : spad__trip_small(&p->trips[i]);
     }
     s.values[number] = value;
     const spad_status status = spad__shape_try(p, &s, error);
-    *repeats = status == SPAD_OK && s.gap == NULL &&
-               (s.possible ? s.repeats[number] : others > 0); /* no kernel, nothing to show */
+    *none = status == SPAD_OK && !s.possible;
+    *repeats = status == SPAD_OK && s.possible && s.gap == NULL && s.repeats[number];
     return status;
 }
 
 /* Where trip counts depend on each other it is the shortest runs of the others that take longest:
  * a ring then holds tiles of many of them. */
 static spad_status try_repeat(spad__prover *p, size_t number, int64_t value, bool *repeats,
-                              spad_error *error) {
-    spad_status status = try_repeat_at(p, number, value, 0, repeats, error);
+                              bool *none, spad_error *error) {
+    spad_status status = try_repeat_at(p, number, value, 0, repeats, none, error);
     for (int64_t others = 1; p->joint && others <= 2 && *repeats && status == SPAD_OK; others++) {
-        status = try_repeat_at(p, number, value, others, repeats, error);
+        bool left_out;
+        status = try_repeat_at(p, number, value, others, repeats, &left_out, error);
+        *repeats = *repeats || left_out;
     }
     return status;
 }
@@ -126,12 +128,13 @@ static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad
     spad__trip *t = &p->trips[number];
     int64_t low = t->growth.step - 1; /* too short for two periods */
     t->repeats = repeats_most(t);
-    spad_status status = try_repeat(p, number, t->repeats, found, error);
+    bool none;
+    spad_status status = try_repeat(p, number, t->repeats, found, &none, error);
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
         spad__assert(low < middle && middle < t->repeats);
         bool repeats;
-        status = try_repeat(p, number, middle, &repeats, error);
+        status = try_repeat(p, number, middle, &repeats, &none, error);
         if (repeats) {
             t->repeats = middle;
         } else {
@@ -149,9 +152,9 @@ static spad_status repeat_all_rests(spad__prover *p, size_t number, bool *found,
     spad_status status = SPAD_OK;
     for (int64_t value = t->repeats + 1; status == SPAD_OK && value < t->repeats + t->growth.step;
          value++) {
-        bool repeats;
-        status = try_repeat(p, number, value, &repeats, error);
-        if (!repeats) t->repeats = value + 1;
+        bool repeats, none;
+        status = try_repeat(p, number, value, &repeats, &none, error);
+        if (!repeats && !none) t->repeats = value + 1;
         if (t->repeats > most) *found = false;
         if (!*found) break;
     }

@@ -664,6 +664,7 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->carry = spad__arena_array(arena, g->dims + 1, sizeof *g->carry);
     g->carry_waits = spad__arena_array(arena, syncs + 1, sizeof *g->carry_waits);
     g->runs = spad__arena_array(arena, loops + 1, sizeof *g->runs);
+    g->guarded = spad__arena_array(arena, loops + 1, sizeof *g->guarded);
     g->counted = spad__arena_array(arena, loops + 1, sizeof *g->counted);
     *tiles = (marks){.shift = g->shift, .columns = g->dims};
     *waits = (marks){.shift = g->raise, .columns = syncs};
@@ -672,8 +673,8 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
     waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
     return g->extra && g->group && g->inside && g->tracked && g->relies && g->shift && g->raise &&
-           g->carry && g->carry_waits && g->runs && g->counted && tiles->known && tiles->seen &&
-           waits->known && waits->seen;
+           g->carry && g->carry_waits && g->runs && g->guarded && g->counted && tiles->known &&
+           tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
@@ -687,6 +688,7 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
+    spad__growth_find_guarded(growth, kernel);
     probe_param(&l, tiles, waits);
     return SPAD_OK;
 }

@@ -68,6 +68,7 @@ typedef struct spad__growth {
     bool meets;        /* tiles that move are used outside of their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
+    bool *guarded; /* per loop: an `if` is around it, so that it is not known how often it runs */
     bool *counted; /* per growing loop: `runs` is known, and every agent of the group has as many
                       runs */
     bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
@@ -99,6 +100,9 @@ bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, sp
  * a form of the loops around the statement. False: there is none, since conditions decide it. */
 bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
                        size_t group, spad__form *runs);
+
+/* Fills in `guarded`. */
+void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel);
 
 /* Fills in `runs` and `counted`. */
 void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel);

@@ -11,16 +11,6 @@
 #include "check/growth.h"
 #include "kernel/kernel.h"
 
-/* Is an `if` around a loop? Then it is not known how often it runs. */
-static bool is_conditional(const spad_kernel *kernel, size_t statement) {
-    for (size_t i = 0; i < statement; i++) {
-        const spad_statement *s = spad_kernel_get_statement(kernel, i);
-        const bool branch = s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_ELSE;
-        if (branch && statement < s->end) return true;
-    }
-    return false;
-}
-
 static bool has_constant_bounds(const spad_kernel *kernel, const spad_kernel_loop *loop) {
     const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
     for (size_t i = 0; i < 2; i++) {
@@ -71,7 +61,7 @@ static bool runs_of_agent(const spad__growth *growth, const spad_kernel *kernel,
         if (growth->group[i] != (int32_t)group) continue;
         if (spad_kernel_get_statement(kernel, loop->statement)->agent != agent) continue;
         *any = true;
-        if (is_conditional(kernel, loop->statement)) return false;
+        if (growth->guarded[i]) return false;
         if (!add_runs(kernel, statement, loop, runs)) return false;
     }
     return true;
@@ -97,15 +87,18 @@ bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, si
     return true;
 }
 
-/* All runs by an agent, from begin to end. */
-static bool total_of_agent(const spad__growth *growth, const spad_kernel *kernel, size_t group,
-                           int64_t agent, int64_t *total) {
+/* All runs of loops of a group by the agent of its first loop, from begin to end. */
+static bool total_of_agent(const spad__growth *growth, const spad_kernel *kernel, size_t first,
+                           int64_t *total) {
+    const size_t head = spad_kernel_get_loop(kernel, first)->statement;
+    const int64_t agent = spad_kernel_get_statement(kernel, head)->agent;
     *total = 0;
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+    for (size_t i = first; i < spad_kernel_loop_count(kernel); i++) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
-        if (growth->group[i] != (int32_t)group) continue;
-        if (spad_kernel_get_statement(kernel, loop->statement)->agent != agent) continue;
-        if (is_conditional(kernel, loop->statement)) return false;
+        const int64_t owner = spad_kernel_get_statement(kernel, loop->statement)->agent;
+        if (owner != agent && agent != 0) break;
+        if (owner != agent || growth->group[i] != growth->group[first]) continue;
+        if (growth->guarded[i]) return false;
         int64_t times = 1;
         for (int64_t l = loop->outer; l >= 0;) {
             const spad_kernel_loop *outer = spad_kernel_get_loop(kernel, (size_t)l);
@@ -123,9 +116,16 @@ static bool total_of_agent(const spad__growth *growth, const spad_kernel *kernel
 /* Have all agents with loops of a group the same number of runs? */
 static bool have_same_total(const spad__growth *growth, const spad_kernel *kernel, size_t group) {
     int64_t first = 0; /* 0: of none so far */
-    for (size_t a = 0; a < spad_kernel_agent_count(kernel); a++) {
+    int64_t before = -1;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel);
+         i++) { /* loops of an agent are together */
+        if (growth->group[i] != (int32_t)group) continue;
+        const size_t head = spad_kernel_get_loop(kernel, i)->statement;
+        const int64_t agent = spad_kernel_get_statement(kernel, head)->agent;
         int64_t total;
-        if (!total_of_agent(growth, kernel, group, (int64_t)a, &total)) return false;
+        if (agent == before) continue;
+        before = agent;
+        if (!total_of_agent(growth, kernel, i, &total)) return false;
         if (total == 0) continue;
         if (first != 0 && first != total) return false;
         first = total;
@@ -133,12 +133,26 @@ static bool have_same_total(const spad__growth *growth, const spad_kernel *kerne
     return true;
 }
 
+void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel) {
+    size_t end = 0; /* of the outermost `if` that is open */
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        const bool branch = s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_ELSE;
+        if (branch && s->end > end) end = s->end;
+        if (s->kind == SPAD_STATEMENT_FOR) growth->guarded[s->item] = i < end;
+    }
+}
+
 void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel) {
+    int32_t known = -1; /* the group that `same` is about */
+    bool same = false;
     for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
         if (growth->extra[i] == 0 || growth->group[i] < 0) continue;
         const size_t group = (size_t)growth->group[i];
         const size_t head = spad_kernel_get_loop(kernel, i)->statement;
-        growth->counted[i] = have_same_total(growth, kernel, group) &&
-                             spad__growth_runs(growth, kernel, head, group, &growth->runs[i]);
+        if (known != growth->group[i]) same = have_same_total(growth, kernel, group);
+        known = growth->group[i];
+        growth->counted[i] =
+            same && spad__growth_runs(growth, kernel, head, group, &growth->runs[i]);
     }
 }

@@ -289,10 +289,10 @@ static bool probe_carry(probe *l, size_t statement, spad_expr expr, marks m) {
     if (moves.count > 0) deny(s, SPAD__REFUSED_UNEVEN);
     for (size_t group = 0; group < l->growth->groups; group++) {
         const size_t row = group * m.columns + m.column;
-        const bool in = use_of(l, statement, group).in;
-        s->outside = s->outside || (!in && m.shift[row] != 0);
+        const use u = use_of(l, statement, group);
+        s->outside = s->outside || (!u.in && !u.before && m.shift[row] != 0);
         if (moves.count > 0 || moves.constant == 0) continue;
-        if (in) {
+        if (u.in) {
             deny(s, SPAD__REFUSED_FROM_END);
             continue;
         }

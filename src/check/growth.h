@@ -65,7 +65,7 @@ typedef struct spad__growth {
                           as t * N + n does; false: it starts where that one did */
     bool *carry_waits; /* [syncs]: the same for values that waits ask for */
     bool carries;      /* one of them does */
-    bool meets;        /* tiles that move are used outside of their loops at places that do not */
+    bool meets;        /* tiles that move are used after their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
     bool *guarded; /* per loop: an `if` is around it, so that it is not known how often it runs */

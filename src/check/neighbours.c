@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "base/compare.h"
 #include "check/check.h"
+#include "check/size.h"
 
 enum {
     MODULI_MAX = 6, /* numbers that indices come round at */
@@ -125,20 +126,6 @@ static void choose_values(values *list, const spad_kernel *kernel, const spad__t
 
 /* ---- one value --------------------------------------------------------------------- */
 
-int64_t spad__count_events(const spad_kernel *kernel) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
-        int64_t times = 1;
-        for (int64_t l = spad_kernel_get_statement(kernel, i)->loop; l >= 0;) {
-            const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)l);
-            if (!spad__mul(times, loop->end.value - loop->begin.value, &times)) times = INT64_MAX;
-            l = loop->outer;
-        }
-        if (!spad__add(sum, times, &sum)) return INT64_MAX;
-    }
-    return sum;
-}
-
 typedef enum result { RIGHT, WRONG, REFUSED, OPEN } result;
 
 /* Runs the kernel with a value; its findings go to `check`. */
@@ -170,7 +157,7 @@ static spad_status try_value(spad__run *run, spad__tries *tries, int64_t value, 
     spad_status status =
         spad__attempted(spad_kernel_reshape(&kernel, run->kernel, &options, NULL), error);
     *out = kernel == NULL ? REFUSED : OPEN;
-    const int64_t events = kernel != NULL ? spad__count_events(kernel) : 0;
+    const int64_t events = kernel != NULL ? spad__events_most(kernel) : 0;
     if (status == SPAD_OK && kernel != NULL && events <= tries->work) {
         status = run_value(run, kernel, tries, check, out, error);
         tries->work -= events;

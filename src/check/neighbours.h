@@ -43,7 +43,4 @@ typedef struct spad__tried {
 spad_status spad__try_neighbours(spad__run *run, spad__tries *tries, spad__tried *out,
                                  spad_error *error);
 
-/* Events of a run at most, from the trip counts alone, whatever conditions leave out. */
-int64_t spad__count_events(const spad_kernel *kernel);
-
 #endif

@@ -34,9 +34,10 @@
 #include "check/outputs.h"
 #include "check/prover.h"
 
-/* What a proof may cost beside the given shape itself, and one for trip counts that depend on each
- * other before it is tried without: events, those of kernels with an order count more. */
-enum { PROOF_WORK_MAX = 4000000, JOINT_WORK_MAX = 8000000 };
+/* What a proof may cost: events, those of kernels with an order count more. As much as the given
+ * shape twice, at least and at most this; and before that one for trip counts that depend on each
+ * other. About 7 million take a second. */
+enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000, JOINT_WORK_MAX = 8000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */
@@ -73,8 +74,8 @@ static spad_status is_affordable(const spad__prover *p, bool *result, spad_error
     const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
     *result = kernel != NULL;
     if (kernel == NULL) return status;
-    const int64_t work = spad__shape_work(kernel) >> p->count;
-    *result = work <= (p->work_most - p->work) / spad__trips_shapes(p);
+    const int64_t work = spad__shape_work(kernel) >> p->count; /* conditions leave out some of it */
+    *result = work / 2 <= (p->work_most - p->work) / spad__trips_shapes(p);
     spad_kernel_destroy(kernel);
     return status;
 }
@@ -94,7 +95,7 @@ static spad_status run_all_shapes(spad__prover *p, spad_error *error) {
     p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
     for (int attempt = 0; attempt < ATTEMPTS_MAX && status == SPAD_OK; attempt++) {
         bool affordable = spad__trips_shapes(p) <= SPAD__SHAPES_MAX;
-        if (affordable && p->joint) status = is_affordable(p, &affordable, error);
+        if (affordable) status = is_affordable(p, &affordable, error);
         if (status != SPAD_OK || !affordable) break;
         status = spad__shapes_try_all(p, error);
         if (p->all_shapes.outcome != SPAD__NO_REPEAT) break;
@@ -197,6 +198,20 @@ static void set_proved(spad__prover *p) {
     set_verdict(p, all ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
 
+/* All trip counts would be too much; the longest step is the reason. */
+static void set_too_much_work(spad__prover *p) {
+    char reason[SPAD_MESSAGE_MAX];
+    size_t most = 0;
+    for (size_t i = 1; i < p->count; i++) {
+        if (p->trips[i].growth.step > p->trips[most].growth.step) most = i;
+    }
+    snprintf(reason, sizeof reason, "%s: the kernel repeats itself when %.64s grows by %lld",
+             spad__too_much_work,
+             spad_kernel_get_param(p->kernel, p->trips[most].growth.param)->name,
+             (long long)p->trips[most].growth.step);
+    set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+}
+
 static spad_status judge_all(spad__prover *p, spad_error *error) {
     const spad__all_shapes *all = &p->all_shapes;
     spad_status status = SPAD_OK;
@@ -215,11 +230,12 @@ static spad_status judge_all(spad__prover *p, spad_error *error) {
         spad__shape_text(p, &all->last, values, sizeof values);
         snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+    } else if (spad__is_late(p->run)) {
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, spad__time_is_up);
+    } else if (all->last.gap != NULL && all->last.gap != spad__too_much_work) {
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, all->last.gap);
     } else {
-        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
-                    spad__is_late(p->run)   ? spad__time_is_up
-                    : all->last.gap != NULL ? all->last.gap
-                                            : "all trip counts would take too many events");
+        set_too_much_work(p);
     }
     return SPAD_OK;
 }
@@ -325,12 +341,14 @@ static bool repeats_itself(const spad__prover *p, const spad__shape *s) {
 static spad_status judge_large(spad__prover *p, spad__shape *s, bool *right, bool *instead,
                                spad_error *error) {
     *right = true;
+    p->needed = true;
     for (int64_t more = 0; more < 2 && *right; more++) {
         choose_representative(p, more, s);
         const spad_status status = spad__shape_try(p, s, error);
         if (status != SPAD_OK) return status;
         *right = s->possible && s->errors == 0 && s->gap == NULL && repeats_itself(p, s);
     }
+    p->needed = false;
     if (*right) return run_right(p, s, error);
     const spad__shape wrong = *s;
     spad_check_options quick = *p->run->options;
@@ -400,7 +418,7 @@ static spad_status start_again(spad__prover *p, spad_error *error) {
     spad__trips_free(p);
     p->fixed = 0;
     p->warned_count = 0;
-    p->joint = p->unwatched = p->all = p->done = false;
+    p->joint = p->unwatched = p->all = p->done = p->exhausted = false;
     p->work = 0;
     return spad__trips_find(p, error);
 }
@@ -425,7 +443,8 @@ static spad_status find_proof(spad__prover *p, spad_error *error) {
     spad_status status = spad__trips_find(p, error);
     if (status == SPAD_OK) status = prove_jointly(p, &proved, error);
     if (status != SPAD_OK || proved) return status;
-    p->work_most = PROOF_WORK_MAX;
+    p->work_most = spad__min(spad__shape_work(p->kernel), PROOF_WORK_MOST / 2) * 2;
+    p->work_most = spad__max(p->work_most, PROOF_WORK_LEAST);
     if (p->joint) status = start_again(p, error);
     if (status == SPAD_OK) spad__trips_part(p);
     if (status == SPAD_OK) status = spad__trips_repeat(p, error);

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "check/neighbours.h"
 #include "check/prover.h"
+#include "check/size.h"
 
 /* What it may cost: events, as a multiple of those of the given shape, and at least so many; and a
  * small value for other trip counts of a large shape. */
@@ -19,7 +20,7 @@ static size_t left_count(const spad__prover *p) {
 /* Small values for all other trip counts, if the given shape is large. */
 static size_t choose_others(const spad__prover *p, size_t number, spad_define *others) {
     size_t count = 0;
-    if (spad__count_events(p->kernel) <= TRIES_LEAST) return 0;
+    if (spad__events_most(p->kernel) <= TRIES_LEAST) return 0;
     for (size_t i = 0; i < p->count; i++) {
         const spad__trip *t = &p->trips[i];
         const int64_t small = spad__trip_small(t);
@@ -71,7 +72,7 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
 spad_status spad__try_left(spad__prover *p, spad_error *error) {
     char text[SPAD_MESSAGE_MAX * 2];
     spad_define others[SPAD__TRIPS_MAX + SPAD__LEFT_MAX];
-    const int64_t events = spad__min(spad__count_events(p->kernel), TRIES_MOST);
+    const int64_t events = spad__min(spad__events_most(p->kernel), TRIES_MOST);
     int64_t work = spad__min(spad__max(TRIES_TIMES * events, TRIES_LEAST), TRIES_MOST);
     p->why[0] = '\0';
     for (size_t i = 0; i < left_count(p); i++) {

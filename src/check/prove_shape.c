@@ -6,8 +6,10 @@
 
 #include "base/checked.h"
 #include "check/check.h"
-#include "check/neighbours.h"
 #include "check/prover.h"
+#include "check/size.h"
+
+const char spad__too_much_work[] = "all trip counts would take too many events";
 
 /* Work of an event of a kernel whose order is examined. */
 enum { WORK_OF_ORDER = 8 };
@@ -81,7 +83,7 @@ static void keep_result(const spad__prover *p, spad__shape *s, const spad__run *
 }
 
 int64_t spad__shape_work(const spad_kernel *kernel) {
-    const int64_t events = spad__min(spad__count_events(kernel), INT64_MAX / WORK_OF_ORDER);
+    const int64_t events = spad__min(spad__events_most(kernel), INT64_MAX / WORK_OF_ORDER);
     return events * (spad_kernel_is_implicit(kernel) ? 1 : WORK_OF_ORDER);
 }
 
@@ -168,6 +170,13 @@ spad_status spad__shape_try(spad__prover *p, spad__shape *s, spad_error *error) 
     spad_status status = build_shape(p, s, &kernel, p->refusal, error);
     s->possible = kernel != NULL;
     if (status != SPAD_OK || kernel == NULL) return status;
+    if (!p->needed && spad__shape_work(kernel) > p->work_most - p->work) {
+        p->exhausted = true;
+        s->gap = spad__too_much_work;
+        for (size_t i = 0; i < p->count; i++) s->repeats[i] = false;
+        spad_kernel_destroy(kernel);
+        return SPAD_OK;
+    }
     spad_check check = {.host = p->host};
     status = spad__shape_run(p, s, kernel, &check, p->all ? "" : NULL, error);
     if (status == SPAD_OK && p->all) {

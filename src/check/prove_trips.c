@@ -172,7 +172,11 @@ spad_status spad__trips_repeat(spad__prover *p, spad_error *error) {
         if (found) {
             i++;
         } else {
-            spad__trip_drop(p, i, "its loop did not return to the same state");
+            spad__trip_drop(p, i,
+                            p->exhausted || p->work > p->work_most
+                                ? "to find out whether its loop returns to the same state would "
+                                  "take too many events"
+                                : "its loop did not return to the same state");
         }
     }
     return SPAD_OK;

@@ -86,6 +86,8 @@ typedef struct spad__prover {
     bool seen_wrong;                      /* one of those is wrong */
     int64_t work;                         /* events, and numbers of states, of all shapes so far */
     int64_t work_most;                    /* that they may be */
+    bool needed;                          /* shapes are run whatever they cost */
+    bool exhausted;                       /* a shape was not run because of that */
     bool unwatched;                       /* it is known that runs repeat themselves */
     bool unsettled; /* small shapes do not show what the given one leaves out */
     bool all;       /* shapes are run for all of them: warnings count, too */
@@ -114,7 +116,10 @@ spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *
 /* What a run of a kernel costs at most, in the measure of `work`. */
 int64_t spad__shape_work(const spad_kernel *kernel);
 
-/* Runs a shape; its findings are only counted. */
+/* The gap of a shape that would be too much work. */
+extern const char spad__too_much_work[];
+
+/* Runs a shape, unless it is too much work; its findings are only counted. */
 spad_status spad__shape_try(spad__prover *p, spad__shape *s, spad_error *error);
 
 /* The errors of a shape that is wrong, as warnings about the given one. */

@@ -128,6 +128,15 @@ static void choose_values(values *list, const spad_kernel *kernel, const spad__t
 
 typedef enum result { RIGHT, WRONG, REFUSED, OPEN } result;
 
+/* Is there not so much memory? Then the value is none to use, whatever else is wrong with it. */
+static bool is_too_large(const spad_check *check) {
+    for (size_t i = 0; i < check->found.count; i++) {
+        const spad_finding_code code = check->found.items[i].finding.code;
+        if (code == SPAD_FINDING_OUT_OF_SPACE || code == SPAD_FINDING_DOES_NOT_FIT) return true;
+    }
+    return false;
+}
+
 /* Runs the kernel with a value; its findings go to `check`. */
 static spad_status run_value(const spad__run *run, const spad_kernel *kernel,
                              const spad__tries *tries, spad_check *check, result *out,
@@ -140,7 +149,9 @@ static spad_status run_value(const spad__run *run, const spad_kernel *kernel,
     spad_status status = spad__check_rules(&one, error);
     if (status == SPAD_OK) status = spad__check_lifetimes(&one, error);
     if (status == SPAD_OK) status = spad__check_order(&one, error);
-    *out = check->counts.errors > 0 ? WRONG : one.gap != NULL ? OPEN : RIGHT;
+    *out = check->counts.errors == 0 ? (one.gap != NULL ? OPEN : RIGHT)
+           : is_too_large(check)     ? REFUSED
+                                     : WRONG;
     check->counts.runs++;
     return status;
 }
@@ -188,8 +199,13 @@ static void describe_values(const spad__run *run, const spad__tries *tries, int6
 static spad_status report_value(spad__run *run, const spad__tries *tries, int64_t value,
                                 const spad_check *check, spad_error *error) {
     char shape[SPAD_MESSAGE_MAX / 4];
+    for (size_t i = 0; tries->hint != NULL && i < check->found.count; i++) {
+        const size_t statement = (size_t)tries->hint_statement;
+        spad__point_note(spad__finding_add_note(&check->found.items[i].finding, "%s", tries->hint),
+                         spad_kernel_get_statement(run->kernel, statement)->location);
+    }
     describe_values(run, tries, value, shape, sizeof shape);
-    return spad__add_as_warnings(run, check, shape, error);
+    return spad__add_of_shape(run, check, shape, tries->severity, error);
 }
 
 static void keep_wrong(spad__tried *out, int64_t value, const spad_check *check) {

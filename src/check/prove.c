@@ -463,6 +463,7 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
     spad_status status = p->values != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK && !run->options->one_shape) status = find_proof(p, error);
     if (status == SPAD_OK) status = judge_given(p, error);
+    if (status == SPAD_OK && run->check->counts.errors == 0) status = spad__try_sizes(p, error);
     spad__trips_free(p);
     const spad_host host = p->host;
     spad__free(&host, p->values, loops * sizeof *p->values);

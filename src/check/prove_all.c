@@ -131,7 +131,8 @@ spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error
     if (status != SPAD_OK || kernel == NULL) return status;
     spad__shape_text(p, s, values, sizeof values);
     status = spad__shape_run(p, &again, kernel, &check, NULL, error);
-    if (status == SPAD_OK) status = spad__add_as_warnings(p->run, &check, values, error);
+    if (status == SPAD_OK)
+        status = spad__add_of_shape(p->run, &check, values, SPAD_SEVERITY_WARNING, error);
     spad__array_free(&p->host, &check.found);
     spad_kernel_destroy(kernel);
     return status;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trip counts without a proof: some of their values are tried.
+ * Trip counts without a proof: some of their values are tried. And sizes, of which there is never a
+ * proof: those that the options name, and one that a number in the text may stand for. "kk == 3"
+ * is right with R = 4 only, if the last iteration of `for kk in 0..R` is meant.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "check/neighbours.h"
@@ -76,7 +79,10 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
     int64_t work = spad__min(spad__max(TRIES_TIMES * events, TRIES_LEAST), TRIES_MOST);
     p->why[0] = '\0';
     for (size_t i = 0; i < left_count(p); i++) {
-        spad__tries tries = {.param = p->left[i].param, .others = others, .work = work};
+        spad__tries tries = {.param = p->left[i].param,
+                             .others = others,
+                             .work = work,
+                             .severity = SPAD_SEVERITY_WARNING};
         spad__tried tried;
         tries.other_count = choose_others(p, i, others);
         const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
@@ -86,6 +92,126 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
         if (i == 0 || tried.wrong) spad__copy_cut(p->why, sizeof p->why, text);
         p->seen_wrong = p->seen_wrong || tried.wrong || tried.low;
         if (tried.wrong) break;
+    }
+    return SPAD_OK;
+}
+
+/* ---- sizes ------------------------------------------------------------------------- */
+
+/* How far from the given value: where it is asked for, and where it is not. */
+enum { REACH = 2, REACH_UNASKED = 1 };
+
+static bool has_number(const spad_kernel *kernel, spad_expr expr, int64_t number) {
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
+    for (size_t n = 0; n < info.node_count; n++) {
+        if (info.nodes[n].op == SPAD_EXPR_NUMBER && info.nodes[n].value == number) return true;
+    }
+    return false;
+}
+
+/* A statement with a number in a condition, an index or an amount of synchronisation; -1: none. */
+static int64_t find_number(const spad_kernel *kernel, int64_t number) {
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        bool found = has_number(kernel, s->amount, number);
+        for (size_t d = 0; d < s->index_count; d++) {
+            found = found || has_number(kernel, s->index[d], number);
+        }
+        for (size_t c = 0; c < s->comparison_count; c++) {
+            found = found || has_number(kernel, s->comparisons[c].left, number) ||
+                    has_number(kernel, s->comparisons[c].right, number);
+        }
+        if (found) return (int64_t)i;
+    }
+    return -1;
+}
+
+static bool is_asked_for(const spad__prover *p, const char *name) {
+    const spad_check_options *options = p->run->options;
+    for (size_t i = 0; i < options->vary_count; i++) {
+        if (strcmp(options->vary[i], name) == 0) return true;
+    }
+    return false;
+}
+
+/* Is it proved, or have other values been tried? */
+static bool is_known(const spad__prover *p, size_t param) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->trips[i].growth.param == param) return true;
+    }
+    for (size_t i = 0; i < left_count(p); i++) {
+        if (p->left[i].param == param) return true;
+    }
+    return false;
+}
+
+/* What came of a size, after the reason of the verdict. */
+static void add_to_reason(spad__prover *p, const spad_kernel_param *param,
+                          const spad__tried *tried) {
+    char text[SPAD_MESSAGE_MAX * 3];
+    char list[SPAD_MESSAGE_MAX / 4];
+    spad_check *check = p->run->check;
+    if (tried->wrong) {
+        snprintf(text, sizeof text, "right at %.64s = %lld, not with %.64s = %lld: %s; %s",
+                 param->name, (long long)param->value, param->name, (long long)tried->value,
+                 tried->message, check->reason);
+    } else if (tried->right_count > 0) {
+        format_list(tried->right, tried->right_count, list, sizeof list);
+        snprintf(text, sizeof text, "%s; %.64s = %s %s right, too", check->reason, param->name,
+                 list, tried->right_count == 1 ? "is" : "are");
+    } else {
+        snprintf(text, sizeof text, "%s; no other %.64s could be tried", check->reason,
+                 param->name);
+    }
+    spad__copy_cut(check->reason, sizeof check->reason, text);
+}
+
+/* Tries the neighbours of one size. */
+static spad_status try_size(spad__prover *p, size_t number, bool asked, int64_t *work,
+                            spad_error *error) {
+    const spad_kernel_param *param = spad_kernel_get_param(p->kernel, number);
+    spad_define others[SPAD__TRIPS_MAX + SPAD__LEFT_MAX];
+    char hint[SPAD_MESSAGE_MAX / 2];
+    spad__tries tries = {.param = number,
+                         .others = others,
+                         .reach = asked ? REACH : REACH_UNASKED,
+                         .size = true,
+                         .severity = asked ? SPAD_SEVERITY_WARNING : SPAD_SEVERITY_ADVICE,
+                         .work = *work};
+    const int64_t last = find_number(p->kernel, param->value - 1);
+    const int64_t whole = find_number(p->kernel, param->value);
+    const int64_t statement = last >= 0 ? last : whole;
+    const int64_t value = last >= 0 ? param->value - 1 : param->value;
+    if (statement < 0 && !asked) return SPAD_OK;
+    if (statement >= 0) {
+        snprintf(
+            hint, sizeof hint, "%lld is written here, and %.64s%s is %lld: should it follow %.64s?",
+            (long long)value, param->name, last >= 0 ? " - 1" : "", (long long)value, param->name);
+        tries.hint = hint;
+        tries.hint_statement = statement;
+    }
+    tries.other_count = choose_others(p, SIZE_MAX, others);
+    for (size_t i = 0; i < tries.other_count; i++) {
+        if (strcmp(others[i].name, param->name) == 0) others[i--] = others[--tries.other_count];
+    }
+    spad__tried tried;
+    const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
+    *work = tries.work;
+    if (status == SPAD_OK && asked) add_to_reason(p, param, &tried);
+    return status;
+}
+
+spad_status spad__try_sizes(spad__prover *p, spad_error *error) {
+    const int64_t events = spad__min(spad__events_most(p->kernel), TRIES_MOST);
+    int64_t work = spad__min(spad__max(TRIES_TIMES * events, TRIES_LEAST), TRIES_MOST);
+    for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(p->kernel, i);
+        const bool asked = is_asked_for(p, param->name);
+        const bool quiet = p->run->options->one_shape || p->run->options->no_advice;
+        const bool unasked = !quiet && !is_known(p, i) && param->value > 2;
+        if (!asked && !unasked) continue;
+        const spad_status status = try_size(p, i, asked, &work, error);
+        if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
 }

@@ -161,4 +161,9 @@ spad_status spad__trips_join(spad__prover *p, bool *joint, spad_error *error);
 /* Tries other values of what is not proved; fills in `why`. */
 spad_status spad__try_left(spad__prover *p, spad_error *error);
 
+/* The same for parameters that are sizes, such as ring depths: those that the options name, which
+ * the reason of the verdict then tells, and those that a number in the text seems to stand for, as
+ * advice. */
+spad_status spad__try_sizes(spad__prover *p, spad_error *error);
+
 #endif

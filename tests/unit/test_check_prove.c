@@ -261,6 +261,51 @@ static void neighbours_wrong(void **state) {
     }
 }
 
+/* The last step of a slot is meant, and a number is written. */
+#define LITERAL(last)                                                                           \
+    "kernel k on sm_90\nparam R = 4\nparam N = 3\ncounter full\ncounter empty = 1\n"            \
+    "tensor x : shared f32 (R, 64)\n"                                                           \
+    "agent a { for n in 0..N { take empty\nfor r in 0..R { simt put writes x(r, ..) }\nsignal " \
+    "full } "                                                                                   \
+    "}\n"                                                                                       \
+    "agent b { for n in 0..N { take full\nfor r in 0..R { simt get reads x(r, ..)\n"            \
+    "if r == " last " { signal empty } } } }\n"
+
+/* Sizes have no proof; their neighbours are tried where that is asked for, or where a number in the
+ * text is the value of one. */
+static void sizes(void **state) {
+    (void)state;
+    static const char *const names[] = {"R", "Z"};
+    const spad_check_options ask_r = {.vary = names, .vary_count = 1};
+    const spad_check_options alone = {.vary = names, .vary_count = 1, .one_shape = true};
+    const spad_check_options quiet = {.no_advice = true};
+    const answer right = ask(LITERAL("R - 1"), NULL, 0, &ask_r);
+    assert_string_equal(right.reason, "for every N; R = 2, 3, 5, 6 are right, too");
+    assert_int_equal(right.counts.warnings + right.counts.advice, 0);
+    const answer one = ask(LITERAL("R - 1"), NULL, 0, &alone);
+    assert_string_equal(one.reason,
+                        "every event of the kernel was checked; R = 2, 3, 5, 6 are right, too");
+    const answer wrong = ask(LITERAL("3"), NULL, 0, &ask_r);
+    assert_memory_equal(wrong.reason, "right at R = 4, not with R = 5: ", 32);
+    assert_int_equal(wrong.counts.errors, 0);
+    assert_true(wrong.counts.warnings > 0);
+    const answer unasked = ask(LITERAL("3"), NULL, 0, NULL);
+    assert_string_equal(unasked.reason, "for every N");
+    assert_true(unasked.counts.advice > 0);
+    assert_int_equal(unasked.counts.warnings, 0);
+    assert_int_equal(ask(LITERAL("3"), NULL, 0, &quiet).counts.advice, 0);
+    assert_int_equal(ask(LITERAL("R - 1"), NULL, 0, NULL).counts.advice, 0);
+
+    spad_kernel *kernel = test_parse(LITERAL("3"));
+    const spad_check_options unknown = {.vary = names, .vary_count = 2};
+    spad_check *check;
+    spad_error error;
+    assert_int_equal(spad_check_create(&check, kernel, &unknown, &error), SPAD_ERR_UNKNOWN);
+    assert_null(check);
+    assert_string_equal(error.message, "kernel 'k' has no parameter 'Z' to vary");
+    spad_kernel_destroy(kernel);
+}
+
 /* Right as it stands, wrong with another trip count. */
 static void other_shapes_wrong(void **state) {
     (void)state;
@@ -480,7 +525,7 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
 
 static void memory(void **state) {
     (void)state;
-    static const char *const two[] = {
+    static const char *const texts[] = {
         "kernel k on trn2\nparam N = 3\n"
         "tensor x : sbuf bf16 [N] (128, 8) ring 1\n"
         "for i in 0..N { vector w writes x[i]\nvector r reads x[i] }\n",
@@ -489,9 +534,15 @@ static void memory(void **state) {
         "agent a { for i in 0..N { take empty\nsimt w writes x[i]\n"
         "signal full } }\n"
         "agent b { for i in 0..N { take full\nsimt r reads x[i]\n"
-        "signal empty } }\n"};
-    for (size_t i = 0; i < 2; i++) {
-        spad_kernel *kernel = test_parse(two[i]);
+        "signal empty } }\n",
+        /* trip counts that depend on each other; values that are tried, one of them wrong */
+        "kernel k on trn2\nparam T = 1\nparam N = 1\n"
+        "tensor x : sbuf bf16 [T * N] (128, 8) ring 1\n"
+        "for t in 0..T { for i in 0..N { vector w writes x[t * N + i] } }\n",
+        "kernel k on trn2\nparam N = 1\ntensor x : sbuf bf16 [2] (128, 8)\n"
+        "vector w writes x[0]\nfor i in 0..N { vector r reads x[i * N % 2] }\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
         test_fail_each_allocation(memory_scenario, kernel);
         spad_kernel_destroy(kernel);
     }
@@ -535,6 +586,7 @@ int main(void) {
         cmocka_unit_test(indices_that_move_apart),
         cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(neighbours_wrong),
+        cmocka_unit_test(sizes),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(from_some_value_on),
         cmocka_unit_test(other_shapes_warn),

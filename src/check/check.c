@@ -4,6 +4,7 @@
  */
 #include "check/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "check/prove.h"
@@ -70,6 +71,13 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);
     if (status == SPAD_OK) status = spad__prove(&run, error);
+    if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
+        char reason[SPAD_MESSAGE_MAX * 2];
+        snprintf(reason, sizeof reason,
+                 "%s; iterations of parallel loops were compared in the first %lld events",
+                 check->reason, (long long)run.parallel_left);
+        spad__copy_cut(check->reason, sizeof check->reason, reason);
+    }
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
         status = spad__limit_fail(&limit, check->counts.events, "events", error);

@@ -43,6 +43,7 @@ typedef struct spad__run {
     bool shown;             /* its findings are shown: messages are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
+    int64_t parallel_left;  /* > 0: iterations of parallel loops were compared up to this event */
     spad__limit *limit;     /* of the whole check */
 } spad__run;
 

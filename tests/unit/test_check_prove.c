@@ -306,6 +306,25 @@ static void sizes(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Iterations of a parallel loop that are far apart, and the last of them; and more than are
+ * compared. */
+static void parallel_loops_far(void **state) {
+    (void)state;
+    static const char *const text =
+        "kernel k on trn2\nparam N = 70000\ntensor x : hbm u8 [70000] (1, 1)\n"
+        "for i in 0..N parallel { dma w writes x[i % 70000] }\n";
+    const spad_check_options alone = {.one_shape = true};
+    const spad_define more = {"N", 70001};
+    const spad_define many = {"N", 10000000};
+    assert_int_equal(ask(text, NULL, 0, &alone).counts.warnings, 1); /* x is never read */
+    assert_int_equal(ask(text, &more, 1, &alone).counts.warnings, 2);
+    const char *large = "kernel k on trn2\nparam N = 8\ntensor x : hbm u8 [N] (1, 1) output\n"
+                        "for i in 0..N parallel { dma w writes x[i] }\n";
+    assert_string_equal(ask(large, &many, 1, NULL).reason,
+                        "for every N from 1 on; iterations of parallel loops were compared in the "
+                        "first 65536 events");
+}
+
 /* Right as it stands, wrong with another trip count. */
 static void other_shapes_wrong(void **state) {
     (void)state;
@@ -587,6 +606,7 @@ int main(void) {
         cmocka_unit_test(rings_by_rests),
         cmocka_unit_test(neighbours_wrong),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(parallel_loops_far),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(from_some_value_on),
         cmocka_unit_test(other_shapes_warn),

@@ -160,16 +160,8 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
     return view;
 }
 
-static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
-                                     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(column_traverse)},
-                                     {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
-                                     {0, NULL}};
-
-static PyType_Spec column_spec = {.name = "spad._spad.Column",
-                                  .basicsize = sizeof(py_column),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = column_slots};
+PY_TYPE_MADE(column, "Column", "Numbers of another object.",
+             {Py_bf_getbuffer, PY_SLOT(column_getbuffer)});
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -248,20 +240,52 @@ static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
     return false;
 }
 
+/* A vector clock: a tuple or list of numbers. */
+static bool read_clock(int64_t *out, size_t *count, PyObject *clock) {
+    PyObject *all = PySequence_Tuple(clock); /* a copy: __index__ of a number may change a list */
+    if (all == NULL) return false;
+    const Py_ssize_t length = PyTuple_Size(all);
+    bool fine = length > 0 && length <= SPAD_PLAN_CLOCKS;
+    if (!fine)
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "a vector clock has 1 to %d numbers, not %zd",
+                     SPAD_PLAN_CLOCKS, length);
+    for (Py_ssize_t i = 0; fine && i < length; i++) fine = py_int(&out[i], PyTuple_GetItem(all, i));
+    *count = (size_t)length;
+    Py_DECREF(all);
+    return fine;
+}
+
+/* Both ends of a life: two numbers, or two vector clocks, which go to `clocks`. */
+static bool read_life(spad_plan_buffer *buffer, int64_t clocks[2][SPAD_PLAN_CLOCKS],
+                      PyObject *lower, PyObject *upper) {
+    size_t count;
+    if (!PyTuple_Check(lower) && !PyList_Check(lower))
+        return py_int(&buffer->lower, lower) && py_int(&buffer->upper, upper);
+    if (!read_clock(clocks[0], &buffer->clock_count, lower) ||
+        !read_clock(clocks[1], &count, upper))
+        return false;
+    if (count != buffer->clock_count) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "lower has %zu numbers and upper has %zu",
+                     buffer->clock_count, count);
+        return false;
+    }
+    buffer->lower_clock = clocks[0];
+    buffer->upper_clock = clocks[1];
+    return true;
+}
+
 static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"lower", "upper",  "size", "name", "alignment", "lanes",
                             "bank",  "offset", "lane", "hint", "gaps",      NULL};
     py_plan *self = (py_plan *)object;
-    long long lower, upper, size, alignment = 0, lanes = 0, bank = 0, lane = 0;
-    PyObject *offset = Py_None, *hint = Py_None, *gaps = Py_None;
+    long long size, alignment = 0, lanes = 0, bank = 0, lane = 0;
+    PyObject *lower, *upper, *offset = Py_None, *hint = Py_None, *gaps = Py_None;
     const char *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LLL|zLLLOLOO:add", names, &lower, &upper,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOL|zLLLOLOO:add", names, &lower, &upper,
                                      &size, &name, &alignment, &lanes, &bank, &offset, &lane, &hint,
                                      &gaps))
         return NULL;
     spad_plan_buffer buffer = {.name = name,
-                               .lower = lower,
-                               .upper = upper,
                                .size = size,
                                .alignment = alignment,
                                .lanes = lanes,
@@ -270,8 +294,9 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
                                .pinned = offset != Py_None,
                                .hinted = hint != Py_None};
     spad_plan_gap *rows;
-    if (!py_int_or(&buffer.offset, offset, 0) || !py_int_or(&buffer.hint, hint, 0) ||
-        !read_gaps(&rows, &buffer.gap_count, gaps))
+    int64_t clocks[2][SPAD_PLAN_CLOCKS];
+    if (!read_life(&buffer, clocks, lower, upper) || !py_int_or(&buffer.offset, offset, 0) ||
+        !py_int_or(&buffer.hint, hint, 0) || !read_gaps(&rows, &buffer.gap_count, gaps))
         return NULL;
     buffer.gaps = rows;
     size_t number;
@@ -515,14 +540,8 @@ static Py_ssize_t plan_length(PyObject *self) {
     return (Py_ssize_t)spad_plan_count(((py_plan *)self)->plan);
 }
 
-static PyObject *plan_capacity(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
-}
-static PyObject *plan_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan));
-}
+PY_GETTER(plan_capacity, py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED))
+PY_GETTER(plan_lanes, PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan)))
 static PyObject *plan_target(PyObject *self, void *unused) {
     (void)unused;
     PyObject *target = ((py_plan *)self)->target;
@@ -547,7 +566,8 @@ static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
 static PyMethodDef plan_methods[] = {
     {"add", PY_FUNC(plan_add), METH_VARARGS | METH_KEYWORDS,
      "add(lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0,\n"
-     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper); an offset "
+     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper), two numbers "
+     "or two vector clocks (tuples); an offset "
      "is a pin."},
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
      "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
@@ -576,21 +596,11 @@ static PyGetSetDef plan_fields[] = {
     {.name = "target", .get = plan_target, .doc = "The chip, or None."},
     {.name = NULL}};
 
-static PyType_Slot plan_slots[] = {
-    {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
-    {Py_tp_new, PY_SLOT(plan_new)},
-    {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
-    {Py_tp_traverse, PY_SLOT(plan_traverse)},
-    {Py_tp_methods, plan_methods},
-    {Py_tp_getset, plan_fields},
-    {Py_sq_length, PY_SLOT(plan_length)},
-    {Py_sq_item, PY_SLOT(plan_get)},
-    {0, NULL}};
-
-static PyType_Spec plan_spec = {.name = "spad._spad.Plan",
-                                .basicsize = sizeof(py_plan),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = plan_slots};
+PY_TYPE_OPEN(plan, "Plan",
+             "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets.",
+             {Py_tp_new, PY_SLOT(plan_new)}, {Py_tp_methods, plan_methods},
+             {Py_tp_getset, plan_fields}, {Py_sq_length, PY_SLOT(plan_length)},
+             {Py_sq_item, PY_SLOT(plan_get)});
 
 /* ---- the result -------------------------------------------------------------------- */
 
@@ -617,14 +627,8 @@ static spad_status result_write_json(const void *object, const spad_sink *sink, 
                                 error);
 }
 
-static PyObject *result_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_text, self);
-}
-static PyObject *result_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_json, self);
-}
+PY_METHOD(result_text, py_text(result_write_text, self))
+PY_METHOD(result_json, py_text(result_write_json, self))
 
 static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
@@ -681,27 +685,15 @@ static PyObject *places_view(PyObject *self, bool lanes) {
                           sizeof r->places[0]);
 }
 
-static PyObject *result_offsets(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, false);
-}
-static PyObject *result_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, true);
-}
-static PyObject *result_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_plan_verdict_name(result_in(self)->verdict));
-}
+PY_GETTER(result_offsets, places_view(self, false))
+PY_GETTER(result_lanes, places_view(self, true))
+PY_GETTER(result_verdict, py_string(spad_plan_verdict_name(result_in(self)->verdict)))
 static PyObject *result_fits(PyObject *self, void *unused) {
     (void)unused;
     const spad_plan_verdict v = result_in(self)->verdict;
     return PyBool_FromLong(v == SPAD_PLAN_OPTIMAL || v == SPAD_PLAN_FEASIBLE);
 }
-static PyObject *result_height(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(result_in(self)->height, SPAD_UNBOUNDED);
-}
+PY_GETTER(result_height, py_fact(result_in(self)->height, SPAD_UNBOUNDED))
 static PyObject *result_plan(PyObject *self, void *unused) {
     (void)unused;
     PyObject *plan = ((py_result *)self)->plan;
@@ -709,14 +701,26 @@ static PyObject *result_plan(PyObject *self, void *unused) {
     return plan;
 }
 
-#define RESULT_NUMBER(field)                                           \
-    static PyObject *result_##field(PyObject *self, void *unused) {    \
-        (void)unused;                                                  \
-        return PyLong_FromLongLong((long long)result_in(self)->field); \
-    }
+#define RESULT_NUMBER(field) \
+    PY_GETTER(result_##field, PyLong_FromLongLong((long long)result_in(self)->field))
 RESULT_NUMBER(bound)
 RESULT_NUMBER(peak_time)
 RESULT_NUMBER(peak_load)
+
+static PyObject *result_together(PyObject *object, void *unused) {
+    const spad_plan_result *result = result_in(object);
+    (void)unused;
+    PyObject *list = PyTuple_New((Py_ssize_t)result->together_count);
+    for (size_t k = 0; list != NULL && k < result->together_count; k++) {
+        PyObject *number = PyLong_FromSize_t(result->together[k]);
+        if (number == NULL)
+            Py_CLEAR(list);
+        else
+            (void)PyTuple_SetItem(list, (Py_ssize_t)k, number);
+    }
+    return list;
+}
+RESULT_NUMBER(together_bytes)
 RESULT_NUMBER(nodes)
 RESULT_NUMBER(restarts)
 RESULT_NUMBER(nanoseconds)
@@ -747,24 +751,20 @@ static PyGetSetDef result_fields[] = {
     {.name = "lanes", .get = result_lanes, .doc = "A memoryview of first lanes."},
     {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
     {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
+    {.name = "together_bytes", .get = result_together_bytes, .doc = "Bytes of `together`."},
+    {.name = "together",
+     .get = result_together,
+     .doc = "Numbers of buffers of which no two may share bytes and that need more than any"
+            " moment, or ()."},
     {.name = "nodes", .get = result_nodes, .doc = "Steps of the search."},
     {.name = "restarts", .get = result_restarts, .doc = "Restarts of the search."},
     {.name = "nanoseconds", .get = result_nanoseconds, .doc = "Time that solving took."},
     {.name = "plan", .get = result_plan, .doc = "The problem."},
     {.name = NULL}};
 
-static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
-                                     {Py_tp_dealloc, PY_SLOT(result_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(result_traverse)},
-                                     {Py_tp_methods, result_methods},
-                                     {Py_tp_getset, result_fields},
-                                     {Py_sq_length, PY_SLOT(result_length)},
-                                     {0, NULL}};
-
-static PyType_Spec result_spec = {.name = "spad._spad.PlanResult",
-                                  .basicsize = sizeof(py_result),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = result_slots};
+PY_TYPE_MADE(result, "PlanResult", "What came out of Plan.solve().",
+             {Py_tp_methods, result_methods}, {Py_tp_getset, result_fields},
+             {Py_sq_length, PY_SLOT(result_length)});
 
 int py_add_plan(PyObject *module) {
     if (py_add_type(module, &py.column, &column_spec) != 0 ||

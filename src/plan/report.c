@@ -123,13 +123,18 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
 }
 
 static void text_load(spad__out *out, const spad_plan_result *r) {
+    if (r->together_count > 0) {
+        spad__out_format(out, "%zu buffers of which no two may share bytes take %lld B",
+                         r->together_count, (long long)r->together_bytes);
+        return;
+    }
     spad__out_format(out, "at time %lld %lld B are alive", (long long)r->peak_time,
                      (long long)r->peak_load);
     if (r->peak_lanes > 1)
         spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
 }
 
-/* The bound alone says that it does not fit, without a search. */
+/* The bound alone shows that it does not fit, without a search. */
 static bool is_bounded_away(const spad_plan *plan, const spad_plan_result *r) {
     return r->bound > plan->capacity && r->proof != SPAD_PLAN_BY_SEARCH;
 }
@@ -157,15 +162,16 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_format(out, "the banks needed at time %lld reach %lld B",
                          (long long)r->bound_time, (long long)r->bound);
         break;
+    case SPAD_PLAN_BY_PAIRS:
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
-        if (r->bound > r->peak_load && r->bound_time != r->peak_time) {
+        if (r->together_count == 0 && r->bound > r->peak_load && r->bound_time != r->peak_time) {
             spad__out_format(out, "at time %lld sizes rounded to the alignment take %lld B",
                              (long long)r->bound_time, (long long)r->bound);
             break;
         }
         text_load(out, r);
-        if (r->bound > r->peak_load)
+        if (r->bound > spad__max(r->peak_load, r->together_bytes))
             spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
         break;
     }
@@ -237,6 +243,10 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
     case SPAD_PLAN_BY_BANKS:
         spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
         break;
+    case SPAD_PLAN_BY_PAIRS:
+        spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
+        if (r->bound > r->together_bytes) spad__out_string(out, ", rounded to the alignment");
+        break;
     case SPAD_PLAN_BY_BUFFER:
         spad__out_string(out, "top of ");
         out_label(out, plan, r->bound_buffer);
@@ -294,6 +304,7 @@ static const char *proof_name(spad_plan_proof proof) {
     case SPAD_PLAN_BY_LOAD: return "load";
     case SPAD_PLAN_BY_BUFFER: return "buffer";
     case SPAD_PLAN_BY_BANKS: return "banks";
+    case SPAD_PLAN_BY_PAIRS: return "pairs";
     case SPAD_PLAN_BY_SEARCH: return "search";
     }
     return "";
@@ -310,8 +321,7 @@ static void json_plan_buffer(spad__json *json, const spad_plan *plan, size_t num
 
 static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
     spad__json_key_string(json, "clash", clash_sentence(reason->clash));
-    spad__json_key(json, "buffers");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "buffers", '[');
     json_plan_buffer(json, plan, reason->clash_first);
     spad__json_close(json, '}');
     json_plan_buffer(json, plan, reason->clash_second);
@@ -320,8 +330,7 @@ static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_
 }
 
 static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
-    spad__json_key(json, "why");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "why", '{');
     spad__json_key_bool(json, "proved", reason->proved);
     if (reason->clash != SPAD_PLAN_NO_CLASH) {
         json_clash(json, plan, reason);
@@ -335,15 +344,13 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
         spad__json_key_int(json, "works_at", reason->works_at);
         spad__json_key_bool(json, "works_best", reason->works_best);
     }
-    spad__json_key(json, "alive");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "alive", '[');
     for (size_t k = 0; k < reason->alive_count; k++) {
         json_plan_buffer(json, plan, reason->alive[k]);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');
-    spad__json_key(json, "changes");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "changes", '[');
     for (size_t k = 0; k < reason->change_count; k++) {
         json_plan_buffer(json, plan, reason->changes[k].buffer);
         spad__json_key_string(json, "kind", change_name(reason->changes[k].kind));
@@ -357,8 +364,7 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
 }
 
 static void json_places(spad__json *json, const spad_plan *plan, const spad_plan_result *r) {
-    spad__json_key(json, "places");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "places", '[');
     for (size_t i = 0; r->places != NULL && i < r->count; i++) {
         spad__json_open(json, '{');
         spad__json_key_string(json, "name", plan->buffers.items[i].name);
@@ -391,6 +397,13 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     }
     spad__json_key_int(&json, "peak_time", r->peak_time);
     spad__json_key_int(&json, "peak_load", r->peak_load);
+    if (r->together_count > 0) {
+        spad__json_key_int(&json, "together_bytes", r->together_bytes);
+        spad__json_key_open(&json, "together", '[');
+        for (size_t k = 0; k < r->together_count; k++)
+            spad__json_int(&json, (int64_t)r->together[k]);
+        spad__json_close(&json, ']');
+    }
     if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);
     spad__json_key_int(&json, "nodes", r->nodes);
     spad__json_key_int(&json, "restarts", r->restarts);

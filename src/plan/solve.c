@@ -22,16 +22,6 @@
 #include "plan/model.h"
 #include "plan/pairs.h"
 
-const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
-    switch (verdict) {
-    case SPAD_PLAN_OPTIMAL: return "optimal";
-    case SPAD_PLAN_FEASIBLE: return "feasible";
-    case SPAD_PLAN_INFEASIBLE: return "infeasible";
-    case SPAD_PLAN_UNKNOWN: return "unknown";
-    }
-    return "unknown";
-}
-
 enum {
     HULL_NODES = 200,       /* per box, where boxes are only hulls */
     FIRST_TURN_STEPS = 4096 /* of the exact search, before first fit tries other orders */
@@ -79,6 +69,7 @@ void spad_plan_result_destroy(spad_plan_result *result) {
     const spad_host host = *(const spad_host *)result->owned;
     spad__free(&host, result->owned, sizeof(spad_host));
     spad__free(&host, result->places, (result->count + 1) * sizeof *result->places);
+    spad__free(&host, result->together, (result->together_count + 1) * sizeof *result->together);
     spad__free(&host, result, sizeof *result);
 }
 
@@ -250,7 +241,7 @@ static spad_status write_places(solver *s, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_plan_verdict judge_plan(const solver *s) {
+static spad_plan_verdict verdict_of_plan(const solver *s) {
     if (s->height <= s->plan->capacity && s->height != SPAD_UNBOUNDED)
         return s->height <= s->low ? SPAD_PLAN_OPTIMAL : SPAD_PLAN_FEASIBLE;
     return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
@@ -262,6 +253,36 @@ static void write_peak(const solver *s) {
     s->result->peak_load = b->load;
     s->result->peak_lanes = s->model.boxable ? 1 : s->plan->lanes;
     if (b->peak >= 0) s->result->peak_time = s->model.moment[b->peak];
+}
+
+/* Of aliases the largest, and of equal ones the first, has the bytes of its item. */
+static bool is_largest_alias(const solver *s, size_t number) {
+    const spad_plan_buffer *buffers = s->plan->buffers.items;
+    for (size_t i = 0; i < s->plan->buffers.count; i++) {
+        if (s->model.item_of[i] != s->model.item_of[number]) continue;
+        if (buffers[i].size > buffers[number].size) return false;
+        if (buffers[i].size == buffers[number].size && i < number) return false;
+    }
+    return true;
+}
+
+/* The buffers of the clique, if there is one. */
+static spad_status write_together(const solver *s, spad_error *error) {
+    const spad__bound *b = &s->bound;
+    spad_plan_result *r = s->result;
+    if (b->clique_count == 0) return SPAD_OK;
+    r->together = spad__new_array(&s->plan->host, (size_t)b->clique_count + 1, sizeof *r->together);
+    if (r->together == NULL) return spad__fail_host_memory(error);
+    r->together_count = (size_t)b->clique_count;
+    r->together_bytes = b->clique_bytes;
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        for (int32_t k = 0; k < b->clique_count; k++)
+            if (b->clique[k] == s->model.item_of[i] && is_largest_alias(s, i))
+                r->together[count++] = i;
+    }
+    spad__assert(count == r->together_count);
+    return SPAD_OK;
 }
 
 /* Bound and peak as the caller sees them. */
@@ -283,7 +304,7 @@ static void write_bound(const solver *s) {
 }
 
 static spad_status solve_model(solver *s, spad_error *error) {
-    spad_status status = spad__bound_find(&s->bound, &s->model, error);
+    spad_status status = spad__bound_find(&s->bound, &s->model, &s->stop, error);
     if (status != SPAD_OK) return status;
     if (s->model.clash.kind != SPAD_PLAN_NO_CLASH) {
         s->impossible = true;
@@ -293,6 +314,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
         s->result->clash_second = s->model.clash.b;
         return SPAD_OK;
     }
+    status = write_together(s, error);
+    if (status != SPAD_OK) return status;
     s->low = s->listener.progress.bound = s->bound.height;
     s->proof = s->bound.proof;
     s->place =
@@ -349,7 +372,7 @@ spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
         spad_plan_result_destroy(s.result);
         return status;
     }
-    s.result->verdict = judge_plan(&s);
+    s.result->verdict = verdict_of_plan(&s);
     s.result->nanoseconds = spad__clock() - s.listener.started;
     *out = s.result;
     return SPAD_OK;

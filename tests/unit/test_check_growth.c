@@ -286,8 +286,9 @@ static void indices_carry_on(void **state) {
          "step 3 i+3"},
         {TRN2 X4 "for j in 0..2 { for i in 0..N { vector a writes x[2 * j * N + i] } }\n",
          "no: an index does not advance in even steps"},
-        {TRN2 "tensor x : sbuf bf16 [4 * N] (128, 8) ring 3\n"
-              "for j in 0..4 { for i in 0..N { if i >= 0 { vector a writes x[j * N + i + 1] } } }\n",
+        {TRN2
+         "tensor x : sbuf bf16 [4 * N] (128, 8) ring 3\n"
+         "for j in 0..4 { for i in 0..N { if i >= 0 { vector a writes x[j * N + i + 1] } } }\n",
          "step 3 i+3"},
         {TRN2 "tensor x : sbuf bf16 [3 * N + 40] (128, 8) ring 3\n"
               "for j in 0..4 { for i in 0..N { if i >= 0 { vector a writes x[j * N + i] } } }\n",
@@ -377,14 +378,10 @@ static void memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trip_counts),
-        cmocka_unit_test(no_trip_counts),
-        cmocka_unit_test(parts_that_grow),
-        cmocka_unit_test(indices_run_out),
-        cmocka_unit_test(indices_carry_on),
-        cmocka_unit_test(agents_grow_together),
-        cmocka_unit_test(reshape),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(trip_counts),      cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(parts_that_grow),  cmocka_unit_test(indices_run_out),
+        cmocka_unit_test(indices_carry_on), cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),          cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

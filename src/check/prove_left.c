@@ -49,6 +49,18 @@ static void format_list(const int64_t *list, size_t count, char *field, size_t s
     }
 }
 
+/* Values that cannot be, unless it is only that nothing is left at 0. Returns the length. */
+static int describe_refused(const char *name, const spad__tried *tried, char *field, size_t size,
+                            int used) {
+    char list[SPAD_MESSAGE_MAX / 4];
+    size_t first = 0;
+    while (first < tried->refused_count && tried->refused[first] == 0) first++;
+    if (first == tried->refused_count || used < 0 || (size_t)used >= size) return 0;
+    format_list(tried->refused + first, tried->refused_count - first, list, sizeof list);
+    return snprintf(field + used, size - (size_t)used, "; there is no kernel with %.64s = %s", name,
+                    list);
+}
+
 /* What is known about a parameter without a proof. */
 static void describe_left(const spad__prover *p, const spad__left_trip *left,
                           const spad__tried *tried, char *field, size_t size) {
@@ -66,6 +78,7 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
         used += snprintf(field + used, size - (size_t)used, "; %.64s = %s %s right, too",
                          param->name, list, tried->right_count == 1 ? "is" : "are");
     }
+    used += describe_refused(param->name, tried, field, size, used);
     if (tried->low && used > 0 && (size_t)used < size) {
         snprintf(field + used, size - (size_t)used, "; not with %.64s = %lld: %s", param->name,
                  (long long)tried->value, tried->message);

@@ -254,16 +254,16 @@ bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
     return false;
 }
 
-/* Searches so long that a run of the chain is shorter are left to it. */
-enum { SEARCH_POINTS = 1024, SEARCH_PART = 16 };
+/* A search is given up after a few points, or this part of all. */
+enum { SEARCH_LEAST = 16, SEARCH_PART = 16 };
 
 /* Is there a short way of edges from e to f, or to a point in front of f on its chain? It saves the
  * run of a chain where many have a few questions each, as with hundreds of agents. */
 static bool has_short_way(spad__causes *m, int32_t e, int32_t f) {
     const int32_t chain = m->chain[e];
-    if (chain < 0 || m->clocks[chain] != NULL || m->points < SEARCH_POINTS) return false;
-    if (m->spent[chain] >= m->points) return false;
-    const int32_t most = m->points / SEARCH_PART;
+    if (chain < 0 || m->clocks[chain] != NULL) return false;
+    if (m->spent[chain] >= m->points) return false; /* a run would have been as short */
+    const int32_t most = m->points / SEARCH_PART + SEARCH_LEAST;
     start_search(m, e);
     int32_t end = 1;
     for (int32_t at = 0; at < end && end < most; at++) {

@@ -114,27 +114,69 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
 /* How far from the given value: where it is asked for, and where it is not. */
 enum { REACH = 2, REACH_UNASKED = 1 };
 
-static bool has_number(const spad_kernel *kernel, spad_expr expr, int64_t number) {
+static bool has_node(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, int64_t value) {
     const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
     for (size_t n = 0; n < info.node_count; n++) {
-        if (info.nodes[n].op == SPAD_EXPR_NUMBER && info.nodes[n].value == number) return true;
+        if (info.nodes[n].op == op && info.nodes[n].value == value) return true;
     }
     return false;
 }
 
-/* A statement with a number in a condition, an index or an amount of synchronisation; -1: none. */
-static int64_t find_number(const spad_kernel *kernel, int64_t number) {
+/* Has an expression the variable of a loop that runs up to the parameter? */
+static bool runs_up_to(const spad_kernel *kernel, spad_expr expr, size_t param) {
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        if (has_node(kernel, loop->end.expr, SPAD_EXPR_PARAM, (int64_t)param) &&
+            has_node(kernel, expr, SPAD_EXPR_VARIABLE, (int64_t)i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the number compared with such a variable? */
+static bool compares(const spad_kernel *kernel, const spad_statement *s, size_t param,
+                     int64_t number) {
+    for (size_t c = 0; c < s->comparison_count; c++) {
+        const spad_expr left = s->comparisons[c].left;
+        const spad_expr right = s->comparisons[c].right;
+        if ((has_node(kernel, right, SPAD_EXPR_NUMBER, number) &&
+             runs_up_to(kernel, left, param)) ||
+            (has_node(kernel, left, SPAD_EXPR_NUMBER, number) &&
+             runs_up_to(kernel, right, param))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the number in the index, or the amount, of objects of which there are as many as the parameter
+ * says? */
+static bool counts_objects(const spad_kernel *kernel, const spad_statement *s, size_t param,
+                           int64_t number) {
+    const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
+    if (s->index_count == 0 || tile) return false;
+    if (s->item < 0 || (size_t)s->item >= spad_kernel_sync_count(kernel)) return false;
+    const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, (size_t)s->item);
+    bool as_many = false;
+    for (size_t d = 0; d < sync->dims.count; d++) {
+        as_many =
+            as_many || has_node(kernel, sync->dims.items[d].expr, SPAD_EXPR_PARAM, (int64_t)param);
+    }
+    bool found = has_node(kernel, s->amount, SPAD_EXPR_NUMBER, number);
+    for (size_t d = 0; d < s->index_count; d++) {
+        found = found || has_node(kernel, s->index[d], SPAD_EXPR_NUMBER, number);
+    }
+    return as_many && found;
+}
+
+/* A statement with a number that may stand for the parameter, or for one less; -1: none. */
+static int64_t find_number(const spad_kernel *kernel, size_t param, bool less) {
+    const int64_t value = spad_kernel_get_param(kernel, param)->value;
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(kernel, i);
-        bool found = has_number(kernel, s->amount, number);
-        for (size_t d = 0; d < s->index_count; d++) {
-            found = found || has_number(kernel, s->index[d], number);
-        }
-        for (size_t c = 0; c < s->comparison_count; c++) {
-            found = found || has_number(kernel, s->comparisons[c].left, number) ||
-                    has_number(kernel, s->comparisons[c].right, number);
-        }
-        if (found) return (int64_t)i;
+        if (compares(kernel, s, param, value - less)) return (int64_t)i;
+        if (!less && counts_objects(kernel, s, param, value)) return (int64_t)i;
     }
     return -1;
 }
@@ -191,8 +233,8 @@ static spad_status try_size(spad__prover *p, size_t number, bool asked, int64_t 
                          .size = true,
                          .severity = asked ? SPAD_SEVERITY_WARNING : SPAD_SEVERITY_ADVICE,
                          .work = *work};
-    const int64_t last = find_number(p->kernel, param->value - 1);
-    const int64_t whole = find_number(p->kernel, param->value);
+    const int64_t last = find_number(p->kernel, number, true);
+    const int64_t whole = find_number(p->kernel, number, false);
     const int64_t statement = last >= 0 ? last : whole;
     const int64_t value = last >= 0 ? param->value - 1 : param->value;
     if (statement < 0 && !asked) return SPAD_OK;

@@ -273,6 +273,15 @@ static void indices_carry_on(void **state) {
         {TRN2 X4 "for j in 0..2 { for i in 0..N { vector a writes x[2 * j * N + i] }\n"
                  "for k in 0..N { vector b writes x[(2 * j + 1) * N + k] } }\n",
          "step 3 i+3 k+3"},
+        {TRN2 "tensor x : sbuf bf16 [32 * N] (128, 8) ring 3\n"
+              "for a in 0..2 { for b in 0..2 { for c in 0..2 { for d in 0..2 { for i in 0..N {\n"
+              "vector v writes x[(((a * 2 + b) * 2 + c) * 2 + d) * N + i] } } } } }\n",
+         "step 3 i+3"},
+        {TRN2 "tensor x : sbuf bf16 [32 * N] (128, 8) ring 3\n" /* one loop too many */
+              "for a in 0..2 { for b in 0..2 { for c in 0..2 { for d in 0..2 { for e in 0..2 {\n"
+              "for i in 0..N {\n"
+              "vector v writes x[((((a * 2 + b) * 2 + c) * 2 + d) * 2 + e) * N + i] } } } } } }\n",
+         "no: an index does not advance in even steps"},
         /* of another number of runs */
         {TRN2 X4 "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] }\n"
                  "vector c reads x[j * N] }\n",

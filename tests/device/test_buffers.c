@@ -546,9 +546,12 @@ static void global_buffers_have_places_in_the_trace(void **state) {
     const spad_device_options options = {
         .trace = trace, .pool = {.block_bytes = 64, .grow_bytes = 4096, .exact = true}};
     spad_device *device = open_device(&options);
-    spad_buffer a = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
-    spad_buffer b = new_buffer(device, SPAD_SHAPE(4096), SPAD_UINT8); /* a chunk of its own */
-    spad_buffer c = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
+    const int64_t guard =
+        spad_device_get_info(device)->guard_bytes; /* blocks are that much larger */
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
+    spad_buffer b =
+        new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8); /* a chunk of its own */
+    spad_buffer c = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
     spad_buffer view, shared;
     assert_ok(spad_buffer_alias(&view, b, 100, SPAD_SHAPE(4), SPAD_UINT8, NULL, &error), &error);
     const spad_buffer_spec scratch = {
@@ -567,7 +570,7 @@ static void global_buffers_have_places_in_the_trace(void **state) {
     assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
     assert_ok(spad_pool_trim(&released, pool, 0, &error), &error);
     assert_int_equal(released, 4096);
-    spad_buffer d = new_buffer(device, SPAD_SHAPE(2, 2048), SPAD_UINT8);
+    spad_buffer d = new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8);
     assert_int_equal(spad_trace_get_tensor(trace, 4)->rect.byte, 0); /* the place that is free */
     free_buffer(b);
     free_buffer(d);

@@ -126,7 +126,7 @@ static const spad__event *next_event(const writer *w, size_t agent) {
 }
 
 /* The run of a growing loop that the clock is in. */
-static void find_run(writer *w) {
+static void find_clock_run(writer *w) {
     const spad__event *event = next_event(w, (size_t)w->cut->agent);
     w->run = -1;
     if (event == NULL || event->statement < 0) return;
@@ -233,7 +233,7 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
                 .group = (int32_t)group,
                 .periods = periods,
                 .out = {&cut->order->net.host, state, false}};
-    find_run(&w);
+    find_clock_run(&w);
     put_agents(&w);
     put_under_way(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);

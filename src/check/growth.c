@@ -465,12 +465,12 @@ static bool probe_places(probe *l) {
 
 /* How an expression changes in the first iterations of the growing loop around a statement, and in
  * the last ones; in between its value is in between. */
-typedef struct drift {
+typedef struct index_drift {
     int64_t least;
     int64_t most;
-} drift;
+} index_drift;
 
-static bool drift_of(probe *l, size_t statement, spad_expr expr, drift *out) {
+static bool drift_of(probe *l, size_t statement, spad_expr expr, index_drift *out) {
     spad__form first, last;
     int64_t least, most;
     if (!form_of(l, expr, (motion){true, -1}, &first) ||
@@ -506,7 +506,7 @@ static bool moves_evenly(const probe *l, size_t statement, spad_expr expr) {
 static bool require_inside(probe *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
                            spad_amount extent) {
     int64_t grows;
-    drift moves;
+    index_drift moves;
     if (!drift_of(l, statement, index, &moves)) return false;
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
     if (moves.least >= 0 && moves.most <= grows) return true;
@@ -533,7 +533,7 @@ static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const
 }
 
 static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
-    drift moves;
+    index_drift moves;
     for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
         const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
         if (!require_all_inside(l, number, access->tensor, access->index, access->index_count)) {

@@ -249,7 +249,7 @@ static bool open_watches(spad__order *order, int64_t agent, const bool *done, bo
 
 /* Agents that are tried as the clock: the first ones and the last ones, so that the cost of a shape
  * does not grow with the square of their number. Ends of a pipeline hold back all others. */
-enum { CLOCKS_MAX = 16 };
+enum { CLOCKS_TRIED = 16 };
 
 spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     spad__watches *watches = order->run->watches;
@@ -268,7 +268,7 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     const size_t agents = spad_kernel_agent_count(order->run->kernel);
     for (size_t a = 0; a < agents && status == SPAD_OK; a++) {
         const bool first = a == 0;
-        if (a > CLOCKS_MAX / 2 && a + CLOCKS_MAX / 2 < agents) continue;
+        if (a > CLOCKS_TRIED / 2 && a + CLOCKS_TRIED / 2 < agents) continue;
         if (order->events.firsts.items[a] == order->events.firsts.items[a + 1]) continue;
         if (!open_watches(order, (int64_t)a, done, shut) && !first) continue;
         status = replay_with(order, first ? order->run : &again, (int64_t)a, error);

@@ -727,7 +727,7 @@ enum { EVENTS_PER_CLOCK_READ = 4096 };
 
 enum { EVENTS_OF_TOO_MANY = 1 << 20 };
 
-static const char too_many_events[] = "the kernel has more events than the limit";
+static const char more_than_limit[] = "the kernel has more events than the limit";
 
 /* Where it is known that there are more events than the limit, errors are looked for in the first
  * ones only. */
@@ -752,7 +752,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
         }
         if (event->kind == SPAD_WALK_END) break;
         if (events == limit) {
-            run->gap = too_many_events;
+            run->gap = more_than_limit;
             return SPAD_OK;
         }
         if (events % EVENTS_PER_CLOCK_READ == EVENTS_PER_CLOCK_READ - 1 && spad__is_late(run)) {

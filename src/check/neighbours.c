@@ -90,7 +90,7 @@ static void find_moduli(values *list, const spad_kernel *kernel) {
     }
 }
 
-static int compare_values(const void *left, const void *right) {
+static int compare_numbers(const void *left, const void *right) {
     return spad__compare(*(const int64_t *)left, *(const int64_t *)right);
 }
 
@@ -106,7 +106,7 @@ static void choose_values(values *list, const spad_kernel *kernel, const spad__t
     if (!tries->size) {
         for (int64_t v = 0; v <= 2; v++) add_value(&all, v);
         find_moduli(&moduli, kernel);
-        qsort(moduli.items, moduli.count, sizeof moduli.items[0], compare_values);
+        qsort(moduli.items, moduli.count, sizeof moduli.items[0], compare_numbers);
     }
     for (size_t i = 0; i < moduli.count; i++) {
         const int64_t d = moduli.items[i];
@@ -121,12 +121,12 @@ static void choose_values(values *list, const spad_kernel *kernel, const spad__t
         if (tries->reach > 0 && (v > given ? v - given : given - v) > tries->reach) continue;
         list->items[list->count++] = v;
     }
-    qsort(list->items, list->count, sizeof list->items[0], compare_values);
+    qsort(list->items, list->count, sizeof list->items[0], compare_numbers);
 }
 
 /* ---- one value --------------------------------------------------------------------- */
 
-typedef enum result { RIGHT, WRONG, REFUSED, OPEN } result;
+typedef enum result { TRY_RIGHT, TRY_WRONG, TRY_REFUSED, TRY_OPEN } result;
 
 /* Is there not so much memory? Then the value is none to use, whatever else is wrong with it. */
 static bool is_too_large(const spad_check *check) {
@@ -149,9 +149,9 @@ static spad_status run_value(const spad__run *run, const spad_kernel *kernel,
     spad_status status = spad__check_rules(&one, error);
     if (status == SPAD_OK) status = spad__check_lifetimes(&one, error);
     if (status == SPAD_OK) status = spad__check_order(&one, error);
-    *out = check->counts.errors == 0 ? (one.gap != NULL ? OPEN : RIGHT)
-           : is_too_large(check)     ? REFUSED
-                                     : WRONG;
+    *out = check->counts.errors == 0 ? (one.gap != NULL ? TRY_OPEN : TRY_RIGHT)
+           : is_too_large(check)     ? TRY_REFUSED
+                                     : TRY_WRONG;
     check->counts.runs++;
     return status;
 }
@@ -167,7 +167,7 @@ static spad_status try_value(spad__run *run, spad__tries *tries, int64_t value, 
     spad_kernel *kernel = NULL;
     spad_status status =
         spad__attempted(spad_kernel_reshape(&kernel, run->kernel, &options, NULL), error);
-    *out = kernel == NULL ? REFUSED : OPEN;
+    *out = kernel == NULL ? TRY_REFUSED : TRY_OPEN;
     const int64_t events = kernel != NULL ? spad__events_most(kernel) : 0;
     if (status == SPAD_OK && kernel != NULL && events <= tries->work) {
         status = run_value(run, kernel, tries, check, out, error);
@@ -219,7 +219,7 @@ static void keep_wrong(spad__tried *out, int64_t value, const spad_check *check)
 
 static void keep_value(int64_t *list, size_t *count, int64_t value) {
     list[(*count)++] = value;
-    qsort(list, *count, sizeof *list, compare_values);
+    qsort(list, *count, sizeof *list, compare_numbers);
 }
 
 /* One value; *low has the findings of the largest one below the given one that is wrong. */
@@ -228,20 +228,20 @@ static spad_status judge_value(spad__run *run, spad__tries *tries, int64_t value
     spad_check check = {.host = run->check->host};
     result how;
     spad_status status = try_value(run, tries, value, &check, &how, error);
-    if (status == SPAD_OK && how == RIGHT) {
+    if (status == SPAD_OK && how == TRY_RIGHT) {
         keep_value(out->right, &out->right_count, value);
         if (out->low) { /* a hole */
             out->low = false;
             out->wrong = true;
             status = report_value(run, tries, out->value, low, error);
         }
-    } else if (status == SPAD_OK && how == REFUSED) {
+    } else if (status == SPAD_OK && how == TRY_REFUSED) {
         keep_value(out->refused, &out->refused_count, value);
-    } else if (status == SPAD_OK && how == WRONG && (!below || tries->size)) {
+    } else if (status == SPAD_OK && how == TRY_WRONG && (!below || tries->size)) {
         keep_wrong(out, value, &check);
         out->wrong = true;
         status = report_value(run, tries, value, &check, error);
-    } else if (how == WRONG && !out->low) {
+    } else if (how == TRY_WRONG && !out->low) {
         keep_wrong(out, value, &check);
         out->low = true;
         const spad_check empty = *low;

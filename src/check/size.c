@@ -7,7 +7,7 @@
 #include "base/checked.h"
 
 /* How often a statement is reached, if no condition leaves it out. */
-static int64_t times_of(const spad_kernel *kernel, const spad_statement *s) {
+static int64_t times_reached(const spad_kernel *kernel, const spad_statement *s) {
     int64_t times = 1;
     for (int64_t l = s->loop; l >= 0;) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)l);
@@ -28,7 +28,7 @@ static int64_t count_events(const spad_kernel *kernel, bool guarded) {
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(kernel, i);
         if (!is_event(s->kind) || (s->guarded && !guarded)) continue;
-        if (!spad__add(sum, times_of(kernel, s), &sum)) return INT64_MAX;
+        if (!spad__add(sum, times_reached(kernel, s), &sum)) return INT64_MAX;
     }
     return sum;
 }

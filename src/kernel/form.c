@@ -103,35 +103,36 @@ bool spad__form_range(const spad__form *form, const spad_kernel *kernel, int64_t
 /* ---- motions ----------------------------------------------------------------------- */
 
 /* A part of an expression. */
-typedef struct term {
+typedef struct form_term {
     spad__form value; /* if it is a form */
     spad__form step;
     int64_t period;
     bool known;   /* the value is */
     size_t first; /* its first node; the last is in front of what comes next */
-} term;
+} form_term;
 
-typedef struct spot {
+typedef struct form_spot {
     const spad__moves *moves;
     const spad_expr_node *nodes;
     size_t node;
     bool divides;
-} spot;
+} form_spot;
 
-static bool moves_on(const term *t) {
+static bool moves_on(const form_term *t) {
     return !spad__form_is_zero(&t->step);
 }
 
-static void rely_on_nodes(const spot *at, size_t from, size_t to) {
+static void rely_on_part(const form_spot *at, size_t from, size_t to) {
     for (size_t i = from; at->moves->relies != NULL && i < to; i++) {
         if (at->nodes[i].op == SPAD_EXPR_PARAM) at->moves->relies[at->nodes[i].value] = true;
     }
 }
 
-static term leaf(const spot *at) {
+static form_term leaf_term(const form_spot *at) {
     const spad__moves *moves = at->moves;
     const spad_expr_node *node = &at->nodes[at->node];
-    term t = {.value = {.constant = node->value}, .period = 1, .known = true, .first = at->node};
+    form_term t = {
+        .value = {.constant = node->value}, .period = 1, .known = true, .first = at->node};
     if (node->op == SPAD_EXPR_PARAM) {
         t.value.constant = spad_kernel_get_param(moves->kernel, (size_t)node->value)->value;
         if (node->value == moves->param) t.step.constant = moves->param_step;
@@ -143,24 +144,24 @@ static term leaf(const spot *at) {
     return t;
 }
 
-static spad__evenness stretch(term *t, int64_t factor) {
+static spad__evenness stretch_term(form_term *t, int64_t factor) {
     if (factor > SPAD__PERIOD_MAX / t->period) return SPAD__TOO_LONG;
     t->period *= factor;
     return multiply_form(&t->step, factor) ? SPAD__EVEN : SPAD__UNEVEN;
 }
 
 /* Both get the least common multiple of their periods. */
-static spad__evenness align(term *left, term *right) {
+static spad__evenness align_terms(form_term *left, form_term *right) {
     if (left->period == right->period) return SPAD__EVEN;
     const int64_t common = spad__gcd(left->period, right->period);
     const int64_t factor = right->period / common;
     const int64_t other = left->period / common;
-    const spad__evenness even = stretch(left, factor);
-    return even == SPAD__EVEN ? stretch(right, other) : even;
+    const spad__evenness even = stretch_term(left, factor);
+    return even == SPAD__EVEN ? stretch_term(right, other) : even;
 }
 
-static spad__evenness add_terms(term *a, term *b, int64_t sign) {
-    const spad__evenness even = align(a, b);
+static spad__evenness add_form_terms(form_term *a, form_term *b, int64_t sign) {
+    const spad__evenness even = align_terms(a, b);
     if (even != SPAD__EVEN) return even;
     a->known = a->known && b->known && spad__form_add(&a->value, &b->value, sign);
     return spad__form_add(&a->step, &b->step, sign) ? SPAD__EVEN : SPAD__UNEVEN;
@@ -176,11 +177,11 @@ static bool multiply_forms(const spad__form *left, const spad__form *right, spad
 }
 
 /* One factor moves at most; the step is that of the product with the other one. */
-static spad__evenness multiply_terms(const spot *at, term *a, term *b) {
+static spad__evenness multiply_form_terms(const form_spot *at, form_term *a, form_term *b) {
     if (moves_on(a) && moves_on(b)) return SPAD__UNEVEN;
-    if (moves_on(a)) rely_on_nodes(at, b->first, at->node);
-    if (moves_on(b)) rely_on_nodes(at, a->first, b->first);
-    const spad__evenness even = align(a, b);
+    if (moves_on(a)) rely_on_part(at, b->first, at->node);
+    if (moves_on(b)) rely_on_part(at, a->first, b->first);
+    const spad__evenness even = align_terms(a, b);
     if (even != SPAD__EVEN) return even;
     spad__form step = {.constant = 0};
     if (moves_on(a) && !(b->known && multiply_forms(&a->step, &b->value, &step))) {
@@ -197,18 +198,18 @@ static spad__evenness multiply_terms(const spot *at, term *a, term *b) {
 }
 
 /* Every number of the step must be divisible. */
-static spad__evenness divide_terms(spot *at, term *a, term *b, bool rest) {
+static spad__evenness divide_form_terms(form_spot *at, form_term *a, form_term *b, bool rest) {
     const bool fixed = b->known && b->value.count == 0 && !moves_on(b);
     if (!fixed || b->value.constant < 1) return SPAD__UNEVEN;
     const int64_t by = b->value.constant;
     if (moves_on(a)) {
-        rely_on_nodes(at, b->first, at->node);
+        rely_on_part(at, b->first, at->node);
         at->divides = true;
     }
-    spad__evenness even = align(a, b);
-    if (even == SPAD__EVEN) even = stretch(a, spad__motion_rounds(a->step.constant, by));
+    spad__evenness even = align_terms(a, b);
+    if (even == SPAD__EVEN) even = stretch_term(a, spad__motion_rounds(a->step.constant, by));
     for (size_t i = 0; i < a->step.count && even == SPAD__EVEN; i++) {
-        even = stretch(a, spad__motion_rounds(a->step.factors[i], by));
+        even = stretch_term(a, spad__motion_rounds(a->step.factors[i], by));
     }
     if (even != SPAD__EVEN) return even;
     spad__form step = {.constant = 0};
@@ -226,18 +227,18 @@ static spad__evenness divide_terms(spot *at, term *a, term *b, bool rest) {
     return SPAD__EVEN;
 }
 
-static spad__evenness apply_to_terms(spot *at, term *a, term *b) {
+static spad__evenness apply_to_form_terms(form_spot *at, form_term *a, form_term *b) {
     switch (at->nodes[at->node].op) {
-    case SPAD_EXPR_ADD: return add_terms(a, b, 1);
-    case SPAD_EXPR_SUB: return add_terms(a, b, -1);
-    case SPAD_EXPR_MUL: return multiply_terms(at, a, b);
-    case SPAD_EXPR_DIV: return divide_terms(at, a, b, false);
-    case SPAD_EXPR_MOD: return divide_terms(at, a, b, true);
+    case SPAD_EXPR_ADD: return add_form_terms(a, b, 1);
+    case SPAD_EXPR_SUB: return add_form_terms(a, b, -1);
+    case SPAD_EXPR_MUL: return multiply_form_terms(at, a, b);
+    case SPAD_EXPR_DIV: return divide_form_terms(at, a, b, false);
+    case SPAD_EXPR_MOD: return divide_form_terms(at, a, b, true);
     default: return SPAD__UNEVEN;
     }
 }
 
-static spad__evenness negate(term *a) {
+static spad__evenness negate_term(form_term *a) {
     a->known = a->known && multiply_form(&a->value, -1);
     return multiply_form(&a->step, -1) ? SPAD__EVEN : SPAD__UNEVEN;
 }
@@ -250,19 +251,19 @@ spad__evenness spad__form_of(const spad__moves *moves, spad_expr expr, spad__for
     const spad_expr_info info =
         spad_kernel_get_expr(moves->kernel, expr); /* no nodes where it is 0 */
     if (info.node_count == 0 || (info.constant && moves->param < 0)) return SPAD__EVEN;
-    spot at = {.moves = moves, .nodes = info.nodes};
-    term stack[SPAD_EXPR_MAX];
+    form_spot at = {.moves = moves, .nodes = info.nodes};
+    form_term stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (; at.node < info.node_count; at.node++) {
         const spad_expr_op op = info.nodes[at.node].op;
         spad__evenness even = SPAD__EVEN;
         if (op <= SPAD_EXPR_VARIABLE) {
-            stack[top++] = leaf(&at);
+            stack[top++] = leaf_term(&at);
         } else if (op == SPAD_EXPR_NEGATE) {
-            even = negate(&stack[top - 1]);
+            even = negate_term(&stack[top - 1]);
         } else {
             top--;
-            even = apply_to_terms(&at, &stack[top - 1], &stack[top]);
+            even = apply_to_form_terms(&at, &stack[top - 1], &stack[top]);
         }
         if (divides != NULL) *divides = at.divides;
         if (even != SPAD__EVEN) return even;

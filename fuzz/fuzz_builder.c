@@ -138,7 +138,7 @@ static void add_if(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     for (size_t i = 0; i < count; i++) {
         list[i] = (spad_comparison){(spad_expr)next_number(in),
                                     (spad_relation)(fuzz_next(in) % (SPAD_RELATIONS + 1)),
-                                    (spad_expr)next_number(in)};
+                                    (spad_expr)next_number(in), (fuzz_next(in) & 1) != 0};
     }
     TRY(run, spad_kernel_builder_if(b, list, count, &run->error));
 }
@@ -157,7 +157,7 @@ static void add_expr(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
         break;
     }
     case 2: {
-        const spad_expr_op op = (spad_expr_op)(fuzz_next(in) % (SPAD_EXPR_NEGATE + 2));
+        const spad_expr_op op = (spad_expr_op)(fuzz_next(in) % (SPAD_EXPR_OPS + 1));
         const spad_expr left = (spad_expr)next_number(in);
         const spad_expr right = (spad_expr)next_number(in);
         TRY(run, spad_kernel_builder_apply(&expr, b, op, left, right, &run->error));

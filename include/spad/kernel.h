@@ -40,7 +40,7 @@ typedef struct spad_location {
 } spad_location;
 
 /* ---- expressions ------------------------------------------------------------------
- * Whole numbers, parameters and loop variables under + - *, and / and % by a
+ * Whole numbers, parameters and loop variables under + - *, min and max, and / and % by a
  * positive constant. Division rounds down and a rest is never negative. One side
  * of a product is a constant. The builder bounds every expression over all values
  * of its variables and refuses what could overflow, so evaluation cannot. */
@@ -60,7 +60,10 @@ typedef enum spad_expr_op {
     SPAD_EXPR_MUL,
     SPAD_EXPR_DIV,
     SPAD_EXPR_MOD,
-    SPAD_EXPR_NEGATE
+    SPAD_EXPR_NEGATE,
+    SPAD_EXPR_SMALLER, /**< the smaller one of two */
+    SPAD_EXPR_LARGER, /**< the larger one */
+    SPAD_EXPR_OPS
 } spad_expr_op;
 
 /** One step of an expression in postfix order. */
@@ -269,6 +272,7 @@ typedef struct spad_comparison {
     spad_expr left;
     spad_relation relation;
     spad_expr right;
+    bool alternative; /**< begins another list: "or" before it, "and" where it is false */
 } spad_comparison;
 
 /** Elements [from, to) of one dimension; both 0: all of it; to 0: the one element. */
@@ -336,7 +340,7 @@ typedef struct spad_statement {
     spad_cost_kind cost_kind;
     spad_expr cost;
     size_t comparison_count;
-    const spad_comparison *comparisons; /**< all must hold */
+    const spad_comparison *comparisons; /**< all of one alternative must hold */
 } spad_statement;
 
 /* ---- reading a kernel -------------------------------------------------------------------
@@ -564,7 +568,7 @@ SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_bu
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
 
-/** Begins a block that runs if all comparisons hold. */
+/** Begins a block that runs if all comparisons of one alternative hold. */
 SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
                                             const spad_comparison *comparisons, size_t count,
                                             spad_error *error);

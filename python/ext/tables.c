@@ -13,6 +13,8 @@ static PyObject *apply(spad_expr_op op, PyObject *left, PyObject *right) {
                                         [SPAD_EXPR_MUL] = "*",
                                         [SPAD_EXPR_DIV] = "/",
                                         [SPAD_EXPR_MOD] = "%"};
+    if (op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER)
+        return PyUnicode_FromFormat("%s(%U, %U)", op == SPAD_EXPR_SMALLER ? "min" : "max", left, right);
     return op == SPAD_EXPR_NEGATE ? PyUnicode_FromFormat("-%U", left)
                                   : PyUnicode_FromFormat("(%U %s %U)", left, signs[op], right);
 }

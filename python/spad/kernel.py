@@ -93,8 +93,9 @@ class Expr:
 
 
 class Condition:
-    """What a comparison of an Expr gives, for `k.when`; `a & b` holds where both do. It is neither
-    true nor false in Python, so `if`, `and`, `not`, `0 < i < 5`, min() and max() refuse it."""
+    """What a comparison of an Expr gives, for `k.when`; `a & b` holds where both do, and `a | b`
+    where one of them does. It is neither true nor false in Python, so `if`, `and`, `not`,
+    `0 < i < 5`, min() and max() refuse it; `k.min` and `k.max` are for numbers of the kernel."""
 
     __slots__ = ("text",)
 
@@ -104,7 +105,16 @@ class Condition:
     def __and__(self, other):
         if not isinstance(other, Condition):
             return NotImplemented
+        for side in (self, other):
+            if " or " in side.text:
+                raise TypeError(f"'{side.text}' cannot be one side of `&`: the language has no "
+                                f"parentheses in conditions; write (a & c) | (b & c)")
         return Condition(f"{self.text} and {other.text}")
+
+    def __or__(self, other):
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return Condition(f"{self.text} or {other.text}")
 
     def __bool__(self):
         raise TypeError(f"'{self.text}' is neither true nor false while the kernel is recorded; for "
@@ -128,6 +138,12 @@ def _name(name):
         raise _spad.ArgumentError(f"{name!r} is no name: a name is a letter or _ and up to 62 more "
                                   f"letters, digits or _")
     return name
+
+
+def _chosen(word, first, others):
+    if not others:
+        raise TypeError(f"{word}() needs two numbers or more")
+    return Expr(f"{word}({', '.join(str(_number(n)) for n in (first, *others))})")
 
 
 def _quoted(text):
@@ -426,7 +442,18 @@ class Kernel:
                                 f"{condition!r}")
         if not conditions:
             raise TypeError("when() needs a condition")
-        return self._body("if " + " and ".join(condition.text for condition in conditions))
+        all_hold = conditions[0]
+        for condition in conditions[1:]:
+            all_hold = all_hold & condition
+        return self._body("if " + all_hold.text)
+
+    def min(self, first, *others):
+        """The smallest of several numbers of the kernel."""
+        return _chosen("min", first, others)
+
+    def max(self, first, *others):
+        """The largest of several numbers of the kernel."""
+        return _chosen("max", first, others)
 
     def otherwise(self):
         """The else of the `when` that was closed just now."""

@@ -459,6 +459,7 @@ spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comp
     spad_comparison *kept = spad__arena_array(&builder->kernel->arena, count, sizeof *kept);
     if (kept == NULL) return spad__fail_host_memory(error);
     memcpy(kept, comparisons, count * sizeof *kept);
+    kept[0].alternative = false;
     spad_statement *statement;
     const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_IF, error);
     if (status != SPAD_OK) return status;

@@ -187,10 +187,25 @@ static void bound_rest(const spad__expr *a, int64_t c, spad__expr *result) {
     result->gap = wraps ? 1 : c;
 }
 
-static const char *const op_signs[] = {
-    [SPAD_EXPR_ADD] = "+", [SPAD_EXPR_SUB] = "-", [SPAD_EXPR_MUL] = "*",
-    [SPAD_EXPR_DIV] = "/", [SPAD_EXPR_MOD] = "%", [SPAD_EXPR_NEGATE] = "-",
+/* The smaller or the larger of two. Of ranges that share no loop each value of one up to the
+ * smaller end (down to the larger one) is met, so no gap is wider than those of the two. */
+static void bound_choice(const spad__expr *a, const spad__expr *b, bool larger,
+                         spad__expr *result) {
+    result->least = larger ? spad__max(a->least, b->least) : spad__min(a->least, b->least);
+    result->most = larger ? spad__max(a->most, b->most) : spad__min(a->most, b->most);
+    result->exact = a->exact && b->exact && (a->loops & b->loops) == 0;
+    result->gap = spad__max(a->gap, b->gap);
+}
+
+static const char *const op_signs[SPAD_EXPR_OPS] = {
+    [SPAD_EXPR_ADD] = "+",   [SPAD_EXPR_SUB] = "-",   [SPAD_EXPR_MUL] = "*",
+    [SPAD_EXPR_DIV] = "/",   [SPAD_EXPR_MOD] = "%",   [SPAD_EXPR_NEGATE] = "-",
+    [SPAD_EXPR_SMALLER] = "min", [SPAD_EXPR_LARGER] = "max",
 };
+
+static bool is_function(spad_expr_op op) {
+    return op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER;
+}
 
 static bool is_constant(const spad__expr *expr) {
     return expr->loops == 0;
@@ -207,6 +222,8 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
         fits = bound_difference(a, b, result);
     } else if (op == SPAD_EXPR_NEGATE) {
         fits = bound_negation(a, result);
+    } else if (is_function(op)) {
+        bound_choice(a, b, op == SPAD_EXPR_LARGER, result);
     } else if (op == SPAD_EXPR_MUL) {
         if (!is_constant(a) && !is_constant(b)) {
             return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -252,7 +269,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     *out = 0;
     const spad__expr *a = find_expr(kernel, left);
     const spad__expr *b = op == SPAD_EXPR_NEGATE ? &none : find_expr(kernel, right);
-    if (op < SPAD_EXPR_ADD || op > SPAD_EXPR_NEGATE || a == NULL || b == NULL) {
+    if (op < SPAD_EXPR_ADD || op >= SPAD_EXPR_OPS || a == NULL || b == NULL) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such operation or expression");
     }
     if (op == SPAD_EXPR_NEGATE && a->count == 1 && a->least > INT64_MIN) {
@@ -350,6 +367,8 @@ int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const in
             case SPAD_EXPR_SUB: *left -= right; break;
             case SPAD_EXPR_MUL: *left *= right; break;
             case SPAD_EXPR_DIV: *left = spad__floor_div(*left, right); break;
+            case SPAD_EXPR_SMALLER: *left = spad__min(*left, right); break;
+            case SPAD_EXPR_LARGER: *left = spad__max(*left, right); break;
             default: *left = spad__floor_mod(*left, right); break;
             }
         }
@@ -436,6 +455,13 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
         } else if (node->op == SPAD_EXPR_NEGATE) {
             tasks[left++] = (expr_task){.node = task.node - 1, .outer = own + 1};
             put_piece(&text, "-");
+        } else if (is_function(node->op)) {
+            put_piece(&text, op_signs[node->op]);
+            put_piece(&text, "(");
+            tasks[left++] = (expr_task){.piece = ")"};
+            tasks[left++] = (expr_task){.node = task.node - 1};
+            tasks[left++] = (expr_task){.piece = ", "};
+            tasks[left++] = (expr_task){.node = first[task.node - 1] - 1};
         } else {
             tasks[left++] = (expr_task){.node = task.node - 1, .outer = own + 1};
             tasks[left++] = (expr_task){.piece = " "};

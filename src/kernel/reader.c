@@ -355,14 +355,17 @@ static bool read_if(spad__reader *r) {
     spad_comparison comparisons[COMPARISONS_MAX];
     size_t count = 0;
     const spad__span first = r->parser.last.span;
-    do {
+    bool more = true;
+    for (bool alternative = false; more; count++) {
         if (count == COMPARISONS_MAX) {
             SPAD__FAULT(r, r->parser.token.span, "more than %d comparisons", COMPARISONS_MAX);
             return false;
         }
+        comparisons[count].alternative = alternative;
         if (!read_comparison(r, &comparisons[count])) return false;
-        count++;
-    } while (spad__parser_accept_word(&r->parser, "and"));
+        alternative = spad__parser_accept_word(&r->parser, "or");
+        more = alternative || spad__parser_accept_word(&r->parser, "and");
+    }
     if (!at_brace(r)) return false;
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);

@@ -153,8 +153,13 @@ static bool comparison_holds(const spad_walk *walk, const spad_comparison *compa
 
 static size_t branch(const spad_walk *walk, const spad_statement *s) {
     bool all = true;
-    for (size_t i = 0; i < s->comparison_count && all; i++)
-        all = comparison_holds(walk, &s->comparisons[i]);
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        if (s->comparisons[i].alternative) {
+            if (all) break;
+            all = true;
+        }
+        all = all && comparison_holds(walk, &s->comparisons[i]);
+    }
     if (all) return walk->at + 1;
     return s->item >= 0 ? (size_t)s->item + 1 : s->end;
 }

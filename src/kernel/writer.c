@@ -375,7 +375,7 @@ static void put_if(kernel_writer *w, const spad_statement *s) {
         [SPAD_LESS_EQUAL] = " <= ", [SPAD_GREATER] = " > ",    [SPAD_GREATER_EQUAL] = " >= "};
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_comparison *comparison = &s->comparisons[i];
-        spad__out_string(&w->out, i == 0 ? "if " : " and ");
+        spad__out_string(&w->out, i == 0 ? "if " : comparison->alternative ? " or " : " and ");
         put_expr(w, comparison->left);
         spad__out_string(&w->out, relations[comparison->relation]);
         put_expr(w, comparison->right);

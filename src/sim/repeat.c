@@ -316,6 +316,14 @@ static value_range range_of(const box *b, spad_expr expr) {
                 *left = (value_range){left->low - right.high, left->high - right.low};
                 break;
             case SPAD_EXPR_MUL: *left = multiply(*left, right); break;
+            case SPAD_EXPR_SMALLER:
+                *left = (value_range){spad__min(left->low, right.low),
+                                      spad__min(left->high, right.high)};
+                break;
+            case SPAD_EXPR_LARGER:
+                *left = (value_range){spad__max(left->low, right.low),
+                                      spad__max(left->high, right.high)};
+                break;
             case SPAD_EXPR_DIV:
                 *left = (value_range){spad__floor_div(left->low, right.low),
                                       spad__floor_div(left->high, right.low)};

@@ -73,12 +73,14 @@ static void put_operation(page *p, bool inside) {
 
 static void put_guarded(page *p) {
     const long long n = (long long)pick(p, 3);
-    switch (pick(p, 8)) {
+    switch (pick(p, 10)) {
     case 0: put(p, "if i == %lld {\n", n); break;
     case 1: put(p, "if i > %lld {\n", n); break;
     case 2: put(p, "if i < N - %lld {\n", n); break;
     case 3: put(p, "if i == N - %lld {\n", n + 1); break;
     case 4: put(p, "if i %% 2 == %lld {\n", n % 2); break;
+    case 5: put(p, "if i == %lld or i == N - 1 {\n", n); break;
+    case 6: put(p, "if i < %lld or i > N - 3 and i %% 2 == 0 {\n", n); break;
     default: put_operation(p, true); return;
     }
     put_operation(p, true);

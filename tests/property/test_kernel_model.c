@@ -21,7 +21,7 @@ enum { KERNELS = 4000, TENSORS = 6, LOOPS = 3, NODES = 24, LINES_MAX = 4000, TEX
 /* ---- the model's kernel ------------------------------------------------------------ */
 
 typedef struct model_expr {
-    char op; /* 'n' number, 'v' variable, or the sign */
+    char op; /* 'n' number, 'v' variable, 'm' min, 'M' max, or the sign */
     int64_t value;
     struct model_expr *left;
     struct model_expr *right;
@@ -45,9 +45,11 @@ typedef struct model_node {
     int loop;
     int64_t begin;
     int64_t end;
-    model_expr *left;
-    model_expr *right;
-    int relation;
+    model_expr *left[3];
+    model_expr *right[3];
+    int relation[3];
+    bool alternative[3]; /* "or" before it */
+    int comparisons;
     int tensor;
     model_expr *index[2];
     bool part;
@@ -73,7 +75,7 @@ typedef struct model {
     char *lines[LINES_MAX];
     int line_count;
     bool failed; /* an index left its tensor */
-    void *owned[NODES * 40];
+    void *owned[NODES * 80];
     int owned_count;
 } model;
 
@@ -102,9 +104,9 @@ static model_expr *make_leaf(model *m, const int *open, int open_count) {
 static model_expr *make_expr(model *m, const int *open, int open_count, int depth) {
     if (depth == 0 || pick(m, 0, 2) == 0) return make_leaf(m, open, open_count);
     model_expr *e = own(m, sizeof *e);
-    e->op = "+-*/%_"[pick(m, 0, 5)]; /* '_': minus in front */
+    e->op = "+-*/%_mM"[pick(m, 0, 7)]; /* '_': minus in front */
     e->left = make_expr(m, open, open_count, depth - 1);
-    if (e->op == '+' || e->op == '-') {
+    if (e->op == '+' || e->op == '-' || e->op == 'm' || e->op == 'M') {
         e->right = make_expr(m, open, open_count, depth - 1);
     } else if (e->op != '_') {
         e->right = own(m, sizeof *e);
@@ -193,9 +195,13 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
         inner[inner_count++] = n->loop;
     } else {
         n->kind = 'i';
-        n->left = make_expr(m, open, open_count, 2);
-        n->right = make_expr(m, open, open_count, 1);
-        n->relation = (int)pick(m, 0, 5);
+        n->comparisons = (int)pick(m, 1, 3);
+        for (int i = 0; i < n->comparisons; i++) {
+            n->left[i] = make_expr(m, open, open_count, 2);
+            n->right[i] = make_expr(m, open, open_count, 1);
+            n->relation[i] = (int)pick(m, 0, 5);
+            n->alternative[i] = i > 0 && pick(m, 0, 1) == 1;
+        }
         n->rest_count = (int)pick(m, 0, 2);
     }
     n->body_count = (int)pick(m, 0, 3);
@@ -226,6 +232,12 @@ static void put_expr(model *m, const model_expr *e) {
     } else if (e->op == '_') {
         put(m, "-(");
         put_expr(m, e->left);
+        put(m, ")");
+    } else if (e->op == 'm' || e->op == 'M') {
+        put(m, e->op == 'm' ? "min(" : "max(");
+        put_expr(m, e->left);
+        put(m, ", ");
+        put_expr(m, e->right);
         put(m, ")");
     } else {
         put(m, "(");
@@ -297,10 +309,12 @@ static void put_node(model *m, const model_node *n) {
         if (n->kind == 'f') {
             put(m, "for i%d in %lld..%lld {\n", n->loop, (long long)n->begin, (long long)n->end);
         } else {
-            put(m, "if ");
-            put_expr(m, n->left);
-            put(m, " %s ", relations[n->relation]);
-            put_expr(m, n->right);
+            for (int i = 0; i < n->comparisons; i++) {
+                put(m, i == 0 ? "if " : n->alternative[i] ? " or " : " and ");
+                put_expr(m, n->left[i]);
+                put(m, " %s ", relations[n->relation[i]]);
+                put_expr(m, n->right[i]);
+            }
             put(m, " {\n");
         }
         for (int i = 0; i < n->body_count; i++) put_node(m, n->body[i]);
@@ -320,6 +334,8 @@ static int64_t value(const model *m, const model_expr *e) {
     const int64_t b = value(m, e->right);
     if (e->op == '+') return a + b;
     if (e->op == '-') return a - b;
+    if (e->op == 'm') return a < b ? a : b;
+    if (e->op == 'M') return a > b ? a : b;
     if (e->op == '*') return a * b;
     int64_t quotient = 0; /* by counting: the largest q with q * b <= a */
     while (quotient * b > a) quotient--;
@@ -404,6 +420,20 @@ static bool compare(int64_t a, int relation, int64_t b) {
     return results[relation];
 }
 
+/* "a and b or c": and binds more tightly. */
+static bool condition_holds(const model *m, const model_node *n) {
+    bool any = false;
+    bool all = true;
+    for (int i = 0; i < n->comparisons; i++) {
+        if (n->alternative[i]) {
+            any = any || all;
+            all = true;
+        }
+        all = compare(value(m, n->left[i]), n->relation[i], value(m, n->right[i])) && all;
+    }
+    return any || all;
+}
+
 static void run_node(model *m, const model_node *n) {
     if (n->kind == 'o') {
         run_operation(m, n);
@@ -411,7 +441,7 @@ static void run_node(model *m, const model_node *n) {
         const int64_t element = value(m, n->index[0]) % 7;
         say(m, "signal %lld", (long long)element);
     } else if (n->kind == 'i') {
-        const bool yes = compare(value(m, n->left), n->relation, value(m, n->right));
+        const bool yes = condition_holds(m, n);
         run_nodes(m, yes ? n->body : n->rest, yes ? n->body_count : n->rest_count);
     } else if (n->begin < n->end && n->body_count > 0) {
         say(m, "loop %d", n->loop);

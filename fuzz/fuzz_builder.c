@@ -201,9 +201,21 @@ static void add_declaration(fuzz_run *run, spad_kernel_builder *b, fuzz_input *i
 
 static void add_block(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     spad_expr variable;
-    const int what = fuzz_next(in) % 6;
+    const int what = fuzz_next(in) % 8;
     const char *name = next_name(in);
-    if (what == 0) {
+    if (what == 6) {
+        const spad_expr from = (spad_expr)next_number(in);
+        const spad_expr to = (spad_expr)next_number(in);
+        const spad_amount step = next_amount(in);
+        const bool parallel = fuzz_next(in) & 1;
+        TRY(run,
+            spad_kernel_builder_range(&variable, b, name, from, to, step, parallel, &run->error));
+    } else if (what == 7) {
+        int64_t number;
+        const char *phase = fuzz_next(in) & 1 ? next_name(in) : NULL;
+        const spad_amount count = next_amount(in);
+        TRY(run, spad_kernel_builder_cursor(&number, b, name, phase, count, &run->error));
+    } else if (what == 0) {
         const spad_amount begin = next_amount(in);
         const spad_amount end = next_amount(in);
         const bool parallel = fuzz_next(in) & 1;

@@ -55,6 +55,8 @@ typedef enum spad_expr_op {
     SPAD_EXPR_NUMBER,   /**< value */
     SPAD_EXPR_PARAM,    /**< value: number of the parameter */
     SPAD_EXPR_VARIABLE, /**< value: number of the loop */
+    SPAD_EXPR_STAGE,    /**< value: number of the cursor */
+    SPAD_EXPR_PHASE,    /**< value: number of the cursor */
     SPAD_EXPR_ADD,
     SPAD_EXPR_SUB,
     SPAD_EXPR_MUL,
@@ -62,7 +64,7 @@ typedef enum spad_expr_op {
     SPAD_EXPR_MOD,
     SPAD_EXPR_NEGATE,
     SPAD_EXPR_SMALLER, /**< the smaller one of two */
-    SPAD_EXPR_LARGER, /**< the larger one */
+    SPAD_EXPR_LARGER,  /**< the larger one */
     SPAD_EXPR_OPS
 } spad_expr_op;
 
@@ -75,6 +77,10 @@ typedef struct spad_expr_node {
 typedef struct spad_expr_info {
     const spad_expr_node *nodes;
     size_t node_count;
+    const spad_expr_node *written; /**< as in the text. In `nodes`, VARIABLE is the round of a loop
+                                        with a step, and stages and phases are expressions of
+                                        loops where they can be */
+    size_t written_count;
     int64_t least; /**< no value is below; conditions around a use are not examined */
     int64_t most;  /**< no value is above */
     bool exact;    /**< both bounds are reached, if every loop around runs */
@@ -210,15 +216,35 @@ typedef struct spad_kernel_agent {
     spad_location location;
 } spad_kernel_agent;
 
+/** A loop counts from `begin` up. Where `from` is not 0 it was written with bounds that change with
+ *  loops around it, or with a step: it counts as far as the longest of its runs, and an IF around
+ *  its body leaves out the rounds that a shorter one does not have. */
 typedef struct spad_kernel_loop {
     const char *name;
     spad_amount begin;
     spad_amount end; /**< not below begin */
+    spad_expr from;  /**< as written; 0: `begin` is */
+    spad_expr to;
+    int64_t step;    /**< between two values of its variable; below 0: from the last one down */
+    spad_expr value; /**< of its variable; 0: what it counts */
     bool parallel;   /**< iterations do not depend on each other */
     int64_t outer;   /**< number of the loop around it; -1: none */
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
+
+/** A position in a ring of `count` stages: its stage, and the phase, 0 or 1, which changes with
+ *  every round. Both are names for expressions. */
+typedef struct spad_kernel_cursor {
+    const char *stage;
+    const char *phase; /**< NULL: it has no name */
+    spad_amount count; /**< of stages */
+    int64_t agent;     /**< whose it is */
+    bool even;         /**< its stages and phases are expressions of loops everywhere; a walk need
+                            not keep it */
+    size_t statement;
+    spad_location location;
+} spad_kernel_cursor;
 
 /* ---- statements -------------------------------------------------------------------- */
 
@@ -229,6 +255,8 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_ELSE,        /**< the last statement that an IF holds */
     SPAD_STATEMENT_SCOPE,       /**< name; amount: sections */
     SPAD_STATEMENT_SECTION,     /**< on to the next section of the scope */
+    SPAD_STATEMENT_CURSOR,      /**< item: cursor, which is at stage 0 of phase 0 after it */
+    SPAD_STATEMENT_ADVANCE,     /**< item: cursor; amount: stages */
     SPAD_STATEMENT_AGENT,       /**< item: agent */
     SPAD_STATEMENT_OPERATION,   /**< name, engine, unit, accesses, completions, group, cost */
     SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes alive */
@@ -255,7 +283,8 @@ SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
     SPAD_SYNC_DROP = 2,    /**< arrive: also takes part in no later phase */
-    SPAD_SYNC_READS = 4    /**< group wait, completion: when the reads are done */
+    SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
+    SPAD_IF_OF_LOOP = 8    /**< if: stands for the bounds of the loop around it */
 };
 
 typedef enum spad_relation {
@@ -382,6 +411,9 @@ SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel);
 /** Number of loops. */
 SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
 
+/** Number of cursors. */
+SPAD_API size_t spad_kernel_cursor_count(const spad_kernel *kernel);
+
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
@@ -412,6 +444,9 @@ SPAD_API const spad_kernel_agent *spad_kernel_get_agent(const spad_kernel *kerne
 /** A loop by number. */
 SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel, size_t number);
 
+/** A cursor by number. */
+SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *kernel, size_t number);
+
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
 
@@ -425,8 +460,9 @@ SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_ker
 /** Everything about an expression; all zero for a number that is not one. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
-/** Its value, with values[l] the value of the variable of loop l. Must be an expression of
- *  the kernel, and every value one that its loop takes. O(nodes). */
+/** Its value, with values[l] what loop l counts, and after all loops the advances of each cursor
+ *  that is not even, modulo twice its stages. Must be an expression of the kernel, and every
+ *  value one that its loop takes. O(nodes). */
 SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
                                       const int64_t *values);
 
@@ -561,12 +597,28 @@ SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builde
                                                 const spad_kernel_tensor *tensor,
                                                 spad_error *error);
 
+/** Declares a cursor in the block that is open, at stage 0 of phase 0. phase NULL: it has no name.
+ *  Stage and phase are expressions then, by spad_kernel_builder_name. */
+SPAD_API spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builder,
+                                                const char *stage, const char *phase,
+                                                spad_amount count, spad_error *error);
+
 /* Blocks; each is closed with spad_kernel_builder_end. */
 
 /** Begins a loop; *variable is its variable. */
 SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
+
+/**
+ * Begins a loop whose bounds may change with loops around it, over the values from, from + step,
+ * ... below to. A negative step runs the range from its end: to - 1, to - 1 + step, ... down to
+ * from. *variable is the value. Bounds that are constant, and a step of 1, make the loop of the
+ * call above.
+ */
+SPAD_API spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *builder,
+                                               const char *name, spad_expr from, spad_expr to,
+                                               spad_amount step, bool parallel, spad_error *error);
 
 /** Begins a block that runs if all comparisons of one alternative hold. */
 SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,

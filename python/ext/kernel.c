@@ -240,6 +240,7 @@ static PyGetSetDef kernel_fields[] = {
      .doc = "The main program, then the others.",
      .closure = "agents"},
     {.name = "loops", .get = py_kernel_table, .doc = "Its loops.", .closure = "loops"},
+    {.name = "cursors", .get = py_kernel_table, .doc = "Its cursors.", .closure = "cursors"},
     {.name = "statements",
      .get = py_kernel_table,
      .doc = "Its statements, in the order of the text.",

@@ -426,13 +426,26 @@ class Kernel:
         return self._object("group", name, None, "")
 
     @contextmanager
-    def loop(self, name, begin, end=None, parallel=False):
-        """for name in begin..end; loop(name, n) starts at 0. Gives the variable."""
+    def loop(self, name, begin, end=None, parallel=False, step=1):
+        """for name in begin..end; loop(name, n) starts at 0. Gives the variable. Bounds may have
+        variables of loops around; a negative step runs from end - 1 down to begin."""
         if end is None:
             begin, end = 0, begin
-        head = f"for {_name(name)} in {_number(begin)}..{_number(end)}" + (" parallel" if parallel else "")
-        with self._body(head):
+        head = f"for {_name(name)} in {_number(begin)}..{_number(end)}"
+        head += "" if isinstance(step, int) and step == 1 else f" step {_number(step)}"
+        with self._body(head + (" parallel" if parallel else "")):
             yield Expr(name)
+
+    def cursor(self, stage, phase, count):
+        """A position in a ring of `count` stages, at stage 0 of phase 0. Gives stage and phase as
+        numbers; `k.advance(stage)` moves it on."""
+        self.line(f"cursor {_name(stage)}, {_name(phase)} mod {_number(count)}")
+        return Expr(stage), Expr(phase)
+
+    def advance(self, stage, by=1):
+        """On to the next stage of a cursor, or `by` stages on."""
+        tail = "" if isinstance(by, int) and by == 1 else f" by {_number(by)}"
+        self.line(f"advance {_number(stage)}{tail}")
 
     def when(self, *conditions):
         """An if; all conditions, which are comparisons of expressions, must hold."""

@@ -34,9 +34,9 @@ static bool keeps_answer(spad_relation relation, int64_t value, int64_t shift, b
     return false;
 }
 
-/* The same for all comparisons of one alternative of an if, from `*at` on, when the parameter grows,
- * and the loop (-1: none) moves on: they all hold and stay, or one of them stays false. *at is
- * the next alternative then. */
+/* The same for all comparisons of one alternative of an if, from `*at` on, when the parameter
+ * grows, and the loop (-1: none) moves on: they all hold and stay, or one of them stays false. *at
+ * is the next alternative then. */
 static bool alternative_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
                                      size_t *at, bool *holds) {
     bool all_stay = true;

@@ -134,7 +134,8 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
                           builder->blocks.count);
     }
-    const spad_status status = check_defines(builder, error);
+    spad_status status = check_defines(builder, error);
+    if (status == SPAD_OK) status = spad__resolve_cursors(builder, error);
     if (status != SPAD_OK) return status;
     *out = builder->kernel;
     builder->kernel = NULL;
@@ -365,8 +366,7 @@ void spad__add_statement(spad_kernel_builder *builder) {
     builder->kernel->statements.count++;
 }
 
-/* Opens a block for the statement that was just made. Room is reserved. */
-static void open_block(spad_kernel_builder *builder, size_t symbols) {
+void spad__open_block(spad_kernel_builder *builder, size_t symbols) {
     spad_kernel *kernel = builder->kernel;
     const size_t depth = builder->blocks.count;
     spad__add_statement(builder);
@@ -378,9 +378,8 @@ static void open_block(spad_kernel_builder *builder, size_t symbols) {
     if (depth + 1 > kernel->blocks_deep) kernel->blocks_deep = depth + 1;
 }
 
-/* A statement that will hold others, and room for its block. */
-static spad_status new_block(spad_statement **out, spad_kernel_builder *builder,
-                             spad_statement_kind kind, spad_error *error) {
+spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
+                            spad_statement_kind kind, spad_error *error) {
     if (builder->blocks.count >= SPAD__BLOCKS_DEEP) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep: at most %d",
                           SPAD__BLOCKS_DEEP);
@@ -415,13 +414,14 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
                           SPAD__LOOPS_DEEP);
     }
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->loops, 1)) {
         return spad__fail_host_memory(error);
     }
     spad_kernel_loop loop = {.begin = begin,
                              .end = end,
+                             .step = 1,
                              .parallel = parallel,
                              .outer = builder->loop,
                              .statement = kernel->statements.count,
@@ -438,7 +438,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
         return status;
     }
     statement->item = number;
-    open_block(builder, symbols);
+    spad__open_block(builder, symbols);
     builder->loop = number;
     builder->loop_depth++;
     builder->guarded = builder->guarded || trips == 0;
@@ -461,11 +461,11 @@ spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comp
     memcpy(kept, comparisons, count * sizeof *kept);
     kept[0].alternative = false;
     spad_statement *statement;
-    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_IF, error);
+    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_IF, error);
     if (status != SPAD_OK) return status;
     statement->comparisons = kept;
     statement->comparison_count = count;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     builder->guarded = true;
     return SPAD_OK;
 }
@@ -475,15 +475,15 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
     const size_t depth = builder->blocks.count;
     const size_t around = depth > 0 ? builder->blocks.items[depth - 1].statement : 0;
     if (depth == 0 || kernel->statements.items[around].kind != SPAD_STATEMENT_IF ||
-        kernel->statements.items[around].item >= 0) {
+        builder->blocks.items[depth - 1].of_loop || kernel->statements.items[around].item >= 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "an else without its if");
     }
     spad_statement *statement;
-    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
+    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
     if (status != SPAD_OK) return status;
     spad__drop_symbols(builder, builder->blocks.items[depth - 1].symbols);
     kernel->statements.items[around].item = (int64_t)kernel->statements.count;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     return SPAD_OK;
 }
 
@@ -513,14 +513,14 @@ spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *
     if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
     if (status != SPAD_OK) return status;
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
     if (status != SPAD_OK) {
         spad__drop_exprs(kernel, mark);
         return status;
     }
     statement->name = kept;
     statement->amount = amount;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     kernel->is_scoped = true;
     return SPAD_OK;
 }
@@ -537,7 +537,7 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
             "agents must be adjacent: a statement of the main program is between them");
     }
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
         return spad__fail_host_memory(error);
@@ -552,7 +552,7 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     statement->item = number;
     statement->name = agent.name;
     statement->agent = number;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     builder->agent = number;
     return SPAD_OK;
 }
@@ -563,7 +563,8 @@ spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *er
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no open block to end");
     }
     spad_statement_kind kind;
-    do { /* an else ends together with its if */
+    bool more;
+    do { /* an else ends together with its if, and what stands for the bounds of a loop with it */
         const spad__block block = builder->blocks.items[--builder->blocks.count];
         spad_statement *statement = &kernel->statements.items[block.statement];
         kind = statement->kind;
@@ -575,10 +576,11 @@ spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *er
         } else {
             spad__drop_symbols(builder, block.symbols);
         }
+        more = kind == SPAD_STATEMENT_ELSE || block.of_loop;
         if (kind == SPAD_STATEMENT_FOR) builder->loop_depth--;
         if (kind == SPAD_STATEMENT_AGENT) builder->agent = 0;
         builder->loop = block.loop;
         builder->guarded = block.guarded;
-    } while (kind == SPAD_STATEMENT_ELSE);
+    } while (more);
     return SPAD_OK;
 }

@@ -459,6 +459,35 @@ static void clear(spad_statement *row) {
     row->unit = unit;
 }
 
+static spad_status check_advance(spad_kernel_builder *builder, spad_statement *row,
+                                 spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    const spad_expr amount = row->amount;
+    if (row->item < 0 || (size_t)row->item >= kernel->cursors.count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such cursor");
+    }
+    const spad_kernel_cursor *cursor = &kernel->cursors.items[row->item];
+    const spad__symbol *symbol = spad__find_symbol(builder, cursor->stage);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_STAGE || symbol->number != row->item) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN,
+                          "the block that declares the cursor '%s' is closed", cursor->stage);
+    }
+    if (cursor->agent != builder->agent) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is a cursor of the main program, and every agent has its own "
+                          "place: declare a cursor in the agent",
+                          cursor->stage);
+    }
+    *row = spad_statement_of(row->kind, row->item);
+    row->amount = amount;
+    if (amount == 0) return spad_kernel_builder_number(&row->amount, builder, 1, error);
+    spad_amount by = {.expr = amount};
+    const spad_status status = spad__fold_amount(builder, &by, error);
+    if (status != SPAD_OK || by.value >= 0) return status;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "a cursor advances by %lld; it goes forward",
+                      (long long)by.value);
+}
+
 static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
@@ -466,6 +495,7 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such unit");
     }
     switch (row->kind) {
+    case SPAD_STATEMENT_ADVANCE: return check_advance(builder, row, error);
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE: return check_tile(builder, row, error);
     case SPAD_STATEMENT_DRAIN:

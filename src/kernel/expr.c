@@ -59,7 +59,7 @@ static spad_status add_leaf(spad_expr *out, spad_kernel *kernel, spad_expr_op op
     if (status != SPAD_OK) return status;
     bounds.first = kernel->nodes.count;
     bounds.count = 1;
-    bounds.exact = true;
+    bounds.exact = !bounds.moving;
     kernel->nodes.items[bounds.first] = (spad_expr_node){op, value};
     return add_expr(out, kernel, bounds, error);
 }
@@ -72,6 +72,13 @@ spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *buil
                                        spad_error *error) {
     *out = 0;
     return add_leaf(out, builder->kernel, SPAD_EXPR_NUMBER, value, constant(value), error);
+}
+
+static spad_status add_state(spad_expr *out, spad_kernel *kernel, bool phase, int64_t number,
+                             spad_error *error) {
+    const int64_t count = kernel->cursors.items[number].count.value;
+    const spad__expr bounds = {.most = phase ? 1 : count - 1, .gap = 1, .moving = true};
+    return add_leaf(out, kernel, phase ? SPAD_EXPR_PHASE : SPAD_EXPR_STAGE, number, bounds, error);
 }
 
 /* The variable of a loop: every whole number of its range, or only the first if
@@ -95,6 +102,21 @@ spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builde
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_PARAM) {
         const int64_t value = kernel->params.items[symbol->number].value;
         return add_leaf(out, kernel, SPAD_EXPR_PARAM, symbol->number, constant(value), error);
+    }
+    if (symbol != NULL &&
+        (symbol->kind == SPAD__SYMBOL_STAGE || symbol->kind == SPAD__SYMBOL_PHASE)) {
+        if (kernel->cursors.items[symbol->number].agent != builder->agent) {
+            return spad__fail(error, SPAD_ERR_UNKNOWN,
+                              "'%s' is a cursor of the main program, and every agent has its own "
+                              "place: declare a cursor in the agent",
+                              name);
+        }
+        return add_state(out, kernel, symbol->kind == SPAD__SYMBOL_PHASE, symbol->number, error);
+    }
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_LOOP &&
+        kernel->loops.items[symbol->number].value != 0) {
+        return spad__expr_as_leaf(out, kernel, kernel->loops.items[symbol->number].value,
+                                  SPAD_EXPR_VARIABLE, symbol->number, error);
     }
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_LOOP) {
         return add_leaf(out, kernel, SPAD_EXPR_VARIABLE, symbol->number,
@@ -198,8 +220,8 @@ static void bound_choice(const spad__expr *a, const spad__expr *b, bool larger,
 }
 
 static const char *const op_signs[SPAD_EXPR_OPS] = {
-    [SPAD_EXPR_ADD] = "+",   [SPAD_EXPR_SUB] = "-",   [SPAD_EXPR_MUL] = "*",
-    [SPAD_EXPR_DIV] = "/",   [SPAD_EXPR_MOD] = "%",   [SPAD_EXPR_NEGATE] = "-",
+    [SPAD_EXPR_ADD] = "+",       [SPAD_EXPR_SUB] = "-",      [SPAD_EXPR_MUL] = "*",
+    [SPAD_EXPR_DIV] = "/",       [SPAD_EXPR_MOD] = "%",      [SPAD_EXPR_NEGATE] = "-",
     [SPAD_EXPR_SMALLER] = "min", [SPAD_EXPR_LARGER] = "max",
 };
 
@@ -208,7 +230,7 @@ static bool is_function(spad_expr_op op) {
 }
 
 static bool is_constant(const spad__expr *expr) {
-    return expr->loops == 0;
+    return expr->loops == 0 && !expr->moving;
 }
 
 /* The bounds of a op b. */
@@ -216,6 +238,7 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
                          spad__expr *result, spad_error *error) {
     bool fits = true;
     result->loops = a->loops | b->loops;
+    result->moving = a->moving || b->moving;
     if (op == SPAD_EXPR_ADD) {
         fits = bound_sum(a, b, result);
     } else if (op == SPAD_EXPR_SUB) {
@@ -247,6 +270,7 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
             bound_rest(a, b->least, result);
         }
     }
+    result->exact = result->exact && !result->moving;
     if (fits) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_OVERFLOW, "the result of '%s' does not fit 64 bits%s",
                       op_signs[op], result->loops != 0 ? " in every iteration" : "");
@@ -257,9 +281,35 @@ static const spad__expr *find_expr(const spad_kernel *kernel, spad_expr expr) {
     return &kernel->exprs.items[expr];
 }
 
-static void copy_nodes(spad_kernel *kernel, size_t to, const spad__expr *from) {
-    memcpy(&kernel->nodes.items[to], &kernel->nodes.items[from->first],
-           from->count * sizeof *kernel->nodes.items);
+/* A run of nodes. */
+typedef struct node_run {
+    size_t first;
+    size_t count;
+} node_run;
+
+static node_run nodes_of(const spad__expr *expr) {
+    return (node_run){expr->first, expr->count};
+}
+
+static node_run text_of(const spad__expr *expr) {
+    return expr->text_count > 0 ? (node_run){expr->text_first, expr->text_count} : nodes_of(expr);
+}
+
+/* Appends "a b op"; room is reserved. */
+static node_run append_nodes(spad_kernel *kernel, node_run a, node_run b, spad_expr_op op) {
+    spad_expr_node *nodes = kernel->nodes.items;
+    const node_run all = {kernel->nodes.count, a.count + b.count + 1};
+    memcpy(&nodes[all.first], &nodes[a.first], a.count * sizeof *nodes);
+    memcpy(&nodes[all.first + a.count], &nodes[b.first], b.count * sizeof *nodes);
+    nodes[all.first + all.count - 1] = (spad_expr_node){.op = op};
+    kernel->nodes.count += all.count;
+    return all;
+}
+
+static spad_status fail_too_long(spad_error *error) {
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "the expression is too long: at most %d numbers, names and signs",
+                      SPAD_EXPR_MAX);
 }
 
 spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder, spad_expr_op op,
@@ -279,21 +329,104 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
         }
     }
     spad__expr result = {.count = a->count + b->count + 1};
-    if (result.count > SPAD_EXPR_MAX) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the expression is too long: at most %d numbers, names and signs",
-                          SPAD_EXPR_MAX);
-    }
+    const bool text = a->text_count > 0 || b->text_count > 0;
+    const size_t text_count = text ? text_of(a).count + text_of(b).count + 1 : 0;
+    if (result.count > SPAD_EXPR_MAX || text_count > SPAD_EXPR_MAX) return fail_too_long(error);
     spad_status status = bound(op, a, b, &result, error);
-    if (status == SPAD_OK) status = reserve_nodes(kernel, result.count, error);
+    if (status == SPAD_OK) status = reserve_nodes(kernel, result.count + text_count, error);
     if (status != SPAD_OK) return status;
     a = find_expr(kernel, left); /* the tables may have moved */
     b = op == SPAD_EXPR_NEGATE ? &none : find_expr(kernel, right);
-    result.first = kernel->nodes.count;
-    copy_nodes(kernel, result.first, a);
-    if (b->count > 0) copy_nodes(kernel, result.first + a->count, b);
-    kernel->nodes.items[result.first + result.count - 1] = (spad_expr_node){.op = op};
+    if (text) {
+        const node_run run = append_nodes(kernel, text_of(a), text_of(b), op);
+        result.text_first = run.first;
+        result.text_count = run.count;
+    }
+    result.first = append_nodes(kernel, nodes_of(a), nodes_of(b), op).first;
     return add_expr(out, kernel, result, error);
+}
+
+spad_status spad__expr_as_leaf(spad_expr *out, spad_kernel *kernel, spad_expr expr, spad_expr_op op,
+                               int64_t value, spad_error *error) {
+    *out = 0;
+    const spad_status status = reserve_nodes(kernel, 1, error);
+    if (status != SPAD_OK) return status;
+    spad__expr result = *find_expr(kernel, expr);
+    result.text_first = kernel->nodes.count;
+    result.text_count = 1;
+    kernel->nodes.items[kernel->nodes.count++] = (spad_expr_node){op, value};
+    *out = (spad_expr)kernel->exprs.count;
+    kernel->exprs.items[kernel->exprs.count++] = result;
+    return SPAD_OK;
+}
+
+bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, int64_t value) {
+    const spad__expr *found = find_expr(kernel, expr);
+    for (size_t i = 0; found != NULL && i < found->count; i++) {
+        const spad_expr_node *node = &kernel->nodes.items[found->first + i];
+        if (node->op == op && (value < 0 || node->value == value)) return true;
+    }
+    return false;
+}
+
+spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, int64_t loop,
+                                spad_error *error) {
+    *out = 0;
+    return add_leaf(out, builder->kernel, SPAD_EXPR_VARIABLE, loop,
+                    loop_bounds(builder->kernel, loop), error);
+}
+
+/* A leaf again, with the bounds that it has. */
+static spad_status repeat_leaf(spad_expr *out, spad_kernel_builder *builder, spad_expr_node node,
+                               spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    switch (node.op) {
+    case SPAD_EXPR_PARAM:
+        return add_leaf(out, kernel, node.op, node.value,
+                        constant(kernel->params.items[node.value].value), error);
+    case SPAD_EXPR_VARIABLE:
+        return add_leaf(out, kernel, node.op, node.value, loop_bounds(kernel, node.value), error);
+    case SPAD_EXPR_STAGE:
+    case SPAD_EXPR_PHASE:
+        return add_state(out, kernel, node.op == SPAD_EXPR_PHASE, node.value, error);
+    default: return spad_kernel_builder_number(out, builder, node.value, error);
+    }
+}
+
+spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
+                               spad_expr_op op, int64_t value, spad_expr with, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const spad__expr old = *find_expr(kernel, expr);
+    spad_expr stack[SPAD_EXPR_MAX];
+    size_t top = 0;
+    for (size_t i = 0; i < old.count; i++) {
+        const spad_expr_node node = kernel->nodes.items[old.first + i];
+        spad_status status = SPAD_OK;
+        if (node.op == op && node.value == value) {
+            stack[top++] = with;
+        } else if (node.op < SPAD_EXPR_ADD) {
+            status = repeat_leaf(&stack[top++], builder, node, error);
+        } else {
+            spad_expr right = 0;
+            if (node.op != SPAD_EXPR_NEGATE) right = stack[--top];
+            status = spad_kernel_builder_apply(&stack[top - 1], builder, node.op, stack[top - 1],
+                                               right, error);
+        }
+        if (status != SPAD_OK) return status;
+    }
+    *out = stack[0];
+    if (*out == with) { /* it has a text of its own */
+        const spad_status status = reserve_nodes(kernel, 0, error);
+        if (status != SPAD_OK) return status;
+        const spad__expr same = *find_expr(kernel, with);
+        *out = (spad_expr)kernel->exprs.count;
+        kernel->exprs.items[kernel->exprs.count++] = same;
+    }
+    spad__expr *made = &kernel->exprs.items[*out];
+    const node_run text = text_of(&old);
+    made->text_first = text.first;
+    made->text_count = text.count;
+    return SPAD_OK;
 }
 
 /* ---- using ------------------------------------------------------------------------- */
@@ -305,6 +438,16 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
     if (found == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no such expression");
     for (size_t i = 0; i < found->count; i++) {
         const spad_expr_node *node = &kernel->nodes.items[found->first + i];
+        if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
+            const spad_kernel_cursor *cursor = &kernel->cursors.items[node->value];
+            const spad__symbol *symbol = spad__find_symbol(builder, cursor->stage);
+            if (symbol == NULL || symbol->kind != SPAD__SYMBOL_STAGE ||
+                symbol->number != node->value || cursor->agent != builder->agent) {
+                return spad__fail(error, SPAD_ERR_UNKNOWN,
+                                  "the block that declares the cursor '%s' is closed",
+                                  cursor->stage);
+            }
+        }
         if (node->op != SPAD_EXPR_VARIABLE) continue;
         int64_t open = builder->loop;
         while (open >= 0 && open != node->value) open = kernel->loops.items[open].outer;
@@ -335,24 +478,34 @@ spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *a
 spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr) {
     const spad__expr *found = find_expr(kernel, expr);
     if (found == NULL) return (spad_expr_info){0};
+    const node_run text = text_of(found);
     return (spad_expr_info){.nodes = &kernel->nodes.items[found->first],
                             .node_count = found->count,
+                            .written = &kernel->nodes.items[text.first],
+                            .written_count = text.count,
                             .least = found->least,
                             .most = found->most,
                             .exact = found->exact,
                             .constant = is_constant(found)};
 }
 
-int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const int64_t *values) {
-    const spad__expr *found = &kernel->exprs.items[expr];
-    if (is_constant(found)) return found->least;
-    const spad_expr_node *node = &kernel->nodes.items[found->first];
-    if (found->count == 1) return values[node->value]; /* a variable: most indices are */
+/* The stage or the phase of a cursor. */
+static int64_t state_of(const spad_kernel *kernel, const spad_expr_node *node,
+                        const int64_t *values) {
+    const int64_t count = kernel->cursors.items[node->value].count.value;
+    const int64_t at = values[kernel->loops.count + (size_t)node->value];
+    return node->op == SPAD_EXPR_STAGE ? at % count : at / count;
+}
+
+static int64_t evaluate_nodes(const spad_kernel *kernel, const spad_expr_node *node, size_t count,
+                              const int64_t *values) {
     int64_t stack[SPAD_EXPR_MAX];
     size_t top = 0;
-    for (const spad_expr_node *end = node + found->count; node < end; node++) {
+    for (const spad_expr_node *end = node + count; node < end; node++) {
         if (node->op == SPAD_EXPR_VARIABLE) {
             stack[top++] = values[node->value];
+        } else if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
+            stack[top++] = state_of(kernel, node, values);
         } else if (node->op == SPAD_EXPR_NUMBER) {
             stack[top++] = node->value;
         } else if (node->op == SPAD_EXPR_PARAM) {
@@ -374,6 +527,35 @@ int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const in
         }
     }
     return stack[0];
+}
+
+int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr, const int64_t *values) {
+    const spad__expr *found = &kernel->exprs.items[expr];
+    if (is_constant(found)) return found->least;
+    const spad_expr_node *node = &kernel->nodes.items[found->first];
+    if (found->count == 1 && node->op == SPAD_EXPR_VARIABLE) { /* most indices are */
+        return values[node->value];
+    }
+    return evaluate_nodes(kernel, node, found->count, values);
+}
+
+static size_t loop_depth(const spad_kernel *kernel, int64_t loop) {
+    size_t depth = 0;
+    while ((loop = kernel->loops.items[loop].outer) >= 0) depth++;
+    return depth;
+}
+
+int64_t spad__loop_value(const spad_kernel *kernel, int64_t loop, const int64_t *by_depth) {
+    const spad_expr expr = kernel->loops.items[loop].value;
+    if (expr == 0) return by_depth[loop_depth(kernel, loop)];
+    const spad__expr *found = &kernel->exprs.items[expr];
+    spad_expr_node nodes[SPAD_EXPR_MAX];
+    for (size_t i = 0; i < found->count; i++) {
+        nodes[i] = kernel->nodes.items[found->first + i];
+        if (nodes[i].op != SPAD_EXPR_VARIABLE) continue;
+        nodes[i] = (spad_expr_node){SPAD_EXPR_NUMBER, by_depth[loop_depth(kernel, nodes[i].value)]};
+    }
+    return evaluate_nodes(kernel, nodes, found->count, NULL);
 }
 
 /* ---- text -------------------------------------------------------------------------- */
@@ -403,6 +585,10 @@ static void put_leaf(const spad_kernel *kernel, expr_text *text, const spad_expr
         put_piece(text, kernel->params.items[node->value].name);
     } else if (node->op == SPAD_EXPR_VARIABLE) {
         put_piece(text, kernel->loops.items[node->value].name);
+    } else if (node->op == SPAD_EXPR_STAGE) {
+        put_piece(text, kernel->cursors.items[node->value].stage);
+    } else if (node->op == SPAD_EXPR_PHASE) {
+        put_piece(text, kernel->cursors.items[node->value].phase);
     } else if (node->value == INT64_MIN) { /* its digits alone do not fit */
         put_piece(text, "(-9223372036854775807 - 1)");
     } else {
@@ -425,10 +611,10 @@ static int leaf_priority(const spad_expr_node *node) {
 }
 
 void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, size_t size) {
-    const spad__expr *found = &kernel->exprs.items[expr];
-    const spad_expr_node *nodes = &kernel->nodes.items[found->first];
+    const node_run run = text_of(&kernel->exprs.items[expr]);
+    const spad_expr_node *nodes = &kernel->nodes.items[run.first];
     size_t first[SPAD_EXPR_MAX]; /* where the run of each node begins */
-    for (size_t i = 0; i < found->count; i++) {
+    for (size_t i = 0; i < run.count; i++) {
         const int operands = nodes[i].op < SPAD_EXPR_ADD       ? 0
                              : nodes[i].op == SPAD_EXPR_NEGATE ? 1
                                                                : 2;
@@ -437,7 +623,7 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
     expr_text text = {.field = field, .size = size};
     expr_task tasks[4 * SPAD_EXPR_MAX];
     size_t left = 0;
-    tasks[left++] = (expr_task){.node = found->count - 1};
+    tasks[left++] = (expr_task){.node = run.count - 1};
     while (left > 0) {
         const expr_task task = tasks[--left];
         if (task.piece != NULL) {

@@ -29,6 +29,8 @@ const char *spad_statement_kind_name(spad_statement_kind kind) {
         [SPAD_STATEMENT_WAIT_GROUP] = "wait",
         [SPAD_STATEMENT_DRAIN] = "drain",
         [SPAD_STATEMENT_FENCE] = "fence",
+        [SPAD_STATEMENT_CURSOR] = "cursor",
+        [SPAD_STATEMENT_ADVANCE] = "advance",
     };
     return (unsigned)kind < SPAD_STATEMENT_KINDS ? words[kind] : "?";
 }
@@ -80,6 +82,7 @@ TABLE(unit, spad_kernel_unit, units)
 TABLE(sync, spad_kernel_sync, syncs)
 TABLE(agent, spad_kernel_agent, agents)
 TABLE(loop, spad_kernel_loop, loops)
+TABLE(cursor, spad_kernel_cursor, cursors)
 TABLE(statement, spad_statement, statements)
 TABLE(access, spad_kernel_access, accesses)
 TABLE(completion, spad_kernel_completion, completions)
@@ -135,6 +138,7 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->syncs);
     spad__array_free(&host, &kernel->agents);
     spad__array_free(&host, &kernel->loops);
+    spad__array_free(&host, &kernel->cursors);
     spad__array_free(&host, &kernel->statements);
     spad__array_free(&host, &kernel->accesses);
     spad__array_free(&host, &kernel->completions);

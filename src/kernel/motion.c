@@ -168,7 +168,10 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
     for (; at.node < info.node_count; at.node++) {
         const spad_expr_op op = info.nodes[at.node].op;
         spad__evenness even = SPAD__EVEN;
-        if (op <= SPAD_EXPR_VARIABLE) {
+        if (op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE) {
+            return SPAD__UNEVEN; /* an even one is an expression of loops */
+        }
+        if (op < SPAD_EXPR_ADD) {
             stack[top++] = leaf(&at);
         } else if (op == SPAD_EXPR_NEGATE) {
             even = negate(&stack[top - 1]);

@@ -296,6 +296,35 @@ static bool read_next(spad__reader *r) {
     return spad__parser_expect_word(&r->parser, "section") && finish_sync(r, &s);
 }
 
+/* "cursor stage, phase mod S" */
+static bool read_cursor(spad__reader *r) {
+    char stage[SPAD__WORD_MAX];
+    char phase[SPAD__WORD_MAX];
+    spad__span span;
+    spad_amount count;
+    int64_t unused;
+    if (!spad__read_new_name(r, "a name for the stage", stage, &span)) return false;
+    const bool both = spad__parser_accept(&r->parser, SPAD__COMMA);
+    const bool fine =
+        (!both || spad__read_word(r, "a name for the phase", phase)) &&
+        spad__parser_expect_word(&r->parser, "mod") && spad__read_amount(r, &count) &&
+        spad__reader_accepts(r, span,
+                             spad_kernel_builder_cursor(&unused, r->builder, stage,
+                                                        both ? phase : NULL, count, &r->error));
+    if (fine) return spad__parser_end_statement(&r->parser);
+    if (!spad__add_broken(r->builder, stage)) r->parser.out_of_memory = true;
+    return false;
+}
+
+/* "advance stage by 2" */
+static bool read_advance(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_ADVANCE);
+    return spad__read_symbol(r, "cursor", SPAD__SYMBOL_STAGE, &s.row.item) &&
+           (!spad__parser_accept_word(&r->parser, "by") || spad__read_expr(r, &s.row.amount)) &&
+           finish_sync(r, &s);
+}
+
 /* ---- blocks ------------------------------------------------------------------------ */
 
 /* The brace in front of a block is checked before the builder opens it and taken after,
@@ -313,24 +342,26 @@ static bool open_reader_block(spad__reader *r, spad__span span, spad_status stat
 static bool read_for(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
-    spad_amount begin;
-    spad_amount end;
+    spad_expr from;
+    spad_expr to;
+    spad_amount step = {.value = 1};
     spad_expr unused;
     if (!spad__read_new_name(r, "a name for the loop variable", name, &span) ||
         !spad__parser_expect_word(&r->parser, "in")) {
         return false;
     }
     const spad__span range = r->parser.token.span;
-    if (!spad__read_amount(r, &begin) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
-        !spad__read_amount(r, &end)) {
+    if (!spad__read_expr(r, &from) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
+        !spad__read_expr(r, &to)) {
         return false;
     }
+    if (spad__parser_accept_word(&r->parser, "step") && !spad__read_amount(r, &step)) return false;
     const spad__span bounds = spad__span_from(r, range);
     const bool parallel = spad__parser_accept_word(&r->parser, "parallel");
     if (!at_brace(r)) return false;
     spad__put_place(r, span);
     const spad_status status =
-        spad_kernel_builder_for(&unused, r->builder, name, begin, end, parallel, &r->error);
+        spad_kernel_builder_range(&unused, r->builder, name, from, to, step, parallel, &r->error);
     return open_reader_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
 }
 
@@ -413,7 +444,8 @@ static bool read_end(spad__reader *r) {
         return false;
     }
     const size_t around = r->builder->blocks.items[depth - 1].statement;
-    if (r->builder->kernel->statements.items[around].kind == SPAD_STATEMENT_IF) {
+    if (r->builder->kernel->statements.items[around].kind == SPAD_STATEMENT_IF &&
+        !r->builder->blocks.items[depth - 1].of_loop) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept_word(&r->parser, "else")) {
             spad__put_place(r, r->parser.last.span);
@@ -443,6 +475,8 @@ static const struct {
     {"scope", read_scope},
     {"next", read_next},
     {"agent", read_agent},
+    {"cursor", read_cursor},
+    {"advance", read_advance},
     {"alloc", read_alloc},
     {"free", read_free},
     {"arrive", read_arrive},

@@ -75,7 +75,8 @@ enum { STACK_MAX = 2 * SPAD_EXPR_MAX };
 /* SPAD_EXPR_NUMBER on the stack of operators is an open parenthesis, and SPAD_EXPR_SMALLER and
  * SPAD_EXPR_LARGER that of a function. */
 typedef struct yard {
-    spad_expr operands[2 * STACK_MAX + 1]; /* before all but the first stands an operator or comma */
+    spad_expr
+        operands[2 * STACK_MAX + 1]; /* before all but the first stands an operator or comma */
     size_t operand_count;
     spad_expr_op operators[STACK_MAX];
     size_t operands_before[STACK_MAX]; /* of a function: operands that are not its own */
@@ -153,7 +154,8 @@ static bool find_function(const spad__reader *r, spad_expr_op *op) {
     const char *text = r->parser.source->text + r->parser.lexer.at;
     const char *end = r->parser.source->text + r->parser.source->length;
     while (text < end && (*text == ' ' || *text == '\t')) text++;
-    *op = spad__token_is(r->parser.source, r->parser.token, "min") ? SPAD_EXPR_SMALLER : SPAD_EXPR_LARGER;
+    *op = spad__token_is(r->parser.source, r->parser.token, "min") ? SPAD_EXPR_SMALLER
+                                                                   : SPAD_EXPR_LARGER;
     return text < end && *text == '(' &&
            (*op == SPAD_EXPR_SMALLER || spad__token_is(r->parser.source, r->parser.token, "max"));
 }

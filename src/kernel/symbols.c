@@ -25,6 +25,8 @@ const char *spad__symbol_phrase(spad__symbol_kind kind) {
         [SPAD__SYMBOL_UNIT] = "a unit",
         [SPAD__SYMBOL_SYNC] = "a barrier, counter or group",
         [SPAD__SYMBOL_AGENT] = "an agent",
+        [SPAD__SYMBOL_STAGE] = "the stage of a cursor",
+        [SPAD__SYMBOL_PHASE] = "the phase of a cursor",
         [SPAD__SYMBOL_BROKEN] = "a name",
     };
     return phrases[kind];

@@ -31,7 +31,7 @@ static bool take_walk_tables(spad_walk *walk) {
         }
     }
     walk->frames = spad__walk_take(walk, k->blocks_deep, sizeof *walk->frames);
-    walk->values = spad__walk_take(walk, k->loops.count, sizeof *walk->values);
+    walk->values = spad__walk_take(walk, k->loops.count + k->cursors.count, sizeof *walk->values);
     walk->lives = spad__walk_take(walk, k->tensors.count, sizeof *walk->lives);
     walk->accesses = spad__walk_take(walk, walk->access_room, sizeof *walk->accesses);
     walk->completions = spad__walk_take(walk, walk->completion_room, sizeof *walk->completions);
@@ -41,7 +41,7 @@ static bool take_walk_tables(spad_walk *walk) {
         if (walk->managers == NULL || (k->tensors.count > 0 && walk->scoped == NULL)) return false;
     }
     return (k->blocks_deep == 0 || walk->frames != NULL) &&
-           (k->loops.count == 0 || walk->values != NULL) &&
+           (k->loops.count + k->cursors.count == 0 || walk->values != NULL) &&
            (k->tensors.count == 0 || walk->lives != NULL) &&
            (walk->access_room == 0 || walk->accesses != NULL) &&
            (walk->completion_room == 0 || walk->completions != NULL);
@@ -103,7 +103,7 @@ void spad_walk_destroy(spad_walk *walk) {
     free_items(walk, walk->scoped, k->tensors.count, sizeof *walk->scoped);
     free_items(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
     free_items(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
-    free_items(walk, walk->values, k->loops.count, sizeof *walk->values);
+    free_items(walk, walk->values, k->loops.count + k->cursors.count, sizeof *walk->values);
     free_items(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
     free_items(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
     free_items(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
@@ -239,6 +239,16 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
     walk->at++;
 }
 
+static void move_cursor(spad_walk *walk, const spad_statement *s) {
+    const int64_t round = 2 * walk->kernel->cursors.items[s->item].count.value;
+    int64_t *at = &walk->values[walk->kernel->loops.count + (size_t)s->item];
+    if (s->kind == SPAD_STATEMENT_CURSOR) {
+        *at = 0;
+    } else {
+        *at = (*at + spad__walk_value(walk, s->amount) % round) % round;
+    }
+}
+
 /* One step on; *emitted: it is an event. */
 static spad_status step_statement(spad_walk *walk, bool *emitted) {
     *emitted = true;
@@ -277,6 +287,12 @@ static spad_status step_statement(spad_walk *walk, bool *emitted) {
         *emitted = false;
         return SPAD_OK;
     case SPAD_STATEMENT_AGENT: enter_agent(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_CURSOR:
+    case SPAD_STATEMENT_ADVANCE:
+        move_cursor(walk, s);
+        walk->at++;
+        *emitted = false;
+        return SPAD_OK;
     default: break;
     }
     const size_t number = walk->at++;

@@ -19,9 +19,11 @@ static void describe_iteration(const spad_walk *walk, char *field, size_t size) 
     const size_t depth = spad_walk_loop_count(walk);
     for (size_t d = 0; d < depth && used < size; d++) {
         const int64_t loop = spad_walk_get_loop(walk, d);
+        const spad_expr shown = walk->kernel->loops.items[loop].value;
+        const int64_t value = shown != 0 ? spad__walk_value(walk, shown) : walk->values[loop];
         const int more =
             snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
-                     walk->kernel->loops.items[loop].name, (long long)walk->values[loop]);
+                     walk->kernel->loops.items[loop].name, (long long)value);
         used += (size_t)more;
     }
 }

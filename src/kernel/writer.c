@@ -363,9 +363,16 @@ static void put_for(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, "for ");
     spad__out_string(&w->out, loop->name);
     spad__out_string(&w->out, " in ");
-    put_amount(w, loop->begin);
-    spad__out_string(&w->out, "..");
-    put_amount(w, loop->end);
+    if (loop->from != 0) {
+        put_expr(w, loop->from);
+        spad__out_string(&w->out, "..");
+        put_expr(w, loop->to);
+    } else {
+        put_amount(w, loop->begin);
+        spad__out_string(&w->out, "..");
+        put_amount(w, loop->end);
+    }
+    if (loop->step != 1) spad__out_format(&w->out, " step %lld", (long long)loop->step);
     spad__out_string(&w->out, loop->parallel ? " parallel {" : " {");
 }
 
@@ -381,6 +388,13 @@ static void put_if(kernel_writer *w, const spad_statement *s) {
         put_expr(w, comparison->right);
     }
     spad__out_string(&w->out, " {");
+}
+
+static void put_cursor(kernel_writer *w, const spad_kernel_cursor *cursor) {
+    spad__out_format(&w->out, "cursor %s", cursor->stage);
+    if (cursor->phase != NULL) spad__out_format(&w->out, ", %s", cursor->phase);
+    spad__out_string(&w->out, " mod ");
+    put_amount(w, cursor->count);
 }
 
 static void put_statement(kernel_writer *w, const spad_statement *s) {
@@ -408,6 +422,12 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, " ");
         spad__out_string(&w->out, w->kernel->tensors.items[s->item].name);
         put_index(w, s->index, s->index_count);
+        break;
+    case SPAD_STATEMENT_CURSOR: put_cursor(w, &w->kernel->cursors.items[s->item]); break;
+    case SPAD_STATEMENT_ADVANCE:
+        spad__out_string(&w->out, "advance ");
+        spad__out_string(&w->out, w->kernel->cursors.items[s->item].stage);
+        put_word(w, "by", s->amount);
         break;
     default: put_sync(w, s); break;
     }
@@ -438,6 +458,7 @@ static void put_statements(kernel_writer *w) {
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         close_blocks(w, open, i);
+        if ((s->flags & SPAD_IF_OF_LOOP) != 0) continue; /* the bounds of its loop say it */
         if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
         if (w->hoisted >= 0) {
             const spad_kernel_tensor *tensor = &kernel->tensors.items[w->hoisted];

@@ -132,7 +132,10 @@ static void make_kernel(page *p) {
     const bool outer = pick(p, 4) == 0;
     if (outer) put(p, "for o in 0..2 {\n");
     if (outer && pick(p, 2) == 0) put_operation(p, false);
-    put(p, "for i in 0..%s {\n", pick(p, 6) == 0 ? "N / 2" : "N");
+    static const char *const ranges[] = {"0..N / 2", "0..N step 2", "0..N step -1", "0..N + o",
+                                         "o..N",     "0..N - o",    "o..N step 2",  "o..N step -1"};
+    const int64_t range = pick(p, 30);
+    put(p, "for i in %s {\n", range < (outer ? 8 : 3) ? ranges[range] : "0..N");
     for (int64_t i = pick(p, 2) + 1; i > 0; i--) put_pipeline(p);
     if (pick(p, 3) == 0) put_guarded(p);
     put_outputs(p, twice, more);

@@ -420,6 +420,35 @@ static void make_teams(maker *m) {
     }
 }
 
+/* Persistent pipelines: runs of different lengths, stages and phases that advance by themselves. */
+static void make_cursors(maker *m) {
+    static const char *const ranges[] = {"0..t + 1",         "t..N",         "0..N step -1",
+                                         "0..min(t + 2, N)", "t..2 * t + 1", "0..N - t step -1",
+                                         "0..N step 2",      "0..max(t, 1)"};
+    const int d = pick(m, 1, 3);
+    const char *range = any(m, ranges, 8);
+    const bool skips = chance(m, 30);
+    put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, 3), d);
+    put(m,
+        "tensor a : global u8 [N, N + 2] (8) input\ntensor o : global u8 [N, N + 2] (8) output\n");
+    put(m, "tensor x : shared u8 [S] (8)\nunit tma on copy free\n");
+    put(m, "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n");
+    put(m, "for s in 0..S {\ninit full[s]\ninit empty[s]\n}\n");
+    for (int c = 0; c < 2; c++) {
+        put(m, "agent %s {\ncursor stage, phase mod S\nfor t in 0..N {\n", c == 0 ? "p" : "c");
+        put(m, "for i in %s {\n", range);
+        if (skips) put(m, "if i != 1 or t == 0 {\n");
+        if (c == 0) {
+            put(m, "wait empty[stage] parity 1 - phase\narrive full[stage] expect 8\n");
+            put(m, "tma load reads a[t, i] writes x[stage] delivers full[stage]\n");
+        } else {
+            put(m, "wait full[stage] parity phase\nsimt use reads x[stage] writes o[t, i]\n");
+            put(m, "arrive empty[stage]\n");
+        }
+        put(m, "advance stage\n%s}\n}\n}\n", skips ? "}\n" : "");
+    }
+}
+
 /* ---- soups ------------------------------------------------------------------------- */
 
 static void put_soup_index(maker *m, int count, bool looped) {
@@ -548,17 +577,12 @@ typedef struct family {
 } family;
 
 static const family families[RANDOM_KERNEL_FAMILIES] = {
-    {"list", make_list, 0},
-    {"scopes", make_scopes, 20},
-    {"counters", make_counters, 75},
-    {"mbarriers", make_mbarriers, 75},
-    {"groups", make_groups, 75},
-    {"barriers", make_barriers, 75},
-    {"flags", make_flags, 75},
-    {"accumulators", make_accumulators, 75},
-    {"teams", make_teams, 75},
-    {"soup", make_soup, 0},
-    {"handshakes", make_handshakes, 0},
+    {"list", make_list, 0},          {"scopes", make_scopes, 20},
+    {"counters", make_counters, 75}, {"mbarriers", make_mbarriers, 75},
+    {"groups", make_groups, 75},     {"barriers", make_barriers, 75},
+    {"flags", make_flags, 75},       {"accumulators", make_accumulators, 75},
+    {"teams", make_teams, 75},       {"cursors", make_cursors, 75},
+    {"soup", make_soup, 0},          {"handshakes", make_handshakes, 0},
 };
 
 const char *random_kernel_family(int number) {

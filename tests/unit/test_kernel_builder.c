@@ -344,8 +344,7 @@ static void every_number_is_looked_up(void **state) {
             SPAD_ERR_UNKNOWN, lost);
     REFUSED(spad_kernel_builder_for(&expr, f.b, "i", number(0), bad, false, &f.error),
             SPAD_ERR_UNKNOWN, lost);
-    const spad_comparison sides[] = {{77, SPAD_LESS, f.one, false},
-                                     {f.one, SPAD_LESS, 77, false}};
+    const spad_comparison sides[] = {{77, SPAD_LESS, f.one, false}, {f.one, SPAD_LESS, 77, false}};
     for (size_t i = 0; i < 2; i++) {
         REFUSED(spad_kernel_builder_if(f.b, &sides[i], 1, &f.error), SPAD_ERR_UNKNOWN, lost);
     }

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cursors: a position in a ring of stages that a program moves on by itself, with the phase that
+ * changes every time round.
+ *
+ * A walk can keep one as a number that `advance` raises. But where advances come in even steps, the
+ * number of advances so far is an expression of the loops around, which is what proofs for all
+ * trip counts and the simulator can look at. With `advance` once in the body of a loop over n
+ * in a loop over t it is t * N + n, so the stage is (t * N + n) % S and the phase
+ * (t * N + n) / S % 2. That is how it is done: when a kernel is finished, stages and phases of a
+ * cursor are replaced by such expressions if every block advances it by a constant number of stages
+ * whenever it runs. An IF that advances it (and so a loop whose bounds change) leaves the cursor
+ * to the walk. The text stays as it was written.
+ *
+ * One pass backwards finds the advances of every block, one forwards the advances before every
+ * statement. O(statements) per cursor.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "kernel/kernel.h"
+
+/* ---- declaring --------------------------------------------------------------------- */
+
+/* Twice this many must be counted in 64 bits; no ring is near it. */
+static const int64_t stages_max = INT64_C(1) << 31;
+
+spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builder,
+                                       const char *stage, const char *phase, spad_amount count,
+                                       spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = -1;
+    spad_status status = spad__fold_amount(builder, &count, error);
+    if (status != SPAD_OK) return status;
+    if (count.value < 1 || count.value > stages_max) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a cursor over %lld stages; it needs at least 1", (long long)count.value);
+    }
+    if (!spad__array_reserve(&kernel->host, &kernel->cursors, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_statement *statement = spad__new_statement(builder, SPAD_STATEMENT_CURSOR);
+    if (statement == NULL) return spad__fail_host_memory(error);
+    spad_kernel_cursor cursor = {.count = count,
+                                 .agent = builder->agent,
+                                 .statement = kernel->statements.count,
+                                 .location = builder->location};
+    const size_t symbols = builder->symbols.count;
+    const int64_t number = (int64_t)kernel->cursors.count;
+    status = spad__add_symbol(builder, stage, SPAD__SYMBOL_STAGE, number, &cursor.stage, error);
+    if (status == SPAD_OK && phase != NULL) {
+        status = spad__add_symbol(builder, phase, SPAD__SYMBOL_PHASE, number, &cursor.phase, error);
+    }
+    if (status != SPAD_OK) {
+        spad__drop_symbols(builder, symbols);
+        return status;
+    }
+    kernel->cursors.items[kernel->cursors.count++] = cursor;
+    statement->item = number;
+    spad__add_statement(builder);
+    *out = number;
+    return SPAD_OK;
+}
+
+/* ---- how many advances ------------------------------------------------------------- */
+
+/* Numbers of advances are constant expressions; 0, no expression, is none. */
+typedef struct resolver {
+    spad_kernel_builder *builder;
+    spad_kernel *kernel;
+    int64_t cursor;
+    size_t first;      /* its declaration */
+    size_t end;        /* of the block that it is declared in */
+    spad_expr *inside; /* per statement: advances whenever it runs */
+    spad_expr *before; /* per statement: advances of the statements before it in its block */
+    spad_error *error;
+    spad_status status;
+    bool uneven;
+} resolver;
+
+/* An expression that cannot be made (too long, too large) leaves the cursor to the walk. */
+static spad_expr made(resolver *r, spad_status status, spad_expr out) {
+    if (status == SPAD_ERR_HOST_MEMORY) {
+        r->status = status;
+    } else if (status != SPAD_OK) {
+        r->uneven = true;
+    }
+    return status == SPAD_OK ? out : 0;
+}
+
+static bool goes_on(const resolver *r) {
+    return r->status == SPAD_OK && !r->uneven;
+}
+
+static spad_expr apply(resolver *r, spad_expr_op op, spad_expr left, spad_expr right) {
+    spad_expr out = 0;
+    if (!goes_on(r)) return 0;
+    const spad_status status =
+        spad_kernel_builder_apply(&out, r->builder, op, left, right, r->error);
+    return made(r, status, out);
+}
+
+static spad_expr number(resolver *r, int64_t value) {
+    spad_expr out = 0;
+    if (!goes_on(r)) return 0;
+    const spad_status status = spad_kernel_builder_number(&out, r->builder, value, r->error);
+    return made(r, status, out);
+}
+
+static spad_expr add(resolver *r, spad_expr a, spad_expr b) {
+    return a == 0 ? b : b == 0 ? a : apply(r, SPAD_EXPR_ADD, a, b);
+}
+
+static bool is_one(const resolver *r, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_get_expr(r->kernel, expr);
+    return info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER && info.least == 1;
+}
+
+static spad_expr times(resolver *r, spad_expr a, spad_expr b) {
+    return is_one(r, b) ? a : is_one(r, a) ? b : apply(r, SPAD_EXPR_MUL, a, b);
+}
+
+static spad_expr amount_expr(resolver *r, spad_amount amount) {
+    return amount.expr != 0 ? amount.expr : number(r, amount.value);
+}
+
+static bool is_zero(const resolver *r, spad_amount amount) {
+    const spad_expr_info info = spad_kernel_get_expr(r->kernel, amount.expr);
+    return amount.value == 0 &&
+           (info.node_count == 0 || (info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER));
+}
+
+static spad_expr less_begin(resolver *r, spad_expr expr, const spad_kernel_loop *loop) {
+    return is_zero(r, loop->begin) ? expr
+                                   : apply(r, SPAD_EXPR_SUB, expr, amount_expr(r, loop->begin));
+}
+
+/* The statement on its own, when those that it holds are summed up. */
+static void close_statement(resolver *r, size_t number) {
+    const spad_statement *s = &r->kernel->statements.items[number];
+    spad_expr *inside = &r->inside[number];
+    if (s->kind == SPAD_STATEMENT_ADVANCE && s->item == r->cursor) {
+        *inside = s->amount;
+    } else if (s->kind == SPAD_STATEMENT_IF && *inside != 0) {
+        r->uneven = true;
+    } else if (s->kind == SPAD_STATEMENT_FOR && *inside != 0) {
+        const spad_kernel_loop loop = r->kernel->loops.items[s->item];
+        const spad_expr trips = less_begin(r, amount_expr(r, loop.end), &loop);
+        *inside = times(r, trips, *inside);
+    }
+}
+
+static void sum_up(resolver *r) {
+    for (size_t i = r->end; i-- > r->first + 1 && goes_on(r);) {
+        close_statement(r, i);
+        const int64_t parent = r->kernel->statements.items[i].parent;
+        if (parent > (int64_t)r->first) {
+            r->inside[parent] = add(r, r->inside[i], r->inside[parent]);
+        }
+    }
+    for (size_t i = r->first + 1; i < r->end && goes_on(r); i++) {
+        const spad_statement *s = &r->kernel->statements.items[i];
+        const size_t next = s->end; /* its sibling, or the end of the block */
+        if (next < r->end && r->kernel->statements.items[next].parent == s->parent) {
+            r->before[next] = add(r, r->before[i], r->inside[i]);
+        }
+    }
+}
+
+/* The body of a loop, once. */
+static spad_expr inside_body(resolver *r, size_t loop) {
+    spad_expr sum = 0;
+    const size_t end = r->kernel->statements.items[loop].end;
+    for (size_t i = loop + 1; i < end; i = r->kernel->statements.items[i].end) {
+        sum = add(r, sum, r->inside[i]);
+    }
+    return sum;
+}
+
+/* Advances in the rounds of a loop before this one. */
+static spad_expr advances_of_rounds(resolver *r, size_t statement) {
+    const int64_t number_of_loop = r->kernel->statements.items[statement].item;
+    const spad_kernel_loop loop = r->kernel->loops.items[number_of_loop];
+    const spad_expr once = inside_body(r, statement);
+    if (once == 0 || !goes_on(r)) return 0;
+    spad_expr variable;
+    const spad_status status = spad__expr_variable(&variable, r->builder, number_of_loop, r->error);
+    const spad_expr round = less_begin(r, made(r, status, variable), &loop);
+    return times(r, round, once);
+}
+
+/* All advances from the declaration to a statement; 0: none. */
+static spad_expr advances_at(resolver *r, size_t statement) {
+    spad_expr sum = 0;
+    int64_t at = (int64_t)statement;
+    while (at > (int64_t)r->first && goes_on(r)) {
+        sum = add(r, r->before[at], sum);
+        at = r->kernel->statements.items[at].parent;
+        if (at <= (int64_t)r->first) break;
+        if (r->kernel->statements.items[at].kind == SPAD_STATEMENT_FOR) {
+            sum = add(r, advances_of_rounds(r, (size_t)at), sum);
+        }
+    }
+    return sum;
+}
+
+/* ---- replacing --------------------------------------------------------------------- */
+
+/* Stage and phase at a statement, made when they are asked for. */
+typedef struct place {
+    size_t statement;
+    spad_expr stage;
+    spad_expr phase;
+} place;
+
+static void find_place(resolver *r, place *at) {
+    if (at->stage != 0) return;
+    const spad_expr sum = advances_at(r, at->statement);
+    if (sum == 0) {
+        at->stage = at->phase = number(r, 0);
+        return;
+    }
+    const spad_expr count = amount_expr(r, r->kernel->cursors.items[r->cursor].count);
+    at->stage = apply(r, SPAD_EXPR_MOD, sum, count);
+    at->phase = apply(r, SPAD_EXPR_MOD, apply(r, SPAD_EXPR_DIV, sum, count), number(r, 2));
+}
+
+static void replace(resolver *r, place *at, spad_expr *expr) {
+    static const spad_expr_op ops[] = {SPAD_EXPR_STAGE, SPAD_EXPR_PHASE};
+    for (size_t i = 0; i < 2; i++) {
+        if (!goes_on(r) || !spad__expr_has(r->kernel, *expr, ops[i], r->cursor)) continue;
+        find_place(r, at);
+        if (!goes_on(r)) return;
+        spad_expr out = *expr;
+        const spad_expr with = i == 0 ? at->stage : at->phase;
+        const spad_status status =
+            spad__expr_replace(&out, r->builder, *expr, ops[i], r->cursor, with, r->error);
+        out = made(r, status, out);
+        if (out != 0) *expr = out;
+    }
+}
+
+/* The lists are in the arena of the kernel, which is still being made. */
+static void replace_list(resolver *r, place *at, const spad_expr *list, size_t count) {
+    union {
+        const spad_expr *kept;
+        spad_expr *items;
+    } own = {.kept = list};
+    for (size_t i = 0; i < count; i++) replace(r, at, &own.items[i]);
+}
+
+static void replace_in_accesses(resolver *r, place *at, const spad_statement *s) {
+    for (size_t i = 0; i < s->access_count; i++) {
+        const spad_kernel_access *a = &r->kernel->accesses.items[s->first_access + i];
+        union {
+            const spad_expr_range *kept;
+            spad_expr_range *items;
+        } ranges = {.kept = a->ranges};
+        replace_list(r, at, a->index, a->index_count);
+        for (size_t k = 0; k < a->range_count; k++) {
+            replace(r, at, &ranges.items[k].from);
+            replace(r, at, &ranges.items[k].to);
+        }
+    }
+    for (size_t i = 0; i < s->completion_count; i++) {
+        spad_kernel_completion *c = &r->kernel->completions.items[s->first_completion + i];
+        replace_list(r, at, c->index, c->index_count);
+        replace(r, at, &c->amount);
+    }
+}
+
+static void replace_in_statement(resolver *r, size_t number) {
+    place at = {.statement = number};
+    spad_statement *s = &r->kernel->statements.items[number];
+    union {
+        const spad_comparison *kept;
+        spad_comparison *items;
+    } comparisons = {.kept = s->comparisons};
+    replace_list(r, &at, s->index, s->index_count);
+    replace(r, &at, &s->amount);
+    replace(r, &at, &s->expect);
+    replace(r, &at, &s->cost);
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        replace(r, &at, &comparisons.items[i].left);
+        replace(r, &at, &comparisons.items[i].right);
+    }
+    replace_in_accesses(r, &at, s);
+}
+
+static bool is_used(const resolver *r, size_t number) {
+    const spad_statement *s = &r->kernel->statements.items[number];
+    const bool moves = s->kind == SPAD_STATEMENT_CURSOR || s->kind == SPAD_STATEMENT_ADVANCE;
+    return !moves || s->item != r->cursor;
+}
+
+static void resolve_cursor(resolver *r) {
+    spad_kernel_cursor *cursor = &r->kernel->cursors.items[r->cursor];
+    const int64_t parent = r->kernel->statements.items[cursor->statement].parent;
+    r->first = cursor->statement;
+    r->end = parent >= 0 ? r->kernel->statements.items[parent].end : r->kernel->statements.count;
+    r->uneven = false;
+    memset(r->inside, 0, r->kernel->statements.count * sizeof *r->inside);
+    memset(r->before, 0, r->kernel->statements.count * sizeof *r->before);
+    sum_up(r);
+    for (size_t i = r->first + 1; i < r->end && goes_on(r); i++) {
+        if (is_used(r, i)) replace_in_statement(r, i);
+    }
+    cursor->even = goes_on(r);
+}
+
+spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const size_t count = kernel->statements.count;
+    if (kernel->cursors.count == 0) return SPAD_OK;
+    spad_error unused;
+    resolver r = {.builder = builder, .kernel = kernel, .error = &unused};
+    r.inside = spad__new_array(&builder->host, count, sizeof *r.inside);
+    r.before = spad__new_array(&builder->host, count, sizeof *r.before);
+    if (r.inside == NULL || r.before == NULL) r.status = SPAD_ERR_HOST_MEMORY;
+    for (size_t i = 0; i < kernel->cursors.count && r.status == SPAD_OK; i++) {
+        r.cursor = (int64_t)i;
+        resolve_cursor(&r);
+    }
+    spad__free(&builder->host, r.inside, count * sizeof *r.inside);
+    spad__free(&builder->host, r.before, count * sizeof *r.before);
+    return r.status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Bounds that change with loops around, steps, cursors, alternatives: text, calls and faults. */
+#include "support/kernels.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/kernel.h"
+#include "spad/walk.h"
+#include "support/faults.h"
+
+static const char control_text[] = "kernel control on sm_90\n"
+                                   "param M = 3\n"
+                                   "param S = 2\n"
+                                   "counter c[64]\n"
+                                   "for m in 0..M {\n"
+                                   "    cursor stage, phase mod S\n"
+                                   "    for n in 0..m + 1 {\n"
+                                   "        signal c[n] by stage + 2 * phase + 1\n"
+                                   "        advance stage by 1\n"
+                                   "    }\n"
+                                   "    for n in m..M * 2 step -2 {\n"
+                                   "        if n == 5 or n < 4 and n > 1 {\n"
+                                   "            signal c[n] by 9\n"
+                                   "        }\n"
+                                   "    }\n"
+                                   "}\n"
+                                   "cursor only mod M\n"
+                                   "for k in min(M, 4)..max(M, S, 7) step 3 {\n"
+                                   "    signal c[k] by only + 1\n"
+                                   "    advance only by 2\n"
+                                   "}\n";
+
+/* What is signalled, as "element+amount". */
+static void signals_of(const spad_kernel *kernel, char *text, size_t size) {
+    spad_walk *walk;
+    spad_error error;
+    size_t used = 0;
+    assert_ok(spad_walk_create(&walk, kernel, NULL, &error), &error);
+    for (const spad_walk_event *event;;) {
+        assert_ok(spad_walk_next(&event, walk, &error), &error);
+        if (event->kind == SPAD_WALK_END) break;
+        if (event->kind != SPAD_WALK_SYNC) continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%lld+%lld", used > 0 ? " " : "",
+                                 (long long)event->element, (long long)event->amount);
+        assert_true(used < size);
+    }
+    spad_walk_destroy(walk);
+}
+
+static void loops_and_cursors_run(void **state) {
+    (void)state;
+    char text[1024];
+    spad_kernel *k = test_parse(control_text);
+    signals_of(k, text, sizeof text);
+    assert_string_equal(text, "0+1 5+9 3+9 0+1 1+2 5+9 3+9 0+1 1+2 2+3 5+9 3+9 3+1 6+3");
+    assert_int_equal(spad_kernel_cursor_count(k), 2);
+    assert_string_equal(spad_kernel_get_cursor(k, 0)->stage, "stage");
+    assert_string_equal(spad_kernel_get_cursor(k, 0)->phase, "phase");
+    assert_null(spad_kernel_get_cursor(k, 1)->phase);
+    assert_null(spad_kernel_get_cursor(k, 2));
+    assert_false(spad_kernel_get_cursor(k, 0)->even); /* its loop is longer and longer */
+    assert_true(spad_kernel_get_cursor(k, 1)->even);
+    spad_kernel_destroy(k);
+}
+
+static void what_was_written_is_written(void **state) {
+    (void)state;
+    test_text text;
+    test_text_init(&text);
+    spad_kernel *k = test_parse(control_text);
+    assert_int_equal(spad_kernel_write_text(k, &text.sink, NULL), SPAD_OK);
+    char expected[sizeof control_text + 64];
+    snprintf(expected, sizeof expected, "%s", control_text);
+    /* a function of three is one of two and one */
+    char *three = strstr(expected, "max(M, S, 7)");
+    memmove(three + 17, three + 12, strlen(three + 12) + 1);
+    memcpy(three, "max(max(M, S), 7)", 17);
+    assert_string_equal(text.bytes, expected);
+    spad_kernel_destroy(k);
+    test_text_free(&text);
+}
+
+/* Parameters reach bounds, steps and rings. */
+static void control_follows_parameters(void **state) {
+    (void)state;
+    char given[1024];
+    char reshaped[1024];
+    const spad_define defines[] = {{"M", 2}, {"S", 1}};
+    const spad_kernel_options options = {.defines = defines, .define_count = 2};
+    spad_kernel *k = test_parse(control_text);
+    spad_kernel *direct = test_parse_with(control_text, &options);
+    spad_kernel *other;
+    spad_error error;
+    assert_ok(spad_kernel_reshape(&other, k, &options, &error), &error);
+    signals_of(direct, given, sizeof given);
+    signals_of(other, reshaped, sizeof reshaped);
+    assert_string_equal(given, "0+1 3+9 0+1 1+3 3+9 2+1 5+1");
+    assert_string_equal(reshaped, given);
+    for (size_t i = 0; i < spad_kernel_statement_count(k); i++) { /* rows keep their places */
+        assert_int_equal(spad_kernel_get_statement(other, i)->location.line,
+                         spad_kernel_get_statement(k, i)->location.line);
+    }
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(direct);
+    spad_kernel_destroy(other);
+}
+
+/* A stage that advances evenly is an expression of the loops. */
+static void even_cursors_are_expressions_of_loops(void **state) {
+    (void)state;
+    static const char text[] = "kernel k on sm_90\nparam T = 2\nparam N = 4\nparam S = 3\n"
+                               "mbarrier full[S] count 1\n"
+                               "agent a {\ncursor s, p mod S\n"
+                               "for t in 0..T { for n in 1..N { wait full[s] parity p\n"
+                               "advance s } }\n"
+                               "wait full[s] parity p\n}\n";
+    static const char *const stages[] = {"(t * (N - 1) + (n - 1)) % S", "T * (N - 1) % S"};
+    static const char *const phases[] = {"(t * (N - 1) + (n - 1)) / S % 2", "T * (N - 1) / S % 2"};
+    spad_kernel *k = test_parse(text);
+    size_t waits = 0;
+    assert_true(spad_kernel_get_cursor(k, 0)->even);
+    for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
+        const spad_statement *s = spad_kernel_get_statement(k, i);
+        if (s->kind != SPAD_STATEMENT_WAIT_PARITY) continue;
+        char same[512];
+        snprintf(same, sizeof same,
+                 "kernel k on sm_90\nparam T = 2\nparam N = 4\nparam S = 3\n"
+                 "mbarrier full[S] count 1\nfor t in 0..T { for n in 1..N {\n"
+                 "wait full[%s] parity %s } }\n",
+                 stages[waits], phases[waits]);
+        spad_kernel *by_hand = test_parse(same);
+        const spad_statement *w = spad_kernel_get_statement(by_hand, 2);
+        const spad_expr pairs[2][2] = {{s->index[0], w->index[0]}, {s->amount, w->amount}};
+        for (size_t e = 0; e < 2; e++) {
+            const spad_expr_info got = spad_kernel_get_expr(k, pairs[e][0]);
+            const spad_expr_info want = spad_kernel_get_expr(by_hand, pairs[e][1]);
+            assert_int_equal(got.written_count, 1);
+            assert_int_equal(got.node_count, want.node_count);
+            for (size_t n = 0; n < got.node_count; n++) {
+                assert_int_equal(got.nodes[n].op, want.nodes[n].op);
+                assert_int_equal(got.nodes[n].value, want.nodes[n].value);
+            }
+        }
+        spad_kernel_destroy(by_hand);
+        waits++;
+    }
+    assert_int_equal(waits, 2);
+    spad_kernel_destroy(k);
+}
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+static spad_status read_kernel(const char *text, const char *file, spad_diagnostics *diagnostics,
+                               spad_error *error) {
+    spad_kernel *kernel;
+    const spad_status status =
+        spad_kernel_parse(&kernel, text, strlen(text), file, NULL, diagnostics, error);
+    if (status != SPAD_OK) assert_null(kernel);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+static void faults_of_control_are_found(void **state) {
+    (void)state;
+    static const char prelude[] = "kernel k on sm_90\nparam N = 4\nmbarrier m[N] count 1\n";
+    static const test_fault cases[] = {
+        {"for i in 0..N step 0 { }", 1, 10, 11, "a step of 0; a loop needs one that moves on"},
+        {"for i in N..0 step -1 { }", 1, 10, 12,
+         "the range runs from 4 down to 0; a negative step runs the range 0..4 from its end"},
+        {"for i in 0..N { for j in 0..N step i { } }", 1, 36, 1,
+         "'i' changes with a loop; a number or parameters are expected here"},
+        {"for i in 0..j { }", 1, 13, 1,
+         "no parameter or loop variable 'j' here; did you mean 'N'?"},
+        {"for i in 0..N { for j in 0..i { init m[j + N] } }", 1, 0, 0, NULL},
+        {"if min(N) == 1 { }", 1, 9, 1, "expected ',' and another number after 'N', found ')'"},
+        {"if min(N, 2 == 1 { }", 1, 13, 2, "expected ')' after '2', found '=='"},
+        {"if N == 1 or { }", 1, 14, 1, "expected a number, a name or '(' after 'or', found '{'"},
+        {"cursor s mod 0", 1, 8, 1, "a cursor over 0 stages; it needs at least 1"},
+        {"cursor s, s mod 2", 1, 8, 1, "'s' is already the stage of a cursor here"},
+        {"cursor s, mod 2", 1, 15, 1, "expected 'mod' after 'mod', found '2'"},
+        {"cursor N mod 2", 1, 8, 1, "'N' is already a parameter here"},
+        {"cursor s mod 2\nadvance s by -1", 2, 1, 15, "a cursor advances by -1; it goes forward"},
+        {"cursor s, p mod 2\nadvance p", 2, 9, 1,
+         "'p' is the phase of a cursor, not the stage of a cursor"},
+        {"advance t", 1, 9, 1, "no cursor 't' here"},
+        {"cursor s mod 2\nagent a { advance s }", 2, 11, 9,
+         "'s' is a cursor of the main program, and every agent has its own place: declare a "
+         "cursor in the agent"},
+        {"cursor s mod N\nagent a { init m[s] }", 2, 18, 1,
+         "'s' is a cursor of the main program, and every agent has its own place: declare a "
+         "cursor in the agent"},
+        {"cursor s mod 2\nfor i in 0..s { }", 2, 10, 4,
+         "the bounds of a loop do not change with a cursor, which moves while it runs"},
+        {"cursor s mod 2\ntensor t : shared u8 [s] (4)", 2, 23, 1,
+         "'s' changes with a loop; a number or parameters are expected here"},
+        {"for i in 0..N { cursor s mod 2 }\nadvance s", 2, 9, 1, "no cursor 's' here"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].message == NULL) { /* guarded by bounds: it is for the walk to find */
+            char text[512];
+            snprintf(text, sizeof text, "%s%s\n", prelude, cases[i].text);
+            spad_kernel_destroy(test_parse(text));
+            continue;
+        }
+        test_check_faults(read_kernel, prelude, "\n", &cases[i], 1);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+static spad_expr expr(spad_kernel_builder *b, const char *text) {
+    spad_expr out;
+    spad_error error;
+    assert_ok(spad_kernel_builder_expr(&out, b, text, &error), &error);
+    return out;
+}
+
+static void calls_make_the_same_kernel(void **state) {
+    (void)state;
+    const spad_target *target;
+    spad_kernel_builder *b;
+    spad_error error;
+    spad_expr unused;
+    int64_t counter;
+    int64_t cursor;
+    assert_int_equal(spad_target_find(&target, "sm_90", NULL), SPAD_OK);
+    assert_ok(spad_kernel_builder_create(&b, "k", NULL, target, NULL, &error), &error);
+    const spad_amount dim = {.value = 8};
+    assert_ok(spad_kernel_builder_sync(&counter, b, SPAD_SYNC_COUNTER, "c", (spad_amounts){1, &dim},
+                                       (spad_amount){0}, &error),
+              &error);
+    assert_ok(spad_kernel_builder_cursor(&cursor, b, "s", "p", (spad_amount){.value = 2}, &error),
+              &error);
+    assert_ok(spad_kernel_builder_range(&unused, b, "i", expr(b, "0"), expr(b, "3"),
+                                        (spad_amount){.value = 1}, false, &error),
+              &error);
+    spad_expr j;
+    assert_ok(spad_kernel_builder_range(&j, b, "j", expr(b, "i"), expr(b, "3"),
+                                        (spad_amount){.value = -1}, false, &error),
+              &error);
+    const spad_comparison either[] = {{j, SPAD_EQUAL, expr(b, "2"), true},
+                                      {j, SPAD_EQUAL, expr(b, "0"), true}};
+    assert_ok(spad_kernel_builder_if(b, either, 2, &error), &error);
+    spad_statement signal = spad_statement_of(SPAD_STATEMENT_SIGNAL, counter);
+    const spad_expr index = expr(b, "j + s");
+    signal.index = &index;
+    signal.index_count = 1;
+    assert_ok(spad_kernel_builder_statement(b, &signal, &error), &error);
+    assert_int_equal(spad_kernel_builder_else(b, &error), SPAD_OK);
+    const spad_statement advance = spad_statement_of(SPAD_STATEMENT_ADVANCE, cursor);
+    assert_ok(spad_kernel_builder_statement(b, &advance, &error), &error);
+    assert_ok(spad_kernel_builder_end(b, &error), &error);
+    assert_int_equal(spad_kernel_builder_else(b, &error), SPAD_ERR_ARGUMENT); /* not of a loop */
+    assert_ok(spad_kernel_builder_end(b, &error), &error);
+    assert_ok(spad_kernel_builder_end(b, &error), &error);
+    const spad_statement odd = spad_statement_of(SPAD_STATEMENT_ADVANCE, 7);
+    assert_int_equal(spad_kernel_builder_statement(b, &odd, &error), SPAD_ERR_UNKNOWN);
+    spad_kernel *k;
+    assert_ok(spad_kernel_builder_finish(&k, b, &error), &error);
+    spad_kernel_builder_destroy(b);
+    test_text text;
+    test_text_init(&text);
+    assert_int_equal(spad_kernel_write_text(k, &text.sink, NULL), SPAD_OK);
+    assert_string_equal(text.bytes, "kernel k on sm_90\ncounter c[8]\ncursor s, p mod 2\n"
+                                    "for i in 0..3 {\n    for j in i..3 step -1 {\n"
+                                    "        if j == 2 or j == 0 {\n"
+                                    "            signal c[j + s] by 1\n        } else {\n"
+                                    "            advance s by 1\n        }\n    }\n}\n");
+    char signals[128];
+    signals_of(k, signals, sizeof signals);
+    assert_string_equal(signals, "2+1 1+1 3+1 2+1");
+    test_text_free(&text);
+    spad_kernel_destroy(k);
+}
+
+static spad_status control_scenario(const spad_host *host, void *context) {
+    const spad_kernel_options options = {.host = host};
+    const char *text = context;
+    spad_kernel *k;
+    const spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
+    spad_kernel_destroy(k);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static char copy[sizeof control_text];
+    memcpy(copy, control_text, sizeof copy);
+    test_fail_each_allocation(control_scenario, copy);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_and_cursors_run),
+        cmocka_unit_test(what_was_written_is_written),
+        cmocka_unit_test(control_follows_parameters),
+        cmocka_unit_test(even_cursors_are_expressions_of_loops),
+        cmocka_unit_test(faults_of_control_are_found),
+        cmocka_unit_test(calls_make_the_same_kernel),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -33,7 +33,7 @@ extern "C" {
 
 typedef struct spad_analysis spad_analysis;
 
-/** Parts of an analysis. As bits, 1u << part, they say what to leave out. */
+/** Parts of an analysis. As bits, 1u << part, they select parts to leave out. */
 typedef enum spad_analysis_part {
     SPAD_PART_LAYOUT, /**< left out: slots without an address share no bytes with others */
     SPAD_PART_CHECK,
@@ -72,9 +72,10 @@ typedef struct spad_analysis_options {
 #define SPAD_ANALYSIS_REPEAT_AFTER INT64_C(16000)
 
 /**
- * Analyses a kernel. That it does not fit, is wrong or gets stuck is a result and not a failure.
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED. A part that fails for
- * another reason is missing from the analysis, and spad_analysis_get_fault says why.
+ * Analyses a kernel. A kernel that does not fit, is wrong or deadlocks is a result and not a
+ * failure. SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options; SPAD_ERR_CANCELLED. A part that
+ * fails for another reason is missing from the analysis, and spad_analysis_get_fault has the
+ * reason.
  */
 SPAD_API spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
                                           const spad_analysis_options *options, spad_error *error);

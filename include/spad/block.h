@@ -17,7 +17,7 @@
  * event, and its number is the time; a request may give other times on the same
  * axis. spad_block_plan then places everything that lives on chip.
  *
- * Calls cost O(1) amortised apart from what their comment says. A failed call
+ * Calls cost O(1) amortised unless their comment has another cost. A failed call
  * changes nothing. Externally synchronised.
  */
 #ifndef SPAD_BLOCK_H
@@ -271,8 +271,8 @@ SPAD_API spad_status spad_block_leave(spad_block *block, spad_error *error);
 SPAD_API spad_status spad_block_reducer_init(spad_block *block, int64_t reducer,
                                              const spad_value *seed, spad_error *error);
 
-/** The older form of init, T.fill: 0 for sum, any clamper for max and min, the identity for the
- *  rest (SPAD_ERR_ARGUMENT). A reducer opened so is finalised in place. */
+/** The older form of init, T.fill: 0 for sum, any value for max and min, which limits the result,
+ *  the identity for the rest (else SPAD_ERR_ARGUMENT). Such a reducer is finalised in place. */
 SPAD_API spad_status spad_block_reducer_fill(spad_block *block, int64_t reducer, spad_value value,
                                              spad_error *error);
 
@@ -324,7 +324,7 @@ SPAD_API spad_status spad_block_plan(spad_block *block, spad_error *error);
 typedef struct spad_block_totals {
     int64_t static_bytes;  /**< arrays, barriers, address words, padding between them */
     int64_t base_padding;  /**< from there to the aligned base of the arena */
-    int64_t dynamic_bytes; /**< the arena: what a launch asks for */
+    int64_t dynamic_bytes; /**< the arena: what a launch requests */
     int64_t reserve_bytes; /**< taken by the driver */
     int64_t block_bytes;   /**< all of these */
     int64_t limit_bytes;   /**< what all of these may be: the opt-in limit and the reserve */
@@ -352,8 +352,8 @@ SPAD_API spad_status spad_block_get_totals(spad_block_totals *out, const spad_bl
                                            spad_error *error);
 
 /**
- * Does the plan fit the chip? SPAD_ERR_NO_FIT says what, by how much, and the largest parts;
- * spad_block_write_text has the whole list. SPAD_ERR_STALE.
+ * Does the plan fit the chip? SPAD_ERR_NO_FIT: the error has what, by how much, and the largest
+ * parts; spad_block_write_text has the whole list. SPAD_ERR_STALE.
  */
 SPAD_API spad_status spad_block_check_fit(const spad_block *block, spad_error *error);
 

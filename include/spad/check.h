@@ -88,12 +88,11 @@ SPAD_API spad_status spad_check_create_from_faults(spad_check **out, const spad_
 SPAD_API spad_status spad_check_add_layout(spad_check *check, const spad_layout *layout,
                                            spad_error *error);
 
-/** The same for a kernel of which no layout could be made: `fault` is what spad_layout_create
- *  said. */
+/** The same for a kernel without a layout: `fault` is the error of spad_layout_create. */
 SPAD_API spad_status spad_check_add_fault(spad_check *check, const spad_error *fault,
                                           spad_error *error);
 
-/** What the check has come to. */
+/** The verdict of the check. */
 SPAD_API spad_verdict spad_check_get_verdict(const spad_check *check);
 
 /** One sentence about the verdict: what was proved, or why it is unknown. Borrowed. */

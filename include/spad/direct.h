@@ -4,16 +4,16 @@
  * placement that its author chose.
  *
  * A tensor has block dims, then the lane (partition) dim, then free dims. A
- * block index names a logical tile; a placement says in which physical tile,
- * a rectangle of the space, it lives. Logical tiles that share a physical one
- * take turns: two physical tiles are double buffering.
+ * block index names a logical tile; a placement maps it to a physical tile,
+ * a rectangle of the space. Logical tiles that share a physical one use it in
+ * turn: two physical tiles are double buffering.
  *
  *     mode                 place of a logical tile
  *     SPAD_MODE_FUNC       what a callback returns (ncc.sbuf.alloc, ncc.psum.alloc)
  *     SPAD_MODE_MOD        block index modulo the number of physical tiles
  *                          (ncc.sbuf.mod_alloc, ncc.psum.mod_alloc)
- *     SPAD_MODE_AT         given, tile by tile (nl.ndarray(..., address=...))
- *     SPAD_MODE_AUTO       left to the planner (buffer=nl.sbuf, nl.psum)
+ *     SPAD_MODE_AT         specified, tile by tile (nl.ndarray(..., address=...))
+ *     SPAD_MODE_AUTO       chosen by the planner (buffer=nl.sbuf, nl.psum)
  *
  * After the NKI direct allocation guide of the AWS Neuron SDK 2.26. Every place
  * is checked against the rules of its space when the tensor is declared. Two
@@ -50,8 +50,8 @@ typedef struct spad_direct spad_direct;
 
 /** Zeroed is the default. */
 typedef struct spad_direct_options {
-    bool force_auto;   /**< place every tensor automatically, whatever its declaration says: if
-                            a kernel then computes something else, its placement is wrong. A
+    bool force_auto;   /**< ignore all placements: every tensor is automatic. If the kernel
+                            then computes something different, its placement is wrong. A
                             modulo tensor keeps its number of physical tiles */
     spad_trace *trace; /**< where to log; borrowed until destroy; NULL: nowhere */
     const spad_host *host;
@@ -63,7 +63,7 @@ typedef struct spad_direct_options {
 SPAD_API spad_status spad_direct_create(spad_direct **out, const spad_target *target,
                                         const spad_direct_options *options, spad_error *error);
 
-/** NULL is fine. The trace stays as it is. */
+/** Frees it; the trace does not change. NULL is fine. */
 SPAD_API void spad_direct_destroy(spad_direct *direct);
 
 /* ---- declarations ------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ typedef struct spad_direct_tensor {
  * SPAD_ERR_NOT_LIVE (closed), what the callback returned.
  *
  * Sizes follow the space: bytes per lane are rounded up to its granule. NKI
- * 0.1 wants base_partition 0 in SBUF; here the start-lane table decides.
+ * 0.1 requires base_partition 0 in SBUF; spad uses the start-lane table.
  */
 SPAD_API spad_status spad_direct_declare(size_t *out, spad_direct *direct,
                                          const spad_direct_tensor *tensor, spad_error *error);

@@ -31,7 +31,7 @@ SPAD_API const char *spad_fit_kind_name(spad_fit_kind kind);
 typedef struct spad_fit_change {
     spad_fit_kind kind;
     size_t space;     /**< number of the space in the target */
-    const char *name; /**< of the parameter or tensor; rings: the options that say it. Borrowed */
+    const char *name; /**< of the parameter or tensor; rings: as options of the command. Borrowed */
     int64_t from;     /**< value, depth or alignment before; spill: bytes of the tensor */
     int64_t to;       /**< and after; spill: 0 */
     int64_t saved;    /**< bytes per lane by which the layout becomes lower */

@@ -31,9 +31,9 @@ typedef struct spad_host {
 } spad_host;
 
 /**
- * How a caller ends a long call. `cancel` is called now and then from the thread that made the
- * call, and may use neither what the call works on nor what it makes; anything but 0 ends it with
- * SPAD_ERR_CANCELLED. Zeroed: nothing does.
+ * How a caller ends a long call. `cancel` is called regularly from the thread that made the
+ * call, and may use neither the inputs nor the outputs of the call. A value other than 0 ends the
+ * call with SPAD_ERR_CANCELLED. Zeroed: the call cannot be cancelled.
  */
 typedef struct spad_watch {
     int (*cancel)(void *context);

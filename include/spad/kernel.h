@@ -3,14 +3,14 @@
  * kernel: a program over the memory of one target: declarations, scopes, loops,
  * operations and synchronisation.
  *
- * A kernel is read from text (docs/kernel.md has the language) or put together
+ * A kernel is read from text (docs/kernel.md describes the language) or assembled
  * with a builder; both go through the same checks and give the same program. A
- * finished kernel never changes: flat tables that analyses read by number, with
- * the location in the text on everything. spad/walk.h runs it.
+ * finished kernel is immutable: flat tables that analyses read by number. Every
+ * row has its location in the text. spad/walk.h runs a kernel.
  *
- * Statements are one list in the order of the text. A statement that holds
+ * Statements are one list in the order of the text. A statement that contains
  * others (loop, if, scope, agent) is followed by them, and its `end` is the
- * number of the first statement after all it holds.
+ * number of the first statement after them.
  */
 #ifndef SPAD_KERNEL_H
 #define SPAD_KERNEL_H
@@ -32,7 +32,7 @@ extern "C" {
 
 typedef struct spad_kernel spad_kernel;
 
-/** A location in the text; line 0: there is no text. */
+/** A location in the text; line 0: no text. */
 typedef struct spad_location {
     int32_t line;
     int32_t column;
@@ -40,15 +40,15 @@ typedef struct spad_location {
 } spad_location;
 
 /* ---- expressions ------------------------------------------------------------------
- * Whole numbers, parameters and loop variables under + - *, min and max, and / and % by a
- * positive constant. Division rounds down and a rest is never negative. One side
- * of a product is a constant. The builder bounds every expression over all values
- * of its variables and refuses what could overflow, so evaluation cannot. */
+ * Whole numbers, parameters and loop variables with + - *, min and max, and with / and % by a
+ * positive constant. Division rounds down and a remainder is never negative. One
+ * side of a product is constant. The builder bounds every expression over all values
+ * of its variables and refuses what could overflow, so evaluation cannot overflow. */
 
-/** The number of an expression of a kernel; 0: none. */
+/** The number of an expression of a kernel; 0: no expression. */
 typedef int32_t spad_expr;
 
-/** Nodes of one expression at most. */
+/** Most nodes of one expression. */
 #define SPAD_EXPR_MAX 64
 
 typedef enum spad_expr_op {
@@ -81,13 +81,14 @@ typedef struct spad_expr_info {
                                         with a step, and stages and phases are expressions of
                                         loops where they can be */
     size_t written_count;
-    int64_t least; /**< no value is below; conditions around a use are not examined */
-    int64_t most;  /**< no value is above */
-    bool exact;    /**< both bounds are reached, if every loop around runs */
+    int64_t least; /**< lower bound of the values; ignores conditions around a use */
+    int64_t most;  /**< upper bound of the values */
+    bool exact;    /**< both bounds are reached, if every enclosing loop runs */
     bool constant; /**< the same in all iterations: least == most */
 } spad_expr_info;
 
-/** A number of a declaration: `value`, and how it was written. expr 0: as a plain number. */
+/** A number of a declaration: its value, and the expression it was written as; expr 0: a plain
+ *  number. */
 typedef struct spad_amount {
     int64_t value;
     spad_expr expr;
@@ -97,19 +98,19 @@ typedef struct spad_amount {
 
 typedef struct spad_kernel_param {
     const char *name;
-    spad_amount preset; /**< what the kernel says */
-    int64_t value;      /**< what holds: the preset, or what the caller defined */
+    spad_amount preset; /**< the value in the text */
+    int64_t value;      /**< the value in effect: the preset, or a define of the caller */
     spad_location location;
 } spad_kernel_param;
 
-/** What a tensor is for, beside its placement; bits. */
+/** The role of a tensor; bits. */
 enum {
     SPAD_TENSOR_INPUT = 1,  /**< written before the kernel starts */
     SPAD_TENSOR_OUTPUT = 2, /**< read after it ends */
     SPAD_TENSOR_PERSISTENT = SPAD_TENSOR_INPUT | SPAD_TENSOR_OUTPUT
 };
 
-/** A list of numbers, one per block dimension, or none. */
+/** A list of numbers, one per block dimension; count 0: not specified. */
 typedef struct spad_amounts {
     size_t count;
     const spad_amount *items;
@@ -119,17 +120,16 @@ typedef struct spad_amounts {
  * A tensor: blocks of equal tiles. In a space with several lanes the first dim of
  * a tile runs across lanes; in a space with one, all dims are bytes of that lane.
  *
- * Placement (mode), with t the number of a tile in row-major order of its index:
- *   AUTO   every tile has its own place, or with `ring` tile t has slot t mod
- *          ring (several numbers: the index modulo them, row-major); places by
- *          the planner.
- *   AT     tile t at byte + t x step, at `lane`, counted from the start of `bank`.
- *   MOD    the modulo rings of NKI: lane, byte and bank each from the index modulo
- *          `par`, `free` and `banks`, in steps of the tile's lanes, bytes and one.
- *   STACK, HEAP  by the scoped manager of the space, when the statement runs.
- *   ALIAS  inside another tensor, `byte` after its start: tile for tile when
- *          alias_tile is -1, else all tiles (or `ring` of them) one after another
- *          in that one tile.
+ * Placement (mode), where t is the number of a tile in row-major order of its index:
+ *   AUTO   the planner places every tile or, with `ring`, every slot: tile t is in
+ *          slot t mod ring (several numbers: the index modulo them, row-major).
+ *   AT     tile t is at byte + t x step, at `lane`, counted from the start of `bank`.
+ *   MOD    the modulo rings of NKI: lane, byte and bank from the index modulo `par`,
+ *          `free` and `banks`, in steps of the lanes of a tile, its bytes and 1.
+ *   STACK, HEAP  the scoped manager of the space places it when the statement runs.
+ *   ALIAS  inside another tensor, `byte` after its start: tile t in its tile t when
+ *          alias_tile is -1, else all tiles (or `ring` slots) one after another in
+ *          that one tile.
  */
 typedef struct spad_kernel_tensor {
     const char *name;
@@ -147,23 +147,23 @@ typedef struct spad_kernel_tensor {
     spad_amounts par;
     spad_amounts banks;
     int64_t alias_of;   /**< ALIAS: number of the tensor */
-    int64_t alias_tile; /**< ALIAS: number of its tile; -1: tile for tile */
-    spad_amount align;  /**< 0: that of the element and of the space */
+    int64_t alias_tile; /**< ALIAS: number of its tile; -1: the tile of the same number */
+    spad_amount align;  /**< 0: alignment of the element and of the space */
     unsigned flags;     /**< SPAD_TENSOR_... */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
-    int64_t slots; /**< places that its tiles share */
+    int64_t slots; /**< number of slots that its tiles share */
     int64_t tile_lanes;
     int64_t tile_bytes; /**< per lane */
-    int64_t home;       /**< tensor that owns the storage: itself, or what it aliases in the end */
-    int64_t home_tile;  /**< ALIAS: tile of the home; -1: the tile of the same number */
-    int64_t home_byte;  /**< ALIAS: where slot 0 begins in that tile */
-    int64_t home_step;  /**< ALIAS: from one slot to the next */
-    size_t statement;   /**< its declaration */
+    int64_t home; /**< tensor that owns the storage: itself, or the end of its chain of aliases */
+    int64_t home_tile; /**< ALIAS: tile of the home; -1: the tile of the same number */
+    int64_t home_byte; /**< ALIAS: start of slot 0 in that tile */
+    int64_t home_step; /**< ALIAS: bytes from one slot to the next */
+    size_t statement;  /**< its declaration */
     spad_location location;
 } spad_kernel_tensor;
 
-/** The region that the scoped manager of a space works on; without one, the whole space. */
+/** The region of the scoped manager of a space; without one, it has the whole space. */
 typedef struct spad_kernel_region {
     size_t space;
     spad_amount lower;
@@ -172,22 +172,22 @@ typedef struct spad_kernel_region {
     spad_location location;
 } spad_kernel_region;
 
-/** What is known about the order of two operations on one unit. */
+/** The order that a unit guarantees for two operations of one agent. */
 typedef enum spad_unit_order {
-    SPAD_UNIT_FREE,   /**< nothing */
+    SPAD_UNIT_FREE,   /**< no order */
     SPAD_UNIT_FIFO,   /**< they start in the order of issue */
     SPAD_UNIT_SERIAL, /**< the first has ended when the second starts */
-    SPAD_UNIT_SAME,   /**< that holds where they touch the same bytes */
+    SPAD_UNIT_SAME,   /**< as SERIAL, but only where they touch the same bytes */
     SPAD_UNIT_ORDERS
 } spad_unit_order;
 
-/** Runs operations on its own after they were issued. An operation on an engine
- *  without a unit is over before the next statement of its agent. */
+/** A unit runs issued operations asynchronously. An operation on an engine without a
+ *  unit completes before the next statement of its agent. */
 typedef struct spad_kernel_unit {
     const char *name;
     size_t engine;
     spad_unit_order order;
-    bool proxy; /**< accesses go through the async proxy: fences are needed */
+    bool proxy; /**< accesses go through the async proxy: generic accesses need fences */
     spad_location location;
 } spad_kernel_unit;
 
@@ -202,14 +202,14 @@ typedef enum spad_sync_kind {
 typedef struct spad_kernel_sync {
     const char *name;
     spad_sync_kind kind;
-    spad_amounts dims; /**< none: one object */
+    spad_amounts dims; /**< no dims: one object */
     spad_amount count;
     int64_t elements; /**< product of dims; filled in by the builder */
     spad_location location;
 } spad_kernel_sync;
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
- *  once, and continues after them when all have ended. */
+ *  once, and continues when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
     size_t statement; /**< agent 0: 0 */
@@ -222,13 +222,13 @@ typedef struct spad_kernel_agent {
 typedef struct spad_kernel_loop {
     const char *name;
     spad_amount begin;
-    spad_amount end; /**< not below begin */
+    spad_amount end; /**< exclusive; at least begin */
     spad_expr from;  /**< as written; 0: `begin` is */
     spad_expr to;
     int64_t step;    /**< between two values of its variable; below 0: from the last one down */
     spad_expr value; /**< of its variable; 0: what it counts */
     bool parallel;   /**< iterations do not depend on each other */
-    int64_t outer;   /**< number of the loop around it; -1: none */
+    int64_t outer;   /**< number of the enclosing loop; -1: none */
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
@@ -249,23 +249,23 @@ typedef struct spad_kernel_cursor {
 /* ---- statements -------------------------------------------------------------------- */
 
 typedef enum spad_statement_kind {
-    SPAD_STATEMENT_TENSOR,      /**< item: tensor; where its declaration stands */
+    SPAD_STATEMENT_TENSOR,      /**< item: tensor; its declaration */
     SPAD_STATEMENT_FOR,         /**< item: loop */
     SPAD_STATEMENT_IF,          /**< item: its ELSE statement, or -1; comparisons */
-    SPAD_STATEMENT_ELSE,        /**< the last statement that an IF holds */
+    SPAD_STATEMENT_ELSE,        /**< the last statement in an IF */
     SPAD_STATEMENT_SCOPE,       /**< name; amount: sections */
-    SPAD_STATEMENT_SECTION,     /**< on to the next section of the scope */
+    SPAD_STATEMENT_SECTION,     /**< moves to the next section of the scope */
     SPAD_STATEMENT_CURSOR,      /**< item: cursor, which is at stage 0 of phase 0 after it */
     SPAD_STATEMENT_ADVANCE,     /**< item: cursor; amount: stages */
     SPAD_STATEMENT_AGENT,       /**< item: agent */
     SPAD_STATEMENT_OPERATION,   /**< name, engine, unit, accesses, completions, group, cost */
-    SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes alive */
-    SPAD_STATEMENT_FREE,        /**< the reverse; a heap tensor must be the newest */
+    SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes live */
+    SPAD_STATEMENT_FREE,        /**< its tile becomes dead; a heap tensor must be the newest */
     SPAD_STATEMENT_SYNC,        /**< item: barrier; amount: contribution */
     SPAD_STATEMENT_ARRIVE,      /**< item: barrier or mbarrier; amount; expect; unit; DROP */
     SPAD_STATEMENT_SIGNAL,      /**< item: counter; amount is added; unit */
     SPAD_STATEMENT_WAIT_VALUE,  /**< item: counter; until it is at least amount; unit */
-    SPAD_STATEMENT_TAKE,        /**< item: counter; until it is at least amount, which goes; unit */
+    SPAD_STATEMENT_TAKE,        /**< as WAIT_VALUE, then amount is subtracted */
     SPAD_STATEMENT_INIT,        /**< item: mbarrier; amount: arrivals of a phase */
     SPAD_STATEMENT_EXPECT,      /**< item: mbarrier; amount: bytes */
     SPAD_STATEMENT_WAIT_PARITY, /**< item: mbarrier; amount: parity of the phase, 0 or 1 */
@@ -277,12 +277,12 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_KINDS
 } spad_statement_kind;
 
-/** "for", "wait" and so on, as in the text. Static storage. */
+/** The first word of the statement in the text: "for", "wait" and so on. Static storage. */
 SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 
 enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
-    SPAD_SYNC_DROP = 2,    /**< arrive: also takes part in no later phase */
+    SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
     SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
     SPAD_IF_OF_LOOP = 8    /**< if: stands for the bounds of the loop around it */
 };
@@ -304,7 +304,7 @@ typedef struct spad_comparison {
     bool alternative; /**< begins another list: "or" before it, "and" where it is false */
 } spad_comparison;
 
-/** Elements [from, to) of one dimension; both 0: all of it; to 0: the one element. */
+/** Elements [from, to) of one dimension; both 0: all elements; to 0: only element `from`. */
 typedef struct spad_expr_range {
     spad_expr from;
     spad_expr to;
@@ -312,7 +312,7 @@ typedef struct spad_expr_range {
 
 enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3 };
 
-/** Part of a tile that an operation touches. */
+/** The part of a tile that an operation accesses. */
 typedef struct spad_kernel_access {
     int64_t tensor;
     unsigned kind;      /**< SPAD_ACCESS_... */
@@ -324,34 +324,34 @@ typedef struct spad_kernel_access {
 } spad_kernel_access;
 
 typedef enum spad_completion_kind {
-    SPAD_COMPLETION_DELIVER, /**< mbarrier: that many bytes; 0: those that are written */
+    SPAD_COMPLETION_DELIVER, /**< mbarrier: `amount` bytes; 0: the bytes that it writes */
     SPAD_COMPLETION_ARRIVE,  /**< mbarrier */
     SPAD_COMPLETION_SIGNAL   /**< counter */
 } spad_completion_kind;
 
-/** What an operation does when it is done. */
+/** The effect of an operation when it completes. */
 typedef struct spad_kernel_completion {
     spad_completion_kind kind;
     int64_t object;
     size_t index_count;
     const spad_expr *index;
-    spad_expr amount; /**< 0: one, or what is written */
+    spad_expr amount; /**< 0: 1, or for DELIVER the bytes that it writes */
     unsigned flags;   /**< SPAD_SYNC_READS */
     spad_location location;
 } spad_kernel_completion;
 
 typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS } spad_cost_kind;
 
-/** A statement. Each kind documents the fields that it uses; numbers are -1 and the rest 0
- * otherwise. */
+/** A statement. Each kind lists the fields that it uses. Of the others, row numbers are -1 and
+ *  the rest is 0. */
 typedef struct spad_statement {
     spad_statement_kind kind;
     spad_location location;
     size_t end;
-    int64_t parent; /**< statement that holds it; -1: none */
+    int64_t parent; /**< the statement that contains it; -1: none */
     int64_t agent;
-    int64_t loop; /**< innermost loop around it; -1: none */
-    bool guarded; /**< an if, or a loop that does not run, is around it */
+    int64_t loop; /**< innermost enclosing loop; -1: none */
+    bool guarded; /**< it is in an if, or in a loop without iterations */
     const char *name;
     int64_t item;
     size_t index_count;
@@ -378,16 +378,16 @@ typedef struct spad_statement {
 /** The name of the kernel. */
 SPAD_API const char *spad_kernel_get_name(const spad_kernel *kernel);
 
-/** What the kernel says about itself; "" if nothing. */
+/** The description of the kernel; "" without one. */
 SPAD_API const char *spad_kernel_get_about(const spad_kernel *kernel);
 
-/** The file it was read from; NULL: built by calls. */
+/** The file it was read from; NULL: it was built by calls. */
 SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
 
-/** The chip it is for. */
+/** The target of the kernel. */
 SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
 
-/** Are dependencies left to the compiler? True without agents, units and synchronisation. */
+/** Does the compiler handle dependencies? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
 
 /** Number of parameters. */
@@ -402,10 +402,10 @@ SPAD_API size_t spad_kernel_region_count(const spad_kernel *kernel);
 /** Number of units. */
 SPAD_API size_t spad_kernel_unit_count(const spad_kernel *kernel);
 
-/** Number of objects of synchronisation; an array of them is one. */
+/** Number of synchronisation objects; an array counts as one. */
 SPAD_API size_t spad_kernel_sync_count(const spad_kernel *kernel);
 
-/** Number of agents, main among them: at least 1. */
+/** Number of agents, including main: at least 1. */
 SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel);
 
 /** Number of loops. */
@@ -435,7 +435,7 @@ SPAD_API const spad_kernel_region *spad_kernel_get_region(const spad_kernel *ker
 /** A unit by number. */
 SPAD_API const spad_kernel_unit *spad_kernel_get_unit(const spad_kernel *kernel, size_t number);
 
-/** An object of synchronisation by number. */
+/** A synchronisation object by number. */
 SPAD_API const spad_kernel_sync *spad_kernel_get_sync(const spad_kernel *kernel, size_t number);
 
 /** An agent by number; 0 is main. */
@@ -450,24 +450,24 @@ SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *ker
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
 
-/** An access by number; those of an operation follow each other. */
+/** An access by number; those of an operation are consecutive. */
 SPAD_API const spad_kernel_access *spad_kernel_get_access(const spad_kernel *kernel, size_t number);
 
-/** A completion by number; those of an operation follow each other. */
+/** A completion by number; those of an operation are consecutive. */
 SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_kernel *kernel,
                                                                   size_t number);
 
-/** Everything about an expression; all zero for a number that is not one. */
+/** An expression by number; all zero if there is no such expression. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
-/** Its value, with values[l] what loop l counts, and after all loops the advances of each cursor
- *  that is not even, modulo twice its stages. Must be an expression of the kernel, and every
- *  value one that its loop takes. O(nodes). */
+/** The value of an expression, where values[l] is what loop l counts, followed by the advances of
+ *  each cursor that is not even, modulo twice its stages. Must be an expression of the kernel, and
+ *  every value must occur in its loop. O(nodes). */
 SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
                                       const int64_t *values);
 
-/** Writes the kernel as text: reading it back gives the same program, apart from locations.
- *  Parameters are written with the values that hold. */
+/** Writes the kernel as text. Reading it back gives the same program, apart from locations.
+ *  Parameters are written with the values in effect. */
 SPAD_API spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
                                             spad_error *error);
 
@@ -476,7 +476,7 @@ SPAD_API void spad_kernel_destroy(spad_kernel *kernel);
 
 /* ---- text to kernel ---------------------------------------------------------------- */
 
-/** Another value for a parameter: -D N=64. */
+/** A value that replaces that of a parameter: -D N=64. */
 typedef struct spad_define {
     const char *name;
     int64_t value;
@@ -486,55 +486,55 @@ typedef struct spad_define {
 typedef struct spad_kernel_options {
     const spad_define *defines;
     size_t define_count;
-    const spad_define *rings; /**< other depths for rings, by name of the tensor: for auto
-                                   tensors with block dimensions; 0: no ring */
+    const spad_define *rings; /**< ring depths that replace those in the text, by name of the
+                                   tensor: for auto tensors with block dimensions; 0: no ring */
     size_t ring_count;
-    const spad_target *target; /**< instead of the one that the kernel names; a chip from a file */
+    const spad_target *target; /**< replaces the target that the kernel names */
     const spad_host *host;
 } spad_kernel_options;
 
 /**
  * Reads a kernel. `file` is its name in messages. On a fault the status is
- * SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics` (optional) all
- * of them. SPAD_ERR_UNKNOWN: a define that names no parameter, or a ring no tensor;
- * SPAD_ERR_ARGUMENT: one that cannot have a ring. The text is not
- * needed afterwards, the target is borrowed. The result is owned by the caller.
+ * SPAD_ERR_SYNTAX, `error` has the first fault, and `diagnostics` (optional) has all
+ * of them. SPAD_ERR_UNKNOWN: a define names no parameter, or a ring no tensor.
+ * SPAD_ERR_ARGUMENT: the tensor cannot have a ring. The text is not needed
+ * afterwards; the target is borrowed. The caller owns the result.
  */
 SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size_t length,
                                        const char *file, const spad_kernel_options *options,
                                        spad_diagnostics *diagnostics, spad_error *error);
 
 /**
- * The same kernel with other values for parameters and rings, as `options` says. Rows
- * keep their numbers and their locations. The statuses are those of spad_kernel_parse: a
- * value may make a dimension empty or an index leave its tensor. The target is
- * borrowed, the first kernel is not needed afterwards.
+ * The same kernel with the parameters and rings of `options`. Rows keep their numbers
+ * and locations. The statuses are those of spad_kernel_parse: a value may make a
+ * dimension empty or an index leave its tensor. The target is borrowed; the first
+ * kernel is not needed afterwards.
  */
 SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
                                          const spad_kernel_options *options, spad_error *error);
 
 /**
- * The same kernel with a tensor declared in front of all loops around it: a tile for every
- * iteration, and one more where a parameter says how many there are, because there may be none;
- * `tiles` of them at a time by turns of the innermost loop. It is for auto tensors
- * that nothing is an alias of, and that are not allocated and freed tile by tile:
- * SPAD_ERR_ARGUMENT. Other statuses are those of spad_kernel_parse, such as SPAD_ERR_SYNTAX for a
- * name that is used twice then. Rows have other numbers, and locations are those of the new text.
+ * The same kernel with a tensor declared before all enclosing loops. It gets a tile for every
+ * iteration, and one more if a parameter determines how many there are, because there may be
+ * none. `tiles` of them exist at a time; the innermost loop uses them in turn. The tensor must be
+ * auto, without aliases, and without `alloc` and `free`; else SPAD_ERR_ARGUMENT. Other statuses are
+ * those of spad_kernel_parse, such as SPAD_ERR_SYNTAX for a name that would be used twice. Rows
+ * have new numbers, and locations are those of the new text.
  */
 SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
                                        int64_t tiles, const spad_host *host, spad_error *error);
 
 /* ---- calls to kernel ------------------------------------------------------------------------
- * Every call adds one thing after what is there, or fails and adds nothing. The
- * statuses: SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (a number or name
- * that is nothing here), SPAD_ERR_ARGUMENT, SPAD_ERR_SHAPE, SPAD_ERR_DTYPE,
- * SPAD_ERR_LANES, SPAD_ERR_BOUNDS (an index that is outside in some iteration for
- * certain), SPAD_ERR_OVERFLOW, SPAD_ERR_SPACE (an engine that cannot reach it),
- * SPAD_ERR_NO_SCOPE, SPAD_ERR_HOST_MEMORY. Names are copied. */
+ * Every call appends one item, or fails and appends nothing. The statuses:
+ * SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (no such number or name),
+ * SPAD_ERR_ARGUMENT, SPAD_ERR_SHAPE, SPAD_ERR_DTYPE, SPAD_ERR_LANES, SPAD_ERR_BOUNDS
+ * (an index that is certain to be outside in some iteration), SPAD_ERR_OVERFLOW,
+ * SPAD_ERR_SPACE (the engine cannot reach the space), SPAD_ERR_NO_SCOPE,
+ * SPAD_ERR_HOST_MEMORY. Names are copied. */
 
 typedef struct spad_kernel_builder spad_kernel_builder;
 
-/** `options`: target, host, defines and rings, as for text. */
+/** Creates a builder. `options`: target, host, defines and rings, as for text. */
 SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *name,
                                                 const char *about, const spad_target *target,
                                                 const spad_kernel_options *options,
@@ -543,35 +543,35 @@ SPAD_API spad_status spad_kernel_builder_create(spad_kernel_builder **out, const
 /** Frees a builder, finished or not. NULL is fine. */
 SPAD_API void spad_kernel_builder_destroy(spad_kernel_builder *builder);
 
-/** The kernel, owned by the caller; the builder is empty then and can only be destroyed.
- *  SPAD_ERR_ARGUMENT: a block is open. SPAD_ERR_UNKNOWN: a define or a ring that was not used. */
+/** Returns the kernel, owned by the caller. The builder is then empty and can only be destroyed.
+ *  SPAD_ERR_ARGUMENT: a block is not ended. SPAD_ERR_UNKNOWN: a define or a ring was not used. */
 SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
                                                 spad_error *error);
 
-/** The location of everything that is added after this call. */
+/** Sets the location of everything that is added after this call. */
 SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location);
 
-/** A constant. */
+/** Adds a constant. */
 SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,
                                                 int64_t value, spad_error *error);
 
-/** A parameter or a variable of a loop that is open, by name. */
+/** Adds a parameter or the variable of an enclosing loop, by name. */
 SPAD_API spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builder,
                                               const char *name, spad_error *error);
 
-/** An operator on one or two expressions; right is 0 for SPAD_EXPR_NEGATE. */
+/** Applies an operator to one or two expressions; right is 0 for SPAD_EXPR_NEGATE. */
 SPAD_API spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *builder,
                                                spad_expr_op op, spad_expr left, spad_expr right,
                                                spad_error *error);
 
-/** An expression from text: "(i / 3) % 2". */
+/** Adds an expression from text: "(i / 3) % 2". */
 SPAD_API spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builder *builder,
                                               const char *text, spad_error *error);
 
-/* Declarations. An amount without an expression is its value; one with an expression
- * has a constant one, and its value is filled in. *out: the number of the row. */
+/* Declarations. An amount is its value, or a constant expression from which the builder
+ * fills in the value. *out: the number of the row. */
 
-/** Declares a parameter; *out is its value as an expression. */
+/** Declares a parameter; *out is an expression with its value. */
 SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
                                                const char *name, spad_amount preset,
                                                spad_error *error);
@@ -586,13 +586,13 @@ SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder 
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
 
-/** Declares an object of synchronisation, or an array of them. */
+/** Declares a synchronisation object, or an array of them. */
 SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
                                               spad_sync_kind kind, const char *name,
                                               spad_amounts dims, spad_amount count,
                                               spad_error *error);
 
-/** Declares a tensor; what the builder fills in is not read. */
+/** Declares a tensor; fields that the builder fills in are not read. */
 SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,
                                                 const spad_kernel_tensor *tensor,
                                                 spad_error *error);
@@ -603,9 +603,9 @@ SPAD_API spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builde
                                                 const char *stage, const char *phase,
                                                 spad_amount count, spad_error *error);
 
-/* Blocks; each is closed with spad_kernel_builder_end. */
+/* Blocks; spad_kernel_builder_end ends each. */
 
-/** Begins a loop; *variable is its variable. */
+/** Begins a loop; *variable is an expression with its variable. */
 SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
@@ -625,48 +625,48 @@ SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
                                             const spad_comparison *comparisons, size_t count,
                                             spad_error *error);
 
-/** Ends the first part of the innermost block, an if, and starts the other. */
+/** Begins the else part of the innermost block, which must be an if. */
 SPAD_API spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *error);
 
 /** Begins a scope of the scoped managers. name NULL: unnamed. */
 SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *name,
                                                spad_amount sections, spad_error *error);
 
-/** Begins the program of an agent; not inside another block. */
+/** Begins the program of an agent, outside of all blocks. */
 SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
                                                spad_error *error);
 
-/** Ends the innermost block. SPAD_ERR_ARGUMENT: no block is open. */
+/** Ends the innermost block. SPAD_ERR_ARGUMENT: there is none. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
 
-/** An operation by an engine of the target or a unit, by name. */
+/** Adds an operation on an engine of the target or on a unit, by name. */
 SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
                                                    const char *name, spad_error *error);
-/* These add to the operation before them. `access` and `completion` as in the tables. */
+/* The next four calls extend the last operation. */
 
-/** Adds an access to the operation before it. */
+/** Adds an access to the last operation. */
 SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                                 const spad_kernel_access *access,
                                                 spad_error *error);
 
-/** Adds a completion to the operation before it. */
+/** Adds a completion to the last operation. */
 SPAD_API spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
                                                     const spad_kernel_completion *completion,
                                                     spad_error *error);
 
-/** The operation before it is committed with this group. */
+/** Puts the last operation into the next commit of a group. */
 SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
                                                spad_error *error);
 
-/** What the operation before it costs. */
+/** Sets the cost of the last operation. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
 
-/** A statement of a kind about an item, without anything else: the start of the next call. */
+/** A statement with this kind and item and all other fields unused, to pass to the next call. */
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
 
-/** Any other statement: kind, item, index, amount, expect, unit and flags of `statement`
- *  count. An amount of 0 means 1, or the count of the mbarrier in INIT. */
+/** Adds any other statement. Only kind, item, index, amount, expect, unit and flags are read. An
+ *  amount of 0 means 1, or in INIT the count of the mbarrier. */
 SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                                    const spad_statement *statement,
                                                    spad_error *error);

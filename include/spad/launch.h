@@ -26,10 +26,10 @@ extern "C" {
 typedef struct spad_run_shared {
     int64_t elements;
     int64_t pad;          /**< bytes of skew after it: 0 or 4 */
-    int64_t bytes;        /**< what a launch asks for per run, with the pad */
+    int64_t bytes;        /**< what a launch requests per run, with the pad */
     int64_t stride_words; /**< 32-bit words from one run to the next */
     int64_t short_bytes;  /**< by how much the request is short of that stride: CuBIE spaces
-                               float16 elements 4 bytes apart but asks for 2 each. 0: enough */
+                               float16 elements 4 bytes apart but requests 2 each. 0: enough */
 } spad_run_shared;
 
 /**
@@ -49,7 +49,7 @@ SPAD_API spad_status spad_run_shared_of(spad_run_shared *out, int64_t elements,
 #define SPAD_LAUNCH_DEFAULT_LIMIT 49152
 #define SPAD_WARP_THREADS 32
 
-/** What the user should know about a block. */
+/** Warnings about a block. */
 enum {
     SPAD_LAUNCH_OVER_TARGET = 1, /**< one warp takes 32 KiB or more: fewer blocks at a time */
     SPAD_LAUNCH_SUB_WARP = 2     /**< fewer threads than a warp, or it could not be launched */
@@ -62,10 +62,10 @@ typedef struct spad_launch_size {
 } spad_launch_size;
 
 /**
- * Halves a block that asks for `shared_bytes` until it is below the target, but
+ * Halves a block that requests `shared_bytes` until it is below the target, but
  * not below a warp; then, only if `limit` (bytes per block of the device) leaves
  * no choice, below a warp. After a halving the request is run_bytes x min(runs,
- * threads). SPAD_ERR_NO_FIT: a single run, or what one thread asks for, takes more than
+ * threads). SPAD_ERR_NO_FIT: a single run, or the request of one thread, exceeds
  * the limit.
  * SPAD_ERR_ARGUMENT: threads < 1 or a negative number. SPAD_ERR_OVERFLOW.
  */
@@ -73,8 +73,8 @@ SPAD_API spad_status spad_launch_limit(spad_launch_size *out, int64_t threads, i
                                        int64_t run_bytes, int64_t runs, int64_t limit,
                                        spad_error *error);
 
-/** The whole of it, from elements per run to the launch; the request is at least
- *  4 bytes, as a launch with dynamic shared memory must ask for some. */
+/** All steps, from elements per run to the launch. The request is at least 4 bytes, since a
+ *  launch with dynamic shared memory must request some. */
 SPAD_API spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, spad_dtype precision,
                                      int64_t threads, int64_t runs, int64_t limit,
                                      spad_error *error);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * layout: the places of all tensors of a kernel. What the kernel leaves to the
- * planner (`auto`, `ring`) is placed, space by space, around what has an address.
+ * layout: the places of all tensors of a kernel. The planner places `auto` and
+ * `ring` tensors, space by space, around the tensors that have an address.
  *
- * How long a slot is needed is read from the text of the kernel, so the cost does
- * not depend on trip counts: a time is the number of a statement, and a slot that a
- * loop touches is needed in all of the loop, unless its tensor is declared in it.
- * docs/layout.md says why that never gives two tiles the same bytes while both are
+ * The lifetimes of slots come from the text of the kernel, so the cost does not
+ * depend on trip counts: a time is the number of a statement, and a slot that a
+ * loop touches is needed in the whole loop, unless its tensor is declared in it.
+ * docs/layout.md shows why two tiles never have the same bytes while both are
  * needed.
  *
- * A layout never changes after it was made; const functions may run concurrently.
+ * A layout is immutable; const functions may run concurrently.
  */
 #ifndef SPAD_LAYOUT_H
 #define SPAD_LAYOUT_H
@@ -29,8 +29,8 @@ typedef struct spad_layout spad_layout;
 
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
-    int64_t timeout_ns; /**< for all spaces; 0: SPAD_LAYOUT_TIMEOUT. A cut: small kernels end long
-                             before it, and then the same kernel gives the same places */
+    int64_t timeout_ns; /**< for all spaces together; 0: SPAD_LAYOUT_TIMEOUT. Results are
+                             deterministic unless it is reached; small kernels end long before */
     spad_watch watch;   /**< a cancelled call has no result */
     uint64_t seed;
     int32_t threads;
@@ -39,66 +39,67 @@ typedef struct spad_layout_options {
 
 #define SPAD_LAYOUT_TIMEOUT INT64_C(2000000000)
 
-/** Slots that a kernel may leave to the planner. */
+/** Most slots of a kernel that the planner places. */
 #define SPAD_LAYOUT_SLOTS INT64_C(1000000)
 
 /**
- * Slots of one tensor (or the elements of one mbarrier) that are together: the first
- * at rect, each next one `stride` bytes after. Slots of a ring have one buffer if
- * they can; where banks or lanes keep them apart, or nothing else fits, each has its own.
+ * Slots of one tensor (or the elements of one mbarrier) at equal distances: the first
+ * at rect, each next one `stride` bytes later. The slots of a ring are one buffer if
+ * possible. Where banks or lanes separate them, or nothing else fits, each slot is a
+ * buffer of its own.
  */
 typedef struct spad_layout_buffer {
     const char *name; /**< of the tensor or mbarrier; borrowed from the kernel */
-    int64_t tensor;   /**< number; -1: none */
+    int64_t tensor;   /**< number of the tensor; -1: none */
     int64_t sync;     /**< number of the mbarrier; -1: none */
     spad_mode mode;   /**< an mbarrier is SPAD_MODE_AUTO */
-    int64_t slot;     /**< number of the first slot; for `mod`, of the place */
+    int64_t slot;     /**< number of the first slot; for `mod`, of the first place */
     int64_t slots;
-    spad_rect rect; /**< of one slot; byte is SPAD_NO_BYTE when it has no place */
+    spad_rect rect; /**< of the first slot; byte is SPAD_NO_BYTE when it has no place */
     int64_t stride;
-    int64_t taken;     /**< bytes per lane of all slots, with what is lost to rounding */
-    int64_t padding;   /**< the part of it that is lost */
+    int64_t taken;     /**< bytes per lane of all slots, including padding */
+    int64_t padding;   /**< bytes of `taken` that are lost to rounding */
     int64_t alignment; /**< of each slot */
     int64_t begin;     /**< needed in the statements [begin, end) */
     int64_t end;
 } spad_layout_buffer;
 
-/** One space in which the kernel has something. */
+/** One space that the kernel uses. */
 typedef struct spad_layout_space {
     size_t space; /**< its number in the target */
-    /** Optimal: it fits, and no layout is lower in which buffers are needed as long as theirs say.
-     *  Feasible: it fits. Infeasible: proved that it does not. Unknown: nothing that fits was
+    /** Optimal: it fits, and no layout with these lifetimes [begin, end) of buffers is lower.
+     *  Feasible: it fits. Infeasible: proved that no layout fits. Unknown: no layout that fits was
      *  found. */
     spad_plan_verdict verdict;
-    int64_t height;         /**< bytes per lane up to the top of the layout, also of one that does
-                                 not fit; SPAD_UNBOUNDED: none was found */
-    int64_t bound;          /**< no layout is lower in which buffers are needed that long */
+    int64_t height;         /**< bytes per lane up to the top of the layout, even if it does not
+                                 fit; SPAD_UNBOUNDED: no layout was found */
+    int64_t bound;          /**< no layout with these lifetimes is lower */
     int64_t capacity;       /**< bytes per lane that tensors may use */
-    int64_t reserved;       /**< bytes per lane that belong to someone else */
-    int64_t peak_statement; /**< statement at which most is needed */
+    int64_t reserved;       /**< bytes per lane that tensors may not use */
+    int64_t peak_statement; /**< statement at which the most bytes are needed */
     int64_t peak_bytes;     /**< bytes needed there in the fullest lane */
-    int64_t peak_padding;   /**< the part of it that is lost to rounding */
-    int64_t hole;           /**< largest run of bytes that is free in all lanes there */
+    int64_t peak_padding;   /**< bytes of `peak_bytes` that are lost to rounding */
+    int64_t hole;           /**< largest run of bytes that is free in all lanes at the peak */
     int64_t hole_at;
     size_t first_buffer; /**< its buffers are [first_buffer, first_buffer + buffer_count) */
     size_t buffer_count;
-    size_t planned_count; /**< the first ones are those of the planner, numbered as in `plan` */
-    size_t alive_count;   /**< buffers needed at the peak, largest first; numbers as above */
-    const size_t *alive;
-    const spad_plan *plan; /**< planned buffers, then obstacles; for spad_plan_explain */
+    size_t planned_count;  /**< the first buffers are the planned ones, numbered as in `plan` */
+    size_t alive_count;    /**< number of buffers needed at the peak */
+    const size_t *alive;   /**< their numbers, largest buffer first */
+    const spad_plan *plan; /**< planned buffers, then obstacles, for spad_plan_explain */
     const spad_plan_result *result;
-    /** Tiles that agents touch are placed as if all were needed from fork to join. Some may be
-     *  ordered so that they could share bytes: a lower layout may exist, and neither `result`
-     *  nor `peak_bytes` says that it does not; `verdict` and `bound` respect that. */
+    /** Tiles that agents touch are placed as if all were needed from fork to join. The order of the
+     *  agents may allow some of them to share bytes, so a lower layout may exist. `verdict` and
+     *  `bound` account for this; `result` and `peak_bytes` do not. */
     bool agents_apart;
 } spad_layout_space;
 
 /**
- * Places everything. That it does not fit is a result and not a failure. Statuses:
- * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: more slots than SPAD_LAYOUT_SLOTS, bad options;
+ * Places all tensors. A kernel that does not fit is a result and not a failure. Statuses:
+ * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: more slots than SPAD_LAYOUT_SLOTS, or bad options;
  * SPAD_ERR_NO_FIT: a tile is larger than a bank, or a scoped manager is full; SPAD_ERR_LANES:
- * a tile that may start nowhere; SPAD_ERR_OVERFLOW; SPAD_ERR_CANCELLED; and what a walk of a kernel
- * with scopes gives. The kernel is borrowed until the layout is destroyed.
+ * no legal start lane for a tile; SPAD_ERR_OVERFLOW; SPAD_ERR_CANCELLED; for a kernel with
+ * scopes, the statuses of spad_walk_next. The kernel is borrowed until the layout is destroyed.
  */
 SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                         const spad_layout_options *options, spad_error *error);
@@ -106,18 +107,18 @@ SPAD_API spad_status spad_layout_create(spad_layout **out, const spad_kernel *ke
 /** Frees it. NULL is fine. */
 SPAD_API void spad_layout_destroy(spad_layout *layout);
 
-/** The place of a slot of a tensor. False: the kernel gives the address, nothing touches the slot,
- *  or its space does not fit; *out is then left alone. */
+/** The place of a slot of a tensor. False: the kernel specifies the address, no operation touches
+ *  the slot, or its space does not fit; *out is then unchanged. */
 SPAD_API bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
                                     int64_t slot);
 
 /** Does every space fit? */
 SPAD_API bool spad_layout_fits(const spad_layout *layout);
 
-/** The kernel it is of. Borrowed. */
+/** The kernel of the layout. Borrowed. */
 SPAD_API const spad_kernel *spad_layout_get_kernel(const spad_layout *layout);
 
-/** Number of spaces in which the kernel has something. */
+/** Number of spaces that the kernel uses. */
 SPAD_API size_t spad_layout_space_count(const spad_layout *layout);
 
 /** A space by number; NULL beyond the count. Borrowed. */
@@ -129,12 +130,12 @@ SPAD_API size_t spad_layout_buffer_count(const spad_layout *layout);
 /** A buffer by number; NULL beyond the count. Borrowed. */
 SPAD_API const spad_layout_buffer *spad_layout_get_buffer(const spad_layout *layout, size_t number);
 
-/* ---- showing it -------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------ */
 
 /** "fits, no layout is lower" and so on. Static storage. */
 SPAD_API const char *spad_layout_verdict_phrase(spad_plan_verdict verdict);
 
-/** Writes a line per space, then what is needed at its peak. */
+/** Writes a line per space, then the buffers needed at its peak. */
 SPAD_API spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *sink,
                                             spad_error *error);
 
@@ -146,7 +147,8 @@ SPAD_API spad_status spad_layout_write_table(const spad_layout *layout, const sp
 SPAD_API spad_status spad_layout_write_json(const spad_layout *layout, const spad_sink *sink,
                                             spad_error *error);
 
-/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end. */
+/** Writes a row per place: space, tensor, slot, lane, lanes, byte, bytes, begin, end, and the agent
+ *  (empty: main) and line that declare the tensor. */
 SPAD_API spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
                                            spad_error *error);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * modular: a cursor that hands out rings of tiles, one after the other.
+ * modular: a cursor that allocates rings of tiles, one after another.
  *
  * The ModularAllocator of the NKI library, address for address. It keeps no
- * names, knows no upper bound and checks no overlap; declare what it returns as
+ * names and checks neither an upper bound nor overlap; declare what it returns as
  * a tensor of a spad_direct (spad_modular_get_rings) to have that checked and
  * written to the trace. What may surprise:
  *   - only the first tile is aligned; the others follow without padding

@@ -129,7 +129,7 @@ typedef struct spad_plan_options {
     int64_t node_limit; /**< search steps to spend, all threads together; 0: none */
     uint64_t seed;
     int32_t threads; /**< 0 and 1: the calling thread only, and then deterministic */
-    /** Called now and then from the calling thread; anything but 0 cancels. It may use the
+    /** Called regularly from the calling thread; a value other than 0 cancels. It may use the
      *  host of the plan, but not the plan. */
     int (*progress)(void *context, const spad_plan_progress *progress);
     void *context;
@@ -294,11 +294,11 @@ SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan
 
 /**
  * Adds the buffers of a CSV text (the dialect of MiniMalloc): a header with the columns
- * id, lower, upper, size and optionally alignment, hint, gaps, offset, and ours: lanes, bank,
- * alias (a group name), apart (ids, separated by blanks). `start` and `begin` mean lower; `end`
- * means upper but is the last moment, not the one after it. A given offset is a pin; -1 or
- * nothing: none. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status
- * of the rule, with line and column, and nothing is added.
+ * id, lower, upper, size and optionally alignment, hint, gaps, offset, and as extensions lanes,
+ * bank, alias (a group name), apart (ids, separated by blanks). `start` and `begin` mean lower;
+ * `end` means upper but is the last time, not the one after it. An offset is a pin; -1 or empty: no
+ * pin. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with
+ * line and column, and nothing is added.
  */
 SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
                                         const char *file, spad_error *error);

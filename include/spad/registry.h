@@ -169,10 +169,10 @@ typedef struct spad_registry_change {
 } spad_registry_change;
 
 /**
- * Sets the given fields of buffer values->name. One that is not registered is
- * not recognised, whatever the values. As in CuBIE the alias is taken as it is:
- * a target that is not registered shows at the next layout, and an alias of
- * itself gets its own space. Errors of single values as in register. out: may be NULL.
+ * Sets the selected fields of buffer values->name. A buffer that is not registered is
+ * not recognised, whatever the values. As in CuBIE the alias is not checked here: a
+ * target that is not registered is an error of the next layout, and an alias of itself
+ * gets its own space. Errors of single values as in register. out: may be NULL.
  */
 SPAD_API spad_status spad_registry_update_buffer(spad_registry_change *out, spad_registry *registry,
                                                  spad_component component, unsigned fields,
@@ -266,7 +266,7 @@ SPAD_API void spad_registry_clear_parent(spad_registry *registry, spad_component
 /** Drops every group. */
 SPAD_API void spad_registry_reset(spad_registry *registry);
 
-/** Drops the layouts only; they are built again when asked for. */
+/** Drops the layouts only; they are built again at the next query. */
 SPAD_API void spad_registry_clear_layout(spad_registry *registry, spad_component component);
 
 /* ---- layouts -----------------------------------------------------------------------
@@ -313,8 +313,8 @@ SPAD_API spad_status spad_registry_get_alignment(int64_t *out, spad_registry *re
 SPAD_API bool spad_registry_is_laid_out(const spad_registry *registry, spad_component component,
                                         spad_registry_unit unit);
 
-/** How often the layouts of this component have been dropped, so that callers know when copies
- *  are out of date. */
+/** How often the layouts of this component have been dropped. A caller compares it to find out
+ *  whether its copies are out of date. */
 SPAD_API uint64_t spad_registry_get_revision(const spad_registry *registry,
                                              spad_component component);
 
@@ -349,7 +349,7 @@ typedef struct spad_registry_allocator {
     spad_registry_slice slice;
     spad_dtype precision; /**< of local arrays and of zeroing; a view into shared or persistent
                                memory has the type of its base when counting elements */
-    int64_t zeroed;       /**< elements to set to zero first: all, or 0 if not asked for */
+    int64_t zeroed;       /**< elements to set to zero first: all, or 0 if not requested */
 } spad_registry_allocator;
 
 /** Where the regions of a component begin, in the unit of the allocator. */
@@ -399,8 +399,8 @@ SPAD_API spad_status spad_registry_allocator_slice(spad_registry_slice *out,
  * Writes the byte layout of one component as a scope with one tensor per
  * buffer. spaces: for each spad_registry_region the number of a one-lane space of the
  * trace's target, or SPAD_NO_SPACE: not drawn. The scope is of the first region
- * that is; without any nothing is written. Buffers come and go as their lifetimes
- * say; those without one live from first to last. base: offset of each region in its
+ * that is; without any nothing is written. Buffers are allocated and freed by their
+ * lifetimes; those without one live from first to last. base: offset of each region in its
  * space, NULL: 0. SPAD_ERR_SPACE: more than one lane; SPAD_ERR_ARGUMENT: no such space,
  * a negative base; SPAD_ERR_UNKNOWN: no group; errors of the layout.
  */

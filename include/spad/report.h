@@ -40,9 +40,9 @@ typedef struct spad_report_options {
     const char *title;     /**< NULL: the name of the target */
     const char *time_unit; /**< what one step of the time axis is; NULL: "event" */
     int64_t timeout_ns;    /**< from its creation on, for all that is added and written; 0: none.
-                                Then calls fail with SPAD_ERR_TIME. Asked once in
+                                Then calls fail with SPAD_ERR_TIME. Checked once in
                                 SPAD_REPORT_LOOK boxes or events, and in 16 KiB of output */
-    spad_watch watch;      /**< asked as often; a cancelled call adds nothing */
+    spad_watch watch;      /**< checked as often; a cancelled call adds nothing */
     const spad_host *host;
 } spad_report_options;
 
@@ -109,9 +109,9 @@ SPAD_API spad_status spad_report_add_log(spad_report *report, const spad_log *lo
                                          spad_error *error);
 
 /**
- * Adds the buffers of a layout, slot by slot, over the statements in which they are needed: what
- * the planner was asked, whatever the trip counts are. The peak of a memory is the one that the
- * layout has. SPAD_ERR_ARGUMENT: another target, or the report has another kernel.
+ * Adds the buffers of a layout, slot by slot, over the statements in which they are needed: the
+ * problem of the planner, independent of trip counts. The peak of a memory is that of the
+ * layout. SPAD_ERR_ARGUMENT: another target, or the report has another kernel.
  */
 SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                              spad_error *error);
@@ -125,7 +125,7 @@ SPAD_API spad_status spad_report_add_buffers(spad_report *report, const spad_lay
  * engines. Time is that of the simulation, in nanoseconds; with sim == NULL it is the number of the
  * event in the walk, and because the order of agents is unknown, what they access is drawn slot by
  * slot, from the fork to the join. At most event_limit events are drawn (0: SPAD_REPORT_EVENTS),
- * and no repetitions that the simulation has skipped; a note says so. Of a layout that does not
+ * and no periods that the simulation has skipped; a note reports it. Of a layout that does not
  * fit, buffers are drawn over the statements of the kernel, with the planner's best plan above the
  * limit; time is then the number of a statement. Statuses of spad_walk_next; SPAD_ERR_ARGUMENT:
  * another target, the simulation of another kernel, or the report has another kernel. Kernels that

@@ -36,7 +36,7 @@ typedef struct spad_diagnostics spad_diagnostics;
 SPAD_API spad_status spad_diagnostics_create(spad_diagnostics **out, const spad_host *host,
                                              spad_error *error);
 
-/** NULL is left alone. */
+/** Frees it. NULL is fine. */
 SPAD_API void spad_diagnostics_destroy(spad_diagnostics *diagnostics);
 
 /** Number of faults kept, at most SPAD_DIAGNOSTICS_MAX. */
@@ -49,8 +49,8 @@ SPAD_API const spad_diagnostic *spad_diagnostics_get(const spad_diagnostics *dia
 
 /**
  * Writes every fault with its location, the source line and a caret. The line is
- * shown without control characters, and a long one cut around the fault. A
- * full collection ends with a line that says so.
+ * shown without control characters, and a long one cut around the fault. If
+ * the collection is full, the last line reports it.
  *
  *     my.chip:3:11: error: expected a whole number after 'lanes', found 'many'
  *         3 |     lanes many

@@ -12,8 +12,8 @@
  * that a loop body allocates in turn at each of them.
  *
  * It does all that the SbufManager of the NKI library does, in three behaviours
- * (spad_stack_behaviour). Every call is O(1) amortised, apart from what its
- * comment says; a refusal for lack of room also examines everything live. A failed call changes
+ * (spad_stack_behaviour). Every call is O(1) amortised unless its comment
+ * has another cost; a refusal for lack of room also examines everything live. A failed call changes
  * nothing. Externally synchronised.
  */
 #ifndef SPAD_STACK_H
@@ -83,7 +83,7 @@ SPAD_API void spad_stack_destroy(spad_stack *stack);
 /* ---- scopes ------------------------------------------------------------------------ */
 
 /**
- * Opens a scope. interleave: number of sections; the exact behaviour wants at
+ * Opens a scope. interleave: number of sections; the exact behaviour requires at
  * least 1 (SPAD_ERR_ARGUMENT). The name is copied; NULL and "" mean unnamed.
  */
 SPAD_API spad_status spad_stack_open_scope(spad_stack *stack, int64_t interleave, const char *name,
@@ -123,8 +123,8 @@ SPAD_API spad_status spad_stack_get_scope(spad_stack_scope *out, const spad_stac
  *     SPAD_STACK_SCOPE(guard, stack, 2, "double_buffer", &error);
  *     if (guard.status != SPAD_OK) return guard.status;
  *
- * Scopes opened inside and left open are closed with it; a scope that was closed
- * by hand before is left alone. Closing cannot fail.
+ * Scopes opened inside and left open are closed with it; a scope that was already
+ * closed is ignored. Closing cannot fail.
  */
 typedef struct spad_stack_guard {
     spad_status status; /**< of the opening */
@@ -146,8 +146,8 @@ SPAD_API void spad_stack_leave(spad_stack_guard *guard);
 
 /* ---- allocation -------------------------------------------------------------------- */
 
-/** Alignment: the size of the element. Whatever is asked for, the address is also a
- *  multiple of the alignment of the space. */
+/** Alignment: the size of the element. The address is always also a multiple of the
+ *  alignment of the space. */
 #define SPAD_ALIGN_DEFAULT 0
 
 /** Where a tensor goes. Zeroed is the default; a NULL place is the same. */
@@ -180,7 +180,7 @@ SPAD_API spad_status spad_stack_alloc_heap(spad_rect *out, spad_stack *stack, sp
                                            const spad_stack_place *place, spad_error *error);
 
 /**
- * On the stack or the heap, as options.default_heap says. A place in another space
+ * On the heap if options.default_heap is set, else on the stack. A place in another space
  * that is off chip gives a tensor with a name and a size that is not placed,
  * counted or logged.
  */
@@ -258,8 +258,8 @@ SPAD_API size_t spad_stack_list_live(spad_stack_tensor *out, size_t capacity,
 
 /**
  * Two sections of one scope that share bytes. Sections of unequal size can do
- * that across a wrap: the section that begins anew has grown into its neighbour,
- * whose tensors of the round before are not freed yet.
+ * that across a wrap: the section that begins again has grown into its neighbour,
+ * whose tensors of the previous round are not freed yet.
  */
 typedef struct spad_stack_overlap {
     int64_t newer; /**< numbers of the two tensors, as in spad_stack_tensor */

@@ -5,7 +5,7 @@
  * Every function that can fail returns a spad_status and takes an optional
  * spad_error as its last argument. On failure the error is filled, the
  * outputs hold null values and nothing else has changed; on success the error
- * is left alone. There is no thread-local or global state.
+ * does not change. There is no thread-local or global state.
  */
 #ifndef SPAD_STATUS_H
 #define SPAD_STATUS_H
@@ -57,7 +57,7 @@ extern "C" {
     X(IO, -81, "SPAD-IO", "reading or writing failed")                                           \
     X(NO_DEVICE, -82, "SPAD-NO-DEVICE", "there is no such device, or no driver for it")          \
     X(DEVICE, -83, "SPAD-DEVICE", "a call of the driver of a device failed")                     \
-    /* a fault of ours */                                                                        \
+    /* a defect of the library */                                                                \
     X(INTERNAL, -100, "SPAD-INTERNAL", "an invariant of the library does not hold")
 
 typedef enum spad_status {
@@ -81,7 +81,7 @@ typedef struct spad_error {
     spad_status code;
     int32_t line;                     /**< location in the input, 1-based; 0: none */
     int32_t column;                   /**< counted in characters, 1-based */
-    int64_t needed;                   /**< bytes (or other units, as the message says) asked for */
+    int64_t needed;                   /**< bytes (or other units, see the message) requested */
     int64_t available;                /**< how many there were */
     int64_t largest_hole;             /**< largest free run in the same units */
     int64_t time;                     /**< event number in the trace */

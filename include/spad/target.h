@@ -21,10 +21,10 @@
 extern "C" {
 #endif
 
-/** Size of a space whose size is not given: off-chip memory. */
+/** Size of a space without a size: off-chip memory. */
 #define SPAD_UNBOUNDED INT64_MAX
 
-/** Number of a space where there is none. */
+/** The number that means no space. */
 #define SPAD_NO_SPACE SIZE_MAX
 
 /** A rectangle of a space: lanes [lane, lane + lanes) x bytes [byte, byte + bytes). */
@@ -50,16 +50,16 @@ typedef struct spad_lane_rule {
 /**
  * One memory of a target: lanes x bytes.
  *
- * Every lane has `bytes` bytes, of which the top `reserved` belong to someone
- * else (the runtime, the driver); [0, bytes - reserved) is for tensors. A space
- * with banks is cut into banks of bank_bytes; banks_exclusive says that a tile
+ * Every lane has `bytes` bytes, of which the top `reserved` are for the
+ * compiler, the runtime or the driver; [0, bytes - reserved) is for tensors. A space
+ * with banks is divided into banks of bank_bytes; if banks_exclusive is set, a tile
  * may not cross from one to the next.
  */
 typedef struct spad_space {
     const char *name;       /**< unique in the target: "sbuf", "shared" */
     const char *about;      /**< what it holds, one line */
     int64_t lanes;          /**< at least 1 */
-    int64_t bytes;          /**< per lane, reserve included; SPAD_UNBOUNDED: not given */
+    int64_t bytes;          /**< per lane, reserve included; SPAD_UNBOUNDED: no limit */
     int64_t reserved;       /**< per lane, at the top */
     int64_t alignment;      /**< of every start address, in bytes; at least 1 */
     int64_t granule;        /**< sizes are rounded up to a multiple; at least 1 */
@@ -105,7 +105,7 @@ typedef struct spad_exclusion {
 typedef struct spad_target {
     const char *name;   /**< "trn2", "sm_90" */
     const char *about;  /**< one line */
-    const char *family; /**< "neuron", "nvidia", "ascend", "host", or what a file says */
+    const char *family; /**< "neuron", "nvidia", "ascend", "host", or the word in a file */
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
     size_t space_count; /**< at most SPAD_SPACES_MAX */
@@ -156,8 +156,8 @@ SPAD_API int64_t spad_space_get_usable(const spad_space *space);
 SPAD_API spad_status spad_space_check_lanes(const spad_space *space, int64_t lane, int64_t lanes,
                                             spad_error *error);
 
-/** Bytes a tile really takes: rounded up to granules and, where the space says
- *  so, to a power of two of them. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (negative). */
+/** Bytes a tile takes: rounded up to granules and, if the space requires it,
+ *  to a power of two of them. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (negative). */
 SPAD_API spad_status spad_space_round(int64_t *out, const spad_space *space, int64_t bytes,
                                       spad_error *error);
 
@@ -173,7 +173,7 @@ SPAD_API spad_status spad_target_parse(spad_target **out, const char *text, size
                                        const char *file, spad_diagnostics *diagnostics,
                                        const spad_host *host, spad_error *error);
 
-/** Frees a target that was read; NULL and built-in targets are left alone. */
+/** Frees a target that was read; NULL and built-in targets are ignored. */
 SPAD_API void spad_target_destroy(spad_target *target);
 
 /** Writes a target as a target file: reading it back gives the same target. */

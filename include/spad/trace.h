@@ -140,7 +140,7 @@ SPAD_API spad_status spad_trace_open_scope(int64_t *out, spad_trace *trace, size
 SPAD_API spad_status spad_trace_close_scope(spad_trace *trace, int64_t scope, int64_t bytes,
                                             int64_t high_water, spad_error *error);
 
-/** A scope goes on to another section, which starts at `address`. */
+/** A scope moves to another section, which starts at `address`. */
 SPAD_API spad_status spad_trace_section(spad_trace *trace, int64_t scope, int64_t section,
                                         int64_t address, spad_error *error);
 

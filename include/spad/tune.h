@@ -2,14 +2,14 @@
  *
  * tune: how deep should the rings of a kernel be?
  *
- * The depths that can be chosen are examined with the simulator (spad/sim.h), and what
- * fits with the planner (spad/layout.h). The answer is the least makespan with the places
- * of the planner and, of all with that makespan, the fewest bytes; with it the frontier
- * between bytes and time. Tensors that are better off in front of their loop are put there
+ * The simulator (spad/sim.h) gives the time of each combination of depths, and the planner
+ * (spad/layout.h) whether it fits. The result is the shortest makespan with the places of
+ * the planner and, among equals, the fewest bytes, with the frontier between bytes and
+ * time. Tensors that are declared in a loop are hoisted out of it if that is faster
  * (docs/sim.md).
  *
- * A depth that makes the kernel wrong is not examined: the checker (spad/check.h) says
- * so. Externally synchronised.
+ * Depths with which the check (spad/check.h) finds the kernel wrong are not examined.
+ * Externally synchronised.
  */
 #ifndef SPAD_TUNE_H
 #define SPAD_TUNE_H
@@ -57,7 +57,7 @@ typedef struct spad_tune_knob {
     spad_knob_kind kind;
     const char *name; /**< of the tensor or parameter; borrowed from the kernel */
     int64_t tensor;   /**< -1: a parameter */
-    int64_t written;  /**< as the kernel says; slots, for a ring */
+    int64_t written;  /**< the value in the kernel; slots, for a ring */
     int64_t chosen;
     size_t value_count; /**< values that were allowed, the smallest first */
     const int64_t *values;
@@ -83,8 +83,8 @@ typedef struct spad_tune_hoist {
 } spad_tune_hoist;
 
 typedef struct spad_tune_totals {
-    int64_t written;         /**< makespan of the kernel as it is */
-    int64_t written_planned; /**< the same with the places that the planner gives */
+    int64_t written;         /**< makespan of the original kernel */
+    int64_t written_planned; /**< the same with the places of the planner */
     int64_t written_bytes;
     bool written_fits;
     int64_t makespan; /**< of the choice; SPAD_UNBOUNDED: nothing fits */
@@ -106,8 +106,8 @@ typedef struct spad_tune_totals {
 
 /**
  * Tunes a kernel. Statuses of spad_sim_create, spad_layout_create and spad_check_create;
- * SPAD_ERR_ARGUMENT: bad options, or a kernel that is stuck as it stands; SPAD_ERR_TIME: time was
- * up before the kernel as it is was simulated; SPAD_ERR_CANCELLED. The kernel
+ * SPAD_ERR_ARGUMENT: bad options, or a kernel with a deadlock; SPAD_ERR_TIME: the time
+ * limit passed before the original kernel was simulated; SPAD_ERR_CANCELLED. The kernel
  * is borrowed until the result is destroyed.
  */
 SPAD_API spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,

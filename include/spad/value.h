@@ -31,7 +31,7 @@ SPAD_API spad_status spad_value_from_int(spad_value *out, spad_dtype dtype, int6
  * A real number as a value of a floating-point type, rounded to the nearest,
  * ties to even. Too large: infinity where the type has one, otherwise its
  * largest number. SPAD_ERR_DTYPE: not a floating-point type.
- * SPAD_ERR_ARGUMENT: the type cannot say it (NaN in a type without one, a
+ * SPAD_ERR_ARGUMENT: the type cannot represent it (NaN in a type without one, a
  * negative number in one without a sign).
  */
 SPAD_API spad_status spad_value_from_real(spad_value *out, spad_dtype dtype, double number,

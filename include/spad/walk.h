@@ -2,14 +2,14 @@
  *
  * walk: runs a kernel in program order, one event at a time.
  *
- * A walk is pulled: it holds where it stands and nothing of what has been, so a
- * kernel of 10^9 iterations starts at once and can be left at any event. Its
- * memory is the depth of the kernel and the tiles of its scoped tensors. An event
- * costs O(1) plus the accesses it carries, and a loop without any event in its
- * body still gives one per iteration, so no call takes long.
+ * The caller pulls events. A walk stores its position and no history, so a kernel of
+ * 10^9 iterations starts at once and can be abandoned at any event. Its memory is
+ * proportional to the depth of the kernel and the tiles of its scoped tensors. An event
+ * costs O(1) plus its accesses, and every iteration of a loop gives an event even if
+ * its body gives none, so no call takes long.
  *
- * A kernel with agents has one program per agent and one for main: walk each on
- * its own, or all in the order of the text. Externally synchronised; any number of
+ * A kernel with agents has one program per agent and one for main: walk each
+ * separately, or all in the order of the text. Externally synchronised; any number of
  * walks may run over one kernel.
  */
 #ifndef SPAD_WALK_H
@@ -29,18 +29,18 @@ extern "C" {
 typedef struct spad_walk spad_walk;
 
 typedef enum spad_walk_kind {
-    SPAD_WALK_END,    /**< of the program; then forever */
-    SPAD_WALK_TENSOR, /**< a declaration ran: a new life of all tiles of `tensor` */
-    SPAD_WALK_ALLOC,  /**< `tile` of `tensor` becomes alive; tile -1: all */
-    SPAD_WALK_FREE,   /**< the reverse */
+    SPAD_WALK_END,    /**< end of the program; all later calls return it again */
+    SPAD_WALK_TENSOR, /**< a declaration ran: all tiles of `tensor` start a new life */
+    SPAD_WALK_ALLOC,  /**< `tile` of `tensor` becomes live; tile -1: all tiles */
+    SPAD_WALK_FREE,   /**< `tile` of `tensor` becomes dead; tile -1: all tiles */
     SPAD_WALK_SCOPE_OPEN,
     SPAD_WALK_SCOPE_CLOSE,
     SPAD_WALK_SECTION,    /**< amount: the section that begins */
     SPAD_WALK_LOOP_BEGIN, /**< loop */
-    SPAD_WALK_ITERATION,  /**< loop, value of its variable; before the body */
+    SPAD_WALK_ITERATION,  /**< loop, value of its variable; precedes the body */
     SPAD_WALK_LOOP_END,
     SPAD_WALK_OPERATION,   /**< accesses, completions */
-    SPAD_WALK_SYNC,        /**< one of the statements of synchronisation; see its kind */
+    SPAD_WALK_SYNC,        /**< a synchronisation statement; see the kind of the statement */
     SPAD_WALK_FORK,        /**< main starts the agents */
     SPAD_WALK_AGENT_BEGIN, /**< agent */
     SPAD_WALK_AGENT_END,
@@ -48,21 +48,21 @@ typedef enum spad_walk_kind {
 } spad_walk_kind;
 
 /**
- * Bytes that an operation touches. They are in `home`, the tensor that owns the
- * storage, in its slot. When `placed`, rect is the place in the space; otherwise
- * the planner has not spoken, and rect counts from the start of the slot.
+ * Bytes that an operation touches. They are in slot `slot` of `home`, the tensor that
+ * owns the storage. When `placed`, rect is the place in the space; otherwise the slot
+ * has no place yet, and rect is relative to the start of the slot.
  *
- * The bytes are `runs` pieces of rect.bytes per lane, `stride` from start to start:
- * a part of a tile need not be in one piece.
+ * The bytes are `runs` runs of rect.bytes per lane, at distances of `stride`: a part of
+ * a tile need not be contiguous.
  */
 typedef struct spad_walk_access {
-    size_t row; /**< the access in the kernel's table */
+    size_t row; /**< number in the access table of the kernel */
     int64_t tensor;
     unsigned kind; /**< SPAD_ACCESS_... */
     int64_t tile;  /**< row-major number of the tile */
-    int64_t life;  /**< which run of the declaration it belongs to, from 0 */
-    bool live;     /**< false: a scoped tensor that was freed, or whose section is over. For other
-                        tensors ALLOC and FREE events say it */
+    int64_t life;  /**< number of runs of the declaration before this life */
+    bool live;     /**< false: a scoped tensor that was freed, or whose section is over. Other
+                        tensors have ALLOC and FREE events instead */
     bool placed;
     int64_t home;
     int64_t slot;        /**< slot of the home */
@@ -73,18 +73,19 @@ typedef struct spad_walk_access {
 } spad_walk_access;
 
 typedef struct spad_walk_completion {
-    size_t row; /**< in the kernel's table */
+    size_t row; /**< number in the completion table of the kernel */
     spad_completion_kind kind;
     int64_t object;
     int64_t element; /**< row-major number in its array */
-    int64_t amount;  /**< bytes, arrivals or what is added */
+    int64_t amount;  /**< bytes, arrivals, or the value that is added */
     unsigned flags;
 } spad_walk_completion;
 
-/** Borrowed until the next call. What a kind does not use is 0, numbers of rows -1. */
+/** Borrowed until the next call. In fields that a kind does not use, row numbers are -1 and other
+ *  values 0. */
 typedef struct spad_walk_event {
     spad_walk_kind kind;
-    int64_t time; /**< events before it */
+    int64_t time; /**< number of events before it */
     int64_t statement;
     int64_t agent;
     int64_t loop;
@@ -95,8 +96,8 @@ typedef struct spad_walk_event {
     int64_t object;  /**< sync object */
     int64_t element; /**< row-major number in its array */
     int64_t amount;
-    int64_t expect; /**< arrive: bytes that are expected with it */
-    int64_t cost;   /**< operation: as the kernel says, in its cost_kind */
+    int64_t expect; /**< arrive: bytes to expect */
+    int64_t cost;   /**< operation: the cost in the kernel, in the unit of its cost_kind */
     size_t access_count;
     const spad_walk_access *accesses;
     size_t completion_count;
@@ -106,18 +107,18 @@ typedef struct spad_walk_event {
 /** All agents, one after the other in the order of the text. */
 #define SPAD_WALK_ALL (-1)
 
-/** Zeroed walks main. */
+/** Zeroed is the default: walks main. */
 typedef struct spad_walk_options {
-    int64_t agent;             /**< whose program; 0: main; SPAD_WALK_ALL */
-    const spad_layout *layout; /**< places of the tensors that have no address of their own; a
+    int64_t agent;             /**< the agent to walk; 0: main; SPAD_WALK_ALL */
+    const spad_layout *layout; /**< places of the tensors that have no address in the kernel; a
                                     layout of the same kernel, borrowed until destroy; NULL:
-                                    nothing is planned */
-    spad_trace *trace;         /**< where the scoped managers log; NULL: nowhere */
+                                    these tensors have no place */
+    spad_trace *trace;         /**< receives the log of the scoped managers; NULL: no log */
     const spad_host *host;
 } spad_walk_options;
 
-/** A walk that stands at the start. The kernel is borrowed. SPAD_ERR_ARGUMENT: no such agent, or
- *  the layout of another kernel. */
+/** Creates a walk, at the start of the program. The kernel is borrowed. SPAD_ERR_ARGUMENT: no such
+ *  agent, or the layout is of another kernel. */
 SPAD_API spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel,
                                       const spad_walk_options *options, spad_error *error);
 
@@ -125,44 +126,44 @@ SPAD_API spad_status spad_walk_create(spad_walk **out, const spad_kernel *kernel
 SPAD_API void spad_walk_destroy(spad_walk *walk);
 
 /**
- * The next event. A failed call ends the walk: later ones fail in the same way.
+ * Returns the next event. A failed call ends the walk: later calls fail in the same way.
  * SPAD_ERR_BOUNDS: an index or range leaves its tensor in this iteration.
- * SPAD_ERR_SHAPE: a part of a tile that is not evenly spaced runs of bytes.
- * SPAD_ERR_ARGUMENT: an amount that is negative or no parity. SPAD_ERR_NOT_LIVE: a
- * heap tensor is freed that is not the newest. From the scoped managers: SPAD_ERR_NO_FIT
- * and others. The error has the location in the text.
+ * SPAD_ERR_SHAPE: a part of a tile is not evenly spaced runs of bytes.
+ * SPAD_ERR_ARGUMENT: an amount is negative, or a parity is not 0 or 1.
+ * SPAD_ERR_NOT_LIVE: a heap tensor that is freed is not the newest. SPAD_ERR_NO_FIT and
+ * others from the scoped managers. The error has the location in the text.
  */
 SPAD_API spad_status spad_walk_next(const spad_walk_event **out, spad_walk *walk,
                                     spad_error *error);
 
 /**
- * Straight after an ITERATION event: continues as if it had been for this later value of
- * the loop's variable, in O(1). For analyses that have seen a loop repeat itself.
- * Scoped managers stay as they are. SPAD_ERR_ARGUMENT: not after such an event.
- * SPAD_ERR_BOUNDS: a value that does not come any more.
+ * Directly after an ITERATION event: continues as if the event had been for this later
+ * value of the loop variable, in O(1). For analyses that have found that a loop repeats.
+ * Scoped managers do not change. SPAD_ERR_ARGUMENT: the last event was another.
+ * SPAD_ERR_BOUNDS: the loop does not reach this value any more.
  */
 SPAD_API spad_status spad_walk_jump(spad_walk *walk, int64_t value, spad_error *error);
 
-/** Values of the loop variables, by number of the loop; meaningful for open loops. */
+/** Values of the loop variables, by number of the loop; valid for loops that are running. */
 SPAD_API const int64_t *spad_walk_get_values(const spad_walk *walk);
 
-/** Number of open loops. */
+/** Number of running loops. */
 SPAD_API size_t spad_walk_loop_count(const spad_walk *walk);
 
-/** Number of the open loop at a depth, 0 is the outermost; -1: no such depth. */
+/** Number of the running loop at a depth; 0 is the outermost; -1: no such depth. */
 SPAD_API int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth);
 
-/** Events and tiles that spad_kernel_write_trace examines. */
+/** Most events and tiles that spad_kernel_write_trace examines. */
 #define SPAD_KERNEL_TRACE_EVENTS INT64_C(10000000)
 #define SPAD_KERNEL_TRACE_TILES INT64_C(1000000)
 
 /**
- * Writes what a whole run allocates on chip to a trace of the same target: each tile
- * (of a ring: each slot) lives from the first event that touches it to the last; what
- * agents touch lives from fork to join, because their order is unknown. Aliases keep the
- * tensor alive that owns their bytes. Scoped tensors are logged by their managers.
- * Two walks, so O(events). SPAD_ERR_ARGUMENT: more events or tiles than the limits;
- * the trace then has part of them.
+ * Writes what a whole run allocates on chip to a trace of the same target. Each tile
+ * (of a ring: each slot) lives from the first event that touches it to the last. Tiles
+ * that agents touch live from fork to join, because the order of agents is unknown. An
+ * access through an alias keeps the tensor that owns the bytes alive. The scoped managers
+ * log their tensors. Two walks, so O(events). SPAD_ERR_ARGUMENT: more events or tiles
+ * than the limits; the trace then has part of them.
  */
 SPAD_API spad_status spad_kernel_write_trace(const spad_kernel *kernel, spad_trace *trace,
                                              const spad_host *host, spad_error *error);

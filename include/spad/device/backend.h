@@ -28,7 +28,7 @@ extern "C" {
 
 #define SPAD_DEVICE_NAME_MAX 128
 
-/** What a device says about itself. */
+/** Properties of a device. */
 typedef struct spad_device_info {
     char name[24];                     /**< "host", "cuda:0": what spad_device_open takes */
     char about[SPAD_DEVICE_NAME_MAX];  /**< the vendor's name for it */
@@ -58,9 +58,9 @@ typedef struct spad_transfer {
 
 typedef struct spad_backend {
     uint32_t version; /**< SPAD_BACKEND_VERSION */
-    const char *name; /**< the part in front of the colon */
+    const char *name; /**< the part before the colon */
 
-    /** Loads the driver. SPAD_ERR_NO_DEVICE: there is none. */
+    /** Loads the driver. SPAD_ERR_NO_DEVICE: it is not installed. */
     spad_status (*load)(void **driver, const spad_host *host, spad_error *error);
     void (*unload)(void *driver);
     spad_status (*count)(int *count, void *driver, spad_error *error);

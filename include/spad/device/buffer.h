@@ -58,7 +58,7 @@ typedef struct spad_buffer_info {
     spad_memory_scope scope;
     int64_t address;   /**< SPAD_NO_BYTE: no memory yet */
     int64_t bytes;     /**< 0: no memory yet */
-    int64_t alignment; /**< that was asked for */
+    int64_t alignment; /**< as requested */
     bool is_alias;
     size_t rank;
     int64_t dims[SPAD_RANK_MAX]; /**< SPAD_AUTO: not known yet */
@@ -106,7 +106,7 @@ typedef struct spad_buffer_guard {
 SPAD_API spad_buffer_guard spad_buffer_enter(spad_device *device, const spad_buffer_spec *spec,
                                              spad_error *error);
 
-/** Frees the buffer of a guard. One that was freed before is left alone. */
+/** Frees the buffer of a guard. One that was freed before is ignored. */
 SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 #define SPAD_BUFFER_SCOPE(guard, device, spec, error)                     \
@@ -117,8 +117,8 @@ SPAD_API void spad_buffer_leave(spad_buffer_guard *guard);
 
 /**
  * Bytes that are allocated once and used by the phases of a computation in turn. A phase
- * takes buffers from the bottom up; when the next phase begins they are gone and
- * their bytes are used anew. Plain data; the fields are to be read only. Externally synchronised.
+ * takes buffers from the bottom up; when the next phase begins, they end and
+ * their bytes are reused. Plain data; the fields are to be read only. Externally synchronised.
  */
 typedef struct spad_workspace {
     spad_buffer whole;

@@ -60,12 +60,12 @@ typedef struct spad_device_options {
     const spad_host *host;     /**< called by all threads that use the device, at any time */
 } spad_device_options;
 
-/** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message says which.
+/** Opens a device by name. SPAD_ERR_NO_DEVICE: no such driver or device; the message names it.
  *  SPAD_ERR_UNKNOWN: not the name of a device. */
 SPAD_API spad_status spad_device_open(spad_device **out, const char *name,
                                       const spad_device_options *options, spad_error *error);
 
-/** The same with a back end of the caller's. */
+/** The same with a back end of the caller. */
 SPAD_API spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, int index,
                                          const spad_device_options *options, spad_error *error);
 
@@ -79,7 +79,7 @@ SPAD_API spad_status spad_device_open_on(spad_device **out, const spad_backend *
  */
 SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 
-/** What the device says about itself. Borrowed. */
+/** Name, driver, memory and alignment of the device. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
 /** Called for a driver that is absent, or fails, with the reason. */
@@ -112,7 +112,7 @@ SPAD_API spad_status spad_device_get_pool(spad_pool **out, spad_device *device,
  *  not checked. */
 SPAD_API spad_memory spad_device_get_memory(spad_device *device);
 
-/** What the buffers of a scope have taken: exact, in bytes as asked for. SPAD_SCOPE_COUNT: all
+/** Statistics of the buffers of a scope: exact, in bytes as requested. SPAD_SCOPE_COUNT: all
  *  scopes together. */
 SPAD_API spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope);
 

@@ -25,7 +25,7 @@ extern "C" {
 /** Some bytes of a memory. Plain data; the zeroed block is no block. */
 typedef struct spad_allocation {
     int64_t address;
-    int64_t bytes;   /**< as asked for */
+    int64_t bytes;   /**< as requested */
     uint64_t handle; /**< private: distinguishes a block from one that has been freed */
 } spad_allocation;
 
@@ -119,7 +119,7 @@ SPAD_API void spad_wrapper_destroy(spad_wrapper *wrapper);
 /** The wrapper as a memory, borrowed until it is destroyed. */
 SPAD_API spad_memory spad_wrapper_get_memory(spad_wrapper *wrapper);
 
-/** What went through a wrapper of any kind. Exact, in bytes as asked for. */
+/** Statistics of the calls through a wrapper of any kind. Exact, in bytes as requested. */
 SPAD_API spad_memory_stats spad_wrapper_get_stats(spad_wrapper *wrapper);
 
 #ifdef __cplusplus

@@ -41,8 +41,8 @@ typedef struct spad_pool_options {
 } spad_pool_options;
 
 /** A pool over chunks of another memory, which is borrowed until destroy. options: NULL
- *  for the defaults. SPAD_ERR_ARGUMENT, SPAD_ERR_ALIGNMENT (block_bytes), and what the
- *  memory below says to initial_bytes. */
+ *  for the defaults. SPAD_ERR_ARGUMENT, SPAD_ERR_ALIGNMENT (block_bytes), and the
+ *  statuses of the memory below for initial_bytes. */
 SPAD_API spad_status spad_pool_create(spad_pool **out, const spad_memory *below,
                                       const spad_pool_options *options, spad_error *error);
 
@@ -77,9 +77,10 @@ SPAD_API spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t 
                                     spad_error *error);
 
 typedef struct spad_pool_stats {
-    /** In bytes as asked for. Peaks are exact when one thread allocates. Otherwise they are bounds:
-     *  never less than the truth, never more than was held at its peak, nor than the sum of what
-     *  the threads had at theirs. spad_wrapper_create_statistics around a pool has them exactly. */
+    /** In bytes as requested. Peaks are exact when one thread allocates. Otherwise they are upper
+     *  bounds: never less than the true peak, never more than was held at its peak, nor than the
+     * sum of what the threads had at theirs. spad_wrapper_create_statistics around a pool has them
+     * exactly. */
     spad_memory_stats blocks;
     int64_t capacity_bytes; /**< of all chunks */
     int64_t held_bytes;     /**< of blocks that are allocated or in a thread's list */
@@ -92,11 +93,11 @@ typedef struct spad_pool_stats {
     int fragmentation; /**< per cent of the free bytes that are not in the largest hole */
 } spad_pool_stats;
 
-/** A moment's view. O(holes of the largest size). */
+/** A snapshot. O(holes of the largest size). */
 SPAD_API spad_pool_stats spad_pool_get_stats(spad_pool *pool);
 
-/** Checks the invariants of the pool, for tests and doubts: SPAD_OK or SPAD_ERR_INTERNAL with the
- *  first that does not hold. O(blocks); other threads wait. */
+/** Checks the invariants of the pool, for tests and debugging: SPAD_OK or SPAD_ERR_INTERNAL with
+ * the first that does not hold. O(blocks); other threads wait. */
 SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
 
 /**
@@ -107,12 +108,13 @@ SPAD_API spad_status spad_pool_check(spad_pool *pool, spad_error *error);
  * child; pthread_atfork takes functions that do so. In between other threads wait, and the forking
  * thread must not use the pool. Of two pools, one above the other, the upper one is first in begin
  * and last in end. The child then has a pool of its own with the blocks that were allocated at that
- * moment; whether the memory below can be used in a child is for that memory to say. CUDA's and
+ * moment; whether the memory below can be used in a child depends on that memory. CUDA's and
  * OpenCL's cannot, so a child does not use a device of its parent.
  */
 SPAD_API void spad_pool_fork_begin(spad_pool *pool);
 
-/** After fork(), in the parent and in the child: other threads go on. See spad_pool_fork_begin. */
+/** After fork(), in the parent and in the child: other threads continue. See spad_pool_fork_begin.
+ */
 SPAD_API void spad_pool_fork_end(spad_pool *pool);
 
 #ifdef __cplusplus

@@ -19,10 +19,9 @@ typedef struct spad_replay {
     int64_t frees;         /**< that were made */
     int64_t failures;      /**< allocations that were refused */
     int64_t left;          /**< blocks that the log does not free; freed at the end */
-    int64_t peak_bytes;    /**< largest sum of sizes asked for */
-    int64_t unknown_frees; /**< rows that free what the log has not allocated; passed over */
-    int64_t resized_frees; /**< rows that free with another size than was allocated; made all the
-                                same */
+    int64_t peak_bytes;    /**< largest sum of requested sizes */
+    int64_t unknown_frees; /**< rows that free what the log has not allocated; ignored */
+    int64_t resized_frees; /**< rows that free with a size other than the allocated one; executed */
 } spad_replay;
 
 /**

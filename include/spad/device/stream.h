@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * stream: an order of work on a device, fence: a point in that order (CUDA and OpenCL say
- * event), and copy: bytes from anywhere to anywhere.
+ * stream: an order of work on a device, fence: a point in that order (an event in CUDA
+ * and OpenCL), and copy: bytes between any two memories.
  *
  * A copy on a stream starts when everything before it on the stream is done and the call
- * returns at once. What a stream does to memory is ordered with the memory's life: a
+ * returns at once. Work on a stream is ordered with the lifetime of memory: a
  * buffer can be freed right after the call that starts a copy of it, and its bytes
  * are used again only by work that comes later on the same stream, or once the
  * stream is done with it. A buffer that was last used on one stream and is now used on
@@ -32,8 +32,8 @@ typedef struct spad_stream {
 /** A new stream of the device. SPAD_ERR_NO_FIT: SPAD_STREAMS_MAX are open. */
 SPAD_API spad_status spad_stream_open(spad_stream *out, spad_device *device, spad_error *error);
 
-/** A stream of the driver's that belongs to someone else, such as a cudaStream_t (NULL
- *  for the default stream). Closing it leaves the driver's stream alone. */
+/** Wraps a stream of the driver that the caller owns, such as a cudaStream_t (NULL for the
+ *  default stream). Closing does not close the driver's stream. */
 SPAD_API spad_status spad_stream_wrap(spad_stream *out, spad_device *device, void *native,
                                       spad_error *error);
 
@@ -129,7 +129,7 @@ SPAD_API spad_status spad_buffer_copy_matrix(spad_buffer to, spad_buffer from,
                                              spad_error *error);
 
 /** Copies memory of the program into a buffer, from byte `offset` on. stream: NULL to wait; on a
- *  stream the memory must stay as it is until the stream is done. SPAD_ERR_BOUNDS. */
+ *  stream the memory must not change until the stream is done. SPAD_ERR_BOUNDS. */
 SPAD_API spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from,
                                        int64_t bytes, const spad_stream *stream, spad_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * torch: the functions that PyTorch's pluggable CUDA allocator asks for, so that PyTorch
- * can take its memory from our pool:
+ * torch: the functions that PyTorch's pluggable CUDA allocator needs, so that PyTorch
+ * can take its memory from a pool of spad:
  *
  *     allocator = torch.cuda.memory.CUDAPluggableAllocator(
  *         "libspad_device.so", "spad_torch_alloc", "spad_torch_free")
@@ -22,17 +22,17 @@
 extern "C" {
 #endif
 
-/** Memory for work on a stream of CUDA device number `device`; NULL: there is none, which
- *  PyTorch takes for an address, so keep within what the device has. */
+/** Memory for work on a stream of CUDA device number `device`; NULL: the device is full.
+ *  PyTorch does not check for NULL, so do not exceed the memory of the device. */
 SPAD_API void *spad_torch_alloc(ptrdiff_t bytes, int device, void *stream);
 
-/** Gives memory back in the order of the stream. What is not ours is left alone. */
+/** Frees memory in the order of the stream. Memory from elsewhere is ignored. */
 SPAD_API void spad_torch_free(void *memory, ptrdiff_t bytes, int device, void *stream);
 
-/** Optional, for PyTorch's set_record_stream_fn: the memory is also used on another stream; when it
- *  is freed, it is used again only after what is on that stream then. Where the stream cannot be
- *  remembered, because SPAD_STREAMS_MAX are open or host memory is out, the memory is never used
- *  again. */
+/** Optional, for PyTorch's set_record_stream_fn: the memory is also used on another stream. After
+ *  its free it is reused only after the work that was on that stream at the time of the free. If
+ *  the stream cannot be recorded, because SPAD_STREAMS_MAX are open or host memory is exhausted,
+ *  the memory is never reused. */
 SPAD_API void spad_torch_record_stream(void *memory, void *stream);
 
 /** The device with a number, for statistics; NULL: not used yet. Do not close it. */

@@ -100,6 +100,7 @@ typedef struct spad_kernel_param {
     const char *name;
     spad_amount preset; /**< the value in the text */
     int64_t value;      /**< the value in effect: the preset, or a define of the caller */
+    bool fixed;         /**< the kernel was made for this value: it cannot be reshaped to another */
     spad_location location;
 } spad_kernel_param;
 
@@ -225,10 +226,10 @@ typedef struct spad_kernel_loop {
     spad_amount end; /**< exclusive; at least begin */
     spad_expr from;  /**< as written; 0: `begin` is */
     spad_expr to;
-    int64_t step;    /**< between two values of its variable; below 0: from the last one down */
-    spad_expr value; /**< of its variable; 0: what it counts */
-    bool parallel;   /**< iterations do not depend on each other */
-    int64_t outer;   /**< number of the enclosing loop; -1: none */
+    spad_amount step; /**< between two values of its variable; below 0: from the last one down */
+    spad_expr value;  /**< of its variable; 0: what it counts */
+    bool parallel;    /**< iterations do not depend on each other */
+    int64_t outer;    /**< number of the enclosing loop; -1: none */
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
@@ -575,6 +576,11 @@ SPAD_API spad_status spad_kernel_builder_expr(spad_expr *out, spad_kernel_builde
 SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *builder,
                                                const char *name, spad_amount preset,
                                                spad_error *error);
+
+/** The kernel that is built depends on the value of a parameter, beyond expressions: on how many
+ *  agents there are, for instance. It cannot be reshaped to another value. */
+SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
+                                             spad_error *error);
 
 /** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,

@@ -167,7 +167,7 @@ static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
     return Py_BuildValue("{s:s,s:L,s:L,s:N,s:N,s:L,s:O,s:N,s:n,s:i}", "name", l->name, "begin",
                          (long long)l->begin.value, "end", (long long)l->end.value, "from",
                          expression(kernel, l->from), "to", expression(kernel, l->to), "step",
-                         (long long)l->step, "parallel", l->parallel ? Py_True : Py_False, "outer",
+                         (long long)l->step.value, "parallel", l->parallel ? Py_True : Py_False, "outer",
                          py_loop_name(kernel, l->outer), "statement", (Py_ssize_t)l->statement,
                          "line", (int)l->location.line);
 }

@@ -562,7 +562,11 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
-    probe_param(&l, tiles, waits);
+    if (spad_kernel_get_param(kernel, param)->fixed) {
+        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, param)->name);
+    } else {
+        probe_param(&l, tiles, waits);
+    }
     return SPAD_OK;
 }
 

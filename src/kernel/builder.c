@@ -219,6 +219,16 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     return status;
 }
 
+spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
+                                    spad_error *error) {
+    const spad__symbol *symbol = spad__find_symbol(builder, param);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_PARAM) {
+        return spad__fail_unknown(builder, "parameter", param, SPAD__SYMBOL_PARAM, error);
+    }
+    builder->kernel->params.items[symbol->number].fixed = true;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                        spad_amount lower, spad_amount upper,
                                        spad_stack_behaviour behaviour, spad_error *error) {
@@ -421,7 +431,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     }
     spad_kernel_loop loop = {.begin = begin,
                              .end = end,
-                             .step = 1,
+                             .step = {.value = 1},
                              .parallel = parallel,
                              .outer = builder->loop,
                              .statement = kernel->statements.count,

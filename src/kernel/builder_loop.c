@@ -14,8 +14,6 @@
  * found from the bounds of the loops around, as an expression of parameters, so that it is
  * known how the loop grows with them. O(nodes) per loop.
  */
-#include <stdlib.h>
-
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
@@ -136,20 +134,21 @@ static spad_expr most_of(limiter *l, spad_expr expr) {
 typedef struct range {
     spad_expr from;
     spad_expr to;
-    int64_t step;
+    spad_amount step;
     bool changes;   /* its bounds change with loops around it */
     bool rounds;    /* it counts rounds, not its variable */
     spad_expr span; /* to - from */
 } range;
 
-static spad_status check_range(const spad_kernel_builder *builder, const range *r, spad_amount step,
+static spad_status check_range(const spad_kernel_builder *builder, const range *r,
                                spad_error *error) {
     spad_status status = spad__check_expr(builder, r->from, error);
     if (status == SPAD_OK) status = spad__check_expr(builder, r->to, error);
     if (status != SPAD_OK) return status;
-    if (step.value == 0 || step.value == INT64_MIN) {
+    if (r->step.value == 0 || r->step.value == INT64_MIN) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a step of %lld; a loop needs one that moves on", (long long)step.value);
+                          "a step of %lld; a loop needs one that moves on",
+                          (long long)r->step.value);
     }
     const spad_kernel *kernel = builder->kernel;
     const spad_expr both[] = {r->from, r->to};
@@ -165,30 +164,37 @@ static spad_status check_range(const spad_kernel_builder *builder, const range *
     return SPAD_OK;
 }
 
-/* How far the counter goes. */
-static spad_amount end_of(limiter *l, const range *r) {
-    spad_amount end = {0};
-    const int64_t step = llabs(r->step);
-    if (!r->rounds) {
-        end.expr = most_of(l, r->to);
-    } else {
-        end.expr = most_of(l, r->span);
-        if (step > 1) {
-            end.expr = apply(l, SPAD_EXPR_ADD, end.expr, number(l, step - 1));
-            end.expr = apply(l, SPAD_EXPR_DIV, end.expr, number(l, step));
-        }
+/* The distance of two values, which is positive. */
+static spad_expr stride_of(limiter *l, const range *r) {
+    const spad_expr step = amount_expr(l, r->step);
+    return r->step.value > 0 ? step : apply(l, SPAD_EXPR_NEGATE, step, 0);
+}
+
+static bool is_single(const range *r) {
+    return r->step.value == 1 || r->step.value == -1;
+}
+
+/* How far the counter goes. No run of it may have a round: then it ends where it begins. */
+static spad_amount end_of(limiter *l, const range *r, spad_amount begin) {
+    spad_amount end = {.expr = most_of(l, r->rounds ? r->span : r->to)};
+    if (r->rounds && !is_single(r)) {
+        const spad_expr stride = stride_of(l, r);
+        const spad_expr more = apply(l, SPAD_EXPR_SUB, stride, number(l, 1));
+        end.expr = apply(l, SPAD_EXPR_DIV, apply(l, SPAD_EXPR_ADD, end.expr, more), stride);
+    }
+    if (l->status == SPAD_OK && value_of(l, end.expr) < begin.value) {
+        end.expr = apply(l, SPAD_EXPR_LARGER, amount_expr(l, begin), end.expr);
     }
     if (l->status == SPAD_OK) end.value = value_of(l, end.expr);
     return end;
 }
 
-/* The value of the variable in a round, and the expression of the step times the round. */
-static spad_expr variable_of(limiter *l, const range *r, spad_expr round, spad_expr *stride) {
-    const int64_t step = llabs(r->step);
-    *stride = step == 1 ? round : apply(l, SPAD_EXPR_MUL, number(l, step), round);
-    if (r->step > 0) return apply(l, SPAD_EXPR_ADD, r->from, *stride);
+/* The value of the variable in a round, and how far that is from the first. */
+static spad_expr variable_of(limiter *l, const range *r, spad_expr round, spad_expr *distance) {
+    *distance = is_single(r) ? round : apply(l, SPAD_EXPR_MUL, stride_of(l, r), round);
+    if (r->step.value > 0) return apply(l, SPAD_EXPR_ADD, r->from, *distance);
     const spad_expr last = apply(l, SPAD_EXPR_SUB, r->to, number(l, 1));
-    return apply(l, SPAD_EXPR_SUB, last, *stride);
+    return apply(l, SPAD_EXPR_SUB, last, *distance);
 }
 
 /* The IF around the body. */
@@ -214,9 +220,9 @@ static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builde
                                 spad_error *error) {
     limiter l = {.builder = builder, .error = error};
     const int64_t loop = builder->loop;
-    spad_expr stride = *variable;
+    spad_expr distance = *variable;
     spad_expr value = 0;
-    if (r->rounds) value = variable_of(&l, r, *variable, &stride);
+    if (r->rounds) value = variable_of(&l, r, *variable, &distance);
     if (l.status != SPAD_OK) return l.status;
     spad_kernel_loop *row = &builder->kernel->loops.items[loop];
     row->from = r->from;
@@ -229,7 +235,7 @@ static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builde
             spad__expr_as_leaf(variable, builder->kernel, value, SPAD_EXPR_VARIABLE, loop, error);
     }
     if (status == SPAD_OK && r->changes) {
-        status = open_guard(builder, stride, r->rounds ? r->span : r->to, error);
+        status = open_guard(builder, distance, r->rounds ? r->span : r->to, error);
     }
     return status;
 }
@@ -252,9 +258,8 @@ static spad_status add_range(spad_expr *variable, spad_kernel_builder *builder, 
     } else {
         begin = (spad_amount){.value = value_of(&l, r->from), .expr = r->from};
     }
-    spad_amount end = end_of(&l, r);
+    const spad_amount end = end_of(&l, r, begin);
     if (l.status != SPAD_OK) return l.status;
-    if (end.value < begin.value) end = begin; /* no run of it has a round */
     const size_t loops = builder->kernel->loops.count;
     const size_t statements = builder->kernel->statements.count;
     const bool agents_over = builder->agents_over;
@@ -273,14 +278,14 @@ spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__fold_amount(builder, &step, error);
     if (status != SPAD_OK) return status;
-    range r = {.from = from, .to = to, .step = step.value};
-    status = check_range(builder, &r, step, error);
+    range r = {.from = from, .to = to, .step = step};
+    status = check_range(builder, &r, error);
     if (status != SPAD_OK) return status;
     const spad_expr_info first = spad_kernel_get_expr(kernel, from);
     const spad_expr_info last = spad_kernel_get_expr(kernel, to);
     r.changes = !first.constant || !last.constant;
-    r.rounds = !first.constant || r.step != 1;
-    if (!r.changes && r.step == 1) {
+    r.rounds = !first.constant || r.step.value != 1;
+    if (!r.changes && r.step.value == 1) {
         return spad_kernel_builder_for(variable, builder, name, (spad_amount){first.least, from},
                                        (spad_amount){last.least, to}, parallel, error);
     }

@@ -467,8 +467,7 @@ static spad_status check_advance(spad_kernel_builder *builder, spad_statement *r
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such cursor");
     }
     const spad_kernel_cursor *cursor = &kernel->cursors.items[row->item];
-    const spad__symbol *symbol = spad__find_symbol(builder, cursor->stage);
-    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_STAGE || symbol->number != row->item) {
+    if (!spad__is_visible(builder, cursor->stage, SPAD__SYMBOL_STAGE, row->item)) {
         return spad__fail(error, SPAD_ERR_UNKNOWN,
                           "the block that declares the cursor '%s' is closed", cursor->stage);
     }

@@ -113,6 +113,10 @@ spad_status spad_kernel_builder_name(spad_expr *out, spad_kernel_builder *builde
         }
         return add_state(out, kernel, symbol->kind == SPAD__SYMBOL_PHASE, symbol->number, error);
     }
+    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_VALUE) {
+        *out = (spad_expr)symbol->number;
+        return SPAD_OK;
+    }
     if (symbol != NULL && symbol->kind == SPAD__SYMBOL_LOOP &&
         kernel->loops.items[symbol->number].value != 0) {
         return spad__expr_as_leaf(out, kernel, kernel->loops.items[symbol->number].value,
@@ -440,9 +444,8 @@ spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr,
         const spad_expr_node *node = &kernel->nodes.items[found->first + i];
         if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
             const spad_kernel_cursor *cursor = &kernel->cursors.items[node->value];
-            const spad__symbol *symbol = spad__find_symbol(builder, cursor->stage);
-            if (symbol == NULL || symbol->kind != SPAD__SYMBOL_STAGE ||
-                symbol->number != node->value || cursor->agent != builder->agent) {
+            if (!spad__is_visible(builder, cursor->stage, SPAD__SYMBOL_STAGE, node->value) ||
+                cursor->agent != builder->agent) {
                 return spad__fail(error, SPAD_ERR_UNKNOWN,
                                   "the block that declares the cursor '%s' is closed",
                                   cursor->stage);

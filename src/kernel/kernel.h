@@ -76,6 +76,8 @@ typedef enum spad__symbol_kind {
     SPAD__SYMBOL_AGENT,
     SPAD__SYMBOL_STAGE,
     SPAD__SYMBOL_PHASE,
+    SPAD__SYMBOL_VALUE, /* number: an expression that the name stands for */
+    SPAD__SYMBOL_MACRO,
     SPAD__SYMBOL_BROKEN /* its declaration had a fault, which is reported already */
 } spad__symbol_kind;
 
@@ -142,6 +144,13 @@ spad_status spad__check_name(const char *name, spad_error *error);
 /* Adds a symbol: checks the name, copies it to the arena. */
 spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
                              int64_t number, const char **kept, spad_error *error);
+/* Adds a symbol that hides others of its name. False: no memory. */
+bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                       int64_t number);
+
+/* Is the thing of that name, kind and number visible, under this name or hidden by another? */
+bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                      int64_t number);
 void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
 
 /* "no <what> 'name'; did you mean ...?" over the visible symbols of a kind. */

@@ -421,7 +421,9 @@ static bool read_scope(spad__reader *r) {
 static bool read_agent(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
-    if (!spad__read_new_name(r, "a name for the agent", name, &span) || !at_brace(r)) return false;
+    if (!spad__read_new_name(r, "a name for the agent", name, &span)) return false;
+    if (r->parser.token.kind == SPAD__LEFT_BRACKET) return spad__read_copies(r, name, span);
+    if (!at_brace(r)) return false;
     return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
 }
 
@@ -438,6 +440,9 @@ static bool read_second_kernel(spad__reader *r) {
 /* A '}' that is taken: the end of a block, or an if continues with its else. */
 static bool read_end(spad__reader *r) {
     const spad__span span = r->parser.last.span;
+    bool ended;
+    if (!spad__end_expansion(r, &ended)) return false;
+    if (ended) return true;
     const size_t depth = r->builder->blocks.count;
     if (depth == 0) {
         SPAD__FAULT(r, span, "this '}' closes nothing");
@@ -469,13 +474,14 @@ static const struct {
     {"counter", spad__read_counter},
     {"mbarrier", spad__read_mbarrier},
     {"group", spad__read_group},
+    {"cursor", read_cursor},
+    {"macro", spad__read_macro},
     {"for", read_for},
     {"if", read_if},
     {"else", read_else},
     {"scope", read_scope},
     {"next", read_next},
     {"agent", read_agent},
-    {"cursor", read_cursor},
     {"advance", read_advance},
     {"alloc", read_alloc},
     {"free", read_free},
@@ -491,7 +497,7 @@ static const struct {
     {"fence", read_fence},
     {"kernel", read_second_kernel},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 9 };
 
 bool spad__is_kernel_word(const char *word) {
     for (size_t i = 0; i < STATEMENTS; i++) {
@@ -505,6 +511,7 @@ static bool read_after_runner(spad__reader *r, const char *runner, spad__span sp
     char name[SPAD__WORD_MAX];
     if (!spad__read_word(r, "a name for the operation", name)) return false;
     if (strcmp(runner, "tensor") == 0 && r->parser.token.kind == SPAD__COLON) {
+        if (spad__refuses_declaration(r, span)) return false;
         return spad__read_tensor(r, name, r->parser.last.span);
     }
     return read_operation(r, runner, span, name);
@@ -537,8 +544,11 @@ static bool read_statement(spad__reader *r) {
     const spad__span span = r->parser.last.span;
     if (strcmp(word, "sync") == 0) return read_sync(r, span);
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (strcmp(word, statements[i].word) == 0) return statements[i].read(r);
+        if (strcmp(word, statements[i].word) != 0) continue;
+        if (i < DECLARATIONS && spad__refuses_declaration(r, span)) return false;
+        return statements[i].read(r);
     }
+    if (r->parser.token.kind == SPAD__LEFT_PARENTHESIS) return spad__read_call(r, word);
     if (r->parser.token.kind != SPAD__WORD) { /* not an operation: say so at the word */
         const spad_status status = spad_kernel_builder_operation(r->builder, word, "x", &r->error);
         if (status != SPAD_OK) return spad__reader_accepts(r, span, status);
@@ -628,6 +638,8 @@ static spad_status read_kernel(spad_kernel **out, const spad__source *source,
     if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) status = finish_kernel(&r, out, source->file, error);
     spad_kernel_builder_destroy(r.builder);
+    const spad_host host = spad__host_or_default(options->host);
+    spad__array_free(&host, &r.macros);
     spad__arena_free(&scratch);
     return status;
 }

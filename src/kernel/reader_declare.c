@@ -30,6 +30,19 @@ static void mark_broken(spad__reader *r, const char *name) {
     if (!spad__add_broken(r->builder, name)) r->parser.out_of_memory = true;
 }
 
+/* "fixed": the rest of the text was written for the value. */
+static bool read_fixed(spad__reader *r, const char *name, spad__span span) {
+    if (!spad__parser_accept_word(&r->parser, "fixed")) return true;
+    const spad_kernel *kernel = r->builder->kernel;
+    const spad_kernel_param *param = &kernel->params.items[kernel->params.count - 1];
+    if (param->value != param->preset.value) {
+        SPAD__FAULT(r, span, "'%s' is fixed at %lld: the text was made for it, and not for %lld",
+                    name, (long long)param->preset.value, (long long)param->value);
+        return false;
+    }
+    return spad__reader_accepts(r, span, spad_kernel_builder_fix(r->builder, name, &r->error));
+}
+
 bool spad__read_param(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
@@ -41,7 +54,7 @@ bool spad__read_param(spad__reader *r) {
         spad__reader_accepts(
             r, span, spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
     if (!fine) mark_broken(r, name);
-    return fine && spad__parser_end_statement(&r->parser);
+    return fine && read_fixed(r, name, span) && spad__parser_end_statement(&r->parser);
 }
 
 /* "as library_2026_04" */

@@ -27,6 +27,8 @@ const char *spad__symbol_phrase(spad__symbol_kind kind) {
         [SPAD__SYMBOL_AGENT] = "an agent",
         [SPAD__SYMBOL_STAGE] = "the stage of a cursor",
         [SPAD__SYMBOL_PHASE] = "the phase of a cursor",
+        [SPAD__SYMBOL_VALUE] = "a number",
+        [SPAD__SYMBOL_MACRO] = "a macro",
         [SPAD__SYMBOL_BROKEN] = "a name",
     };
     return phrases[kind];
@@ -112,6 +114,24 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     return SPAD_OK;
 }
 
+bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                       int64_t number) {
+    if (!reserve_symbol(builder)) return false;
+    const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
+    if (kept == NULL) return false;
+    add_symbol(builder, kept, kind, number);
+    return true;
+}
+
+bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                      int64_t number) {
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    while (symbol != NULL && (symbol->kind != kind || symbol->number != number)) {
+        symbol = symbol->hidden != SPAD__NO_ITEM ? &builder->symbols.items[symbol->hidden] : NULL;
+    }
+    return symbol != NULL;
+}
+
 bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
     if (spad__find_symbol(builder, name) != NULL) return true;
     if (!reserve_symbol(builder)) return false;
@@ -154,9 +174,6 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor");
     }
     const char *name = kernel->tensors.items[number].name;
-    const spad__symbol *symbol = spad__find_symbol(builder, name);
-    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_TENSOR && symbol->number == number) {
-        return SPAD_OK;
-    }
+    if (spad__is_visible(builder, name, SPAD__SYMBOL_TENSOR, number)) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_UNKNOWN, "the block that declares '%s' is closed", name);
 }

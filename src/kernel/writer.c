@@ -78,7 +78,7 @@ static void put_params(kernel_writer *w) {
         const spad_amount now = {.value = param->value};
         spad__out_format(&w->out, "param %s = ", param->name);
         put_amount(w, param->value == param->preset.value ? param->preset : now);
-        spad__out_string(&w->out, "\n");
+        spad__out_string(&w->out, param->fixed ? " fixed\n" : "\n");
     }
 }
 
@@ -372,7 +372,10 @@ static void put_for(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, "..");
         put_amount(w, loop->end);
     }
-    if (loop->step != 1) spad__out_format(&w->out, " step %lld", (long long)loop->step);
+    if (loop->step.value != 1 || !is_number(w, loop->step)) {
+        spad__out_string(&w->out, " step ");
+        put_amount(w, loop->step);
+    }
     spad__out_string(&w->out, loop->parallel ? " parallel {" : " {");
 }
 

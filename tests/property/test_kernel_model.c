@@ -51,6 +51,7 @@ typedef struct model_node {
     model_expr *from_expr;
     model_expr *to_expr;
     int64_t step; /* also of an advance */
+    bool scaled;
     int cursor;
     int64_t stages;
     model_expr *left[3];
@@ -246,6 +247,7 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
         m->in_bounds = false;
         n->step = pick(m, 0, 2) == 0 ? 1 : pick(m, 0, 1) == 0 ? -1 : pick(m, 1, 3);
         if (pick(m, 0, 3) == 0) n->step = -n->step;
+        n->scaled = n->step != 1 && pick(m, 0, 2) == 0; /* the step has the parameter in it */
         inner[inner_count++] = n->loop;
     } else {
         n->kind = 'i';
@@ -377,7 +379,7 @@ static void put_node(model *m, const model_node *n) {
             put_expr(m, n->from_expr);
             put(m, "..");
             put_expr(m, n->to_expr);
-            if (n->step != 1) put(m, " step %lld", (long long)n->step);
+            if (n->step != 1) put(m, " step %s%lld", n->scaled ? "P * " : "", (long long)n->step);
             put(m, " {\n");
         } else if (n->kind == 'f') {
             put(m, "for i%d in %lld..%lld {\n", n->loop, (long long)n->begin, (long long)n->end);
@@ -514,7 +516,8 @@ static bool condition_holds(const model *m, const model_node *n) {
 static void run_range(model *m, const model_node *n) {
     const int64_t from = value(m, n->from_expr);
     const int64_t to = value(m, n->to_expr);
-    for (int64_t i = n->step > 0 ? from : to - 1; i >= from && i < to && !m->failed; i += n->step) {
+    const int64_t step = n->scaled ? m->param * n->step : n->step;
+    for (int64_t i = step > 0 ? from : to - 1; i >= from && i < to && !m->failed; i += step) {
         m->values[n->loop] = i;
         run_nodes(m, n->body, n->body_count);
         if (m->line_count == LINES_MAX) return;

@@ -242,6 +242,7 @@ TABLE = {
     "spad_kernel_builder_apply": RECORDER,
     "spad_kernel_builder_expr": RECORDER,
     "spad_kernel_builder_param": "Kernel.param",
+    "spad_kernel_builder_fix": RECORDER,
     "spad_kernel_builder_region": "Kernel.region",
     "spad_kernel_builder_unit": "Kernel.unit",
     "spad_kernel_builder_sync": "Kernel.barrier",

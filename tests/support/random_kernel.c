@@ -409,11 +409,14 @@ static void make_teams(maker *m) {
     if (mbarriers) put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     if (!mbarriers) put(m, "if i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
     put(m, "simt load reads a[i] writes x[i]\narrive full[i %% %d]\n}\n}\n", p.d);
-    for (int c = 0; c < 2; c++) {
-        put(m, "agent c%d {\nfor i in 0..N {\n", c);
+    const bool copies = chance(m, 50);
+    for (int c = 0; c < (copies ? 1 : 2); c++) {
+        if (copies) put(m, "agent c[2] as w {\nfor i in 0..N {\n");
+        if (!copies) put(m, "agent c%d {\nfor i in 0..N {\n", c);
         if (mbarriers) put(m, "wait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
         if (!mbarriers) put(m, "sync full[i %% %d]\n", p.d);
-        put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
+        if (copies) put(m, "simt use reads x[i] writes o[i](4 * w..4 * w + 4)\n");
+        if (!copies) put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
         if (mbarriers) put(m, "arrive empty[i %% %d]\n", p.d);
         if (!mbarriers) put(m, "if i + %d < N { arrive empty[i %% %d] }\n", p.d, p.d);
         put(m, "}\n}\n");

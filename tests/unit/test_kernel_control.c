@@ -150,6 +150,105 @@ static void even_cursors_are_expressions_of_loops(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* ---- what is read more than once --------------------------------------------------- */
+
+static void assert_same_text(const char *text, const char *expanded) {
+    test_text first;
+    test_text second;
+    test_text_init(&first);
+    test_text_init(&second);
+    spad_kernel *k = test_parse(text);
+    spad_kernel *by_hand = test_parse(expanded);
+    assert_int_equal(spad_kernel_write_text(k, &first.sink, NULL), SPAD_OK);
+    assert_int_equal(spad_kernel_write_text(by_hand, &second.sink, NULL), SPAD_OK);
+    assert_string_equal(first.bytes, second.bytes);
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(by_hand);
+    test_text_free(&first);
+    test_text_free(&second);
+}
+
+static const char copies_text[] = "kernel k on sm_90\n"
+                                  "param W = 2\n"
+                                  "param D = W + 1\n"
+                                  "param N = 3\n"
+                                  "unit u on copy free\n"
+                                  "counter c[8]\n"
+                                  "counter d[8]\n"
+                                  "tensor x : shared u8 [8] (8)\n"
+                                  "tensor y : shared u8 [8] (8)\n"
+                                  "macro use(x, y, i, from) {\n"
+                                  "    from op reads x[i] writes y[i + 1]\n"
+                                  "    if i == 1 { say(c, i) } else { say(d, 2) }\n"
+                                  "}\n"
+                                  "macro say(i, n) { signal i[n]\n"
+                                  "    for j in 0..n { signal i[j] } }\n"
+                                  "macro nothing() { }\n"
+                                  "nothing()\n"
+                                  "say(c, N)\n"
+                                  "agent p { for i in 0..N { use(y, x, i, u) } }\n"
+                                  "agent w[W] as n { say(d, n)\n"
+                                  "    for i in 0..N { if n == 0 { say(c, n + i) } } }\n"
+                                  "agent last[D - 2] as n { fence }\n";
+
+static void macros_and_copies_are_expanded(void **state) {
+    (void)state;
+    static const char said_0[] = "signal c[0 + i]\nfor j in 0..0 + i { signal c[j] } } }\n";
+    char by_hand[2048];
+    snprintf(by_hand, sizeof by_hand,
+             "kernel k on sm_90\nparam W = 2 fixed\nparam D = W + 1 fixed\nparam N = 3\n"
+             "unit u on copy free\ncounter c[8]\ncounter d[8]\n"
+             "tensor x : shared u8 [8] (8)\ntensor y : shared u8 [8] (8)\n"
+             "signal c[N]\nfor j in 0..N { signal c[j] }\n"
+             "agent p { for i in 0..N {\nu op reads y[i] writes x[i + 1]\n"
+             "if i == 1 { signal c[i]\nfor j in 0..i { signal c[j] } }\n"
+             "else { signal d[2]\nfor j in 0..2 { signal d[j] } } } }\n"
+             "agent w_0 { signal d[0]\nfor j in 0..0 { signal d[j] }\n"
+             "for i in 0..N { if 0 == 0 { %s }\n"
+             "agent w_1 { signal d[1]\nfor j in 0..1 { signal d[j] }\n"
+             "for i in 0..N { if 1 == 0 { signal c[1 + i]\n"
+             "for j in 0..1 + i { signal c[j] } } } }\n"
+             "agent last_0 { fence }\n",
+             said_0);
+    assert_same_text(copies_text, by_hand);
+}
+
+static void expanded_statements_keep_their_places(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(copies_text);
+    size_t signals = 0;
+    for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
+        const spad_statement *s = spad_kernel_get_statement(k, i);
+        if (s->kind != SPAD_STATEMENT_SIGNAL) continue;
+        signals++;
+        assert_true(s->location.line == 14 || s->location.line == 15);
+    }
+    assert_int_equal(signals, 14);
+    spad_kernel_destroy(k);
+}
+
+/* The number of copies is in the text that is written: the parameter has no other value then. */
+static void what_decides_copies_is_fixed(void **state) {
+    (void)state;
+    const spad_define defines[] = {{"W", 3}, {"D", 4}, {"N", 5}};
+    spad_error error;
+    spad_kernel *k = test_parse(copies_text);
+    for (size_t i = 0; i < 3; i++) {
+        const spad_kernel_options options = {.defines = &defines[i], .define_count = 1};
+        spad_kernel *other;
+        const spad_status status = spad_kernel_reshape(&other, k, &options, &error);
+        assert_int_equal(status, i < 2 ? SPAD_ERR_SYNTAX : SPAD_OK);
+        if (i < 2) assert_non_null(strstr(error.message, " is fixed at "));
+        if (i == 2) assert_true(spad_kernel_get_param(other, 0)->fixed);
+        spad_kernel_destroy(other);
+    }
+    const spad_kernel_options options = {.defines = defines, .define_count = 1};
+    spad_kernel *more = test_parse_with(copies_text, &options);
+    assert_int_equal(spad_kernel_agent_count(more), 1 + 1 + 3 + 2);
+    spad_kernel_destroy(more);
+    spad_kernel_destroy(k);
+}
+
 /* ---- faults ------------------------------------------------------------------------ */
 
 static spad_status read_kernel(const char *text, const char *file, spad_diagnostics *diagnostics,
@@ -196,6 +295,26 @@ static void faults_of_control_are_found(void **state) {
         {"cursor s mod 2\ntensor t : shared u8 [s] (4)", 2, 23, 1,
          "'s' changes with a loop; a number or parameters are expected here"},
         {"for i in 0..N { cursor s mod 2 }\nadvance s", 2, 9, 1, "no cursor 's' here"},
+        {"macro f(a) { init m[a] }\nf()", 2, 1, 3, "'f' has 1 parameters; arguments given: 0"},
+        {"macro f(a) { init m[a] }\nf(1, 2)", 2, 1, 7, "'f' has 1 parameters; arguments given: 2"},
+        {"macro f(a) { init m[a] }\nf(9); f(9)", 1, 14, 9, "index 9 is outside 'm', which has 4"},
+        {"macro f() { f() }\nf()", 1, 13, 1, "'f' uses itself"},
+        {"macro f() { cursor s mod 2 }\nf()", 1, 13, 6,
+         "a macro declares nothing: declare it outside, and pass its name"},
+        {"macro f() { tensor t : shared u8 (4) }\nf()", 1, 13, 6,
+         "a macro declares nothing: declare it outside, and pass its name"},
+        {"if N == 4 { macro f() { } }", 1, 19, 1, "a macro is defined outside of all blocks"},
+        {"macro f( { }", 1, 10, 1, "expected ',' or ')' after '(', found '{'"},
+        {"macro f() {", 1, 11, 1, "this '{' has no '}'"},
+        {"macro N() { }", 1, 7, 1, "'N' is already a parameter here"},
+        {"nosuch(3)", 1, 1, 6, "no macro 'nosuch' here"},
+        {"m(3)", 1, 1, 1, "'m' is a barrier, counter or group, not a macro"},
+        {"agent a[0] as w { }", 1, 9, 1, "0 copies of an agent; 1 to 1024 are possible"},
+        {"agent a[2] { }", 1, 12, 1, "expected 'as' after ']', found '{'"},
+        {"agent a[2] as w { fence", 2, 1, 1, "'agent' in line 4 has no '}'"},
+        {"agent a[3] as w { init m[w + 9] }", 1, 19, 13, "index 9 is outside 'm', which has 4"},
+        {"param W = 2 fixed\nagent a_0 { }\nagent a[W] as w { fence }", 3, 7, 1,
+         "'a_0' is already an agent here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (cases[i].message == NULL) { /* guarded by bounds: it is for the walk to find */
@@ -206,6 +325,23 @@ static void faults_of_control_are_found(void **state) {
         }
         test_check_faults(read_kernel, prelude, "\n", &cases[i], 1);
     }
+}
+
+/* A few lines could stand for more text than there is memory. */
+static void expansion_is_limited(void **state) {
+    (void)state;
+    char text[4096];
+    size_t used = (size_t)snprintf(text, sizeof text, "kernel k on sm_90\nmacro m0() { fence }\n");
+    for (int i = 1; i < 30; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "macro m%d() { m%d()\nm%d()\nm%d() }\n", i, i - 1, i - 1, i - 1);
+    }
+    snprintf(text + used, sizeof text - used, "m29()\n");
+    spad_kernel *kernel;
+    spad_error error;
+    assert_int_equal(spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error),
+                     SPAD_ERR_SYNTAX);
+    assert_string_equal(error.message, "macros and copies of agents make more than 16 MiB of text");
 }
 
 /* ---- calls ------------------------------------------------------------------------- */
@@ -289,6 +425,9 @@ static void every_allocation_may_fail(void **state) {
     static char copy[sizeof control_text];
     memcpy(copy, control_text, sizeof copy);
     test_fail_each_allocation(control_scenario, copy);
+    static char copies[sizeof copies_text];
+    memcpy(copies, copies_text, sizeof copies);
+    test_fail_each_allocation(control_scenario, copies);
 }
 
 int main(void) {
@@ -297,7 +436,11 @@ int main(void) {
         cmocka_unit_test(what_was_written_is_written),
         cmocka_unit_test(control_follows_parameters),
         cmocka_unit_test(even_cursors_are_expressions_of_loops),
+        cmocka_unit_test(macros_and_copies_are_expanded),
+        cmocka_unit_test(expanded_statements_keep_their_places),
+        cmocka_unit_test(what_decides_copies_is_fixed),
         cmocka_unit_test(faults_of_control_are_found),
+        cmocka_unit_test(expansion_is_limited),
         cmocka_unit_test(calls_make_the_same_kernel),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -254,7 +254,7 @@ static void walk_blocks(const char *name, int least) {
 
 static void blocks_of_the_manual_can_be_walked(void **state) {
     (void)state;
-    walk_blocks("docs/kernel.md", 9);
+    walk_blocks("docs/kernel.md", 10);
     walk_blocks("docs/layout.md", 1);
 }
 

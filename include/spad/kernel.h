@@ -311,7 +311,9 @@ typedef struct spad_expr_range {
     spad_expr to;
 } spad_expr_range;
 
-enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3 };
+/** ADD is an update whose result does not depend on its order among other adds, as that of atomics
+ *  and reductions: two of them do not race. Its first two bits are those of an update. */
+enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3, SPAD_ACCESS_ADD = 7 };
 
 /** The part of a tile that an operation accesses. */
 typedef struct spad_kernel_access {

@@ -108,7 +108,10 @@ PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine) {
 }
 
 const char *py_access_word(unsigned kind) {
-    return kind == SPAD_ACCESS_READ ? "read" : kind == SPAD_ACCESS_WRITE ? "write" : "update";
+    return kind == SPAD_ACCESS_READ    ? "read"
+           : kind == SPAD_ACCESS_WRITE ? "write"
+           : kind == SPAD_ACCESS_ADD   ? "add"
+                                       : "update";
 }
 
 const char *py_completion_word(spad_completion_kind kind) {
@@ -167,9 +170,9 @@ static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
     return Py_BuildValue("{s:s,s:L,s:L,s:N,s:N,s:L,s:O,s:N,s:n,s:i}", "name", l->name, "begin",
                          (long long)l->begin.value, "end", (long long)l->end.value, "from",
                          expression(kernel, l->from), "to", expression(kernel, l->to), "step",
-                         (long long)l->step.value, "parallel", l->parallel ? Py_True : Py_False, "outer",
-                         py_loop_name(kernel, l->outer), "statement", (Py_ssize_t)l->statement,
-                         "line", (int)l->location.line);
+                         (long long)l->step.value, "parallel", l->parallel ? Py_True : Py_False,
+                         "outer", py_loop_name(kernel, l->outer), "statement",
+                         (Py_ssize_t)l->statement, "line", (int)l->location.line);
 }
 
 static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {

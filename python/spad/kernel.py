@@ -490,10 +490,11 @@ class Kernel:
         self.line("next section")
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None):
+           arrives=None, signals=None, cycles=None, ns=None, adds=()):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i])."""
         text = f"{_known(runner)} {_name(name)}"
-        for word, things in (("reads", reads), ("writes", writes), ("updates", updates)):
+        for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
+                             ("adds", adds)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
         for word, thing in (("in", group), ("delivers", delivers), ("arrives", arrives),

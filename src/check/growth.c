@@ -466,7 +466,7 @@ static void find_tracked(const probe *l) {
         unsigned kinds = 0;
         for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
             const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (access->tensor == (int64_t)i) kinds |= access->kind;
+            if (access->tensor == (int64_t)i) kinds |= access->kind & SPAD_ACCESS_UPDATE;
         }
         tracked[i] = kinds == SPAD_ACCESS_UPDATE || t->mode != SPAD_MODE_AUTO ||
                      !target->spaces[t->space].off_chip;

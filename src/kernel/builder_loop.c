@@ -31,7 +31,7 @@ typedef struct limiter {
     spad_status status;
 } limiter;
 
-static spad_expr apply(limiter *l, spad_expr_op op, spad_expr left, spad_expr right) {
+static spad_expr bound_apply(limiter *l, spad_expr_op op, spad_expr left, spad_expr right) {
     spad_expr out = 0;
     if (l->status == SPAD_OK) {
         l->status = spad_kernel_builder_apply(&out, l->builder, op, left, right, l->error);
@@ -39,7 +39,7 @@ static spad_expr apply(limiter *l, spad_expr_op op, spad_expr left, spad_expr ri
     return out;
 }
 
-static spad_expr number(limiter *l, int64_t value) {
+static spad_expr bound_number(limiter *l, int64_t value) {
     spad_expr out = 0;
     if (l->status == SPAD_OK) {
         l->status = spad_kernel_builder_number(&out, l->builder, value, l->error);
@@ -47,11 +47,11 @@ static spad_expr number(limiter *l, int64_t value) {
     return out;
 }
 
-static spad_expr amount_expr(limiter *l, spad_amount amount) {
-    return amount.expr != 0 ? amount.expr : number(l, amount.value);
+static spad_expr bound_amount(limiter *l, spad_amount amount) {
+    return amount.expr != 0 ? amount.expr : bound_number(l, amount.value);
 }
 
-static int64_t value_of(const limiter *l, spad_expr expr) {
+static int64_t bound_value(const limiter *l, spad_expr expr) {
     return spad_kernel_get_expr(l->builder->kernel, expr).least;
 }
 
@@ -60,9 +60,10 @@ static limits limits_of_leaf(limiter *l, spad_expr_node node) {
     limits both = {0, 0};
     if (node.op == SPAD_EXPR_VARIABLE) {
         const spad_kernel_loop loop = kernel->loops.items[node.value];
-        both.least = both.most = amount_expr(l, loop.begin);
+        both.least = both.most = bound_amount(l, loop.begin);
         if (loop.begin.value < loop.end.value) {
-            both.most = apply(l, SPAD_EXPR_SUB, amount_expr(l, loop.end), number(l, 1));
+            both.most =
+                bound_apply(l, SPAD_EXPR_SUB, bound_amount(l, loop.end), bound_number(l, 1));
         }
     } else if (node.op == SPAD_EXPR_PARAM) {
         if (l->status == SPAD_OK) {
@@ -71,7 +72,7 @@ static limits limits_of_leaf(limiter *l, spad_expr_node node) {
         }
         both.most = both.least;
     } else {
-        both.least = both.most = number(l, node.value);
+        both.least = both.most = bound_number(l, node.value);
     }
     return both;
 }
@@ -80,27 +81,28 @@ static limits limits_of_product(limiter *l, limits a, limits b) {
     const bool right = b.least == b.most; /* one side is a constant */
     const limits moves = right ? a : b;
     const spad_expr factor = right ? b.least : a.least;
-    const bool falls = l->status == SPAD_OK && value_of(l, factor) < 0;
-    return (limits){apply(l, SPAD_EXPR_MUL, falls ? moves.most : moves.least, factor),
-                    apply(l, SPAD_EXPR_MUL, falls ? moves.least : moves.most, factor)};
+    const bool falls = l->status == SPAD_OK && bound_value(l, factor) < 0;
+    return (limits){bound_apply(l, SPAD_EXPR_MUL, falls ? moves.most : moves.least, factor),
+                    bound_apply(l, SPAD_EXPR_MUL, falls ? moves.least : moves.most, factor)};
 }
 
 static limits limits_of_sign(limiter *l, spad_expr_op op, limits a, limits b) {
     switch (op) {
     case SPAD_EXPR_MUL: return limits_of_product(l, a, b);
     case SPAD_EXPR_SUB:
-        return (limits){apply(l, op, a.least, b.most), apply(l, op, a.most, b.least)};
+        return (limits){bound_apply(l, op, a.least, b.most), bound_apply(l, op, a.most, b.least)};
     case SPAD_EXPR_MOD:
-        return (limits){number(l, 0), apply(l, SPAD_EXPR_SUB, b.most, number(l, 1))};
+        return (limits){bound_number(l, 0),
+                        bound_apply(l, SPAD_EXPR_SUB, b.most, bound_number(l, 1))};
     default: break;
     }
-    return (limits){apply(l, op, a.least, b.least), apply(l, op, a.most, b.most)};
+    return (limits){bound_apply(l, op, a.least, b.least), bound_apply(l, op, a.most, b.most)};
 }
 
 /* A constant stays one: its least and its most are one expression. */
 static limits limits_of_two(limiter *l, spad_expr_op op, limits a, limits b) {
     if (a.least != a.most || b.least != b.most) return limits_of_sign(l, op, a, b);
-    const spad_expr value = apply(l, op, a.least, b.least);
+    const spad_expr value = bound_apply(l, op, a.least, b.least);
     return (limits){value, value};
 }
 
@@ -117,9 +119,9 @@ static spad_expr most_of(limiter *l, spad_expr expr) {
             stack[top++] = limits_of_leaf(l, nodes[i]);
         } else if (nodes[i].op == SPAD_EXPR_NEGATE) {
             const limits a = stack[top - 1];
-            stack[top - 1].least = apply(l, SPAD_EXPR_NEGATE, a.most, 0);
-            stack[top - 1].most =
-                a.least == a.most ? stack[top - 1].least : apply(l, SPAD_EXPR_NEGATE, a.least, 0);
+            stack[top - 1].least = bound_apply(l, SPAD_EXPR_NEGATE, a.most, 0);
+            stack[top - 1].most = a.least == a.most ? stack[top - 1].least
+                                                    : bound_apply(l, SPAD_EXPR_NEGATE, a.least, 0);
         } else {
             top--;
             stack[top - 1] = limits_of_two(l, nodes[i].op, stack[top - 1], stack[top]);
@@ -131,17 +133,17 @@ static spad_expr most_of(limiter *l, spad_expr expr) {
 /* ---- the loop ---------------------------------------------------------------------- */
 
 /* A loop while it is made. */
-typedef struct range {
+typedef struct loop_range {
     spad_expr from;
     spad_expr to;
     spad_amount step;
     bool changes;   /* its bounds change with loops around it */
     bool rounds;    /* it counts rounds, not its variable */
     spad_expr span; /* to - from */
-} range;
+} loop_range;
 
-static spad_status check_range(const spad_kernel_builder *builder, const range *r,
-                               spad_error *error) {
+static spad_status check_loop_range(const spad_kernel_builder *builder, const loop_range *r,
+                                    spad_error *error) {
     spad_status status = spad__check_expr(builder, r->from, error);
     if (status == SPAD_OK) status = spad__check_expr(builder, r->to, error);
     if (status != SPAD_OK) return status;
@@ -165,36 +167,38 @@ static spad_status check_range(const spad_kernel_builder *builder, const range *
 }
 
 /* The distance of two values, which is positive. */
-static spad_expr stride_of(limiter *l, const range *r) {
-    const spad_expr step = amount_expr(l, r->step);
-    return r->step.value > 0 ? step : apply(l, SPAD_EXPR_NEGATE, step, 0);
+static spad_expr stride_of(limiter *l, const loop_range *r) {
+    const spad_expr step = bound_amount(l, r->step);
+    return r->step.value > 0 ? step : bound_apply(l, SPAD_EXPR_NEGATE, step, 0);
 }
 
-static bool is_single(const range *r) {
+static bool is_single(const loop_range *r) {
     return r->step.value == 1 || r->step.value == -1;
 }
 
 /* How far the counter goes. No run of it may have a round: then it ends where it begins. */
-static spad_amount end_of(limiter *l, const range *r, spad_amount begin) {
+static spad_amount end_of(limiter *l, const loop_range *r, spad_amount begin) {
     spad_amount end = {.expr = most_of(l, r->rounds ? r->span : r->to)};
     if (r->rounds && !is_single(r)) {
         const spad_expr stride = stride_of(l, r);
-        const spad_expr more = apply(l, SPAD_EXPR_SUB, stride, number(l, 1));
-        end.expr = apply(l, SPAD_EXPR_DIV, apply(l, SPAD_EXPR_ADD, end.expr, more), stride);
+        const spad_expr more = bound_apply(l, SPAD_EXPR_SUB, stride, bound_number(l, 1));
+        end.expr =
+            bound_apply(l, SPAD_EXPR_DIV, bound_apply(l, SPAD_EXPR_ADD, end.expr, more), stride);
     }
-    if (l->status == SPAD_OK && value_of(l, end.expr) < begin.value) {
-        end.expr = apply(l, SPAD_EXPR_LARGER, amount_expr(l, begin), end.expr);
+    if (l->status == SPAD_OK && bound_value(l, end.expr) < begin.value) {
+        end.expr = bound_apply(l, SPAD_EXPR_LARGER, bound_amount(l, begin), end.expr);
     }
-    if (l->status == SPAD_OK) end.value = value_of(l, end.expr);
+    if (l->status == SPAD_OK) end.value = bound_value(l, end.expr);
     return end;
 }
 
 /* The value of the variable in a round, and how far that is from the first. */
-static spad_expr variable_of(limiter *l, const range *r, spad_expr round, spad_expr *distance) {
-    *distance = is_single(r) ? round : apply(l, SPAD_EXPR_MUL, stride_of(l, r), round);
-    if (r->step.value > 0) return apply(l, SPAD_EXPR_ADD, r->from, *distance);
-    const spad_expr last = apply(l, SPAD_EXPR_SUB, r->to, number(l, 1));
-    return apply(l, SPAD_EXPR_SUB, last, *distance);
+static spad_expr variable_of(limiter *l, const loop_range *r, spad_expr round,
+                             spad_expr *distance) {
+    *distance = is_single(r) ? round : bound_apply(l, SPAD_EXPR_MUL, stride_of(l, r), round);
+    if (r->step.value > 0) return bound_apply(l, SPAD_EXPR_ADD, r->from, *distance);
+    const spad_expr last = bound_apply(l, SPAD_EXPR_SUB, r->to, bound_number(l, 1));
+    return bound_apply(l, SPAD_EXPR_SUB, last, *distance);
 }
 
 /* The IF around the body. */
@@ -216,8 +220,8 @@ static spad_status open_guard(spad_kernel_builder *builder, spad_expr left, spad
 }
 
 /* The loop is open: gives its variable the value, and opens the guard. */
-static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builder, const range *r,
-                                spad_error *error) {
+static spad_status finish_range(spad_expr *variable, spad_kernel_builder *builder,
+                                const loop_range *r, spad_error *error) {
     limiter l = {.builder = builder, .error = error};
     const int64_t loop = builder->loop;
     spad_expr distance = *variable;
@@ -250,13 +254,13 @@ static void take_back_loop(spad_kernel_builder *builder, size_t loops, size_t st
 }
 
 static spad_status add_range(spad_expr *variable, spad_kernel_builder *builder, const char *name,
-                             range *r, bool parallel, spad_error *error) {
+                             loop_range *r, bool parallel, spad_error *error) {
     limiter l = {.builder = builder, .error = error};
     spad_amount begin = {.value = 0};
     if (r->rounds) {
-        r->span = apply(&l, SPAD_EXPR_SUB, r->to, r->from);
+        r->span = bound_apply(&l, SPAD_EXPR_SUB, r->to, r->from);
     } else {
-        begin = (spad_amount){.value = value_of(&l, r->from), .expr = r->from};
+        begin = (spad_amount){.value = bound_value(&l, r->from), .expr = r->from};
     }
     const spad_amount end = end_of(&l, r, begin);
     if (l.status != SPAD_OK) return l.status;
@@ -278,8 +282,8 @@ spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *
     spad_kernel *kernel = builder->kernel;
     spad_status status = spad__fold_amount(builder, &step, error);
     if (status != SPAD_OK) return status;
-    range r = {.from = from, .to = to, .step = step};
-    status = check_range(builder, &r, error);
+    loop_range r = {.from = from, .to = to, .step = step};
+    status = check_loop_range(builder, &r, error);
     if (status != SPAD_OK) return status;
     const spad_expr_info first = spad_kernel_get_expr(kernel, from);
     const spad_expr_info last = spad_kernel_get_expr(kernel, to);

@@ -194,7 +194,8 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     if (status != SPAD_OK) return status;
     status = spad__check_visible(builder, access->tensor, error);
     if (status != SPAD_OK) return status;
-    if (access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) {
+    if ((access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) &&
+        access->kind != SPAD_ACCESS_ADD) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];

@@ -79,7 +79,7 @@ typedef struct resolver {
 } resolver;
 
 /* An expression that cannot be made (too long, too large) leaves the cursor to the walk. */
-static spad_expr made(resolver *r, spad_status status, spad_expr out) {
+static spad_expr cursor_made(resolver *r, spad_status status, spad_expr out) {
     if (status == SPAD_ERR_HOST_MEMORY) {
         r->status = status;
     } else if (status != SPAD_OK) {
@@ -88,27 +88,27 @@ static spad_expr made(resolver *r, spad_status status, spad_expr out) {
     return status == SPAD_OK ? out : 0;
 }
 
-static bool goes_on(const resolver *r) {
+static bool is_even_so_far(const resolver *r) {
     return r->status == SPAD_OK && !r->uneven;
 }
 
-static spad_expr apply(resolver *r, spad_expr_op op, spad_expr left, spad_expr right) {
+static spad_expr cursor_apply(resolver *r, spad_expr_op op, spad_expr left, spad_expr right) {
     spad_expr out = 0;
-    if (!goes_on(r)) return 0;
+    if (!is_even_so_far(r)) return 0;
     const spad_status status =
         spad_kernel_builder_apply(&out, r->builder, op, left, right, r->error);
-    return made(r, status, out);
+    return cursor_made(r, status, out);
 }
 
-static spad_expr number(resolver *r, int64_t value) {
+static spad_expr cursor_number(resolver *r, int64_t value) {
     spad_expr out = 0;
-    if (!goes_on(r)) return 0;
+    if (!is_even_so_far(r)) return 0;
     const spad_status status = spad_kernel_builder_number(&out, r->builder, value, r->error);
-    return made(r, status, out);
+    return cursor_made(r, status, out);
 }
 
-static spad_expr add(resolver *r, spad_expr a, spad_expr b) {
-    return a == 0 ? b : b == 0 ? a : apply(r, SPAD_EXPR_ADD, a, b);
+static spad_expr cursor_add(resolver *r, spad_expr a, spad_expr b) {
+    return a == 0 ? b : b == 0 ? a : cursor_apply(r, SPAD_EXPR_ADD, a, b);
 }
 
 static bool is_one(const resolver *r, spad_expr expr) {
@@ -116,23 +116,24 @@ static bool is_one(const resolver *r, spad_expr expr) {
     return info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER && info.least == 1;
 }
 
-static spad_expr times(resolver *r, spad_expr a, spad_expr b) {
-    return is_one(r, b) ? a : is_one(r, a) ? b : apply(r, SPAD_EXPR_MUL, a, b);
+static spad_expr cursor_times(resolver *r, spad_expr a, spad_expr b) {
+    return is_one(r, b) ? a : is_one(r, a) ? b : cursor_apply(r, SPAD_EXPR_MUL, a, b);
 }
 
-static spad_expr amount_expr(resolver *r, spad_amount amount) {
-    return amount.expr != 0 ? amount.expr : number(r, amount.value);
+static spad_expr cursor_amount(resolver *r, spad_amount amount) {
+    return amount.expr != 0 ? amount.expr : cursor_number(r, amount.value);
 }
 
-static bool is_zero(const resolver *r, spad_amount amount) {
+static bool starts_at_0(const resolver *r, spad_amount amount) {
     const spad_expr_info info = spad_kernel_get_expr(r->kernel, amount.expr);
     return amount.value == 0 &&
            (info.node_count == 0 || (info.node_count == 1 && info.nodes[0].op == SPAD_EXPR_NUMBER));
 }
 
 static spad_expr less_begin(resolver *r, spad_expr expr, const spad_kernel_loop *loop) {
-    return is_zero(r, loop->begin) ? expr
-                                   : apply(r, SPAD_EXPR_SUB, expr, amount_expr(r, loop->begin));
+    return starts_at_0(r, loop->begin)
+               ? expr
+               : cursor_apply(r, SPAD_EXPR_SUB, expr, cursor_amount(r, loop->begin));
 }
 
 /* The statement on its own, when those that it holds are summed up. */
@@ -145,24 +146,24 @@ static void close_statement(resolver *r, size_t number) {
         r->uneven = true;
     } else if (s->kind == SPAD_STATEMENT_FOR && *inside != 0) {
         const spad_kernel_loop loop = r->kernel->loops.items[s->item];
-        const spad_expr trips = less_begin(r, amount_expr(r, loop.end), &loop);
-        *inside = times(r, trips, *inside);
+        const spad_expr trips = less_begin(r, cursor_amount(r, loop.end), &loop);
+        *inside = cursor_times(r, trips, *inside);
     }
 }
 
 static void sum_up(resolver *r) {
-    for (size_t i = r->end; i-- > r->first + 1 && goes_on(r);) {
+    for (size_t i = r->end; i-- > r->first + 1 && is_even_so_far(r);) {
         close_statement(r, i);
         const int64_t parent = r->kernel->statements.items[i].parent;
         if (parent > (int64_t)r->first) {
-            r->inside[parent] = add(r, r->inside[i], r->inside[parent]);
+            r->inside[parent] = cursor_add(r, r->inside[i], r->inside[parent]);
         }
     }
-    for (size_t i = r->first + 1; i < r->end && goes_on(r); i++) {
+    for (size_t i = r->first + 1; i < r->end && is_even_so_far(r); i++) {
         const spad_statement *s = &r->kernel->statements.items[i];
         const size_t next = s->end; /* its sibling, or the end of the block */
         if (next < r->end && r->kernel->statements.items[next].parent == s->parent) {
-            r->before[next] = add(r, r->before[i], r->inside[i]);
+            r->before[next] = cursor_add(r, r->before[i], r->inside[i]);
         }
     }
 }
@@ -172,7 +173,7 @@ static spad_expr inside_body(resolver *r, size_t loop) {
     spad_expr sum = 0;
     const size_t end = r->kernel->statements.items[loop].end;
     for (size_t i = loop + 1; i < end; i = r->kernel->statements.items[i].end) {
-        sum = add(r, sum, r->inside[i]);
+        sum = cursor_add(r, sum, r->inside[i]);
     }
     return sum;
 }
@@ -182,23 +183,23 @@ static spad_expr advances_of_rounds(resolver *r, size_t statement) {
     const int64_t number_of_loop = r->kernel->statements.items[statement].item;
     const spad_kernel_loop loop = r->kernel->loops.items[number_of_loop];
     const spad_expr once = inside_body(r, statement);
-    if (once == 0 || !goes_on(r)) return 0;
+    if (once == 0 || !is_even_so_far(r)) return 0;
     spad_expr variable;
     const spad_status status = spad__expr_variable(&variable, r->builder, number_of_loop, r->error);
-    const spad_expr round = less_begin(r, made(r, status, variable), &loop);
-    return times(r, round, once);
+    const spad_expr round = less_begin(r, cursor_made(r, status, variable), &loop);
+    return cursor_times(r, round, once);
 }
 
 /* All advances from the declaration to a statement; 0: none. */
 static spad_expr advances_at(resolver *r, size_t statement) {
     spad_expr sum = 0;
     int64_t at = (int64_t)statement;
-    while (at > (int64_t)r->first && goes_on(r)) {
-        sum = add(r, r->before[at], sum);
+    while (at > (int64_t)r->first && is_even_so_far(r)) {
+        sum = cursor_add(r, r->before[at], sum);
         at = r->kernel->statements.items[at].parent;
         if (at <= (int64_t)r->first) break;
         if (r->kernel->statements.items[at].kind == SPAD_STATEMENT_FOR) {
-            sum = add(r, advances_of_rounds(r, (size_t)at), sum);
+            sum = cursor_add(r, advances_of_rounds(r, (size_t)at), sum);
         }
     }
     return sum;
@@ -207,49 +208,50 @@ static spad_expr advances_at(resolver *r, size_t statement) {
 /* ---- replacing --------------------------------------------------------------------- */
 
 /* Stage and phase at a statement, made when they are asked for. */
-typedef struct place {
+typedef struct cursor_place {
     size_t statement;
     spad_expr stage;
     spad_expr phase;
-} place;
+} cursor_place;
 
-static void find_place(resolver *r, place *at) {
+static void find_cursor_place(resolver *r, cursor_place *at) {
     if (at->stage != 0) return;
     const spad_expr sum = advances_at(r, at->statement);
     if (sum == 0) {
-        at->stage = at->phase = number(r, 0);
+        at->stage = at->phase = cursor_number(r, 0);
         return;
     }
-    const spad_expr count = amount_expr(r, r->kernel->cursors.items[r->cursor].count);
-    at->stage = apply(r, SPAD_EXPR_MOD, sum, count);
-    at->phase = apply(r, SPAD_EXPR_MOD, apply(r, SPAD_EXPR_DIV, sum, count), number(r, 2));
+    const spad_expr count = cursor_amount(r, r->kernel->cursors.items[r->cursor].count);
+    at->stage = cursor_apply(r, SPAD_EXPR_MOD, sum, count);
+    at->phase = cursor_apply(r, SPAD_EXPR_MOD, cursor_apply(r, SPAD_EXPR_DIV, sum, count),
+                             cursor_number(r, 2));
 }
 
-static void replace(resolver *r, place *at, spad_expr *expr) {
+static void replace_state(resolver *r, cursor_place *at, spad_expr *expr) {
     static const spad_expr_op ops[] = {SPAD_EXPR_STAGE, SPAD_EXPR_PHASE};
     for (size_t i = 0; i < 2; i++) {
-        if (!goes_on(r) || !spad__expr_has(r->kernel, *expr, ops[i], r->cursor)) continue;
-        find_place(r, at);
-        if (!goes_on(r)) return;
+        if (!is_even_so_far(r) || !spad__expr_has(r->kernel, *expr, ops[i], r->cursor)) continue;
+        find_cursor_place(r, at);
+        if (!is_even_so_far(r)) return;
         spad_expr out = *expr;
         const spad_expr with = i == 0 ? at->stage : at->phase;
         const spad_status status =
             spad__expr_replace(&out, r->builder, *expr, ops[i], r->cursor, with, r->error);
-        out = made(r, status, out);
+        out = cursor_made(r, status, out);
         if (out != 0) *expr = out;
     }
 }
 
 /* The lists are in the arena of the kernel, which is still being made. */
-static void replace_list(resolver *r, place *at, const spad_expr *list, size_t count) {
+static void replace_list(resolver *r, cursor_place *at, const spad_expr *list, size_t count) {
     union {
         const spad_expr *kept;
         spad_expr *items;
     } own = {.kept = list};
-    for (size_t i = 0; i < count; i++) replace(r, at, &own.items[i]);
+    for (size_t i = 0; i < count; i++) replace_state(r, at, &own.items[i]);
 }
 
-static void replace_in_accesses(resolver *r, place *at, const spad_statement *s) {
+static void replace_in_accesses(resolver *r, cursor_place *at, const spad_statement *s) {
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *a = &r->kernel->accesses.items[s->first_access + i];
         union {
@@ -258,36 +260,36 @@ static void replace_in_accesses(resolver *r, place *at, const spad_statement *s)
         } ranges = {.kept = a->ranges};
         replace_list(r, at, a->index, a->index_count);
         for (size_t k = 0; k < a->range_count; k++) {
-            replace(r, at, &ranges.items[k].from);
-            replace(r, at, &ranges.items[k].to);
+            replace_state(r, at, &ranges.items[k].from);
+            replace_state(r, at, &ranges.items[k].to);
         }
     }
     for (size_t i = 0; i < s->completion_count; i++) {
         spad_kernel_completion *c = &r->kernel->completions.items[s->first_completion + i];
         replace_list(r, at, c->index, c->index_count);
-        replace(r, at, &c->amount);
+        replace_state(r, at, &c->amount);
     }
 }
 
 static void replace_in_statement(resolver *r, size_t number) {
-    place at = {.statement = number};
+    cursor_place at = {.statement = number};
     spad_statement *s = &r->kernel->statements.items[number];
     union {
         const spad_comparison *kept;
         spad_comparison *items;
     } comparisons = {.kept = s->comparisons};
     replace_list(r, &at, s->index, s->index_count);
-    replace(r, &at, &s->amount);
-    replace(r, &at, &s->expect);
-    replace(r, &at, &s->cost);
+    replace_state(r, &at, &s->amount);
+    replace_state(r, &at, &s->expect);
+    replace_state(r, &at, &s->cost);
     for (size_t i = 0; i < s->comparison_count; i++) {
-        replace(r, &at, &comparisons.items[i].left);
-        replace(r, &at, &comparisons.items[i].right);
+        replace_state(r, &at, &comparisons.items[i].left);
+        replace_state(r, &at, &comparisons.items[i].right);
     }
     replace_in_accesses(r, &at, s);
 }
 
-static bool is_used(const resolver *r, size_t number) {
+static bool is_use(const resolver *r, size_t number) {
     const spad_statement *s = &r->kernel->statements.items[number];
     const bool moves = s->kind == SPAD_STATEMENT_CURSOR || s->kind == SPAD_STATEMENT_ADVANCE;
     return !moves || s->item != r->cursor;
@@ -302,10 +304,10 @@ static void resolve_cursor(resolver *r) {
     memset(r->inside, 0, r->kernel->statements.count * sizeof *r->inside);
     memset(r->before, 0, r->kernel->statements.count * sizeof *r->before);
     sum_up(r);
-    for (size_t i = r->first + 1; i < r->end && goes_on(r); i++) {
-        if (is_used(r, i)) replace_in_statement(r, i);
+    for (size_t i = r->first + 1; i < r->end && is_even_so_far(r); i++) {
+        if (is_use(r, i)) replace_in_statement(r, i);
     }
-    cursor->even = goes_on(r);
+    cursor->even = is_even_so_far(r);
 }
 
 spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error) {

@@ -102,6 +102,7 @@ enum {
     OP_READS,
     OP_WRITES,
     OP_UPDATES,
+    OP_ADDS,
     OP_IN,
     OP_DELIVERS,
     OP_ARRIVES,
@@ -109,7 +110,7 @@ enum {
     OP_COST,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "in",
+static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "adds", "in",
                                                  "delivers", "arrives", "signals", "cost"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
@@ -128,6 +129,7 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_READS: return read_accesses(r, SPAD_ACCESS_READ);
     case OP_WRITES: return read_accesses(r, SPAD_ACCESS_WRITE);
     case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
+    case OP_ADDS: return read_accesses(r, SPAD_ACCESS_ADD);
     case OP_IN: return read_membership(r);
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);

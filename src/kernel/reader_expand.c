@@ -21,7 +21,7 @@ static const size_t expanded_max = (size_t)1 << 24; /* bytes */
 
 /* ---- places in the text ------------------------------------------------------------ */
 
-static spad__reader_place place_of(const spad__reader *r) {
+static spad__reader_place reader_place(const spad__reader *r) {
     return (spad__reader_place){.lexer = r->parser.lexer,
                                 .token = r->parser.token,
                                 .last = r->parser.last,
@@ -30,7 +30,7 @@ static spad__reader_place place_of(const spad__reader *r) {
                                 .column = r->column};
 }
 
-static void go_to(spad__reader *r, const spad__reader_place *place) {
+static void read_at(spad__reader *r, const spad__reader_place *place) {
     r->parser.lexer = place->lexer;
     r->parser.token = place->token;
     r->parser.last = place->last;
@@ -98,7 +98,7 @@ bool spad__read_macro(spad__reader *r) {
         return false;
     }
     const char *unused;
-    macro.body = place_of(r);
+    macro.body = reader_place(r);
     if (!skip_body(r)) return false;
     macro.bytes = r->parser.last.span.start - macro.body.last.span.start;
     const int64_t number = (int64_t)r->macros.count;
@@ -178,7 +178,7 @@ bool spad__read_call(spad__reader *r, const char *name) {
         return true; /* the statement is read */
     }
     const spad__expansion expansion = {.macro = number,
-                                       .back = place_of(r),
+                                       .back = reader_place(r),
                                        .blocks = r->builder->blocks.count,
                                        .symbols = r->builder->symbols.count,
                                        .faults = spad_diagnostics_count(r->parser.diagnostics)};
@@ -190,7 +190,7 @@ bool spad__read_call(spad__reader *r, const char *name) {
             return false;
         }
     }
-    go_to(r, &macro->body);
+    read_at(r, &macro->body);
     return true;
 }
 
@@ -263,7 +263,7 @@ bool spad__read_copies(spad__reader *r, const char *name, spad__span span) {
     }
     if (!open_copy(r, &e)) return false;
     spad__parser_take(&r->parser); /* '{' */
-    e.back = place_of(r);
+    e.back = reader_place(r);
     return push_expansion(r, e, 0, span);
 }
 
@@ -271,7 +271,7 @@ bool spad__read_copies(spad__reader *r, const char *name, spad__span span) {
 
 static bool end_macro(spad__reader *r, const spad__expansion *e) {
     spad__drop_symbols(r->builder, e->symbols);
-    go_to(r, &e->back);
+    read_at(r, &e->back);
     if (spad_diagnostics_count(r->parser.diagnostics) > e->faults) {
         r->macros.items[e->macro].broken = true;
     }
@@ -290,14 +290,14 @@ static bool end_copy(spad__reader *r, spad__expansion *e) {
     if (++e->copy == e->copies || spad_diagnostics_count(r->parser.diagnostics) > e->faults) {
         return true;
     }
-    const spad__reader_place after = place_of(r);
+    const spad__reader_place after = reader_place(r);
     if (!push_expansion(r, *e, bytes, e->span)) return true;
     if (!open_copy(r, e)) {
         r->expansion_count--;
-        go_to(r, &after);
+        read_at(r, &after);
         return true;
     }
-    go_to(r, &e->back);
+    read_at(r, &e->back);
     return true;
 }
 

@@ -285,7 +285,8 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
 static void put_accesses(kernel_writer *w, const spad_statement *s) {
     static const char *const words[] = {[SPAD_ACCESS_READ] = " reads ",
                                         [SPAD_ACCESS_WRITE] = " writes ",
-                                        [SPAD_ACCESS_UPDATE] = " updates "};
+                                        [SPAD_ACCESS_UPDATE] = " updates ",
+                                        [SPAD_ACCESS_ADD] = " adds "};
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];

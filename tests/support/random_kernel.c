@@ -452,6 +452,49 @@ static void make_cursors(maker *m) {
     }
 }
 
+/* Partial sums: agents that add to one accumulator, cleared before and read after. */
+static void make_sums(maker *m) {
+    const int agents = pick(m, 2, 3);
+    const bool store = chance(m, 40);  /* the sums are added by copies */
+    const bool inside = chance(m, 40); /* a barrier around the adds instead of the join */
+    put(m, "kernel sums on sm_90\nparam N = %d\n", pick(m, 1, 3));
+    put(m, "tensor a : global u8 [%d, N] (8) input\ntensor s : global u8 [2] (8)\n", agents);
+    put(m, "tensor o : global u8 (8) output\ntensor x : shared u8 [%d] (8)\n", agents);
+    if (store) put(m, "unit red on copy %s\ngroup g\n", chance(m, 50) ? "free" : "free proxy");
+    if (inside) put(m, "barrier all count %d\n", agents);
+    if (!inside || chance(m, 30)) put(m, "simt clear writes s[0]\nsimt clear writes s[1]\n");
+    put(m, "agent w[%d] as w {\n", agents);
+    if (inside) put(m, "if w == 0 { simt clear writes s[0]\nsimt clear writes s[1] }\nsync all\n");
+    put(m, "for i in 0..N {\nsimt make reads a[w, i] writes x[w]\n");
+    static const char *const places[] = {"0", "w % 2", "i % 2"};
+    const char *place = any(m, places, 3);
+    if (store) {
+        if (chance(m, 80)) put(m, "fence\n");
+        put(m, "red add reads x[w] adds s[%s] in g\ncommit g\nwait g pending 0%s\n}\n", place,
+            chance(m, 30) ? " reads" : "");
+        if (chance(m, 80)) put(m, "wait g pending 0\n");
+    } else {
+        put(m, "simt add reads x[w] %s s[%s]\n}\n", chance(m, 85) ? "adds" : "updates", place);
+    }
+    if (inside) put(m, "sync all\nif w == 1 { simt read reads s[0] writes o }\n");
+    put(m, "}\n");
+    if (!inside) put(m, "simt read reads s[0], s[1] writes o\n");
+}
+
+/* Warpgroups that take turns: each waits at its own barrier and lets the next one in. The first
+ * one lets itself in. */
+static void make_turns(maker *m) {
+    const int agents = pick(m, 2, 3);
+    const int threads = pick(m, 1, 2);
+    put(m, "kernel turns on sm_90\nparam N = %d\nparam W = %d\n", pick(m, 1, 3), agents);
+    put(m, "tensor s : shared u8 (8)\ntensor o : global u8 (8) output\n");
+    put(m, "barrier turn[W] count %d\nsimt clear writes s\n", 2 * threads);
+    put(m, "agent w[W] as w {\nif w == 0 { arrive turn[0] by %d }\n", threads);
+    put(m, "for i in 0..N {\nsync turn[w] by %d\nsimt add updates s\n", threads);
+    put(m, "if i < N - 1 or w < W - 1 { arrive turn[(w + 1) %% W] by %d }\n}\n}\n", threads);
+    put(m, "simt read reads s writes o\n");
+}
+
 /* ---- soups ------------------------------------------------------------------------- */
 
 static void put_soup_index(maker *m, int count, bool looped) {
@@ -478,7 +521,9 @@ static void put_soup_operation(maker *m, bool looped) {
     const char *runner = any(m, runners, 8);
     put(m, "%s op", runner);
     if (chance(m, 60)) put_soup_access(m, "reads", looped);
-    if (chance(m, 55)) put_soup_access(m, chance(m, 80) ? "writes" : "updates", looped);
+    if (chance(m, 55)) {
+        put_soup_access(m, chance(m, 70) ? "writes" : chance(m, 40) ? "updates" : "adds", looped);
+    }
     if (runner[0] == 'u' && chance(m, 40)) put(m, " in g");
     const int done = pick(m, 0, 9);
     const char *after = chance(m, 25) ? " after reads" : "";
@@ -585,6 +630,7 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"groups", make_groups, 75},     {"barriers", make_barriers, 75},
     {"flags", make_flags, 75},       {"accumulators", make_accumulators, 75},
     {"teams", make_teams, 75},       {"cursors", make_cursors, 75},
+    {"sums", make_sums, 75},         {"turns", make_turns, 75},
     {"soup", make_soup, 0},          {"handshakes", make_handshakes, 0},
 };
 

@@ -580,6 +580,7 @@ class Kernel:
     agents = property(lambda self: self._finished().agents,
                       doc="The main program and the agents, a dict each.")
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
+    cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")
 

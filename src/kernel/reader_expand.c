@@ -17,7 +17,7 @@
 #include "base/checked.h"
 
 enum { COPIES_MAX = 1024 };
-static const size_t expanded_max = (size_t)1 << 24; /* bytes */
+static const size_t expanded_max = (size_t)1 << 22; /* bytes */
 
 /* ---- places in the text ------------------------------------------------------------ */
 
@@ -115,6 +115,14 @@ bool spad__read_macro(spad__reader *r) {
     return true;
 }
 
+/* Is the next word all of an argument? A stage may be part of an expression. */
+static bool is_whole_argument(const spad__reader *r) {
+    const spad__source *source = r->parser.source;
+    size_t at = r->parser.lexer.at;
+    while (at < source->length && (source->text[at] == ' ' || source->text[at] == '\t')) at++;
+    return at < source->length && (source->text[at] == ',' || source->text[at] == ')');
+}
+
 /* A name for something that has one, or the value of an expression. */
 static bool read_argument(spad__reader *r, spad__argument *argument) {
     char name[SPAD__WORD_MAX];
@@ -126,8 +134,9 @@ static bool read_argument(spad__reader *r, spad__argument *argument) {
         const bool thing =
             symbol != NULL &&
             (symbol->kind == SPAD__SYMBOL_TENSOR || symbol->kind == SPAD__SYMBOL_SYNC ||
-             symbol->kind == SPAD__SYMBOL_UNIT || symbol->kind == SPAD__SYMBOL_BROKEN);
-        if (thing) {
+             symbol->kind == SPAD__SYMBOL_UNIT || symbol->kind == SPAD__SYMBOL_STAGE ||
+             symbol->kind == SPAD__SYMBOL_PHASE || symbol->kind == SPAD__SYMBOL_BROKEN);
+        if (thing && is_whole_argument(r)) {
             spad__parser_take(&r->parser);
             *argument = (spad__argument){symbol->kind, symbol->number};
             return true;

@@ -341,7 +341,7 @@ static void expansion_is_limited(void **state) {
     spad_error error;
     assert_int_equal(spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error),
                      SPAD_ERR_SYNTAX);
-    assert_string_equal(error.message, "macros and copies of agents make more than 16 MiB of text");
+    assert_string_equal(error.message, "macros and copies of agents make more than 4 MiB of text");
 }
 
 /* ---- calls ------------------------------------------------------------------------- */

@@ -88,6 +88,7 @@ static void the_numbers_of_the_comments_hold(void **state) {
         {"08_gemm_sm90", "shared", 131072, {0}},
         {"09_flash_attention_2", "shared", 65536, {0}},
         {"09_flash_attention_3", "shared", 163840, {0}},
+        {"14_flash_attention_3_causal", "shared", 163840, {0}},
         {"10_gemm_sm100", "shared", 212992, {0}},
         {"10_gemm_sm100", "tmem", 2048, {0}},
         {"10_attention_sm100", "tmem", 2048, {0}},

@@ -19,7 +19,8 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
     }
     const cli_exit exit = cli_parse_kernel(&out->kernel, path, text, &words->kernel);
     if (exit != CLI_FINE) return exit;
-    if (spad_layout_create(&out->layout, out->kernel.kernel, NULL, &error) != SPAD_OK) {
+    if (spad_layout_create_checked(&out->layout, NULL, out->kernel.kernel, NULL, NULL, &error) !=
+        SPAD_OK) {
         return cli_fail_kernel(&error, path, words->kernel.json);
     }
     out->target = spad_kernel_get_target(out->kernel.kernel);

@@ -3,7 +3,8 @@
  * Calls with a fault: a host whose N-th request for memory fails, a sink that fails at byte N, and
  * what has to hold for every call that meets one:
  *
- *   - it returns SPAD_ERR_HOST_MEMORY or SPAD_ERR_IO, and without a fault neither of them;
+ *   - it returns SPAD_ERR_HOST_MEMORY or SPAD_ERR_IO, and without a fault neither of them; or it
+ *     fails for the reason for which it fails without a fault, perhaps with fewer facts;
  *   - on failure the error has its code and a message, on success it is left alone;
  *   - an output is NULL then, and all memory that was taken for it is given back;
  *   - nothing else has changed: the call made again gives what it gives without a fault.
@@ -36,11 +37,12 @@ typedef struct fuzz_run {
     spad_error error;
     spad_status status; /* of the last call */
     fuzz_fault fault;
-    uint64_t at;       /* N, from 1 */
-    uint64_t requests; /* for memory, so far */
-    uint64_t written;  /* bytes that the sink was offered, so far */
-    bool met;          /* the fault, in this call */
-    int64_t blocks;    /* live */
+    uint64_t at;        /* N, from 1 */
+    uint64_t requests;  /* for memory, so far */
+    uint64_t written;   /* bytes that the sink was offered, so far */
+    bool met;           /* the fault, in this call */
+    spad_status reason; /* that a call with the fault failed for, which is not the fault's */
+    int64_t blocks;     /* live */
     /* of the call that is running */
     const char *what;
     size_t text_before;
@@ -126,10 +128,14 @@ static inline bool fuzz_end_call(fuzz_run *run) {
         RULE(run, memchr(run->error.message, '\n', strlen(run->error.message)) == NULL);
     }
     if (!run->met) {
+        RULE(run, run->reason == SPAD_OK || run->status == run->reason);
+        run->reason = SPAD_OK;
         RULE(run, run->status != SPAD_ERR_HOST_MEMORY && run->status != SPAD_ERR_IO);
         return false;
     }
-    RULE(run, run->status == wanted);
+    /* a call that fails anyway may keep its own reason, with facts missing */
+    RULE(run, run->status != SPAD_OK);
+    if (run->status != wanted) run->reason = run->status;
     run->met = false;
     run->fault = FUZZ_NO_FAULT;
     run->text.count = run->text_before;

@@ -119,7 +119,10 @@ static bool read_kernel(pipeline *p) {
 static void lay_out(pipeline *p) {
     fuzz_run *run = p->run;
     const spad_layout_options options = {.host = &run->host};
-    TRY_OUT(run, p->layout, spad_layout_create(&p->layout, p->kernel, &options, &run->error));
+    const spad_check_options checks = {.event_limit = EVENTS_MAX, .host = &run->host};
+    TRY_OUT(
+        run, p->layout,
+        spad_layout_create_checked(&p->layout, NULL, p->kernel, &options, &checks, &run->error));
     if (p->layout == NULL) {
         write_failure(run);
         return;

@@ -74,6 +74,20 @@ typedef struct spad_check_counts {
 SPAD_API spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);
 
+/**
+ * Lays a kernel out, with tensors that synchronisation orders on the same bytes where that is
+ * proved. Without agents it is spad_layout_create. With agents the order of the tensors
+ * (spad_tensor_order_create) proposes a layout, and a check of it decides: the layout is taken if
+ * that check has no error and a verdict as strong as without the shared bytes. *check (optional)
+ * is the check of the layout that was taken, with the options of `check_options`, or NULL if none
+ * was needed; `layout` of the latter is not used.
+ */
+SPAD_API spad_status spad_layout_create_checked(spad_layout **out, spad_check **check,
+                                                const spad_kernel *kernel,
+                                                const spad_layout_options *layout_options,
+                                                const spad_check_options *check_options,
+                                                spad_error *error);
+
 /** Frees it. NULL is fine. */
 SPAD_API void spad_check_destroy(spad_check *check);
 

@@ -20,6 +20,7 @@
 
 #include "spad/kernel.h"
 #include "spad/plan.h"
+#include "spad/tensor_order.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,11 @@ typedef struct spad_layout_options {
     spad_watch watch;   /**< a cancelled call has no result */
     uint64_t seed;
     int32_t threads;
+    /** Tensors that may share bytes, whatever the text says of their lives. NULL: the text alone,
+     * and tiles that agents touch are all needed from fork to join. Of this kernel, or
+     * SPAD_ERR_ARGUMENT. Used during the call only. A check of the layout decides whether the order
+     * holds: spad_analysis makes it, and takes the layout only if so. */
+    const spad_tensor_order *order;
     const spad_host *host;
 } spad_layout_options;
 
@@ -92,6 +98,10 @@ typedef struct spad_layout_space {
      *  agents may allow some of them to share bytes, so a lower layout may exist. `verdict` and
      *  `bound` account for this; `result` and `peak_bytes` do not. */
     bool agents_apart;
+    /** Agents touch tiles here, and the order of the tensors is known: a value is needed from its
+     *  write to its last use, tiles whose values are ordered may share bytes, and `verdict` and
+     *  `bound` are about such layouts. */
+    bool agents_ordered;
 } spad_layout_space;
 
 /**

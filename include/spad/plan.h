@@ -34,11 +34,16 @@ typedef struct spad_plan_gap {
     int64_t window_upper;
 } spad_plan_gap;
 
-/** What is to be placed. Zeroed fields mean "nothing special". */
+/** What is to be placed. Zeroed fields mean "nothing special".
+ *
+ *  Vector clocks. Where programs run side by side, lives are ordered only in part. A clock has one
+ *  number per program: how far it is known to be. Buffer a is before b if every number of
+ *  a.upper_clock is at most that of b.lower_clock; buffers neither of which is before the other
+ *  may be alive together and share no byte. */
 typedef struct spad_plan_buffer {
-    const char *name; /**< unique when given; copied */
-    int64_t lower;    /**< alive in [lower, upper) */
-    int64_t upper;
+    const char *name;  /**< unique when given; copied */
+    int64_t lower;     /**< alive in [lower, upper); with clocks these become the sums of the */
+    int64_t upper;     /**< clocks, which agree with the order of lives */
     int64_t size;      /**< bytes in each of its lanes; 0 is legal */
     int64_t alignment; /**< of the offset; 0: that of the space, or 1 */
     int64_t lanes;     /**< lanes it takes; 0: one */
@@ -49,8 +54,18 @@ typedef struct spad_plan_buffer {
     int64_t lane;
     int64_t hint;
     size_t gap_count;
-    const spad_plan_gap *gaps; /**< sorted, inside the lifetime, apart from each other; copied */
+    const spad_plan_gap *gaps;  /**< sorted, inside the lifetime, apart from each other; copied */
+    size_t clock_count;         /**< 0: lower and upper; the same for all buffers of a plan */
+    const int64_t *lower_clock; /**< copied; no number of lower_clock is above that of upper_clock,
+                                     and one is below */
+    const int64_t *upper_clock;
 } spad_plan_buffer;
+
+/** Buffers that a plan with vector clocks may have. */
+#define SPAD_PLAN_CLOCK_BUFFERS 2048
+
+/** Numbers that a vector clock may have. */
+#define SPAD_PLAN_CLOCKS 256
 
 /** A problem: buffers and rules. Externally synchronised; solving only reads it. */
 typedef struct spad_plan spad_plan;
@@ -150,6 +165,7 @@ typedef enum spad_plan_proof {
     SPAD_PLAN_BY_LOAD, /**< the bytes alive at bound_time, sizes rounded up to a common alignment */
     SPAD_PLAN_BY_BUFFER, /**< the top of one buffer, bound_buffer, alone or pinned */
     SPAD_PLAN_BY_BANKS,  /**< the banks that the buffers alive at bound_time need */
+    SPAD_PLAN_BY_PAIRS,  /**< the bytes of the buffers in `together`, sizes rounded up as above */
     SPAD_PLAN_BY_SEARCH  /**< every way to a lower plan was tried */
 } spad_plan_proof;
 
@@ -190,6 +206,11 @@ typedef struct spad_plan_result {
     int64_t peak_time;  /**< a moment where the load is largest */
     int64_t peak_load;  /**< bytes (lane-bytes over lanes, rounded up) alive there */
     int64_t peak_lanes; /**< lanes over which that is an average; 1: it is no average */
+    /** Buffers of which no two may share bytes, ascending, where they need more than those alive
+     *  at any one moment; looked for only with vector clocks or pairs kept apart. */
+    size_t together_count;
+    size_t *together;
+    int64_t together_bytes; /**< what they take */
     int64_t nodes;
     int64_t restarts;
     int64_t nanoseconds;

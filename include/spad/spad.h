@@ -14,6 +14,7 @@
 #include "spad/dtype.h"
 #include "spad/source.h"
 #include "spad/target.h"
+#include "spad/tensor_order.h"
 #include "spad/trace.h"
 #include "spad/log.h"
 #include "spad/plan.h"

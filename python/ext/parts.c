@@ -47,9 +47,10 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     spad_error error;
     py_watch watch;
     options.watch = py_watch_of(&watch);
+    const spad_check_options checks = {.watch = options.watch};
     py_watch_begin(&watch);
-    const spad_status status =
-        spad_layout_create(&self->layout, kernel_in(given[0]), &options, &error);
+    const spad_status status = spad_layout_create_checked(&self->layout, NULL, kernel_in(given[0]),
+                                                          &options, &checks, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);

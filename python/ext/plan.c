@@ -248,20 +248,52 @@ static bool read_gaps(spad_plan_gap **out, size_t *count, PyObject *object) {
     return false;
 }
 
+/* A vector clock: a tuple or list of numbers. */
+static bool read_clock(int64_t *out, size_t *count, PyObject *clock) {
+    PyObject *all = PySequence_Tuple(clock); /* a copy: __index__ of a number may change a list */
+    if (all == NULL) return false;
+    const Py_ssize_t length = PyTuple_Size(all);
+    bool fine = length > 0 && length <= SPAD_PLAN_CLOCKS;
+    if (!fine)
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "a vector clock has 1 to %d numbers, not %zd",
+                     SPAD_PLAN_CLOCKS, length);
+    for (Py_ssize_t i = 0; fine && i < length; i++) fine = py_int(&out[i], PyTuple_GetItem(all, i));
+    *count = (size_t)length;
+    Py_DECREF(all);
+    return fine;
+}
+
+/* Both ends of a life: two numbers, or two vector clocks, which go to `clocks`. */
+static bool read_life(spad_plan_buffer *buffer, int64_t clocks[2][SPAD_PLAN_CLOCKS],
+                      PyObject *lower, PyObject *upper) {
+    size_t count;
+    if (!PyTuple_Check(lower) && !PyList_Check(lower))
+        return py_int(&buffer->lower, lower) && py_int(&buffer->upper, upper);
+    if (!read_clock(clocks[0], &buffer->clock_count, lower) ||
+        !read_clock(clocks[1], &count, upper))
+        return false;
+    if (count != buffer->clock_count) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "lower has %zu numbers and upper has %zu",
+                     buffer->clock_count, count);
+        return false;
+    }
+    buffer->lower_clock = clocks[0];
+    buffer->upper_clock = clocks[1];
+    return true;
+}
+
 static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"lower", "upper",  "size", "name", "alignment", "lanes",
                             "bank",  "offset", "lane", "hint", "gaps",      NULL};
     py_plan *self = (py_plan *)object;
-    long long lower, upper, size, alignment = 0, lanes = 0, bank = 0, lane = 0;
-    PyObject *offset = Py_None, *hint = Py_None, *gaps = Py_None;
+    long long size, alignment = 0, lanes = 0, bank = 0, lane = 0;
+    PyObject *lower, *upper, *offset = Py_None, *hint = Py_None, *gaps = Py_None;
     const char *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "LLL|zLLLOLOO:add", names, &lower, &upper,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOL|zLLLOLOO:add", names, &lower, &upper,
                                      &size, &name, &alignment, &lanes, &bank, &offset, &lane, &hint,
                                      &gaps))
         return NULL;
     spad_plan_buffer buffer = {.name = name,
-                               .lower = lower,
-                               .upper = upper,
                                .size = size,
                                .alignment = alignment,
                                .lanes = lanes,
@@ -270,8 +302,9 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
                                .pinned = offset != Py_None,
                                .hinted = hint != Py_None};
     spad_plan_gap *rows;
-    if (!py_int_or(&buffer.offset, offset, 0) || !py_int_or(&buffer.hint, hint, 0) ||
-        !read_gaps(&rows, &buffer.gap_count, gaps))
+    int64_t clocks[2][SPAD_PLAN_CLOCKS];
+    if (!read_life(&buffer, clocks, lower, upper) || !py_int_or(&buffer.offset, offset, 0) ||
+        !py_int_or(&buffer.hint, hint, 0) || !read_gaps(&rows, &buffer.gap_count, gaps))
         return NULL;
     buffer.gaps = rows;
     size_t number;
@@ -547,7 +580,8 @@ static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
 static PyMethodDef plan_methods[] = {
     {"add", PY_FUNC(plan_add), METH_VARARGS | METH_KEYWORDS,
      "add(lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0,\n"
-     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper); an offset "
+     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper), two numbers "
+     "or two vector clocks (tuples); an offset "
      "is a pin."},
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
      "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
@@ -717,6 +751,21 @@ static PyObject *result_plan(PyObject *self, void *unused) {
 RESULT_NUMBER(bound)
 RESULT_NUMBER(peak_time)
 RESULT_NUMBER(peak_load)
+
+static PyObject *result_together(PyObject *object, void *unused) {
+    const spad_plan_result *result = result_in(object);
+    (void)unused;
+    PyObject *list = PyTuple_New((Py_ssize_t)result->together_count);
+    for (size_t k = 0; list != NULL && k < result->together_count; k++) {
+        PyObject *number = PyLong_FromSize_t(result->together[k]);
+        if (number == NULL)
+            Py_CLEAR(list);
+        else
+            (void)PyTuple_SetItem(list, (Py_ssize_t)k, number);
+    }
+    return list;
+}
+RESULT_NUMBER(together_bytes)
 RESULT_NUMBER(nodes)
 RESULT_NUMBER(restarts)
 RESULT_NUMBER(nanoseconds)
@@ -747,6 +796,11 @@ static PyGetSetDef result_fields[] = {
     {.name = "lanes", .get = result_lanes, .doc = "A memoryview of first lanes."},
     {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
     {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
+    {.name = "together_bytes", .get = result_together_bytes, .doc = "Bytes of `together`."},
+    {.name = "together",
+     .get = result_together,
+     .doc = "Numbers of buffers of which no two may share bytes and that need more than any"
+            " moment, or ()."},
     {.name = "nodes", .get = result_nodes, .doc = "Steps of the search."},
     {.name = "restarts", .get = result_restarts, .doc = "Restarts of the search."},
     {.name = "nanoseconds", .get = result_nanoseconds, .doc = "Time that solving took."},

@@ -74,6 +74,16 @@ static spad_status take_parts(job *j, spad_error *error) {
     return SPAD_OK;
 }
 
+static spad_check_options options_of_check(const job *j) {
+    spad_check_options options = j->options.check;
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    options.timeout_ns = time_for(j, options.timeout_ns);
+    options.layout = j->made->layout;
+    return options;
+}
+
+/* The check that proves a layout is the check of the analysis. */
 static spad_status lay_out(job *j, spad_error *error) {
     spad_layout_options options = j->options.layout;
     spad_error fault;
@@ -81,7 +91,9 @@ static spad_status lay_out(job *j, spad_error *error) {
     options.host = &j->made->host;
     options.watch = j->options.watch;
     options.timeout_ns = time_for(j, options.timeout_ns);
-    if (spad_layout_create(&j->made->own_layout, j->made->kernel, &options, &fault) != SPAD_OK) {
+    const spad_check_options checks = options_of_check(j);
+    if (spad_layout_create_checked(&j->made->own_layout, &j->made->own_check, j->made->kernel,
+                                   &options, &checks, &fault) != SPAD_OK) {
         return keep_fault(j, SPAD_PART_LAYOUT, &fault, error);
     }
     j->made->layout = j->made->own_layout;
@@ -99,15 +111,13 @@ static spad_status add_layout(job *j, spad_error *error) {
 }
 
 static spad_status check(job *j, spad_error *error) {
-    spad_check_options options = j->options.check;
     if (!is_wanted(j, SPAD_PART_CHECK, j->made->check)) return SPAD_OK;
-    options.host = &j->made->host;
-    options.watch = j->options.watch;
-    options.timeout_ns = time_for(j, options.timeout_ns);
-    options.layout = j->made->layout;
-    const spad_status status =
-        spad_check_create(&j->made->own_check, j->made->kernel, &options, error);
-    if (status != SPAD_OK) return status;
+    if (j->made->own_check == NULL) {
+        const spad_check_options options = options_of_check(j);
+        const spad_status status =
+            spad_check_create(&j->made->own_check, j->made->kernel, &options, error);
+        if (status != SPAD_OK) return status;
+    }
     j->made->check = j->made->own_check;
     return add_layout(j, error);
 }

@@ -468,7 +468,8 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
                          (long long)row->peak_bytes);
     } else {
         spad__out_format(out, "%lld B are needed together%s", (long long)row->peak_bytes,
-                         row->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)" : "");
+                         row->verdict == SPAD_PLAN_INFEASIBLE && !row->agents_ordered ? " (proved)"
+                                                                                      : "");
     }
 }
 

@@ -5,6 +5,7 @@
 #include "kernel/layout.h"
 
 #include "kernel/kernel.h"
+#include "kernel/tensor_order.h"
 
 static spad_status take_options(spad_layout_options *filled, spad__limit *limit,
                                 const spad_layout_options *options, spad_error *error) {
@@ -44,6 +45,10 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     spad_layout_options filled;
     spad__limit limit;
     spad_status status = take_options(&filled, &limit, options, error);
+    if (status == SPAD_OK && filled.order != NULL) {
+        const spad__origin origin = spad__origin_of(kernel);
+        status = spad__match_origins("kernel", &origin, "order", &filled.order->origin, error);
+    }
     if (status != SPAD_OK) return status;
     const spad_host host = spad__host_or_default(filled.host);
     spad_layout *layout = spad__new(&host, sizeof *layout);
@@ -57,6 +62,7 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__layout_lives(layout, error);
     if (status == SPAD_OK) status = solve_spaces(layout, error);
+    layout->options.order = NULL; /* the caller's, for this call only */
     if (status == SPAD_OK) {
         *out = layout;
     } else {

@@ -25,6 +25,7 @@ typedef struct spad__layout_space {
     spad_plan *plan;
     spad_plan_result *result;
     size_t *alive;
+    bool ordered; /* the plan has pairs and no times: see layout_solve.c */
 } spad__layout_space;
 
 /* A rectangle that is taken for a while. */

@@ -21,8 +21,17 @@ const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     return "?";
 }
 
+static const char *ordered_phrase(spad_plan_verdict verdict) {
+    switch (verdict) {
+    case SPAD_PLAN_OPTIMAL: return "fits, no layout is lower that keeps values to their last use";
+    case SPAD_PLAN_INFEASIBLE: return "does not fit with values kept to their last use";
+    default: return spad_layout_verdict_phrase(verdict);
+    }
+}
+
 /* Of one space. */
 static const char *phrase_of(const spad_layout_space *row) {
+    if (row->agents_ordered) return ordered_phrase(row->verdict);
     if (!row->agents_apart) return spad_layout_verdict_phrase(row->verdict);
     switch (row->verdict) {
     case SPAD_PLAN_FEASIBLE: return "fits with all tiles of agents apart; a lower layout may exist";
@@ -311,6 +320,7 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     json_bytes(json, "used", row->height);
     spad__json_key_int(json, "bound", row->bound);
     if (row->agents_apart) spad__json_key_bool(json, "agents_apart", true);
+    if (row->agents_ordered) spad__json_key_bool(json, "agents_ordered", true);
     json_bytes(json, "capacity", row->capacity);
     spad__json_key_int(json, "reserved", row->reserved);
     json_peak(json, layout, row);

@@ -12,6 +12,10 @@
  * given per buffer, so that obstacles, which the kernel has placed, need not obey them.
  * Obstacles may overlap (that is for the checks to judge), pins may not: boxes that
  * share bytes at some time are replaced by the box around both until none do.
+ *
+ * Order. Tensors that the caller has ordered (spad_tensor_order) may share bytes although the text
+ * needs both at one time. Such lives fit no time axis. The planner then gets a moment of its own
+ * for every buffer and obstacle, and all pairs that may not share bytes as pairs kept apart.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +25,13 @@
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/tensor_order.h"
 #include "plan/stop.h"
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    LANES_MAX = 128     /* lanes that are examined for the peak */
+    LANES_MAX = 128,    /* lanes that are examined for the peak */
+    ORDERED_MAX = 1024  /* buffers and obstacles of a space, beyond which order is left out */
 };
 
 /* ---- planned buffers --------------------------------------------------------------- */
@@ -188,12 +194,14 @@ static bool add_box(const spad_host *host, spad__box_list *boxes, const spad_spa
 
 /* ---- the problem ------------------------------------------------------------------- */
 
+/* `ordered`: the buffer has a moment of its own. */
 static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_t space,
-                               const spad_layout_buffer *buffer, spad_error *error) {
+                               const spad_layout_buffer *buffer, bool ordered, spad_error *error) {
     const spad_kernel *k = layout->kernel;
     const spad_space *rules = &k->target->spaces[space];
-    const spad_plan_buffer item = {.lower = buffer->begin,
-                                   .upper = buffer->end,
+    const int64_t moment = (int64_t)spad_plan_count(plan);
+    const spad_plan_buffer item = {.lower = ordered ? moment : buffer->begin,
+                                   .upper = ordered ? moment + 1 : buffer->end,
                                    .size = buffer->taken,
                                    .alignment = buffer->alignment,
                                    /* a tile with a start lane of its own takes all of them */
@@ -237,6 +245,80 @@ static spad_status add_obstacles(const spad_layout *layout, const spad__layout_s
     return status;
 }
 
+/* ---- order ------------------------------------------------------------------------- */
+
+static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    return a->begin < b->end && b->begin < a->end;
+}
+
+static bool are_ordered(const spad_layout *layout, const spad_layout_buffer *a,
+                        const spad_layout_buffer *b) {
+    const spad_tensor_order *order = layout->options.order;
+    return spad_tensor_order_may_share(order, a->tensor, b->tensor);
+}
+
+/* The i-th of the planned buffers from `first` on and the obstacles after them. */
+static const spad_layout_buffer *nth_buffer(const spad_layout *layout, size_t first, size_t i) {
+    const size_t planned = layout->buffers.count - first;
+    return i < planned ? &layout->buffers.items[first + i] : &layout->given.items[i - planned];
+}
+
+/* Does the order let two buffers share bytes that the text keeps apart? */
+static bool is_order_of_use(const spad_layout *layout, size_t first) {
+    const size_t planned = layout->buffers.count - first;
+    const size_t count = planned + layout->given.count;
+    if (layout->options.order == NULL || count > ORDERED_MAX) return false;
+    for (size_t i = 0; i < planned; i++) {
+        const spad_layout_buffer *a = nth_buffer(layout, first, i);
+        for (size_t j = i + 1; j < count; j++) {
+            const spad_layout_buffer *b = nth_buffer(layout, first, j);
+            if (text_needs_both(a, b) && are_ordered(layout, a, b)) return true;
+        }
+    }
+    return false;
+}
+
+/* Pairs kept apart, of a plan in which no two buffers have a moment in common. */
+static spad_status keep_apart(const spad_layout *layout, size_t first, spad_plan *plan,
+                              spad_error *error) {
+    const size_t planned = layout->buffers.count - first;
+    const size_t count = planned + layout->given.count;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < planned; i++) {
+        const spad_layout_buffer *a = nth_buffer(layout, first, i);
+        for (size_t j = i + 1; j < count && status == SPAD_OK; j++) {
+            const spad_layout_buffer *b = nth_buffer(layout, first, j);
+            if (text_needs_both(a, b) && !are_ordered(layout, a, b))
+                status = spad_plan_apart(plan, i, j, error);
+        }
+    }
+    return status;
+}
+
+/* Every obstacle by itself, so that the numbers are those of the buffers. */
+static spad_status add_pins(const spad_layout *layout, const spad__layout_space *space,
+                            spad_plan *plan, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < layout->given.count && status == SPAD_OK; i++) {
+        const int64_t moment = (int64_t)spad_plan_count(plan);
+        spad__box box;
+        if (!box_of(plan, &space->rules, &layout->given.items[i], &box))
+            box.rect = (spad_rect){.lanes = space->rules.lanes}; /* without bytes */
+        const spad_plan_buffer pin = {.lower = moment,
+                                      .upper = moment + 1,
+                                      .size = box.rect.bytes,
+                                      .alignment = 1,
+                                      .lanes = box.rect.lanes,
+                                      .pinned = true,
+                                      .offset = box.rect.byte,
+                                      .lane = box.rect.lane};
+        status = spad_plan_add(NULL, plan, &pin, error);
+    }
+    return status;
+}
+
+/* ---- asking the planner ------------------------------------------------------------ */
+
 /* The planned buffers of a space, from `first` on. */
 static spad_status list_planned(spad_layout *layout, size_t space, size_t first, bool arrays,
                                 spad_error *error) {
@@ -255,6 +337,7 @@ typedef struct solver_answer {
     spad_plan *plan;
     spad_plan_result *result;
     size_t planned;
+    bool ordered;
 } solver_answer;
 
 static void drop_answer(solver_answer *a) {
@@ -291,10 +374,14 @@ static spad_status plan_space(spad_layout *layout, const spad__layout_space *spa
     a->planned = layout->buffers.count - first;
     if (status == SPAD_OK) status = spad_plan_create(&a->plan, &layout->host, error);
     if (status == SPAD_OK) status = spad_plan_set_space(a->plan, &space->rules, error);
+    a->ordered = status == SPAD_OK && is_order_of_use(layout, first);
     for (size_t i = first; i < layout->buffers.count && status == SPAD_OK; i++) {
-        status = add_planned(layout, a->plan, number, &layout->buffers.items[i], error);
+        status = add_planned(layout, a->plan, number, &layout->buffers.items[i], a->ordered, error);
     }
-    if (status == SPAD_OK) status = add_obstacles(layout, space, a->plan, error);
+    if (status == SPAD_OK)
+        status = a->ordered ? add_pins(layout, space, a->plan, error)
+                            : add_obstacles(layout, space, a->plan, error);
+    if (status == SPAD_OK && a->ordered) status = keep_apart(layout, first, a->plan, error);
     const spad_plan_options options = {
         .goal = SPAD_PLAN_MINIMIZE,
         .timeout_ns = time_left(layout),
@@ -323,7 +410,8 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     spad_plan_result *whole = best->result;
     const bool decided =
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
-    if (decided && whole->height <= whole->peak_load) return SPAD_OK;
+    if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes))
+        return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;
     solver_answer apart = {0};
@@ -384,10 +472,13 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
 }
 
 /* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
- * certain is the size of every single slot, and what the kernel has placed itself. */
+ * certain is the size of every single slot, and what the kernel has placed itself. An order of
+ * the tensors settles it. */
 static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
+    const spad_tensor_order *order = layout->options.order;
     size_t of_agents = 0;
     int64_t certain = 0;
+
     bool given_fits = true;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
@@ -398,8 +489,10 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
         if (buffer->begin < buffer->end)
             certain = spad__max(certain, planned ? buffer->rect.bytes : top);
     }
-    row->agents_apart = of_agents > 1 && row->height > certain;
-    if (!row->agents_apart) return;
+    if (of_agents < 2 || row->height <= certain) return;
+    row->agents_ordered = order != NULL && order->known;
+    row->agents_apart = !row->agents_ordered;
+    if (row->agents_ordered) return;
     row->bound = spad__min(row->bound, certain);
     if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
     if (row->verdict == SPAD_PLAN_INFEASIBLE && given_fits && row->bound <= row->capacity)
@@ -437,6 +530,31 @@ static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space 
     return most;
 }
 
+/* Is a buffer, the i-th of its space, needed at the peak? */
+static bool is_at_peak(const spad__layout_space *space, size_t i,
+                       const spad_layout_buffer *buffer) {
+    const spad_plan_result *result = space->result;
+    const int64_t peak = space->row.peak_statement;
+    if (!space->ordered) return buffer->begin <= peak && peak < buffer->end;
+    if (result->together_count == 0) return (int64_t)i == result->peak_time;
+    for (size_t k = 0; k < result->together_count; k++)
+        if (result->together[k] == i) return true;
+    return false;
+}
+
+/* A statement by which all that is needed at the peak has begun. Without times the peak is a set of
+ * buffers: the last of their first statements. */
+static int64_t peak_statement_of(const spad_layout *layout, const spad__layout_space *space) {
+    const spad_layout_space *row = &space->row;
+    int64_t last = 0;
+    if (!space->ordered) return space->result->peak_time;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (is_at_peak(space, i, buffer)) last = spad__max(last, buffer->begin);
+    }
+    return last;
+}
+
 /* Who is needed at the peak, largest first, and the largest room that is left then. */
 static spad_status describe_peak(const spad_layout *layout, spad__layout_space *space,
                                  spad_error *error) {
@@ -450,8 +568,7 @@ static spad_status describe_peak(const spad_layout *layout, spad__layout_space *
     size_t placed = 0;
     for (size_t i = 0; fine && i < count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        const bool here = buffer->begin <= row->peak_statement && row->peak_statement < buffer->end;
-        if (!here) continue;
+        if (!is_at_peak(space, i, buffer)) continue;
         list[alive++] = (spad__sized){buffer->taken, row->first_buffer + i};
         row->peak_padding += buffer->padding;
         if (buffer->rect.byte == SPAD_NO_BYTE) continue;
@@ -498,9 +615,11 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space,
     row->verdict = best->result->verdict;
     row->height = best->result->height;
     row->bound = best->result->bound;
-    row->peak_statement = best->result->peak_time;
+    space->ordered = best->ordered;
+    row->peak_statement = peak_statement_of(layout, space);
     /* the planner rounds loads to the alignment that all share */
-    row->peak_bytes = spad__min(best->result->peak_load, best->result->height);
+    row->peak_bytes = spad__min(spad__max(best->result->peak_load, best->result->together_bytes),
+                                best->result->height);
 }
 
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error) {

@@ -17,6 +17,9 @@
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
  * the smallest piece. Only the most frequent B is examined.
  *
+ * Pairs kept apart. On one lane the bytes of buffers of which no two may share any add up as
+ * those of one section do (clique.c).
+ *
  * O(sections + pieces), and O(pieces log pieces) for alias groups.
  */
 #include "plan/bound.h"
@@ -24,6 +27,7 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/heap.h"
+#include "plan/clique.h"
 #include "plan/sort.h"
 
 static bool is_group(const spad__model *m, const spad__item *item) {
@@ -288,13 +292,35 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
     return SPAD_OK;
 }
 
+/* By pairs kept apart, on one lane. */
+static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__stop *stop,
+                                   spad_error *error) {
+    if (m->apart_count == 0 || m->plan->lanes > 1) return SPAD_OK;
+    const int64_t unit = spad__max(m->common_alignment, 1);
+    spad__clique clique;
+    if (spad__clique_find(&clique, m, stop, unit, bound->load) != SPAD_OK)
+        return spad__fail_host_memory(error);
+    const int64_t height = clique.weight - clique.trim;
+    if (clique.bytes > bound->load || height > bound->height) {
+        bound->clique_bytes = clique.bytes;
+        bound->clique = clique.items;
+        bound->clique_count = clique.count;
+    }
+    if (height > bound->height) {
+        bound->height = height;
+        bound->proof = SPAD_PLAN_BY_PAIRS;
+    }
+    return SPAD_OK;
+}
+
 static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
     if (!sum_loads(m, rounded_of, rows, l->rounded)) return false;
     if (l->bytes == l->rounded) return true;
     return sum_loads(m, piece_bytes, rows, l->bytes) && find_trims(m, rows, l->trims);
 }
 
-spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_error *error) {
+spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *stop,
+                             spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
     const size_t sections = (size_t)m->section_count + 1;
     const size_t room = 3 * sections * sizeof(int64_t);
@@ -311,6 +337,7 @@ spad_status spad__bound_find(spad__bound *bound, const spad__model *m, spad_erro
         if (sum_all(m, rows, &l)) {
             find_largest(bound, m, &l);
             status = bound_by_banks(bound, m, error);
+            if (status == SPAD_OK) status = bound_by_clique(bound, m, stop, error);
         } else {
             status = fail_sum(m, error);
         }

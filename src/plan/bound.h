@@ -6,6 +6,7 @@
 #define SPAD_PLAN_BOUND_H
 
 #include "plan/model.h"
+#include "plan/stop.h"
 
 typedef struct spad__bound {
     int64_t height;        /* no plan is lower */
@@ -14,9 +15,15 @@ typedef struct spad__bound {
     int32_t item;          /* whose top it is; -1: that of none */
     int64_t load; /* of the section with the largest load: lane-bytes over lanes, rounded up */
     int32_t peak; /* the first section that has it; -1: no sections */
+    /* Items of which no two may share bytes and that are more than any section has; the arena of
+     * the model has the list. Only where pairs are kept apart. */
+    const int32_t *clique;
+    int64_t clique_bytes;
+    int32_t clique_count; /* 0: a section has as much, or none was looked for */
 } spad__bound;
 
 /* SPAD_ERR_HOST_MEMORY, SPAD_ERR_OVERFLOW. */
-spad_status spad__bound_find(spad__bound *bound, const spad__model *model, spad_error *error);
+spad_status spad__bound_find(spad__bound *bound, spad__model *model, spad__stop *stop,
+                             spad_error *error);
 
 #endif

@@ -111,6 +111,16 @@ static spad_status fail_pair(const checker *c, spad_status code, int32_t a, int3
     return code;
 }
 
+static bool share_bytes(const checker *c, size_t i, size_t j) {
+    const spad_plan_buffer *a = &c->plan->buffers.items[i];
+    const spad_plan_buffer *b = &c->plan->buffers.items[j];
+    const spad_plan_place *p = &c->places[i];
+    const spad_plan_place *q = &c->places[j];
+    return a->size > 0 && b->size > 0 && p->offset < q->offset + b->size &&
+           q->offset < p->offset + a->size && p->lane < q->lane + b->lanes &&
+           q->lane < p->lane + a->lanes;
+}
+
 static spad_status check_pairs(const checker *c, spad_error *error) {
     const spad_plan *plan = c->plan;
     for (size_t k = 0; k < plan->aliases.count; k++) {
@@ -122,15 +132,27 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
     }
     for (size_t k = 0; k < plan->aparts.count; k++) {
         const spad__pair pair = plan->aparts.items[k];
-        const spad_plan_buffer *a = &plan->buffers.items[pair.a];
-        const spad_plan_buffer *b = &plan->buffers.items[pair.b];
-        const spad_plan_place *p = &c->places[pair.a];
-        const spad_plan_place *q = &c->places[pair.b];
-        if (a->size > 0 && b->size > 0 && p->offset < q->offset + b->size &&
-            q->offset < p->offset + a->size && p->lane < q->lane + b->lanes &&
-            q->lane < p->lane + a->lanes)
+        if (share_bytes(c, (size_t)pair.a, (size_t)pair.b))
             return fail_pair(c, SPAD_ERR_OVERLAP, pair.a, pair.b,
                              "must be kept apart but share bytes", error);
+    }
+    return SPAD_OK;
+}
+
+/* Vector clocks: two that share bytes are ordered, or in one alias group. */
+static spad_status check_unordered(const checker *c, spad_error *error) {
+    const spad_plan *plan = c->plan;
+    const size_t n = plan->buffers.count;
+    if (n == 0 || plan->buffers.items[0].clock_count == 0) return SPAD_OK;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++) {
+            const spad_plan_buffer *a = &plan->buffers.items[i];
+            const spad_plan_buffer *b = &plan->buffers.items[j];
+            if (!share_bytes(c, i, j) || spad__is_before(a, b) || spad__is_before(b, a)) continue;
+            if (c->group[i] != c->group[j])
+                return fail_pair(c, SPAD_ERR_OVERLAP, (int32_t)i, (int32_t)j,
+                                 "share bytes, and their clocks do not order them", error);
+        }
     }
     return SPAD_OK;
 }
@@ -333,9 +355,10 @@ spad_status spad_plan_check(int64_t *height, const spad_plan *plan, const spad_p
     }
     if (status == SPAD_OK) status = check_pairs(&c, error);
     if (status == SPAD_OK) {
-        if (label_groups(&c) && cut_rects(&c))
-            status = check_overlaps(&c, error);
-        else
+        if (label_groups(&c) && cut_rects(&c)) {
+            status = check_unordered(&c, error);
+            if (status == SPAD_OK) status = check_overlaps(&c, error);
+        } else
             status = spad__fail_host_memory(error);
     }
     spad__arena_free(&c.arena);

@@ -108,6 +108,18 @@ static bool clash_of_aparts(finder *f) {
     return false;
 }
 
+/* Pins that may be alive together by their vector clocks, although not by the sums of these. */
+static bool clash_of_unordered(finder *f) {
+    for (int32_t k = f->m->explicit_aparts; k < f->m->apart_count; k++) {
+        const spad__conflict *c = &f->m->aparts[k];
+        const int32_t a = f->pin[c->a];
+        const int32_t b = f->pin[c->b];
+        if (a >= 0 && b >= 0 && spad__conflict_holds(c, &f->place[c->a], &f->place[c->b]))
+            return found(f, SPAD_PLAN_CLASH_PINS, a < b ? a : b, a < b ? b : a);
+    }
+    return false;
+}
+
 /* The highest top over sections [begin, end). */
 static int64_t highest_over(const finder *f, int32_t begin, int32_t end) {
     spad__assert(0 <= begin && begin < end && end <= f->m->section_count);
@@ -219,7 +231,8 @@ bool spad__clash_find(spad__model *m) {
     if (!may_clash(m)) return true;
     finder f = {.m = m, .arena.host = m->arena.host};
     const bool ok = finder_start(&f);
-    if (ok && !clash_in_group(&f) && !clash_of_lanes(&f) && !clash_of_aparts(&f))
+    if (ok && !clash_in_group(&f) && !clash_of_lanes(&f) && !clash_of_aparts(&f) &&
+        !clash_of_unordered(&f))
         (void)clash_of_pins(&f);
     spad__arena_free(&f.arena);
     return ok;

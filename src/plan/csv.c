@@ -84,6 +84,7 @@ typedef struct reader {
     char *name; /* scratch for one id */
     size_t name_room;
     SPAD_ARRAY(spad_plan_gap) gaps;
+    SPAD_ARRAY(int64_t) clocks; /* of one row: lower, then upper */
     SPAD_ARRAY(wish) wishes;
     SPAD_ARRAY(member) members;
 } reader;
@@ -191,6 +192,65 @@ static spad_status place_cell(reader *r, column kind, const char *what, int64_t 
     return at_cell(r, &r->cells[kind],
                    spad__fail(r->error, SPAD_ERR_BOUNDS, "%s %lld is negative; use -1 for none",
                               what, (long long)*out));
+}
+
+/* "2:1:0", a vector clock: its numbers go to `clocks`. */
+static spad_status clock_cell(reader *r, column kind, const char *what) {
+    const csv_cell *c = &r->cells[kind];
+    const char *end = c->text + c->length;
+    for (const char *from = c->text; from <= end;) {
+        const char *until = memchr(from, ':', (size_t)(end - from));
+        if (until == NULL) until = end;
+        if (!spad__array_reserve(&r->plan->host, &r->clocks, 1))
+            return spad__fail_host_memory(r->error);
+        if (!parse_number(from, (size_t)(until - from), &r->clocks.items[r->clocks.count++])) {
+            return at_cell(r, c,
+                           spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                      "%s '%.*s' is not a vector clock such as 2:1", what,
+                                      QUOTED(c)));
+        }
+        from = until + 1;
+    }
+    return SPAD_OK;
+}
+
+static bool has_clock(const reader *r, column kind) {
+    return memchr(r->cells[kind].text, ':', r->cells[kind].length) != NULL;
+}
+
+/* Both ends of a life, as vector clocks. */
+static spad_status read_clocks(reader *r, spad_plan_buffer *b) {
+    if (r->inclusive) {
+        return at_cell(r, &r->cells[UPPER],
+                       spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                  "column 'end' is a last moment, which vector clocks do not "
+                                  "have; name it 'upper'"));
+    }
+    spad_status status = clock_cell(r, LOWER, "lower");
+    const size_t count = r->clocks.count;
+    if (status == SPAD_OK) status = clock_cell(r, UPPER, "upper");
+    if (status != SPAD_OK) return status;
+    if (r->clocks.count != 2 * count) {
+        return at_cell(r, &r->cells[UPPER],
+                       spad__fail(r->error, SPAD_ERR_SYNTAX,
+                                  "lower has %zu numbers and upper has %zu", count,
+                                  r->clocks.count - count));
+    }
+    b->clock_count = count;
+    b->lower_clock = r->clocks.items;
+    b->upper_clock = r->clocks.items + count;
+    return SPAD_OK;
+}
+
+/* Both ends of a life. */
+static spad_status read_life(reader *r, spad_plan_buffer *b) {
+    r->clocks.count = 0;
+    if (has_clock(r, LOWER) || has_clock(r, UPPER)) return read_clocks(r, b);
+    spad_status status = number_cell(r, LOWER, "lower", &b->lower);
+    if (status == SPAD_OK) status = number_cell(r, UPPER, "upper", &b->upper);
+    if (status != SPAD_OK || !r->inclusive || spad__add(b->upper, 1, &b->upper)) return status;
+    return at_cell(r, &r->cells[UPPER],
+                   spad__fail(r->error, SPAD_ERR_OVERFLOW, "end is too large"));
 }
 
 /* ---- the header -------------------------------------------------------------------- */
@@ -334,8 +394,7 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
     int64_t offset;
     int64_t hint;
     int64_t lane;
-    spad_status status = number_cell(r, LOWER, "lower", &b->lower);
-    if (status == SPAD_OK) status = number_cell(r, UPPER, "upper", &b->upper);
+    spad_status status = read_life(r, b);
     if (status == SPAD_OK) status = number_cell(r, SIZE, "size", &b->size);
     b->alignment = 1;
     if (status == SPAD_OK) status = optional_number(r, ALIGNMENT, "alignment", &b->alignment);
@@ -345,10 +404,6 @@ static spad_status read_numbers(reader *r, spad_plan_buffer *b) {
     if (status == SPAD_OK) status = optional_number(r, LANES, "lanes", &b->lanes);
     if (status == SPAD_OK) status = optional_number(r, BANK, "bank", &b->bank);
     if (status != SPAD_OK) return status;
-    if (r->inclusive && !spad__add(b->upper, 1, &b->upper)) {
-        return at_cell(r, &r->cells[UPPER],
-                       spad__fail(r->error, SPAD_ERR_OVERFLOW, "end is too large"));
-    }
     if (b->alignment < 1) {
         return at_cell(r, &r->cells[ALIGNMENT],
                        spad__fail(r->error, SPAD_ERR_ALIGNMENT,
@@ -387,10 +442,9 @@ static const char *copy_name(reader *r, const csv_cell *c) {
 /* The cell, or the word of it, that a refused buffer is about. */
 static csv_cell blamed_cell(const reader *r, int32_t field) {
     static const column columns[] = {
-        [SPAD__FIELD_NAME] = ID,       [SPAD__FIELD_UPPER] = UPPER,
-        [SPAD__FIELD_SIZE] = SIZE,     [SPAD__FIELD_ALIGNMENT] = ALIGNMENT,
-        [SPAD__FIELD_LANES] = LANES,   [SPAD__FIELD_BANK] = BANK,
-        [SPAD__FIELD_OFFSET] = OFFSET, [SPAD__FIELD_LANE] = LANE};
+        [SPAD__FIELD_NAME] = ID,   [SPAD__FIELD_LOWER] = LOWER,         [SPAD__FIELD_UPPER] = UPPER,
+        [SPAD__FIELD_SIZE] = SIZE, [SPAD__FIELD_ALIGNMENT] = ALIGNMENT, [SPAD__FIELD_LANES] = LANES,
+        [SPAD__FIELD_BANK] = BANK, [SPAD__FIELD_OFFSET] = OFFSET,       [SPAD__FIELD_LANE] = LANE};
     if (field >= SPAD__FIELD_GAPS) {
         csv_cell rest = r->cells[GAPS];
         csv_cell word = rest;
@@ -524,6 +578,7 @@ spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
         spad__arena_rewind(&plan->arena, mark);
     }
     spad__array_free(&plan->host, &r.gaps);
+    spad__array_free(&plan->host, &r.clocks);
     spad__array_free(&plan->host, &r.wishes);
     spad__array_free(&plan->host, &r.members);
     spad__free(&plan->host, r.name, r.name_room);

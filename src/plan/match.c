@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which problem a result was made from. A fingerprint covers all that places and a verdict depend
- * on: buffers with their names and gaps, aliases, buffers kept apart, capacity and lanes. It is
- * taken from the problem as it is and kept in nothing but results, so no call that changes a
+ * on: buffers with their names, gaps and clocks, aliases, buffers kept apart, capacity and lanes.
+ * It is taken from the problem as it is and kept in nothing but results, so no call that changes a
  * problem can forget to update it. Whoever reads places together with a problem starts here. O(n).
  */
 #include "base/hash.h"
@@ -24,6 +24,8 @@ static uint64_t mix_buffer(uint64_t hash, const spad_plan_buffer *b) {
         hash =
             spad__hash_add(spad__hash_add(hash, b->gaps[k].window_lower), b->gaps[k].window_upper);
     }
+    for (size_t k = 0; k < b->clock_count; k++)
+        hash = spad__hash_add(spad__hash_add(hash, b->lower_clock[k]), b->upper_clock[k]);
     return hash;
 }
 

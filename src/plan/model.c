@@ -153,23 +153,54 @@ static bool number_sections(spad__model *m, moment_list *times) {
 
 /* ---- the whole --------------------------------------------------------------------- */
 
+/* Do only the sums of the clocks order two buffers? Those that overlap in them conflict anyway. */
+static bool is_ordered_by_sums_only(const spad__model *m, size_t i, size_t j) {
+    const spad_plan_buffer *a = &m->plan->buffers.items[i];
+    const spad_plan_buffer *b = &m->plan->buffers.items[j];
+    if (a->size == 0 || b->size == 0 || m->item_of[i] == m->item_of[j]) return false;
+    if (a->lower < b->upper && b->lower < a->upper) return false;
+    return !spad__is_before(a, b) && !spad__is_before(b, a);
+}
+
+static void add_apart(spad__model *m, size_t i, size_t j) {
+    const spad_plan_buffer *a = &m->plan->buffers.items[i];
+    const spad_plan_buffer *b = &m->plan->buffers.items[j];
+    m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[i],
+                                                   .b = m->item_of[j],
+                                                   .above = a->size,
+                                                   .below = b->size,
+                                                   .lanes_a = a->lanes,
+                                                   .lanes_b = b->lanes};
+}
+
+/* Counts, or adds, the pairs that vector clocks leave unordered. O(n^2), n is limited. */
+static size_t join_unordered(spad__model *m, bool add) {
+    const size_t n = m->plan->buffers.count;
+    size_t count = 0;
+    if (n == 0 || m->plan->buffers.items[0].clock_count == 0) return 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++) {
+            if (!is_ordered_by_sums_only(m, i, j)) continue;
+            count++;
+            if (add) add_apart(m, i, j);
+        }
+    }
+    return count;
+}
+
 static spad_status join_apart(spad__model *m) {
     const spad_plan *plan = m->plan;
-    m->aparts = spad__arena_array(&m->arena, plan->aparts.count + 1, sizeof *m->aparts);
+    const size_t room = plan->aparts.count + join_unordered(m, false) + 1;
+    m->aparts = spad__arena_array(&m->arena, room, sizeof *m->aparts);
     if (m->aparts == NULL) return SPAD_ERR_HOST_MEMORY;
     for (size_t k = 0; k < plan->aparts.count; k++) {
         const spad__pair pair = plan->aparts.items[k];
         if (plan->buffers.items[pair.a].size == 0 || plan->buffers.items[pair.b].size == 0)
             continue;
-        const spad_plan_buffer *a = &plan->buffers.items[pair.a];
-        const spad_plan_buffer *b = &plan->buffers.items[pair.b];
-        m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[pair.a],
-                                                       .b = m->item_of[pair.b],
-                                                       .above = a->size,
-                                                       .below = b->size,
-                                                       .lanes_a = a->lanes,
-                                                       .lanes_b = b->lanes};
+        add_apart(m, (size_t)pair.a, (size_t)pair.b);
     }
+    m->explicit_aparts = m->apart_count;
+    (void)join_unordered(m, true);
     return SPAD_OK;
 }
 

@@ -72,7 +72,8 @@ typedef struct spad__model {
     int32_t item_count;
     int32_t piece_count;
     int32_t section_count;
-    int32_t apart_count;
+    int32_t apart_count;     /* pairs kept apart, first those that the caller asked for, then */
+    int32_t explicit_aparts; /* those that vector clocks do not order although their times do */
     spad__plan_clash clash;
     bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
     bool plain;   /* boxable, and every item is one piece */
@@ -80,7 +81,7 @@ typedef struct spad__model {
     spad__item *items;
     spad__piece *pieces;
     spad__rule *rules;
-    spad__conflict *aparts; /* of buffers that are kept apart */
+    spad__conflict *aparts; /* see apart_count */
     int32_t *item_of;
     int64_t *moment;
 } spad__model;

@@ -165,6 +165,50 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
     return SPAD_OK;
 }
 
+/* Clocks of the buffer, and that they suit those of the others; then lower and upper are the sums
+ * of their numbers. If a is before b, the sums agree: no number of a.upper_clock is above that of
+ * b.lower_clock, so neither is their sum. */
+static spad_status check_clocks(const spad_plan *plan, spad_plan_buffer *b, const char *label,
+                                int32_t *field, spad_error *error) {
+    const size_t usual = plan->buffers.count > 0 ? plan->buffers.items[0].clock_count : 0;
+    *field = SPAD__FIELD_LOWER;
+    if (plan->buffers.count > 0 && b->clock_count != usual) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "buffer %s has clocks of %zu numbers and the buffers before it of %zu; "
+                          "all buffers of a plan have as many (0: plain times)",
+                          label, b->clock_count, usual);
+    }
+    if (b->clock_count == 0) return SPAD_OK;
+    if (b->clock_count > SPAD_PLAN_CLOCKS || plan->buffers.count >= SPAD_PLAN_CLOCK_BUFFERS) {
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT,
+            "buffer %s: a vector clock has at most %d numbers, and a plan with vector "
+            "clocks at most %d buffers",
+            label, SPAD_PLAN_CLOCKS, SPAD_PLAN_CLOCK_BUFFERS);
+    }
+    *field = SPAD__FIELD_GAPS;
+    if (b->gap_count > 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "buffer %s has gaps and vector clocks; gaps need plain times", label);
+    }
+    *field = SPAD__FIELD_UPPER;
+    b->lower = b->upper = 0;
+    for (size_t k = 0; k < b->clock_count; k++) {
+        if (b->upper_clock[k] < b->lower_clock[k]) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT,
+                              "number %zu of the clocks of buffer %s goes back from %lld to %lld",
+                              k + 1, label, (long long)b->lower_clock[k],
+                              (long long)b->upper_clock[k]);
+        }
+        if (!spad__add(b->lower, b->lower_clock[k], &b->lower) ||
+            !spad__add(b->upper, b->upper_clock[k], &b->upper)) {
+            return spad__fail(error, SPAD_ERR_OVERFLOW,
+                              "the sum of the clocks of buffer %s does not fit 64 bits", label);
+        }
+    }
+    return SPAD_OK;
+}
+
 static spad_status check_buffer_size(const spad_plan_buffer *b, const char *label, int32_t *field,
                                      spad_error *error) {
     *field = SPAD__FIELD_SIZE;
@@ -288,6 +332,7 @@ static spad_status check_plan_buffer(const spad_plan *plan, spad_plan_buffer *b,
     spad_status status = check_buffer_size(b, label, field, error);
     if (status == SPAD_OK) status = obey_space(plan, b, field, error);
     if (status == SPAD_OK) status = check_buffer_size(b, label, field, error); /* rounded up */
+    if (status == SPAD_OK) status = check_clocks(plan, b, label, field, error);
     if (status == SPAD_OK) status = check_lifetime(b, label, field, error);
     if (status == SPAD_OK) status = check_rules(plan, b, label, field, error);
     return status == SPAD_OK ? check_pin(plan, b, label, field, error) : status;
@@ -329,6 +374,14 @@ spad_status spad__plan_add(size_t *out, spad_plan *plan, const spad_plan_buffer 
         if (gaps == NULL) goto fail;
         memcpy(gaps, b.gaps, b.gap_count * sizeof *gaps);
         b.gaps = gaps;
+    }
+    if (b.clock_count > 0) {
+        int64_t *clocks = spad__arena_array(&plan->arena, 2 * b.clock_count, sizeof *clocks);
+        if (clocks == NULL) goto fail;
+        memcpy(clocks, b.lower_clock, b.clock_count * sizeof *clocks);
+        memcpy(clocks + b.clock_count, b.upper_clock, b.clock_count * sizeof *clocks);
+        b.lower_clock = clocks;
+        b.upper_clock = clocks + b.clock_count;
     }
     if (b.name != NULL)
         spad__index_add(&plan->names, spad__hash_text(b.name, length), plan->buffers.count);

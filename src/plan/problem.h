@@ -35,6 +35,7 @@ struct spad_plan {
 /* What of a buffer was refused. */
 typedef enum spad__field {
     SPAD__FIELD_NAME,
+    SPAD__FIELD_LOWER,
     SPAD__FIELD_UPPER,
     SPAD__FIELD_SIZE,
     SPAD__FIELD_ALIGNMENT,
@@ -57,6 +58,14 @@ void spad__plan_forget(spad_plan *plan, size_t count);
 
 /* The lowest legal start lane at or after `from` for a tile of `lanes` lanes, or -1. */
 int64_t spad__plan_start_lane(const spad_plan *plan, int64_t lanes, int64_t from);
+
+/* Vector clocks: is the life of a over before that of b begins, in every order of execution? Both
+ * have as many numbers. */
+static inline bool spad__is_before(const spad_plan_buffer *a, const spad_plan_buffer *b) {
+    for (size_t k = 0; k < a->clock_count; k++)
+        if (a->upper_clock[k] > b->lower_clock[k]) return false;
+    return true;
+}
 
 /* Whether one of two alignments or bank sizes divides the other. */
 static inline bool spad__nested(int64_t a, int64_t b) {

@@ -123,6 +123,11 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
 }
 
 static void text_load(spad__out *out, const spad_plan_result *r) {
+    if (r->together_count > 0) {
+        spad__out_format(out, "%zu buffers of which no two may share bytes take %lld B",
+                         r->together_count, (long long)r->together_bytes);
+        return;
+    }
     spad__out_format(out, "at time %lld %lld B are alive", (long long)r->peak_time,
                      (long long)r->peak_load);
     if (r->peak_lanes > 1)
@@ -157,15 +162,16 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_format(out, "the banks needed at time %lld reach %lld B",
                          (long long)r->bound_time, (long long)r->bound);
         break;
+    case SPAD_PLAN_BY_PAIRS:
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
-        if (r->bound > r->peak_load && r->bound_time != r->peak_time) {
+        if (r->together_count == 0 && r->bound > r->peak_load && r->bound_time != r->peak_time) {
             spad__out_format(out, "at time %lld sizes rounded to the alignment take %lld B",
                              (long long)r->bound_time, (long long)r->bound);
             break;
         }
         text_load(out, r);
-        if (r->bound > r->peak_load)
+        if (r->bound > spad__max(r->peak_load, r->together_bytes))
             spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
         break;
     }
@@ -237,6 +243,10 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
     case SPAD_PLAN_BY_BANKS:
         spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
         break;
+    case SPAD_PLAN_BY_PAIRS:
+        spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
+        if (r->bound > r->together_bytes) spad__out_string(out, ", rounded to the alignment");
+        break;
     case SPAD_PLAN_BY_BUFFER:
         spad__out_string(out, "top of ");
         out_label(out, plan, r->bound_buffer);
@@ -294,6 +304,7 @@ static const char *proof_name(spad_plan_proof proof) {
     case SPAD_PLAN_BY_LOAD: return "load";
     case SPAD_PLAN_BY_BUFFER: return "buffer";
     case SPAD_PLAN_BY_BANKS: return "banks";
+    case SPAD_PLAN_BY_PAIRS: return "pairs";
     case SPAD_PLAN_BY_SEARCH: return "search";
     }
     return "";
@@ -391,6 +402,14 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     }
     spad__json_key_int(&json, "peak_time", r->peak_time);
     spad__json_key_int(&json, "peak_load", r->peak_load);
+    if (r->together_count > 0) {
+        spad__json_key_int(&json, "together_bytes", r->together_bytes);
+        spad__json_key(&json, "together");
+        spad__json_open(&json, '[');
+        for (size_t k = 0; k < r->together_count; k++)
+            spad__json_int(&json, (int64_t)r->together[k]);
+        spad__json_close(&json, ']');
+    }
     if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);
     spad__json_key_int(&json, "nodes", r->nodes);
     spad__json_key_int(&json, "restarts", r->restarts);

@@ -79,6 +79,7 @@ void spad_plan_result_destroy(spad_plan_result *result) {
     const spad_host host = *(const spad_host *)result->owned;
     spad__free(&host, result->owned, sizeof(spad_host));
     spad__free(&host, result->places, (result->count + 1) * sizeof *result->places);
+    spad__free(&host, result->together, (result->together_count + 1) * sizeof *result->together);
     spad__free(&host, result, sizeof *result);
 }
 
@@ -264,6 +265,36 @@ static void write_peak(const solver *s) {
     if (b->peak >= 0) s->result->peak_time = s->model.moment[b->peak];
 }
 
+/* Of aliases the largest, and of equal ones the first, has the bytes of its item. */
+static bool is_largest_alias(const solver *s, size_t number) {
+    const spad_plan_buffer *buffers = s->plan->buffers.items;
+    for (size_t i = 0; i < s->plan->buffers.count; i++) {
+        if (s->model.item_of[i] != s->model.item_of[number]) continue;
+        if (buffers[i].size > buffers[number].size) return false;
+        if (buffers[i].size == buffers[number].size && i < number) return false;
+    }
+    return true;
+}
+
+/* The buffers of the clique, if there is one. */
+static spad_status write_together(const solver *s, spad_error *error) {
+    const spad__bound *b = &s->bound;
+    spad_plan_result *r = s->result;
+    if (b->clique_count == 0) return SPAD_OK;
+    r->together = spad__new_array(&s->plan->host, (size_t)b->clique_count + 1, sizeof *r->together);
+    if (r->together == NULL) return spad__fail_host_memory(error);
+    r->together_count = (size_t)b->clique_count;
+    r->together_bytes = b->clique_bytes;
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        for (int32_t k = 0; k < b->clique_count; k++)
+            if (b->clique[k] == s->model.item_of[i] && is_largest_alias(s, i))
+                r->together[count++] = i;
+    }
+    spad__assert(count == r->together_count);
+    return SPAD_OK;
+}
+
 /* Bound and peak as the caller sees them. */
 static void write_bound(const solver *s) {
     const spad__bound *b = &s->bound;
@@ -283,7 +314,7 @@ static void write_bound(const solver *s) {
 }
 
 static spad_status solve_model(solver *s, spad_error *error) {
-    spad_status status = spad__bound_find(&s->bound, &s->model, error);
+    spad_status status = spad__bound_find(&s->bound, &s->model, &s->stop, error);
     if (status != SPAD_OK) return status;
     if (s->model.clash.kind != SPAD_PLAN_NO_CLASH) {
         s->impossible = true;
@@ -293,6 +324,8 @@ static spad_status solve_model(solver *s, spad_error *error) {
         s->result->clash_second = s->model.clash.b;
         return SPAD_OK;
     }
+    status = write_together(s, error);
+    if (status != SPAD_OK) return status;
     s->low = s->listener.progress.bound = s->bound.height;
     s->proof = s->bound.proof;
     s->place =

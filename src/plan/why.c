@@ -25,6 +25,7 @@ typedef struct holder {
 
 typedef struct explorer {
     const spad_plan *plan;
+    const spad_plan_result *result;
     holder *out;
     spad_plan changed; /* shares everything with the problem but the buffers */
     spad_plan_change *changes;
@@ -43,6 +44,15 @@ static bool is_alive(const spad_plan_buffer *b, int64_t time) {
     return true;
 }
 
+/* Is it one of those that need the most together? */
+static bool is_in_peak_set(const explorer *x, size_t number) {
+    const spad_plan_result *r = x->result;
+    if (r->together_count == 0) return is_alive(&x->plan->buffers.items[number], r->peak_time);
+    for (size_t k = 0; k < r->together_count; k++)
+        if (r->together[k] == number) return true;
+    return false;
+}
+
 /* Buffers with bytes, largest first: all, or those alive at the peak. NULL: no memory. */
 static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     const size_t n = x->plan->buffers.count;
@@ -51,7 +61,7 @@ static size_t *list_buffers(explorer *x, bool all, size_t *count) {
     *count = 0;
     for (size_t i = 0; rows != NULL && list != NULL && i < n; i++) {
         const spad_plan_buffer *b = &x->plan->buffers.items[i];
-        if (all ? b->size > 0 : is_alive(b, x->out->reason.time))
+        if (all ? b->size > 0 : is_in_peak_set(x, i))
             rows[(*count)++] = (spad__row){~spad__sort_key(b->size), (int32_t)i};
     }
     if (rows != NULL) spad__sort_rows(rows, rows + n + 1, *count);
@@ -125,7 +135,7 @@ static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
 static spad_status offer_shorter(explorer *x, size_t i, spad_error *error) {
     const int64_t time = x->out->reason.time;
     spad_plan_buffer b = x->plan->buffers.items[i];
-    if (b.gap_count > 0 || !is_alive(&b, time)) return SPAD_OK;
+    if (b.gap_count > 0 || b.clock_count > 0 || !is_alive(&b, time)) return SPAD_OK;
     spad_status status = SPAD_OK;
     if (b.lower < time) {
         b.upper = time;
@@ -236,11 +246,11 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                    .clash_first = result->clash_first,
                                    .clash_second = result->clash_second,
                                    .time = result->peak_time,
-                                   .load = result->peak_load,
+                                   .load = spad__max(result->peak_load, result->together_bytes),
                                    .works_at = result->height,
                                    .works_best = result->height == result->bound,
                                    .owned = h};
-    explorer x = {.plan = plan, .out = h};
+    explorer x = {.plan = plan, .result = result, .out = h};
     const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
     if (!spad__add(spad__clock(), time, &x.deadline)) x.deadline = INT64_MAX;
     spad_status status = SPAD_OK;

@@ -288,6 +288,11 @@ TABLE = {
     "spad_analysis_write_json": "Analysis.json",
     # layout, fit, check, sim, tune
     "spad_layout_create": "layout",
+    "spad_layout_create_checked": "layout",
+    "spad_tensor_order_create": C_ONLY,
+    "spad_tensor_order_destroy": C_ONLY,
+    "spad_tensor_order_may_share": C_ONLY,
+    "spad_tensor_order_pair_count": C_ONLY,
     "spad_layout_destroy": LIFE,
     "spad_layout_get_place": "Layout.place",
     "spad_layout_fits": "Layout.fits",

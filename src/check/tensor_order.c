@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which tensors may share bytes: the order that the check has of the events of a shape (net, one
+ * run, causes), asked about the values of tensors.
+ *
+ * A value of a slot begins with a write of the whole tile and lasts until the next one: all
+ * accesses in between, in the order of the run, belong to it. A use of a value is a statement that
+ * accesses it: its first and its last execution. Value x is before y if the end of every use of x
+ * is before the start of every use of y, in every execution. Two tensors may share bytes if of
+ * every two of their values one is before the other: in a loop they may take turns.
+ *
+ * This is a proposal. Of a tensor with many values only the first and the last few are compared,
+ * and of the executions of a statement the first and the last. That the rest is ordered too is for
+ * the check of a layout to prove (checked_layout.c).
+ *
+ * O(uses^2) questions, and O(points + edges) for each use.
+ */
+#include "kernel/tensor_order.h"
+
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "check/causes.h"
+#include "check/check.h"
+#include "check/order.h"
+#include "kernel/kernel.h"
+
+enum {
+    USES_MAX = 2048,
+    VALUES_AT_ENDS = 3 /* of a tensor that are compared: so many from both ends of the run */
+};
+
+/* An access in the order of the run. */
+typedef struct ranked_access {
+    int32_t rank;
+    int32_t event;
+    int32_t access;
+} ranked_access;
+
+typedef struct value_use {
+    int32_t value;
+    int32_t statement;
+    int32_t first; /* events */
+    int32_t last;
+    bool writes;
+} value_use;
+
+typedef struct tensor_value {
+    int32_t tensor;
+    int64_t slot;
+    int32_t number;    /* among those of its tensor, from 0 */
+    int32_t rank;      /* of its first access */
+    int32_t first_use; /* uses of a value are together, after it was compared; else -1 */
+    int32_t use_count;
+    int32_t older; /* value of the tensor; -1: none */
+} tensor_value;
+
+typedef struct orderer {
+    spad_tensor_order *out;
+    const spad_kernel *kernel;
+    spad__events events;
+    spad__net net;
+    spad__machine machine;
+    spad__causes causes;
+    int32_t *rank;     /* per point */
+    int32_t *newest;   /* per tensor: the newest value; -1: none */
+    int32_t *counts;   /* per tensor: its values */
+    int32_t *value_of; /* per ranked access */
+    ranked_access *accesses;
+    SPAD_ARRAY(tensor_value) values;
+    SPAD_ARRAY(value_use) uses;
+    spad__limit *limit;
+} orderer;
+
+/* ---- values ------------------------------------------------------------------------ */
+
+static const spad_walk_access *ranked_walk_access(const orderer *o, const ranked_access *ranked) {
+    return &o->events.accesses.items[ranked->access];
+}
+
+static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
+    const spad_walk_access *a = ranked_walk_access(o, ranked);
+    if (o->events.items.items[ranked->event].kind == SPAD_WALK_ALLOC) return true;
+    return a->kind == SPAD_ACCESS_WRITE && a->tensor == a->home && a->runs == 1 &&
+           a->rect.bytes == a->tile_rect.bytes && a->rect.lanes == a->tile_rect.lanes;
+}
+
+static int compare_ranks(const void *left, const void *right) {
+    const ranked_access *a = left;
+    const ranked_access *b = right;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    return (a->access > b->access) - (a->access < b->access);
+}
+
+/* All accesses, as they start in the run. */
+static bool rank_accesses(orderer *o) {
+    const spad_host *host = &o->out->host;
+    o->rank = spad__new_array(host, o->net.points.count + 1, sizeof *o->rank);
+    o->accesses = spad__new_array(host, o->events.accesses.count + 1, sizeof *o->accesses);
+    o->value_of = spad__new_array(host, o->events.accesses.count + 1, sizeof *o->value_of);
+    if (o->rank == NULL || o->accesses == NULL || o->value_of == NULL) return false;
+    for (int32_t i = 0; i < o->machine.happened; i++) o->rank[o->machine.order[i]] = i;
+    size_t count = 0;
+    for (size_t i = 0; i < o->events.items.count; i++) {
+        const spad__event *event = &o->events.items.items[i];
+        const int32_t rank = o->rank[spad__net_first(&o->net, (int32_t)i)];
+        for (size_t k = 0; k < event->access_count; k++)
+            o->accesses[count++] =
+                (ranked_access){rank, (int32_t)i, (int32_t)(event->first_access + k)};
+    }
+    spad__assert(count == o->events.accesses.count);
+    if (count > 0) qsort(o->accesses, count, sizeof *o->accesses, compare_ranks);
+    return true;
+}
+
+/* The value of a slot that an access belongs to; -1: none yet. */
+static int32_t current_value(const orderer *o, const spad_walk_access *access) {
+    int32_t v = o->newest[access->home];
+    while (v >= 0 && o->values.items[v].slot != access->slot) v = o->values.items[v].older;
+    return v;
+}
+
+static bool list_values(orderer *o) {
+    const size_t tensors = o->out->count;
+    for (size_t i = 0; i < tensors; i++) o->newest[i] = -1;
+    for (size_t i = 0; i < o->events.accesses.count; i++) {
+        const ranked_access *ranked = &o->accesses[i];
+        const spad_walk_access *access = ranked_walk_access(o, ranked);
+        const int32_t current = current_value(o, access);
+        o->value_of[i] = current;
+        if (current >= 0 && !is_whole_write(o, ranked)) continue;
+        if (!spad__array_reserve(&o->out->host, &o->values, 1)) return false;
+        o->value_of[i] = (int32_t)o->values.count;
+        o->values.items[o->values.count++] = (tensor_value){.tensor = (int32_t)access->home,
+                                                            .slot = access->slot,
+                                                            .number = o->counts[access->home]++,
+                                                            .rank = ranked->rank,
+                                                            .first_use = -1,
+                                                            .older = o->newest[access->home]};
+        o->newest[access->home] = o->value_of[i];
+    }
+    return true;
+}
+
+static bool is_compared(const orderer *o, const tensor_value *value) {
+    return value->number < VALUES_AT_ENDS ||
+           value->number >= o->counts[value->tensor] - VALUES_AT_ENDS;
+}
+
+/* ---- uses -------------------------------------------------------------------------- */
+
+/* Accesses of one agent's statement come in its order. */
+static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
+    const int32_t statement = o->events.items.items[ranked->event].statement;
+    const bool writes = (ranked_walk_access(o, ranked)->kind & SPAD_ACCESS_WRITE) != 0;
+    for (size_t u = 0; u < o->uses.count; u++) {
+        value_use *use = &o->uses.items[u];
+        if (use->value != value || use->statement != statement) continue;
+        if (ranked->event > use->last) use->last = ranked->event;
+        if (ranked->event < use->first) use->first = ranked->event;
+        use->writes = use->writes || writes;
+        return true;
+    }
+    if (!spad__array_reserve(&o->out->host, &o->uses, 1)) return false;
+    o->uses.items[o->uses.count++] = (value_use){.value = value,
+                                                 .statement = statement,
+                                                 .first = ranked->event,
+                                                 .last = ranked->event,
+                                                 .writes = writes};
+    return true;
+}
+
+static int compare_uses(const void *left, const void *right) {
+    const value_use *a = left;
+    const value_use *b = right;
+    if (a->value != b->value) return a->value < b->value ? -1 : 1;
+    return (a->statement > b->statement) - (a->statement < b->statement);
+}
+
+static bool list_uses(orderer *o) {
+    for (size_t i = 0; i < o->events.accesses.count && o->uses.count <= USES_MAX; i++) {
+        if (!is_compared(o, &o->values.items[o->value_of[i]])) continue;
+        if (!add_use(o, o->value_of[i], &o->accesses[i])) return false;
+    }
+    if (o->uses.count > 0) qsort(o->uses.items, o->uses.count, sizeof *o->uses.items, compare_uses);
+    for (size_t u = o->uses.count; u-- > 0;) {
+        tensor_value *value = &o->values.items[o->uses.items[u].value];
+        value->first_use = (int32_t)u;
+        value->use_count++;
+    }
+    return true;
+}
+
+/* ---- the matrix -------------------------------------------------------------------- */
+
+/* Tensors with a value may share bytes until two values say otherwise. */
+static void assume_sharing(orderer *o) {
+    const size_t n = o->out->count;
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < n; b++)
+            o->out->shared[a * n + b] = a != b && o->counts[a] > 0 && o->counts[b] > 0;
+}
+
+static void forbid_sharing(orderer *o, size_t a, size_t b) {
+    const size_t n = o->out->count;
+    o->out->shared[a * n + b] = o->out->shared[b * n + a] = 0;
+}
+
+/* Inputs have a value before the start, outputs after the end, under whatever name. */
+static void keep_inputs_and_outputs(orderer *o) {
+    for (size_t i = 0; i < o->out->count; i++) {
+        const bool kept = (o->kernel->tensors.items[i].flags & SPAD_TENSOR_PERSISTENT) != 0;
+        for (size_t other = 0; kept && other < o->out->count; other++)
+            forbid_sharing(o, (size_t)o->out->home[i], other);
+    }
+}
+
+/* Is the end of a use before all uses of a value? */
+static spad_status is_before_value(orderer *o, const value_use *use, const tensor_value *value,
+                                   bool *before, spad_error *error) {
+    const int32_t end = spad__net_last(&o->net, use->last, use->writes);
+    spad_status status = SPAD_OK;
+    *before = true;
+    for (int32_t k = 0; k < value->use_count && *before && status == SPAD_OK; k++) {
+        const value_use *other = &o->uses.items[value->first_use + k];
+        const int32_t start = spad__net_first(&o->net, other->first);
+        status = spad__causes_before(&o->causes, end, start, before, error);
+        if (end == start) *before = false;
+    }
+    return status;
+}
+
+/* Compares a use of a value with all values that begin later in the run: only they can be after. */
+static spad_status compare_use(orderer *o, const value_use *use, spad_error *error) {
+    const size_t n = o->out->count;
+    const tensor_value *value = &o->values.items[use->value];
+    spad_status status = SPAD_OK;
+    for (size_t v = 0; v < o->values.count && status == SPAD_OK; v++) {
+        const tensor_value *other = &o->values.items[v];
+        if (other->use_count == 0 || other->tensor == value->tensor) continue;
+        if (other->rank < value->rank) continue;
+        if (o->out->shared[(size_t)value->tensor * n + (size_t)other->tensor] == 0) continue;
+        bool before = other->rank > value->rank;
+        if (before) status = is_before_value(o, use, other, &before, error);
+        if (!before) forbid_sharing(o, (size_t)value->tensor, (size_t)other->tensor);
+    }
+    return status;
+}
+
+static spad_status compare_values(orderer *o, spad_error *error) {
+    spad_status status = spad__causes_build(&o->causes, &o->machine, false, error);
+    assume_sharing(o);
+    keep_inputs_and_outputs(o);
+    bool late = false;
+    for (size_t u = 0; u < o->uses.count && status == SPAD_OK && !late; u++) {
+        late = spad__limit_reached(o->limit);
+        if (!late) status = compare_use(o, &o->uses.items[u], error);
+    }
+    o->out->known = status == SPAD_OK && !late;
+    for (size_t i = 0; late && i < o->out->count * o->out->count; i++) o->out->shared[i] = 0;
+    spad__causes_free(&o->causes);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------- */
+
+static spad_status order_run(orderer *o, spad_error *error) {
+    if (!rank_accesses(o) || !list_values(o) || !list_uses(o)) return spad__fail_host_memory(error);
+    return o->uses.count <= USES_MAX ? compare_values(o, error) : SPAD_OK;
+}
+
+static spad_status order_events(orderer *o, spad_error *error) {
+    const spad_host *host = &o->out->host;
+    o->newest = spad__new_array(host, o->out->count + 1, sizeof *o->newest);
+    o->counts = spad__new_array(host, o->out->count + 1, sizeof *o->counts);
+    if (o->newest == NULL || o->counts == NULL) return spad__fail_host_memory(error);
+    spad_status status = spad__net_build(&o->net, &o->events, error);
+    if (status == SPAD_OK) {
+        status = spad__machine_run(&o->machine, &o->net, error);
+        if (status == SPAD_OK && (size_t)o->machine.happened == o->net.points.count)
+            status = order_run(o, error);
+        spad__machine_free(&o->machine);
+    }
+    spad__free(host, o->rank, (o->net.points.count + 1) * sizeof *o->rank);
+    spad__net_free(&o->net);
+    return status;
+}
+
+static void free_orderer(orderer *o) {
+    const spad_host *host = &o->out->host;
+    const size_t accesses = o->events.accesses.count + 1;
+    spad__free(host, o->newest, (o->out->count + 1) * sizeof *o->newest);
+    spad__free(host, o->counts, (o->out->count + 1) * sizeof *o->counts);
+    spad__free(host, o->accesses, accesses * sizeof *o->accesses);
+    spad__free(host, o->value_of, accesses * sizeof *o->value_of);
+    spad__array_free(host, &o->values);
+    spad__array_free(host, &o->uses);
+    spad__events_free(&o->events);
+}
+
+static spad_status find_order(orderer *o, const spad_check_options *options, spad_error *error) {
+    spad_check check = {.host = o->out->host};
+    const spad__run run = {
+        .kernel = o->kernel, .options = options, .check = &check, .limit = o->limit};
+    spad_status status = spad__events_collect(&o->events, &run, error);
+    if (status == SPAD_OK && o->events.gap == NULL) status = order_events(o, error);
+    free_orderer(o);
+    return status;
+}
+
+spad_status spad_tensor_order_create(spad_tensor_order **out, const spad_kernel *kernel,
+                                     const spad_tensor_order_options *options, spad_error *error) {
+    const spad_tensor_order_options o = options != NULL ? *options : (spad_tensor_order_options){0};
+    const spad_host host = spad__host_or_default(o.host);
+    spad__limit limit;
+    *out = NULL;
+    if (o.event_limit < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "event limit %lld is negative",
+                          (long long)o.event_limit);
+    }
+    spad_status status = spad__limit_start(&limit, o.timeout_ns, o.watch, error);
+    orderer work = {.kernel = kernel, .limit = &limit};
+    if (status == SPAD_OK) status = spad__tensor_order_new(&work.out, kernel, &host, error);
+    if (status != SPAD_OK) return status;
+    const spad_check_options check = {.event_limit = o.event_limit > 0 ? o.event_limit
+                                                                       : SPAD_TENSOR_ORDER_EVENTS};
+    if (!spad_kernel_is_implicit(kernel)) status = find_order(&work, &check, error);
+    if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED)
+        status = spad__limit_fail(&limit, 0, "uses of tensors", error);
+    if (status != SPAD_OK) {
+        spad_tensor_order_destroy(work.out);
+        return status;
+    }
+    *out = work.out;
+    return SPAD_OK;
+}

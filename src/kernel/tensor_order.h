@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An order of tensors from the inside: a matrix of bits. The check finds it, the layout reads it.
+ */
+#ifndef SPAD_KERNEL_TENSOR_ORDER_H
+#define SPAD_KERNEL_TENSOR_ORDER_H
+
+#include "base/memory.h"
+#include "kernel/origin.h"
+#include "spad/tensor_order.h"
+
+struct spad_tensor_order {
+    spad_host host;
+    spad__origin origin;
+    bool known;      /* what may not share is known not to; false: the run was too long */
+    size_t count;    /* tensors */
+    int64_t *home;   /* per tensor: whose bytes it uses */
+    uint8_t *shared; /* may a and b share bytes? [a * count + b], symmetric */
+};
+
+/* An order in which no two tensors may share bytes. */
+spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
+                                   const spad_host *host, spad_error *error);
+
+#endif

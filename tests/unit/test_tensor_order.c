@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The order of tensors in kernels with agents, and layouts that use it: what shares bytes, what
+ * does not, what is claimed, and that a proposal which the check refutes is not taken.
+ */
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/analysis.h"
+#include "support/kernels.h"
+
+static int64_t number_of(const spad_kernel *kernel, const char *name) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++)
+        if (strcmp(spad_kernel_get_tensor(kernel, i)->name, name) == 0) return (int64_t)i;
+    fail_msg("no tensor '%s'", name);
+    return -1;
+}
+
+/* Q is read in the loop, O is written after it by the agent that read Q. */
+#define ATTENTION(wait_for_q)                                                            \
+    "kernel attention on sm_90\nparam N = 4\n"                                           \
+    "unit tma on copy free proxy\ngroup stores\n"                                        \
+    "mbarrier q_full count 1\nmbarrier k_full[2] count 1\nmbarrier k_empty[2] count 1\n" \
+    "tensor q : global fp16 (64, 64) input\ntensor k : global fp16 [N] (64, 64) input\n" \
+    "tensor out : global fp16 (64, 64) output\n"                                         \
+    "tensor sq : shared fp16 (64, 64) align 128\n"                                       \
+    "tensor sk : shared fp16 [N] (64, 64) ring 2 align 128\n"                            \
+    "tensor so : shared fp16 (64, 64) align 128\n"                                       \
+    "init q_full\nfor s in 0..2 { init k_full[s]\n init k_empty[s] }\nfence\n"           \
+    "agent producer {\n arrive q_full expect 8192\n"                                     \
+    " tma load_q reads q writes sq delivers q_full\n for n in 0..N {\n"                  \
+    "  wait k_empty[n % 2] parity (n / 2 + 1) % 2\n  arrive k_full[n % 2] expect 8192\n" \
+    "  tma load_k reads k[n] writes sk[n] delivers k_full[n % 2]\n }\n}\n"               \
+    "agent consumer {\n tensor acc : registers f32 (64, 64)\n " wait_for_q "\n"          \
+    " simt zero writes acc\n for n in 0..N {\n"                                          \
+    "  wait k_full[n % 2] parity n / 2 % 2\n"
+
+#define REST                                                                         \
+    "  simt mma reads sq, sk[n] updates acc\n  fence\n  arrive k_empty[n % 2]\n }\n" \
+    " simt write_o reads acc writes so\n fence\n"                                    \
+    " tma store reads so writes out in stores\n commit stores\n wait stores pending 0\n}\n"
+
+static void epilogues_lie_over_what_is_over(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(ATTENTION("wait q_full parity 0") REST);
+    spad_tensor_order *order;
+    assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+    const int64_t sq = number_of(k, "sq");
+    const int64_t sk = number_of(k, "sk");
+    const int64_t so = number_of(k, "so");
+    assert_true(spad_tensor_order_may_share(order, sq, so));
+    assert_true(spad_tensor_order_may_share(order, so, sq));
+    assert_true(spad_tensor_order_may_share(order, sk, so));
+    assert_false(spad_tensor_order_may_share(order, sq, sk));
+    assert_false(spad_tensor_order_may_share(order, sq, sq));
+    assert_false(spad_tensor_order_may_share(order, sq, number_of(k, "q"))); /* an input */
+    assert_false(spad_tensor_order_may_share(order, -1, so));
+    assert_false(spad_tensor_order_may_share(order, sq, 1000));
+    assert_true(spad_tensor_order_pair_count(order) >= 2);
+    spad_tensor_order_destroy(order);
+
+    spad_analysis *analysis;
+    assert_ok(spad_analysis_create(&analysis, k, NULL, &error), &error);
+    const spad_layout_space *row = spad_layout_get_space(spad_analysis_get_layout(analysis), 0);
+    assert_int_equal(row->height, 3 * 8192 + 5 * 8); /* Q or O, K twice, mbarriers */
+    assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
+    assert_true(row->agents_ordered && !row->agents_apart);
+    assert_int_equal(spad_check_get_verdict(spad_analysis_get_check(analysis)),
+                     SPAD_VERDICT_PROVED_ALL);
+    spad_analysis_destroy(analysis);
+    spad_kernel_destroy(k);
+}
+
+/* Without the text's own order nothing is taken that the check does not prove. */
+static void unordered_tensors_stay_apart(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 (64) output\n"
+                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                                "agent one { simt w writes a\n simt r reads a writes o }\n"
+                                "agent two { simt w writes b\n simt r reads b }\n");
+    spad_layout *layout;
+    spad_check *check;
+    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+    assert_int_equal(spad_layout_get_space(layout, 0)->height, 128);
+    assert_int_equal(spad_layout_get_space(layout, 0)->verdict, SPAD_PLAN_OPTIMAL);
+    assert_null(check); /* nothing is shared: none was needed */
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static void tensors_of_one_agent_share_bytes(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
+                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                                "agent one { simt w writes a\n simt r reads a writes o[0]\n"
+                                " simt w writes b\n simt r reads b writes o[1] }\n");
+    spad_layout *layout;
+    spad_check *check;
+    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+    assert_int_equal(spad_layout_get_space(layout, 0)->height, 64);
+    assert_non_null(check);
+    assert_int_equal(spad_check_get_counts(check).errors, 0);
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* In a loop the two take turns; what is carried to the next iteration does not. */
+static void loops_let_tensors_take_turns(void **state) {
+    (void)state;
+    static const struct {
+        const char *first; /* what happens to a at the start of an iteration */
+        int64_t height;
+    } cases[] = {{"writes a", 64}, {"updates a", 128}};
+    for (size_t i = 0; i < 2; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\nparam N = 5\ntensor o : global u8 [2, N] (64) output\n"
+                 "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                 "agent one { simt z writes a\n for i in 0..N {\n"
+                 " simt w %s\n simt r reads a writes o[0, i]\n"
+                 " simt w writes b\n simt r reads b writes o[1, i] } }\n",
+                 cases[i].first);
+        spad_error error;
+        spad_kernel *k = test_parse(text);
+        spad_analysis *analysis;
+        assert_ok(spad_analysis_create(&analysis, k, NULL, &error), &error);
+        const spad_layout *layout = spad_analysis_get_layout(analysis);
+        assert_int_equal(spad_layout_get_space(layout, 0)->height, cases[i].height);
+        assert_int_equal(spad_check_get_verdict(spad_analysis_get_check(analysis)),
+                         SPAD_VERDICT_PROVED_ALL);
+        spad_analysis_destroy(analysis);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* An order of another kernel is refused, and a run that is too long has none. */
+static void orders_belong_to_their_kernel(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(ATTENTION("wait q_full parity 0") REST);
+    spad_kernel *other = test_parse("kernel k on sm_90\ntensor a : shared u8 (64)\n"
+                                    "agent one { simt w writes a }\n");
+    spad_tensor_order *order;
+    spad_layout *layout;
+    assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+    const spad_layout_options options = {.order = order};
+    assert_int_equal(spad_layout_create(&layout, other, &options, &error), SPAD_ERR_ARGUMENT);
+    spad_tensor_order_destroy(order);
+    const spad_tensor_order_options few = {.event_limit = 3};
+    assert_ok(spad_tensor_order_create(&order, k, &few, &error), &error);
+    assert_int_equal(spad_tensor_order_pair_count(order), 0);
+    spad_tensor_order_destroy(order);
+    const spad_tensor_order_options bad = {.event_limit = -1};
+    assert_int_equal(spad_tensor_order_create(&order, k, &bad, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "event limit -1 is negative");
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(other);
+}
+
+/* No agent waits for Q: a race, with or without shared bytes, and the text's layout stays. */
+static void a_wrong_kernel_keeps_its_layout(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(ATTENTION("simt idle") REST);
+    spad_layout *layout;
+    assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+    assert_int_equal(spad_layout_get_space(layout, 0)->height, 4 * 8192 + 5 * 8);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+static spad_status lay_out_checked(const spad_host *host, void *context) {
+    spad_error error = {.code = SPAD_OK};
+    const spad_layout_options options = {.host = host};
+    const spad_check_options checks = {.host = host};
+    spad_layout *layout;
+    spad_check *check;
+    const spad_status status =
+        spad_layout_create_checked(&layout, &check, context, &options, &checks, &error);
+    if (status != SPAD_OK) return status;
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    return SPAD_OK;
+}
+
+static void failing_allocations_leak_nothing(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
+                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                                "agent one { simt w writes a\n simt r reads a writes o[0]\n"
+                                " simt w writes b\n simt r reads b writes o[1] }\n");
+    test_fail_each_allocation(lay_out_checked, k);
+    spad_kernel_destroy(k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(epilogues_lie_over_what_is_over),
+                                       cmocka_unit_test(unordered_tensors_stay_apart),
+                                       cmocka_unit_test(tensors_of_one_agent_share_bytes),
+                                       cmocka_unit_test(loops_let_tensors_take_turns),
+                                       cmocka_unit_test(orders_belong_to_their_kernel),
+                                       cmocka_unit_test(a_wrong_kernel_keeps_its_layout),
+                                       cmocka_unit_test(failing_allocations_leak_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -201,9 +201,25 @@ static void add_declaration(fuzz_run *run, spad_kernel_builder *b, fuzz_input *i
 
 static void add_block(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     spad_expr variable;
-    const int what = fuzz_next(in) % 8;
+    const int what = fuzz_next(in) % 10;
     const char *name = next_name(in);
-    if (what == 6) {
+    if (what == 8) {
+        int64_t number;
+        lists l;
+        const int64_t value = next_number(in);
+        const spad_amounts dims = next_amounts(in, l.amounts[0]);
+        const spad_amount least = next_amount(in);
+        const spad_amount end = next_amount(in);
+        TRY(run, spad_kernel_builder_unknown(&number, b, name, dims, least, end, &value,
+                                             fuzz_next(in) & 1, &run->error));
+    } else if (what == 9) {
+        spad_expr value;
+        const int64_t unknown = next_number(in);
+        const spad_expr element = (spad_expr)next_number(in);
+        TRY(run, spad_kernel_builder_value(&value, b, unknown, element, &run->error));
+        TRY(run, spad_kernel_builder_any(b, name, &run->error));
+        TRY(run, spad_kernel_builder_fix(b, name, &run->error));
+    } else if (what == 6) {
         const spad_expr from = (spad_expr)next_number(in);
         const spad_expr to = (spad_expr)next_number(in);
         const spad_amount step = next_amount(in);

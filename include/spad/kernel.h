@@ -65,6 +65,7 @@ typedef enum spad_expr_op {
     SPAD_EXPR_NEGATE,
     SPAD_EXPR_SMALLER, /**< the smaller one of two */
     SPAD_EXPR_LARGER,  /**< the larger one */
+    SPAD_EXPR_UNKNOWN, /**< value: number of the row of unknown values; of an element */
     SPAD_EXPR_OPS
 } spad_expr_op;
 
@@ -101,6 +102,8 @@ typedef struct spad_kernel_param {
     spad_amount preset; /**< the value in the text */
     int64_t value;      /**< the value in effect: the preset, or a define of the caller */
     bool fixed;         /**< the kernel was made for this value: it cannot be reshaped to another */
+    bool any;           /**< it may have any value when the kernel runs: nothing less than a proof
+                             for all of them is one */
     spad_location location;
 } spad_kernel_param;
 
@@ -233,6 +236,18 @@ typedef struct spad_kernel_loop {
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
+
+/** Values that only the data of a run decides, the same for all agents: lengths, flags. A check
+ *  looks at all that they can be; other calls take `values`. */
+typedef struct spad_kernel_unknown {
+    const char *name;
+    spad_amounts dims; /**< none: one value; else one number */
+    spad_amount least;
+    spad_amount end; /**< no value is this or above; above least */
+    int64_t elements;
+    const int64_t *values; /**< per element: what is taken for it */
+    spad_location location;
+} spad_kernel_unknown;
 
 /** A position in a ring of `count` stages: its stage, and the phase, 0 or 1, which changes with
  *  every round. Both are names for expressions. */
@@ -417,6 +432,9 @@ SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
 /** Number of cursors. */
 SPAD_API size_t spad_kernel_cursor_count(const spad_kernel *kernel);
 
+/** Number of rows of unknown values. */
+SPAD_API size_t spad_kernel_unknown_count(const spad_kernel *kernel);
+
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
@@ -449,6 +467,10 @@ SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel,
 
 /** A cursor by number. */
 SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *kernel, size_t number);
+
+/** A row of unknown values by number. */
+SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *kernel,
+                                                            size_t number);
 
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
@@ -584,6 +606,11 @@ SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_build
 SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
                                              spad_error *error);
 
+/** A parameter is not known before the kernel runs, as the rounds of a loop that data ends: a check
+ *  proves the kernel for all of its values, or nothing. */
+SPAD_API spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
+                                             spad_error *error);
+
 /** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
@@ -593,6 +620,20 @@ SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, si
 SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
+
+/** Declares values that are not known before the kernel runs: from least up to end, which is not
+ *  one. dims: none or one. values: what is taken for them; fewer than there are, or NULL: least
+ *  for the others. Their expressions are made by spad_kernel_builder_value. */
+SPAD_API spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *builder,
+                                                 const char *name, spad_amounts dims,
+                                                 spad_amount least, spad_amount end,
+                                                 const int64_t *values, size_t value_count,
+                                                 spad_error *error);
+
+/** An unknown value as an expression. element: 0 where there is one. */
+SPAD_API spad_status spad_kernel_builder_value(spad_expr *out, spad_kernel_builder *builder,
+                                               int64_t unknown, spad_expr element,
+                                               spad_error *error);
 
 /** Declares a synchronisation object, or an array of them. */
 SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,

@@ -44,6 +44,12 @@ static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
         PyObject *made, *right = NULL;
         if (node->op < SPAD_EXPR_ADD) {
             made = leaf(kernel, node);
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, (size_t)node->value);
+            PyObject *element = stack[--depth];
+            made = u->dims.count > 0 ? PyUnicode_FromFormat("%s[%U]", u->name, element)
+                                     : py_string(u->name);
+            Py_DECREF(element);
         } else {
             if (node->op != SPAD_EXPR_NEGATE) right = stack[--depth];
             PyObject *left = stack[--depth];
@@ -175,6 +181,13 @@ static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
                          (Py_ssize_t)l->statement, "line", (int)l->location.line);
 }
 
+static PyObject *unknown_row(const spad_kernel *kernel, size_t i) {
+    const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, i);
+    return Py_BuildValue("{s:s,s:L,s:L,s:L,s:i}", "name", u->name, "elements",
+                         (long long)u->elements, "least", (long long)u->least.value, "end",
+                         (long long)u->end.value, "line", (int)u->location.line);
+}
+
 static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_cursor *c = spad_kernel_get_cursor(kernel, i);
     return Py_BuildValue("{s:s,s:N,s:L,s:N,s:O,s:n,s:i}", "stage", c->stage, "phase",
@@ -274,6 +287,7 @@ static const table tables[] = {
     {"agents", spad_kernel_agent_count, agent_row},
     {"loops", spad_kernel_loop_count, loop_row},
     {"cursors", spad_kernel_cursor_count, cursor_row},
+    {"unknowns", spad_kernel_unknown_count, unknown_row},
     {"statements", spad_kernel_statement_count, statement_row},
 };
 

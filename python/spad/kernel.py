@@ -130,6 +130,18 @@ class Condition:
         return self.text
 
 
+class _Unknown:
+    """An array of unknown values: `u[i]` is a number of the kernel."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getitem__(self, index):
+        return Expr(f"{self.name}[{_number(index)}]")
+
+
 def _name(name):
     """A name that the kernel language takes for one word."""
     if not isinstance(name, str):
@@ -361,10 +373,20 @@ class Kernel:
             self._depth -= 1
         self.line("}")
 
-    def param(self, name, value):
-        """A number that can be replaced later."""
-        self.line(f"param {_name(name)} = {_number(value)}")
+    def param(self, name, value, any=False):
+        """A number that can be replaced later. any: it is not known before the kernel runs, and a
+        check proves all values or nothing."""
+        self.line(f"param {_name(name)} = {_number(value)}{' any' if any else ''}")
         return Expr(name)
+
+    def unknown(self, name, least=0, end=2, count=None, values=None):
+        """Values that only the data decides, from least up to end, which is not one: a check looks at
+        all of them. Gives a number, or with count an array of them; values: what is taken for
+        them elsewhere."""
+        size = "" if count is None else f"[{_number(count)}]"
+        given = "" if values is None else f" = [{', '.join(str(_number(v)) for v in values)}]"
+        self.line(f"unknown {_name(name)}{size} in {_number(least)}..{_number(end)}{given}")
+        return Expr(name) if count is None else _Unknown(name)
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
@@ -580,6 +602,8 @@ class Kernel:
     agents = property(lambda self: self._finished().agents,
                       doc="The main program and the agents, a dict each.")
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
+    unknowns = property(lambda self: self._finished().unknowns,
+                        doc="Its unknown values, a dict each.")
     cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")

@@ -49,7 +49,10 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);
-    if (status == SPAD_OK) status = spad__prove(&run, error);
+    if (status == SPAD_OK) {
+        status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(&run, error)
+                                                       : spad__prove(&run, error);
+    }
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
         status = spad__limit_fail(&limit, check->counts.events, "events", error);

@@ -122,6 +122,14 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
+    for (size_t i = 0; i < spad_kernel_unknown_count(kernel); i++) {
+        const spad_kernel_unknown *unknown = spad_kernel_get_unknown(kernel, i);
+        if (!require_same_list(l, unknown->dims, unknown->name) ||
+            !require_same(l, unknown->least, unknown->name) ||
+            !require_same(l, unknown->end, unknown->name)) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (!require_same_list(l, sync->dims, sync->name) ||

@@ -59,6 +59,7 @@ typedef struct prover {
     size_t fixed;               /* trip counts that are not proved */
     char why[SPAD_MESSAGE_MAX]; /* about the first of them */
     int64_t work;               /* events, and numbers of states, of all shapes so far */
+    bool proved;                /* for all values of the trip counts that are left */
     bool unwatched;             /* it is known that runs repeat themselves */
     bool unsettled;             /* small shapes do not show what the given one leaves out */
     bool all;                   /* shapes are run for all of them: warnings count, too */
@@ -440,6 +441,44 @@ static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
+/* The first parameter that may have any value and is not among those that are proved; -1: none. */
+static int64_t find_unproved(const prover *p, bool proved) {
+    for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
+        bool covered = !spad_kernel_get_param(p->kernel, i)->any;
+        for (size_t t = 0; proved && t < p->count; t++) {
+            covered = covered || p->trips[t].growth.param == i;
+        }
+        if (!covered) return (int64_t)i;
+    }
+    return -1;
+}
+
+/* Where a value is not known, what is proved for one value is not proved. */
+static void weaken_verdict(prover *p) {
+    spad_check *check = p->run->check;
+    if (check->verdict != SPAD_VERDICT_PROVED_SHAPE && check->verdict != SPAD_VERDICT_PROVED_ALL) {
+        return;
+    }
+    const int64_t param = find_unproved(p, p->proved);
+    if (param < 0) return;
+    const spad_kernel_param *row = spad_kernel_get_param(p->kernel, (size_t)param);
+    char reason[SPAD_MESSAGE_MAX * 2];
+    snprintf(reason, sizeof reason, "%.64s may be any number, and only %lld is proved: %s",
+             row->name, (long long)row->value, check->reason);
+    set_verdict(p, SPAD_VERDICT_UNKNOWN, reason);
+}
+
+/* Does a shape differ from the given one in nothing but values that are not known? */
+static bool is_of_unknown_values(const prover *p, const shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] != p->trips[i].given &&
+            !spad_kernel_get_param(p->kernel, p->trips[i].growth.param)->any) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void set_proved(prover *p) {
     spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
     char names[SPAD_MESSAGE_MAX / 2] = "";
@@ -453,8 +492,11 @@ static void set_proved(prover *p) {
     const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
     snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              p->but[0] != '\0' ? p->but : seen);
+    p->proved = true;
     set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
+
+static spad_status run_representative(prover *p, shape *s, bool outputs, spad_error *error);
 
 static spad_status judge_all(prover *p, spad_error *error) {
     outcome result = NOT_ALL;
@@ -468,6 +510,10 @@ static spad_status judge_all(prover *p, spad_error *error) {
     format_values(p, &s, values, sizeof values);
     if (result == ALL_RIGHT) {
         set_proved(p);
+    } else if (result == ONE_WRONG && is_of_unknown_values(p, &s)) {
+        snprintf(reason, sizeof reason, "seen with %s", values);
+        set_verdict(p, SPAD_VERDICT_WRONG, reason);
+        return run_representative(p, &s, false, error);
     } else if (result == ONE_WRONG) {
         snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
@@ -653,6 +699,7 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
         limit_shapes(&p);
         status = judge_given(&p, error);
     }
+    if (status == SPAD_OK) weaken_verdict(&p);
     for (size_t i = 0; i < p.count; i++) spad__growth_free(&p.trips[i].growth);
     spad__free(&p.host, p.values, loops * sizeof *p.values);
     return status;

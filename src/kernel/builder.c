@@ -219,14 +219,30 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     return status;
 }
 
+static spad_status find_param(spad_kernel_param **out, spad_kernel_builder *builder,
+                              const char *name, spad_error *error) {
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_PARAM) {
+        return spad__fail_unknown(builder, "parameter", name, SPAD__SYMBOL_PARAM, error);
+    }
+    *out = &builder->kernel->params.items[symbol->number];
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
                                     spad_error *error) {
-    const spad__symbol *symbol = spad__find_symbol(builder, param);
-    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_PARAM) {
-        return spad__fail_unknown(builder, "parameter", param, SPAD__SYMBOL_PARAM, error);
-    }
-    builder->kernel->params.items[symbol->number].fixed = true;
-    return SPAD_OK;
+    spad_kernel_param *found;
+    const spad_status status = find_param(&found, builder, param, error);
+    if (status == SPAD_OK) found->fixed = true;
+    return status;
+}
+
+spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
+                                    spad_error *error) {
+    spad_kernel_param *found;
+    const spad_status status = find_param(&found, builder, param, error);
+    if (status == SPAD_OK) found->any = true;
+    return status;
 }
 
 spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
@@ -345,6 +361,72 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     if (status != SPAD_OK) return status;
     kernel->syncs.items[kernel->syncs.count++] = sync;
     kernel->is_explicit = true;
+    *out = number;
+    return SPAD_OK;
+}
+
+enum { UNKNOWNS_MAX = 1 << 16 };
+
+int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown) {
+    union {
+        const int64_t *kept;
+        int64_t *items;
+    } own = {.kept = kernel->unknowns.items[unknown].values};
+    return own.items;
+}
+
+static spad_status check_unknown(const spad_kernel_unknown *row, const int64_t *values,
+                                 size_t count, spad_error *error) {
+    if (row->dims.count > 1 || row->elements > UNKNOWNS_MAX) {
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "unknown values have one dimension at most, and no more than %d elements",
+                          UNKNOWNS_MAX);
+    }
+    if (row->end.value <= row->least.value) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "no value is in %lld..%lld",
+                          (long long)row->least.value, (long long)row->end.value);
+    }
+    if (count > (size_t)row->elements) {
+        return spad__fail(error, SPAD_ERR_SHAPE, "%zu values are given, and there are %lld", count,
+                          (long long)row->elements);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] >= row->least.value && values[i] < row->end.value) continue;
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld is not in %lld..%lld",
+                          (long long)values[i], (long long)row->least.value,
+                          (long long)row->end.value);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *builder,
+                                        const char *name, spad_amounts dims, spad_amount least,
+                                        spad_amount end, const int64_t *values, size_t value_count,
+                                        spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = -1;
+    spad_status status = need_top(builder, "an unknown value", error);
+    if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &least, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
+    if (status != SPAD_OK) return status;
+    spad_kernel_unknown row = {
+        .dims = dims, .least = least, .end = end, .elements = 1, .location = builder->location};
+    if (dims.count > 0) row.elements = dims.items[0].value;
+    status = check_unknown(&row, values, value_count, error);
+    if (status != SPAD_OK) return status;
+    int64_t *kept = spad__arena_array(&kernel->arena, (size_t)row.elements, sizeof *kept);
+    if (kept == NULL || !spad__array_reserve(&kernel->host, &kernel->unknowns, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < (size_t)row.elements; i++) {
+        kept[i] = i < value_count ? values[i] : least.value;
+    }
+    row.values = kept;
+    const int64_t number = (int64_t)kernel->unknowns.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNKNOWN, number, &row.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->unknowns.items[kernel->unknowns.count++] = row;
     *out = number;
     return SPAD_OK;
 }

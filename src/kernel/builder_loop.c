@@ -117,6 +117,11 @@ static spad_expr most_of(limiter *l, spad_expr expr) {
     for (size_t i = 0; i < info.node_count && l->status == SPAD_OK; i++) {
         if (nodes[i].op < SPAD_EXPR_ADD) {
             stack[top++] = limits_of_leaf(l, nodes[i]);
+        } else if (nodes[i].op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown row = l->builder->kernel->unknowns.items[nodes[i].value];
+            stack[top - 1].least = bound_amount(l, row.least);
+            stack[top - 1].most =
+                bound_apply(l, SPAD_EXPR_SUB, bound_amount(l, row.end), bound_number(l, 1));
         } else if (nodes[i].op == SPAD_EXPR_NEGATE) {
             const limits a = stack[top - 1];
             stack[top - 1].least = bound_apply(l, SPAD_EXPR_NEGATE, a.most, 0);

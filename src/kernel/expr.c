@@ -226,8 +226,12 @@ static void bound_choice(const spad__expr *a, const spad__expr *b, bool larger,
 static const char *const op_signs[SPAD_EXPR_OPS] = {
     [SPAD_EXPR_ADD] = "+",       [SPAD_EXPR_SUB] = "-",      [SPAD_EXPR_MUL] = "*",
     [SPAD_EXPR_DIV] = "/",       [SPAD_EXPR_MOD] = "%",      [SPAD_EXPR_NEGATE] = "-",
-    [SPAD_EXPR_SMALLER] = "min", [SPAD_EXPR_LARGER] = "max",
+    [SPAD_EXPR_SMALLER] = "min", [SPAD_EXPR_LARGER] = "max", [SPAD_EXPR_UNKNOWN] = "[]",
 };
+
+static bool is_unary(spad_expr_op op) {
+    return op == SPAD_EXPR_NEGATE || op == SPAD_EXPR_UNKNOWN;
+}
 
 static bool is_function(spad_expr_op op) {
     return op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER;
@@ -323,7 +327,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     *out = 0;
     const spad__expr *a = find_expr(kernel, left);
     const spad__expr *b = op == SPAD_EXPR_NEGATE ? &none : find_expr(kernel, right);
-    if (op < SPAD_EXPR_ADD || op >= SPAD_EXPR_OPS || a == NULL || b == NULL) {
+    if (op < SPAD_EXPR_ADD || op >= SPAD_EXPR_UNKNOWN || a == NULL || b == NULL) {
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such operation or expression");
     }
     if (op == SPAD_EXPR_NEGATE && a->count == 1 && a->least > INT64_MIN) {
@@ -347,6 +351,57 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
         result.text_count = run.count;
     }
     result.first = append_nodes(kernel, nodes_of(a), nodes_of(b), op).first;
+    return add_expr(out, kernel, result, error);
+}
+
+spad_status spad_kernel_builder_value(spad_expr *out, spad_kernel_builder *builder, int64_t unknown,
+                                      spad_expr element, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = 0;
+    if (unknown < 0 || (size_t)unknown >= kernel->unknowns.count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such unknown value");
+    }
+    const spad_kernel_unknown *row = &kernel->unknowns.items[unknown];
+    const spad__expr_mark mark = spad__mark_exprs(kernel);
+    if (element == 0) {
+        const spad_status status = spad_kernel_builder_number(&element, builder, 0, error);
+        if (status != SPAD_OK) return status;
+    }
+    const spad__expr *index = find_expr(kernel, element);
+    if (index == NULL) return spad__fail(error, SPAD_ERR_UNKNOWN, "no such expression");
+    if (index->least < 0 || index->most >= row->elements) {
+        spad__fail(error, SPAD_ERR_BOUNDS, "an element of '%s' reaches %lld, and it has %lld",
+                   row->name, (long long)(index->least < 0 ? index->least : index->most),
+                   (long long)row->elements);
+        spad__drop_exprs(kernel, mark);
+        return SPAD_ERR_BOUNDS;
+    }
+    spad__expr result = {.count = index->count + 1,
+                         .least = row->least.value,
+                         .most = row->end.value - 1,
+                         .gap = 1,
+                         .loops = index->loops,
+                         .moving = true};
+    const bool text = index->text_count > 0;
+    const size_t text_count = text ? index->text_count + 1 : 0;
+    spad_status status = result.count > SPAD_EXPR_MAX || text_count > SPAD_EXPR_MAX
+                             ? fail_too_long(error)
+                             : reserve_nodes(kernel, result.count + text_count, error);
+    if (status != SPAD_OK) {
+        spad__drop_exprs(kernel, mark);
+        return status;
+    }
+    index = find_expr(kernel, element);
+    const node_run none = {0, 0};
+    if (text) {
+        const node_run run = append_nodes(kernel, text_of(index), none, SPAD_EXPR_UNKNOWN);
+        kernel->nodes.items[run.first + run.count - 1].value = unknown;
+        result.text_first = run.first;
+        result.text_count = run.count;
+    }
+    const node_run run = append_nodes(kernel, nodes_of(index), none, SPAD_EXPR_UNKNOWN);
+    kernel->nodes.items[run.first + run.count - 1].value = unknown;
+    result.first = run.first;
     return add_expr(out, kernel, result, error);
 }
 
@@ -410,6 +465,9 @@ spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spa
             stack[top++] = with;
         } else if (node.op < SPAD_EXPR_ADD) {
             status = repeat_leaf(&stack[top++], builder, node, error);
+        } else if (node.op == SPAD_EXPR_UNKNOWN) {
+            status = spad_kernel_builder_value(&stack[top - 1], builder, node.value, stack[top - 1],
+                                               error);
         } else {
             spad_expr right = 0;
             if (node.op != SPAD_EXPR_NEGATE) right = stack[--top];
@@ -515,6 +573,8 @@ static int64_t evaluate_nodes(const spad_kernel *kernel, const spad_expr_node *n
             stack[top++] = kernel->params.items[node->value].value;
         } else if (node->op == SPAD_EXPR_NEGATE) {
             stack[top - 1] = -stack[top - 1];
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            stack[top - 1] = kernel->unknowns.items[node->value].values[stack[top - 1]];
         } else {
             const int64_t right = stack[--top];
             int64_t *left = &stack[top - 1];
@@ -564,6 +624,7 @@ int64_t spad__loop_value(const spad_kernel *kernel, int64_t loop, const int64_t 
 /* ---- text -------------------------------------------------------------------------- */
 
 static int priority(spad_expr_op op) {
+    if (op == SPAD_EXPR_UNKNOWN) return 4;
     if (op == SPAD_EXPR_ADD || op == SPAD_EXPR_SUB) return 1;
     if (op == SPAD_EXPR_MUL || op == SPAD_EXPR_DIV || op == SPAD_EXPR_MOD) return 2;
     return op == SPAD_EXPR_NEGATE ? 3 : 4;
@@ -618,9 +679,7 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
     const spad_expr_node *nodes = &kernel->nodes.items[run.first];
     size_t first[SPAD_EXPR_MAX]; /* where the run of each node begins */
     for (size_t i = 0; i < run.count; i++) {
-        const int operands = nodes[i].op < SPAD_EXPR_ADD       ? 0
-                             : nodes[i].op == SPAD_EXPR_NEGATE ? 1
-                                                               : 2;
+        const int operands = nodes[i].op < SPAD_EXPR_ADD ? 0 : is_unary(nodes[i].op) ? 1 : 2;
         first[i] = operands == 0 ? i : operands == 1 ? first[i - 1] : first[first[i - 1] - 1];
     }
     expr_text text = {.field = field, .size = size};
@@ -644,6 +703,13 @@ void spad__expr_text(const spad_kernel *kernel, spad_expr expr, char *field, siz
         } else if (node->op == SPAD_EXPR_NEGATE) {
             tasks[left++] = (expr_task){.node = task.node - 1, .outer = own + 1};
             put_piece(&text, "-");
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown *unknown = &kernel->unknowns.items[node->value];
+            put_piece(&text, unknown->name);
+            if (unknown->dims.count == 0) continue;
+            put_piece(&text, "[");
+            tasks[left++] = (expr_task){.piece = "]"};
+            tasks[left++] = (expr_task){.node = task.node - 1};
         } else if (is_function(node->op)) {
             put_piece(&text, op_signs[node->op]);
             put_piece(&text, "(");

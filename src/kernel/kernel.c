@@ -83,6 +83,7 @@ TABLE(sync, spad_kernel_sync, syncs)
 TABLE(agent, spad_kernel_agent, agents)
 TABLE(loop, spad_kernel_loop, loops)
 TABLE(cursor, spad_kernel_cursor, cursors)
+TABLE(unknown, spad_kernel_unknown, unknowns)
 TABLE(statement, spad_statement, statements)
 TABLE(access, spad_kernel_access, accesses)
 TABLE(completion, spad_kernel_completion, completions)
@@ -139,6 +140,7 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->agents);
     spad__array_free(&host, &kernel->loops);
     spad__array_free(&host, &kernel->cursors);
+    spad__array_free(&host, &kernel->unknowns);
     spad__array_free(&host, &kernel->statements);
     spad__array_free(&host, &kernel->accesses);
     spad__array_free(&host, &kernel->completions);

@@ -24,7 +24,7 @@ enum {
 };
 
 /* An expression: a run of nodes and its bounds. text_count 0: it was written as the nodes are.
- * `moving`: a cursor is in it. `gap`: no two neighbouring values
+ * `moving`: a cursor or an unknown value is in it. `gap`: no two neighbouring values
  * are further apart, if the bounds are exact. `loops`: bit d: uses the loop at
  * depth d. */
 typedef struct spad__expr {
@@ -58,6 +58,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_agent) agents;
     SPAD_ARRAY(spad_kernel_loop) loops;
     SPAD_ARRAY(spad_kernel_cursor) cursors;
+    SPAD_ARRAY(spad_kernel_unknown) unknowns;
     SPAD_ARRAY(spad_statement) statements;
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
@@ -76,6 +77,7 @@ typedef enum spad__symbol_kind {
     SPAD__SYMBOL_AGENT,
     SPAD__SYMBOL_STAGE,
     SPAD__SYMBOL_PHASE,
+    SPAD__SYMBOL_UNKNOWN,
     SPAD__SYMBOL_VALUE, /* number: an expression that the name stands for */
     SPAD__SYMBOL_MACRO,
     SPAD__SYMBOL_BROKEN /* its declaration had a fault, which is reported already */
@@ -196,6 +198,9 @@ spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *erro
 /* The value of the variable of a loop. by_depth: what the loops around it and it count, outermost
  * first. */
 int64_t spad__loop_value(const spad_kernel *kernel, int64_t loop, const int64_t *by_depth);
+
+/* The values that are taken for a row of unknown ones, to be changed by who owns the kernel. */
+int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown);
 
 /* A constant: fills in its value from its expression. */
 spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,

@@ -173,6 +173,11 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
         }
         if (op < SPAD_EXPR_ADD) {
             stack[top++] = leaf(&at);
+        } else if (op == SPAD_EXPR_UNKNOWN) { /* another element is another value */
+            if (stack[top - 1].motion.step != 0 || stack[top - 1].motion.period != 1) {
+                return SPAD__UNEVEN;
+            }
+            stack[top - 1].constant = false;
         } else if (op == SPAD_EXPR_NEGATE) {
             even = negate(&stack[top - 1]);
         } else {

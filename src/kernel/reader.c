@@ -476,6 +476,7 @@ static const struct {
     {"counter", spad__read_counter},
     {"mbarrier", spad__read_mbarrier},
     {"group", spad__read_group},
+    {"unknown", spad__read_unknown},
     {"cursor", read_cursor},
     {"macro", spad__read_macro},
     {"for", read_for},
@@ -499,7 +500,7 @@ static const struct {
     {"fence", read_fence},
     {"kernel", read_second_kernel},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 9 };
+enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 10 };
 
 bool spad__is_kernel_word(const char *word) {
     for (size_t i = 0; i < STATEMENTS; i++) {

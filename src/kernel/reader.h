@@ -131,6 +131,7 @@ bool spad__read_barrier(spad__reader *r);
 bool spad__read_counter(spad__reader *r);
 bool spad__read_mbarrier(spad__reader *r);
 bool spad__read_group(spad__reader *r);
+bool spad__read_unknown(spad__reader *r);
 
 /* "tensor x" is taken, the colon is next. */
 bool spad__read_tensor(spad__reader *r, const char *name, spad__span span);

@@ -81,12 +81,14 @@ typedef struct yard {
     spad_expr_op operators[STACK_MAX];
     size_t operands_before[STACK_MAX]; /* of a function: operands that are not its own */
     bool second[STACK_MAX];            /* of a function: a comma was read */
+    int64_t rows[STACK_MAX];           /* of unknown values: which */
     size_t operator_count;
     spad__span first;
 } yard;
 
 static bool is_parenthesis(spad_expr_op op) {
-    return op == SPAD_EXPR_NUMBER || op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER;
+    return op == SPAD_EXPR_NUMBER || op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER ||
+           op == SPAD_EXPR_UNKNOWN;
 }
 
 static int operator_priority(spad_expr_op op) {
@@ -173,6 +175,39 @@ static bool read_name(spad__reader *r, spad_expr *out) {
                                 spad_kernel_builder_name(out, r->builder, name, &r->error));
 }
 
+/* Does the next word name unknown values? */
+static bool find_unknown(const spad__reader *r, int64_t *unknown) {
+    char name[SPAD__WORD_MAX];
+    const spad__span span = r->parser.token.span;
+    if (r->parser.token.kind != SPAD__WORD || span.length >= SPAD__WORD_MAX) return false;
+    memcpy(name, r->parser.source->text + span.start, span.length);
+    name[span.length] = '\0';
+    const spad__symbol *symbol = spad__find_symbol(r->builder, name);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_UNKNOWN) return false;
+    *unknown = symbol->number;
+    return true;
+}
+
+static bool read_operand(spad__reader *r, yard *y);
+
+/* One value, or "[" and the operand that the number of the element begins with. */
+static bool read_unknown_value(spad__reader *r, yard *y, int64_t unknown) {
+    const spad_kernel_unknown *row = &r->builder->kernel->unknowns.items[unknown];
+    spad__parser_take(&r->parser);
+    const spad__span span = r->parser.last.span;
+    if (row->dims.count == 0) {
+        return spad__reader_accepts(r, span,
+                                    spad_kernel_builder_value(&y->operands[y->operand_count++],
+                                                              r->builder, unknown, 0, &r->error));
+    }
+    if (!spad__parser_expect(&r->parser, SPAD__LEFT_BRACKET, "'['") ||
+        !push_operator(r, y, SPAD_EXPR_UNKNOWN)) {
+        return false;
+    }
+    y->rows[y->operator_count - 1] = unknown;
+    return read_operand(r, y);
+}
+
 /* Signs and parentheses in front of an operand, and the operand. */
 static bool read_operand(spad__reader *r, yard *y) {
     for (;;) {
@@ -189,6 +224,8 @@ static bool read_operand(spad__reader *r, yard *y) {
             break;
         }
     }
+    int64_t unknown;
+    if (find_unknown(r, &unknown)) return read_unknown_value(r, y, unknown);
     spad_expr *operand = &y->operands[y->operand_count++];
     if (r->parser.token.kind == SPAD__NUMBER) return read_number(r, operand);
     if (r->parser.token.kind == SPAD__WORD) return read_name(r, operand);
@@ -221,9 +258,24 @@ static bool fold_function(spad__reader *r, yard *y) {
            apply_operator(r, y, y->operators[top]);
 }
 
+/* Closes the bracket of unknown values, if that is the innermost. */
+static bool close_bracket(spad__reader *r, yard *y, bool *closed) {
+    const spad_expr_op *open = find_parenthesis(y);
+    *closed = open != NULL && *open == SPAD_EXPR_UNKNOWN;
+    if (!*closed) return true;
+    if (!reduce(r, y, 1)) return false;
+    spad__parser_take(&r->parser);
+    const int64_t unknown = y->rows[--y->operator_count];
+    spad_expr *element = &y->operands[y->operand_count - 1];
+    return spad__reader_accepts(
+        r, spad__span_from(r, y->first),
+        spad_kernel_builder_value(element, r->builder, unknown, *element, &r->error));
+}
+
 /* Closes the innermost parenthesis, if one is open. */
 static bool close_parenthesis(spad__reader *r, yard *y, bool *closed) {
-    *closed = find_parenthesis(y) != NULL;
+    const spad_expr_op *open = find_parenthesis(y);
+    *closed = open != NULL && *open != SPAD_EXPR_UNKNOWN;
     if (!*closed) return true;
     if (!reduce(r, y, 1)) return false;
     const size_t top = y->operator_count - 1;
@@ -239,7 +291,7 @@ static bool close_parenthesis(spad__reader *r, yard *y, bool *closed) {
 /* A comma between two operands of a function; *inside: it is one. */
 static bool read_comma(spad__reader *r, yard *y, bool *inside) {
     const spad_expr_op *open = find_parenthesis(y);
-    *inside = open != NULL && *open != SPAD_EXPR_NUMBER;
+    *inside = open != NULL && *open != SPAD_EXPR_NUMBER && *open != SPAD_EXPR_UNKNOWN;
     if (!*inside) return true;
     if (!reduce(r, y, 1) || !fold_function(r, y)) return false;
     y->second[y->operator_count - 1] = true;
@@ -258,6 +310,10 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
             bool closed;
             if (!close_parenthesis(r, &y, &closed)) return false;
             if (!closed) break;
+        } else if (r->parser.token.kind == SPAD__RIGHT_BRACKET) {
+            bool closed;
+            if (!close_bracket(r, &y, &closed)) return false;
+            if (!closed) break;
         } else if (r->parser.token.kind == SPAD__COMMA) {
             bool inside;
             if (!read_comma(r, &y, &inside)) return false;
@@ -271,7 +327,10 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
         }
     }
     if (!reduce(r, &y, 1)) return false;
-    if (y.operator_count > 0) return spad__parser_expected(&r->parser, "')'");
+    if (y.operator_count > 0) {
+        const spad_expr_op open = y.operators[y.operator_count - 1];
+        return spad__parser_expected(&r->parser, open == SPAD_EXPR_UNKNOWN ? "']'" : "')'");
+    }
     *out = y.operands[0];
     return true;
 }

@@ -26,6 +26,7 @@ static void carry_places(spad_kernel *to, const spad_kernel *from) {
     CARRY_PLACES(agents);
     CARRY_PLACES(loops);
     CARRY_PLACES(cursors);
+    CARRY_PLACES(unknowns);
     CARRY_PLACES(statements);
     CARRY_PLACES(accesses);
     CARRY_PLACES(completions);

@@ -27,6 +27,7 @@ const char *spad__symbol_phrase(spad__symbol_kind kind) {
         [SPAD__SYMBOL_AGENT] = "an agent",
         [SPAD__SYMBOL_STAGE] = "the stage of a cursor",
         [SPAD__SYMBOL_PHASE] = "the phase of a cursor",
+        [SPAD__SYMBOL_UNKNOWN] = "an unknown value",
         [SPAD__SYMBOL_VALUE] = "a number",
         [SPAD__SYMBOL_MACRO] = "a macro",
         [SPAD__SYMBOL_BROKEN] = "a name",
@@ -103,7 +104,8 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_NAME;
     }
-    if (kind == SPAD__SYMBOL_PARAM || kind == SPAD__SYMBOL_UNIT || kind == SPAD__SYMBOL_SYNC) {
+    if (kind == SPAD__SYMBOL_PARAM || kind == SPAD__SYMBOL_UNIT || kind == SPAD__SYMBOL_SYNC ||
+        kind == SPAD__SYMBOL_UNKNOWN) {
         status = check_never_used(builder->kernel, name, error);
         if (status != SPAD_OK) return status;
     }

@@ -78,7 +78,7 @@ static void put_params(kernel_writer *w) {
         const spad_amount now = {.value = param->value};
         spad__out_format(&w->out, "param %s = ", param->name);
         put_amount(w, param->value == param->preset.value ? param->preset : now);
-        spad__out_string(&w->out, param->fixed ? " fixed\n" : "\n");
+        spad__out_string(&w->out, param->fixed ? " fixed\n" : param->any ? " any\n" : "\n");
     }
 }
 
@@ -131,6 +131,25 @@ static void put_syncs(kernel_writer *w) {
             put_amount(w, sync->count);
         }
         spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_unknowns(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->unknowns.count; i++) {
+        const spad_kernel_unknown *unknown = &w->kernel->unknowns.items[i];
+        spad__out_format(&w->out, "unknown %s", unknown->name);
+        if (unknown->dims.count > 0) put_list(w, unknown->dims, "[", "]");
+        spad__out_string(&w->out, " in ");
+        put_amount(w, unknown->least);
+        spad__out_string(&w->out, "..");
+        put_amount(w, unknown->end);
+        size_t given = (size_t)unknown->elements;
+        while (given > 0 && unknown->values[given - 1] == unknown->least.value) given--;
+        for (size_t k = 0; k < given; k++) {
+            spad__out_format(&w->out, "%s%lld", k == 0 ? " = [" : ", ",
+                             (long long)unknown->values[k]);
+        }
+        spad__out_string(&w->out, given > 0 ? "]\n" : "\n");
     }
 }
 
@@ -493,6 +512,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     put_regions(&w);
     put_units(&w);
     put_syncs(&w);
+    put_unknowns(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
 }

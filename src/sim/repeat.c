@@ -309,6 +309,9 @@ static value_range range_of(const box *b, spad_expr expr) {
         } else if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
             const int64_t count = b->kernel->cursors.items[node->value].count.value;
             stack[top++] = (value_range){0, node->op == SPAD_EXPR_PHASE ? 1 : count - 1};
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown *u = &b->kernel->unknowns.items[node->value];
+            stack[top - 1] = (value_range){u->least.value, u->end.value - 1};
         } else if (node->op == SPAD_EXPR_NEGATE) {
             stack[top - 1] = (value_range){-stack[top - 1].high, -stack[top - 1].low};
         } else {

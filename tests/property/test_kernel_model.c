@@ -17,13 +17,21 @@
 #include "spad/kernel.h"
 #include "spad/walk.h"
 
-enum { KERNELS = 4000, TENSORS = 6, LOOPS = 3, NODES = 24, LINES_MAX = 4000, TEXT_MAX = 16384 };
+enum {
+    UNKNOWNS = 3,
+    KERNELS = 4000,
+    TENSORS = 6,
+    LOOPS = 3,
+    NODES = 24,
+    LINES_MAX = 4000,
+    TEXT_MAX = 16384
+};
 
 /* ---- the model's kernel ------------------------------------------------------------ */
 
 typedef struct model_expr {
     char op; /* 'n' number, 'v' variable, 'p' parameter, 's' and 'h' stage and phase
-                of a cursor, 'm' min, 'M' max, or the sign */
+                of a cursor, 'u' unknown value, 'm' min, 'M' max, or the sign */
     int64_t value;
     struct model_expr *left;
     struct model_expr *right;
@@ -87,6 +95,7 @@ typedef struct model {
     char *at;
     /* the run */
     int64_t param;
+    int64_t unknowns[UNKNOWNS];
     int64_t values[NODES];
     int64_t advances[NODES];
     char *lines[LINES_MAX];
@@ -119,6 +128,16 @@ static model_expr *make_leaf(model *m, const int *open, int open_count) {
     if (m->open_cursor_count > 0 && !m->in_bounds && pick(m, 0, 2) == 0) {
         e->op = pick(m, 0, 1) == 0 ? 's' : 'h';
         e->value = m->open_cursors[pick(m, 0, m->open_cursor_count - 1)];
+        return e;
+    }
+    if (pick(m, 0, 9) == 0 && m->nodes < NODES - 8) {
+        e->op = 'u';
+        e->left = own(m, sizeof *e);
+        e->left->op = '%';
+        e->left->left = make_leaf(m, open, open_count);
+        e->left->right = own(m, sizeof *e);
+        e->left->right->op = 'n';
+        e->left->right->value = pick(m, 1, UNKNOWNS);
         return e;
     }
     const bool variable = open_count > 0 && pick(m, 0, 2) > 0;
@@ -289,6 +308,10 @@ static void put_expr(model *m, const model_expr *e) {
         put(m, "i%lld", (long long)e->value);
     } else if (e->op == 'p') {
         put(m, "P");
+    } else if (e->op == 'u') {
+        put(m, "u[");
+        put_expr(m, e->left);
+        put(m, "]");
     } else if (e->op == 's' || e->op == 'h') {
         put(m, "%c%lld", e->op, (long long)e->value);
     } else if (e->op == '_') {
@@ -408,6 +431,7 @@ static int64_t value(const model *m, const model_expr *e) {
     if (e->op == 's') return m->advances[e->value] % m->stages[e->value];
     if (e->op == 'h') return m->advances[e->value] / m->stages[e->value] % 2;
     const int64_t a = value(m, e->left);
+    if (e->op == 'u') return m->unknowns[a];
     if (e->op == '_') return -a;
     const int64_t b = value(m, e->right);
     if (e->op == '+') return a + b;
@@ -659,6 +683,12 @@ static void walks_agree_with_the_model(void **state) {
         m.at = m.text;
         m.param = pick(&m, 1, 4);
         put(&m, "kernel k on trn2\nparam P = %lld\ncounter c[7]\n", (long long)m.param);
+        put(&m, "unknown u[%d] in -1..4 = [", UNKNOWNS);
+        for (int i = 0; i < UNKNOWNS; i++) {
+            m.unknowns[i] = pick(&m, -1, 3);
+            put(&m, "%s%lld", i > 0 ? ", " : "", (long long)m.unknowns[i]);
+        }
+        put(&m, "]\n");
         for (int i = 0; i < TENSORS; i++) make_tensor(&m, i);
         for (int i = 0; i < TENSORS; i++) put_tensor(&m, i);
         m.top_count = (int)pick(&m, 1, 4);

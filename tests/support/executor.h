@@ -82,6 +82,10 @@ typedef struct executor_result {
 
 executor_result executor_run(const spad_kernel *kernel, const executor_options *options);
 
+/* The same for all values that are not known; what is wrong for one is wrong. The kernel is left
+ * with other values. */
+executor_result executor_run_all_values(spad_kernel *kernel, const executor_options *options);
+
 /* "race", "stuck" and so on; "right" for 0. */
 const char *executor_word(unsigned wrong);
 

@@ -424,14 +424,16 @@ static void make_teams(maker *m) {
 }
 
 /* Persistent pipelines: runs of different lengths, stages and phases that advance by themselves. */
-static void make_cursors(maker *m) {
+static void put_cursors(maker *m, bool unknown) {
     static const char *const ranges[] = {"0..t + 1",         "t..N",         "0..N step -1",
                                          "0..min(t + 2, N)", "t..2 * t + 1", "0..N - t step -1",
                                          "0..N step 2",      "0..max(t, 1)"};
     const int d = pick(m, 1, 3);
-    const char *range = any(m, ranges, 8);
+    const char *range = unknown && chance(m, 70) ? "0..len[t]" : any(m, ranges, 8);
     const bool skips = chance(m, 30);
-    put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, 3), d);
+    const char *condition = unknown && chance(m, 60) ? "skip != 1 or t == 0" : "i != 1 or t == 0";
+    put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, unknown ? 2 : 3), d);
+    if (unknown) put(m, "unknown len[N] in 0..3\nunknown skip = 1\n");
     put(m,
         "tensor a : global u8 [N, N + 2] (8) input\ntensor o : global u8 [N, N + 2] (8) output\n");
     put(m, "tensor x : shared u8 [S] (8)\nunit tma on copy free\n");
@@ -440,7 +442,7 @@ static void make_cursors(maker *m) {
     for (int c = 0; c < 2; c++) {
         put(m, "agent %s {\ncursor stage, phase mod S\nfor t in 0..N {\n", c == 0 ? "p" : "c");
         put(m, "for i in %s {\n", range);
-        if (skips) put(m, "if i != 1 or t == 0 {\n");
+        if (skips) put(m, "if %s {\n", condition);
         if (c == 0) {
             put(m, "wait empty[stage] parity 1 - phase\narrive full[stage] expect 8\n");
             put(m, "tma load reads a[t, i] writes x[stage] delivers full[stage]\n");
@@ -450,6 +452,15 @@ static void make_cursors(maker *m) {
         }
         put(m, "advance stage\n%s}\n}\n}\n", skips ? "}\n" : "");
     }
+}
+
+static void make_cursors(maker *m) {
+    put_cursors(m, false);
+}
+
+/* Lengths and flags that only the data decides. */
+static void make_unknowns(maker *m) {
+    put_cursors(m, true);
 }
 
 /* Partial sums: agents that add to one accumulator, cleared before and read after. */
@@ -625,13 +636,21 @@ typedef struct family {
 } family;
 
 static const family families[RANDOM_KERNEL_FAMILIES] = {
-    {"list", make_list, 0},          {"scopes", make_scopes, 20},
-    {"counters", make_counters, 75}, {"mbarriers", make_mbarriers, 75},
-    {"groups", make_groups, 75},     {"barriers", make_barriers, 75},
-    {"flags", make_flags, 75},       {"accumulators", make_accumulators, 75},
-    {"teams", make_teams, 75},       {"cursors", make_cursors, 75},
-    {"sums", make_sums, 75},         {"turns", make_turns, 75},
-    {"soup", make_soup, 0},          {"handshakes", make_handshakes, 0},
+    {"list", make_list, 0},
+    {"scopes", make_scopes, 20},
+    {"counters", make_counters, 75},
+    {"mbarriers", make_mbarriers, 75},
+    {"groups", make_groups, 75},
+    {"barriers", make_barriers, 75},
+    {"flags", make_flags, 75},
+    {"accumulators", make_accumulators, 75},
+    {"teams", make_teams, 75},
+    {"cursors", make_cursors, 75},
+    {"unknowns", make_unknowns, 75},
+    {"sums", make_sums, 75},
+    {"turns", make_turns, 75},
+    {"soup", make_soup, 0},
+    {"handshakes", make_handshakes, 0},
 };
 
 const char *random_kernel_family(int number) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/check.h"
 #include "spad/kernel.h"
 #include "spad/walk.h"
 #include "support/faults.h"
@@ -313,6 +314,18 @@ static void faults_of_control_are_found(void **state) {
         {"agent a[2] { }", 1, 12, 1, "expected 'as' after ']', found '{'"},
         {"agent a[2] as w { fence", 2, 1, 1, "'agent' in line 4 has no '}'"},
         {"agent a[3] as w { init m[w + 9] }", 1, 19, 13, "index 9 is outside 'm', which has 4"},
+        {"unknown u[2, 2]", 1, 9, 1,
+         "unknown values have one dimension at most, and no more than 65536 elements"},
+        {"unknown u in 3..3", 1, 9, 1, "no value is in 3..3"},
+        {"unknown u[2] = [0, 1, 1]", 1, 9, 1, "3 values are given, and there are 2"},
+        {"unknown u = 2", 1, 9, 1, "2 is not in 0..2"},
+        {"unknown u[2]\nif u[2] == 0 { }", 2, 4, 4, "an element of 'u' reaches 2, and it has 2"},
+        {"unknown u[2]\nif u == 0 { }", 2, 6, 2, "expected '[' after 'u', found '=='"},
+        {"unknown u[2]\nif u[1 == 0 { }", 2, 8, 2, "expected ']' after '1', found '=='"},
+        {"unknown u\ntensor t : shared u8 [u] (4)", 2, 23, 1,
+         "'u' changes with a loop; a number or parameters are expected here"},
+        {"if N == 4 { unknown u }", 1, 21, 1,
+         "an unknown value is declared outside of all blocks, at the top of the kernel"},
         {"param W = 2 fixed\nagent a_0 { }\nagent a[W] as w { fence }", 3, 7, 1,
          "'a_0' is already an agent here"},
     };
@@ -342,6 +355,102 @@ static void expansion_is_limited(void **state) {
     assert_int_equal(spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error),
                      SPAD_ERR_SYNTAX);
     assert_string_equal(error.message, "macros and copies of agents make more than 4 MiB of text");
+}
+
+/* ---- what is not known ------------------------------------------------------------- */
+
+static const char unknown_text[] = "kernel k on sm_90\n"
+                                   "param T = 2 any\n"
+                                   "counter c[8]\n"
+                                   "unknown len[3] in 1..4 = [2, 3]\n"
+                                   "unknown flag in 0..2\n"
+                                   "for i in 0..3 {\n"
+                                   "    for j in 0..len[i] {\n"
+                                   "        if flag == 0 or len[2 - i] > 2 {\n"
+                                   "            signal c[i + len[len[j] - 1]] by 1\n"
+                                   "        }\n"
+                                   "    }\n"
+                                   "}\n";
+
+static void unknown_values_are_taken_as_given(void **state) {
+    (void)state;
+    char signals[256];
+    test_text text;
+    test_text_init(&text);
+    spad_kernel *k = test_parse(unknown_text);
+    signals_of(k, signals, sizeof signals);
+    /* len is [2, 3, 1] */
+    assert_string_equal(signals, "3+1 1+1 4+1 2+1 3+1 5+1");
+    assert_true(spad_kernel_get_param(k, 0)->any);
+    assert_int_equal(spad_kernel_unknown_count(k), 2);
+    const spad_kernel_unknown *u = spad_kernel_get_unknown(k, 0);
+    assert_int_equal(u->elements, 3);
+    assert_int_equal(u->values[1], 3);
+    assert_int_equal(u->values[2], 1);
+    assert_null(spad_kernel_get_unknown(k, 2));
+    assert_int_equal(spad_kernel_write_text(k, &text.sink, NULL), SPAD_OK);
+    assert_string_equal(text.bytes, unknown_text);
+    spad_kernel_destroy(k);
+    test_text_free(&text);
+}
+
+static spad_verdict verdict_of(const char *text, const char *reason) {
+    spad_kernel *k = test_parse(text);
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_create(&check, k, NULL, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
+    if (strstr(spad_check_get_reason(check), reason) == NULL) {
+        print_error("%s\n", spad_check_get_reason(check));
+    }
+    assert_non_null(strstr(spad_check_get_reason(check), reason));
+    const bool wrong = verdict == SPAD_VERDICT_WRONG;
+    assert_int_equal(spad_check_get_counts(check).errors > 0, wrong);
+    spad_check_destroy(check);
+    spad_kernel_destroy(k);
+    return verdict;
+}
+
+/* What is proved is proved for all values. */
+static void checks_look_at_all_values(void **state) {
+    (void)state;
+#define DATA                                                                 \
+    "kernel k on sm_90\nparam N = 3\nunknown len[2] in 0..N\nunknown flag\n" \
+    "counter c\ntensor x : shared u8 (8)\nsimt first writes x\n"             \
+    "agent p { for t in 0..2 { for i in 0..len[t] { signal c } } }\n"
+    assert_int_equal(verdict_of(DATA
+                                "agent q { for t in 0..2 { for i in 0..len[t] { take c } } }\n",
+                                "for all 18 ways that unknown values can be"),
+                     SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(verdict_of(DATA
+                                "agent q { for t in 0..2 { for i in 0..len[0] { take c } } }\n",
+                                "with len = [1, 0], flag = 0"),
+                     SPAD_VERDICT_WRONG);
+    assert_int_equal(verdict_of(DATA "agent q { if flag == 1 { take c by 9 } }\n",
+                                "with len = [0, 0], flag = 1"),
+                     SPAD_VERDICT_WRONG);
+#undef DATA
+    assert_int_equal(verdict_of("kernel k on trn2\nunknown f[20]\ncounter c\n"
+                                "for i in 0..20 { if f[i] == 1 { signal c } }\n",
+                                "in more ways than were run, which is 1024"),
+                     SPAD_VERDICT_UNKNOWN);
+}
+
+/* A number of rounds that data ends: the proof is for all, or there is none. */
+static void any_number_of_rounds_needs_a_proof_for_all(void **state) {
+    (void)state;
+#define ROUNDS(n, body)                                                   \
+    "kernel k on sm_90\nparam T = " n " any\ncounter a\ncounter b\n"      \
+    "tensor x : shared u8 (8)\n"                                          \
+    "agent p { for t in 0..T { simt put writes x; signal a; take b } }\n" \
+    "agent q { for t in 0..T { take a; simt get reads x; " body " } }\n"
+    assert_int_equal(verdict_of(ROUNDS("3", "signal b"), "for every T"), SPAD_VERDICT_PROVED_ALL);
+    assert_int_equal(verdict_of(ROUNDS("2", "if t < 4 { signal b }"), "seen with T = 5"),
+                     SPAD_VERDICT_WRONG);
+    assert_int_equal(verdict_of(ROUNDS("2", "signal b; for i in 0..T - t { fence }"),
+                                "T may be any number, and only 2 is proved: "),
+                     SPAD_VERDICT_UNKNOWN);
+#undef ROUNDS
 }
 
 /* ---- calls ------------------------------------------------------------------------- */
@@ -420,11 +529,28 @@ static spad_status control_scenario(const spad_host *host, void *context) {
     return status;
 }
 
+static spad_status check_scenario(const spad_host *host, void *context) {
+    const spad_kernel_options options = {.host = host};
+    const spad_check_options check_options = {.host = host};
+    const char *text = context;
+    spad_kernel *k;
+    spad_check *check = NULL;
+    spad_status status = spad_kernel_parse(&k, text, strlen(text), "k", &options, NULL, NULL);
+    if (status == SPAD_OK) status = spad_check_create(&check, k, &check_options, NULL);
+    spad_check_destroy(check);
+    spad_kernel_destroy(k);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static char copy[sizeof control_text];
     memcpy(copy, control_text, sizeof copy);
     test_fail_each_allocation(control_scenario, copy);
+    static char unknowns[sizeof unknown_text];
+    memcpy(unknowns, unknown_text, sizeof unknowns);
+    test_fail_each_allocation(control_scenario, unknowns);
+    test_fail_each_allocation(check_scenario, unknowns);
     static char copies[sizeof copies_text];
     memcpy(copies, copies_text, sizeof copies);
     test_fail_each_allocation(control_scenario, copies);
@@ -439,6 +565,9 @@ int main(void) {
         cmocka_unit_test(macros_and_copies_are_expanded),
         cmocka_unit_test(expanded_statements_keep_their_places),
         cmocka_unit_test(what_decides_copies_is_fixed),
+        cmocka_unit_test(unknown_values_are_taken_as_given),
+        cmocka_unit_test(checks_look_at_all_values),
+        cmocka_unit_test(any_number_of_rounds_needs_a_proof_for_all),
         cmocka_unit_test(faults_of_control_are_found),
         cmocka_unit_test(expansion_is_limited),
         cmocka_unit_test(calls_make_the_same_kernel),

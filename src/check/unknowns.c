@@ -60,7 +60,7 @@ static void describe_values(const spad_kernel *kernel, char *field, size_t size)
 /* ---- one way ----------------------------------------------------------------------- */
 
 /* What a way found goes to the check in place of what is there. */
-static void adopt(ways *w, spad_check *found) {
+static void adopt_findings(ways *w, spad_check *found) {
     spad_check *check = w->run->check;
     const spad_check_counts counts = check->counts;
     spad__array_free(&check->host, &check->found);
@@ -108,7 +108,7 @@ static spad_status run_way(ways *w, spad_error *error) {
     check->counts.runs += found.counts.runs;
     if (status == SPAD_OK) {
         take_verdict(w, &found);
-        if (w->number == 0 || found.verdict == SPAD_VERDICT_WRONG) adopt(w, &found);
+        if (w->number == 0 || found.verdict == SPAD_VERDICT_WRONG) adopt_findings(w, &found);
     }
     spad__array_free(&found.host, &found.found);
     return status;

@@ -179,7 +179,7 @@ bool spad__read_group(spad__reader *r) {
 }
 
 /* "= 3" or "= [0, 1, 1]" */
-static bool read_values(spad__reader *r, int64_t **values, size_t *count) {
+static bool read_unknown_values(spad__reader *r, int64_t **values, size_t *count) {
     spad_amount one;
     *count = 0;
     if (!spad__parser_accept(&r->parser, SPAD__EQUAL)) return true;
@@ -220,7 +220,7 @@ static bool read_unknown_body(spad__reader *r, const char *name, spad__span span
          !spad__read_amount(r, &end))) {
         return false;
     }
-    return read_values(r, &values, &value_count) &&
+    return read_unknown_values(r, &values, &value_count) &&
            spad__reader_accepts(r, span,
                                 spad_kernel_builder_unknown(&unused, r->builder, name,
                                                             (spad_amounts){dim_count, dims}, least,

@@ -44,6 +44,7 @@ typedef struct spad__expansion {
     size_t blocks;           /* open around it */
     size_t symbols;          /* macro: before its parameters */
     size_t faults;           /* before it */
+    int32_t line;            /* macro: of the call */
     const char *name;        /* of the agent */
     const char *variable;
     spad__span span;

@@ -192,6 +192,8 @@ bool spad__read_call(spad__reader *r, const char *name) {
                                        .symbols = r->builder->symbols.count,
                                        .faults = spad_diagnostics_count(r->parser.diagnostics)};
     if (!push_expansion(r, expansion, macro->bytes, span)) return true;
+    spad__put_place(r, span);
+    r->expansions[r->expansion_count - 1].line = r->line;
     for (size_t i = 0; i < macro->param_count; i++) {
         if (!spad__bind_symbol(r->builder, macro->params[i], arguments[i].kind,
                                arguments[i].number)) {

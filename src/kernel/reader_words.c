@@ -17,6 +17,9 @@ bool spad__reader_accepts(spad__reader *r, spad__span span, spad_status status) 
     if (status == SPAD_OK) return true;
     if (status == SPAD_ERR_HOST_MEMORY) {
         r->parser.out_of_memory = true;
+    } else if (r->expansion_count > 0 && r->expansions[r->expansion_count - 1].macro >= 0) {
+        SPAD__FAULT(r, span, "%s; the macro is called in line %d", r->error.message,
+                    (int)r->expansions[r->expansion_count - 1].line);
     } else {
         SPAD__FAULT(r, span, "%s", r->error.message);
     }

@@ -273,6 +273,7 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_SECTION,     /**< moves to the next section of the scope */
     SPAD_STATEMENT_CURSOR,      /**< item: cursor, which is at stage 0 of phase 0 after it */
     SPAD_STATEMENT_ADVANCE,     /**< item: cursor; amount: stages */
+    SPAD_STATEMENT_BREAK,       /**< ends the innermost loop */
     SPAD_STATEMENT_AGENT,       /**< item: agent */
     SPAD_STATEMENT_OPERATION,   /**< name, engine, unit, accesses, completions, group, cost */
     SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes live */

@@ -243,6 +243,7 @@ static PyObject *item(const spad_kernel *kernel, const spad_statement *s) {
     case SPAD_STATEMENT_CURSOR:
     case SPAD_STATEMENT_ADVANCE:
         return py_string(spad_kernel_get_cursor(kernel, (size_t)s->item)->stage);
+    case SPAD_STATEMENT_BREAK:
     case SPAD_STATEMENT_IF:
     case SPAD_STATEMENT_ELSE:
     case SPAD_STATEMENT_SCOPE:

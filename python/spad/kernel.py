@@ -507,6 +507,10 @@ class Kernel:
         """A part that runs beside the other agents."""
         return self._body(f"agent {_name(name)}")
 
+    def leave(self):
+        """A break: ends the innermost loop of the kernel."""
+        self.line("break")
+
     def next_section(self):
         """On to the next section of the innermost scope."""
         self.line("next section")

@@ -488,6 +488,27 @@ static spad_status check_advance(spad_kernel_builder *builder, spad_statement *r
                       (long long)by.value);
 }
 
+/* A break leaves conditions on its way, and nothing else. */
+static spad_status check_break(const spad_kernel_builder *builder, spad_error *error) {
+    if (builder->loop < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a break without a loop around it");
+    }
+    if (builder->kernel->loops.items[builder->loop].parallel) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the iterations of a parallel loop do not depend on each other, and a "
+                          "break would end those after it");
+    }
+    const size_t loop = builder->kernel->loops.items[builder->loop].statement;
+    for (size_t i = 0; i < builder->blocks.count; i++) {
+        const size_t around = builder->blocks.items[i].statement;
+        if (around > loop &&
+            builder->kernel->statements.items[around].kind == SPAD_STATEMENT_SCOPE) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "a break would leave an open scope");
+        }
+    }
+    return SPAD_OK;
+}
+
 static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
@@ -496,6 +517,7 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
     }
     switch (row->kind) {
     case SPAD_STATEMENT_ADVANCE: return check_advance(builder, row, error);
+    case SPAD_STATEMENT_BREAK: clear(row); return check_break(builder, error);
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE: return check_tile(builder, row, error);
     case SPAD_STATEMENT_DRAIN:

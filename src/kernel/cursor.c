@@ -142,6 +142,8 @@ static void close_statement(resolver *r, size_t number) {
     spad_expr *inside = &r->inside[number];
     if (s->kind == SPAD_STATEMENT_ADVANCE && s->item == r->cursor) {
         *inside = s->amount;
+    } else if (s->kind == SPAD_STATEMENT_BREAK) { /* how often the loop runs is open */
+        r->uneven = true;
     } else if (s->kind == SPAD_STATEMENT_IF && *inside != 0) {
         r->uneven = true;
     } else if (s->kind == SPAD_STATEMENT_FOR && *inside != 0) {

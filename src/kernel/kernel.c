@@ -31,6 +31,7 @@ const char *spad_statement_kind_name(spad_statement_kind kind) {
         [SPAD_STATEMENT_FENCE] = "fence",
         [SPAD_STATEMENT_CURSOR] = "cursor",
         [SPAD_STATEMENT_ADVANCE] = "advance",
+        [SPAD_STATEMENT_BREAK] = "break",
     };
     return (unsigned)kind < SPAD_STATEMENT_KINDS ? words[kind] : "?";
 }

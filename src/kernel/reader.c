@@ -292,6 +292,12 @@ static bool read_free(spad__reader *r) {
     return read_tile_statement(r, SPAD_STATEMENT_FREE);
 }
 
+static bool read_break(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_BREAK);
+    return finish_sync(r, &s);
+}
+
 static bool read_next(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_SECTION);
@@ -486,6 +492,7 @@ static const struct {
     {"next", read_next},
     {"agent", read_agent},
     {"advance", read_advance},
+    {"break", read_break},
     {"alloc", read_alloc},
     {"free", read_free},
     {"arrive", read_arrive},

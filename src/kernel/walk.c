@@ -212,6 +212,14 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
     walk->at++;
 }
 
+/* The innermost frame is a loop: this is its last iteration, and it is over. */
+static void end_loop(spad_walk *walk) {
+    const size_t statement = walk->frames[walk->frame_count - 1].statement;
+    const spad_statement *s = &walk->kernel->statements.items[statement];
+    walk->values[s->item] = walk->kernel->loops.items[s->item].end.value - 1;
+    walk->at = s->end;
+}
+
 static void move_cursor(spad_walk *walk, const spad_statement *s) {
     const int64_t round = 2 * walk->kernel->cursors.items[s->item].count.value;
     int64_t *at = &walk->values[walk->kernel->loops.count + (size_t)s->item];
@@ -260,6 +268,10 @@ static spad_status step_statement(spad_walk *walk, bool *emitted) {
         *emitted = false;
         return SPAD_OK;
     case SPAD_STATEMENT_AGENT: enter_agent(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_BREAK:
+        end_loop(walk);
+        *emitted = false;
+        return SPAD_OK;
     case SPAD_STATEMENT_CURSOR:
     case SPAD_STATEMENT_ADVANCE:
         move_cursor(walk, s);

@@ -438,6 +438,7 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, " {");
         break;
     case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_BREAK: spad__out_string(&w->out, "break"); break;
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE:

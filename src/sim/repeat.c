@@ -152,6 +152,7 @@ static bool is_scoped(const study *s, const spad_statement *st) {
 static bool study_statement(study *s, const spad_statement *st, int64_t *factor, bool *seen) {
     int64_t step;
     if (is_scoped(s, st)) return false;
+    if (st->kind == SPAD_STATEMENT_BREAK) return false;
     if (st->kind == SPAD_STATEMENT_CURSOR || st->kind == SPAD_STATEMENT_ADVANCE) {
         return s->kernel->cursors.items[st->item].even; /* else a jump would leave it behind */
     }

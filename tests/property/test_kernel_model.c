@@ -51,7 +51,7 @@ typedef struct model_tensor {
 } model_tensor;
 
 typedef struct model_node {
-    char kind; /* 'f' for, 'i' if, 'o' operation, 's' signal, 'c' cursor, 'a' advance */
+    char kind; /* 'f' for, 'i' if, 'o' operation, 's' signal, 'c' cursor, 'a' advance, 'b' break */
     int loop;
     int64_t begin;
     int64_t end;
@@ -100,6 +100,7 @@ typedef struct model {
     int64_t advances[NODES];
     char *lines[LINES_MAX];
     int line_count;
+    bool broken; /* a break is on its way to its loop */
     bool failed; /* an index left its tensor */
     void *owned[NODES * 80];
     int owned_count;
@@ -212,6 +213,10 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
     model_node *n = own(m, sizeof *n);
     m->nodes++;
     const int64_t kind = depth == 0 || m->nodes > NODES - 6 ? pick(m, 0, 1) : pick(m, 0, 5);
+    if (kind <= 1 && open_count > 0 && pick(m, 0, 9) == 0) {
+        n->kind = 'b';
+        return n;
+    }
     if (kind <= 1 && pick(m, 0, 3) == 0) {
         if (m->open_cursor_count == 0 || pick(m, 0, 3) == 0) {
             n->kind = 'c';
@@ -371,7 +376,9 @@ static void put_tensor(model *m, int number) {
 static void put_node(model *m, const model_node *n) {
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
     const model_tensor *t = &m->tensors[n->tensor];
-    if (n->kind == 'c') {
+    if (n->kind == 'b') {
+        put(m, "break\n");
+    } else if (n->kind == 'c') {
         put(m, "cursor s%d, h%d mod %lld\n", n->cursor, n->cursor, (long long)n->stages);
     } else if (n->kind == 'a') {
         put(m, "advance s%d", n->cursor);
@@ -544,13 +551,16 @@ static void run_range(model *m, const model_node *n) {
     for (int64_t i = step > 0 ? from : to - 1; i >= from && i < to && !m->failed; i += step) {
         m->values[n->loop] = i;
         run_nodes(m, n->body, n->body_count);
-        if (m->line_count == LINES_MAX) return;
+        if (m->line_count == LINES_MAX || m->broken) break;
     }
+    m->broken = false;
 }
 
 static void run_node(model *m, const model_node *n) {
     if (n->kind == 'o') {
         run_operation(m, n);
+    } else if (n->kind == 'b') {
+        m->broken = true;
     } else if (n->kind == 'c') {
         m->advances[n->cursor] = 0;
     } else if (n->kind == 'a') {
@@ -569,13 +579,15 @@ static void run_node(model *m, const model_node *n) {
             m->values[n->loop] = i;
             say(m, "iteration %d %lld", n->loop, (long long)i);
             run_nodes(m, n->body, n->body_count);
+            if (m->broken) break;
         }
+        m->broken = false;
         if (!m->failed) say(m, "done %d", n->loop);
     }
 }
 
 static void run_nodes(model *m, model_node *const *nodes, int count) {
-    for (int i = 0; i < count && !m->failed; i++) run_node(m, nodes[i]);
+    for (int i = 0; i < count && !m->failed && !m->broken; i++) run_node(m, nodes[i]);
 }
 
 /* ---- comparing --------------------------------------------------------------------- */

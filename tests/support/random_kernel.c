@@ -431,6 +431,7 @@ static void put_cursors(maker *m, bool unknown) {
     const int d = pick(m, 1, 3);
     const char *range = unknown && chance(m, 70) ? "0..len[t]" : any(m, ranges, 8);
     const bool skips = chance(m, 30);
+    const bool ends = chance(m, 25);
     const char *condition = unknown && chance(m, 60) ? "skip != 1 or t == 0" : "i != 1 or t == 0";
     put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, unknown ? 2 : 3), d);
     if (unknown) put(m, "unknown len[N] in 0..3\nunknown skip = 1\n");
@@ -442,6 +443,7 @@ static void put_cursors(maker *m, bool unknown) {
     for (int c = 0; c < 2; c++) {
         put(m, "agent %s {\ncursor stage, phase mod S\nfor t in 0..N {\n", c == 0 ? "p" : "c");
         put(m, "for i in %s {\n", range);
+        if (ends) put(m, "if %s { break }\n", unknown ? "skip == 0 and i == 1" : "i + t == 2");
         if (skips) put(m, "if %s {\n", condition);
         if (c == 0) {
             put(m, "wait empty[stage] parity 1 - phase\narrive full[stage] expect 8\n");

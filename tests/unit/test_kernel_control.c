@@ -66,6 +66,22 @@ static void loops_and_cursors_run(void **state) {
     spad_kernel_destroy(k);
 }
 
+static void breaks_end_the_innermost_loop(void **state) {
+    (void)state;
+    char text[256];
+    spad_kernel *k = test_parse("kernel k on sm_90\nunknown done[4] = [0, 0, 1]\ncounter c[64]\n"
+                                "cursor s mod 2\n"
+                                "for i in 0..3 {\n"
+                                "for j in 0..4 step -1 {\n"
+                                "if done[j] == 1 { signal c[10 + j]; break } else { advance s }\n"
+                                "signal c[20 + 2 * j + s]\n}\n"
+                                "if i == 1 { break }\nsignal c[i]\n}\nsignal c[63]\n");
+    signals_of(k, text, sizeof text);
+    assert_string_equal(text, "27+1 12+1 0+1 26+1 12+1 63+1");
+    assert_false(spad_kernel_get_cursor(k, 0)->even);
+    spad_kernel_destroy(k);
+}
+
 static void what_was_written_is_written(void **state) {
     (void)state;
     test_text text;
@@ -315,6 +331,12 @@ static void faults_of_control_are_found(void **state) {
         {"agent a[2] { }", 1, 12, 1, "expected 'as' after ']', found '{'"},
         {"agent a[2] as w { fence", 2, 1, 1, "'agent' in line 4 has no '}'"},
         {"agent a[3] as w { init m[w + 9] }", 1, 19, 13, "index 9 is outside 'm', which has 4"},
+        {"break", 1, 1, 5, "a break without a loop around it"},
+        {"agent a { if N == 4 { break } }", 1, 23, 5, "a break without a loop around it"},
+        {"for i in 0..N parallel { break }", 1, 26, 5,
+         "the iterations of a parallel loop do not depend on each other, and a break would end "
+         "those after it"},
+        {"for i in 0..N { scope s { break } }", 1, 27, 5, "a break would leave an open scope"},
         {"unknown u[2, 2]", 1, 9, 1,
          "unknown values have one dimension at most, and no more than 65536 elements"},
         {"unknown u in 3..3", 1, 9, 1, "no value is in 3..3"},
@@ -560,6 +582,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_and_cursors_run),
+        cmocka_unit_test(breaks_end_the_innermost_loop),
         cmocka_unit_test(what_was_written_is_written),
         cmocka_unit_test(control_follows_parameters),
         cmocka_unit_test(even_cursors_are_expressions_of_loops),

@@ -301,6 +301,9 @@ enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
     SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
     SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
+    SPAD_SYNC_NEXT = 16,   /**< parity wait: the phase after the one this agent waited for last at
+                                this element; amount: its parity where it is an expression of
+                                loops, else 0 */
     SPAD_IF_OF_LOOP = 8    /**< if: stands for the bounds of the loop around it */
 };
 

@@ -565,8 +565,11 @@ class Kernel:
         """Waits for a counter and takes from it."""
         self._about("take", counter, by=by)
 
-    def wait(self, thing, at_least=None, parity=None, pending=None):
-        """Waits for a counter, a phase of an mbarrier, or a group."""
+    def wait(self, thing, at_least=None, parity=None, pending=None, next=False):
+        """Waits for a counter, a phase of an mbarrier, or a group. next: for the phase after the one
+        that this agent waited for last."""
+        if next:
+            self.line(f"wait {_handle(thing).text} next")
         for word, value in ((">=", at_least), ("parity", parity), ("pending", pending)):
             if value is not None:
                 self.line(f"wait {_handle(thing).text} {word} {_number(value)}")

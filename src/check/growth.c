@@ -344,6 +344,9 @@ static bool probe_comparisons(probe *l, size_t statement, const spad_statement *
 static bool probe_statement(probe *l, size_t number, bool second, marks tiles, marks waits) {
     const spad_statement *s = spad_kernel_get_statement(l->kernel, number);
     if (s->kind == SPAD_STATEMENT_FOR || s->kind == SPAD_STATEMENT_TENSOR) return true;
+    if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) {
+        return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    }
     if (s->kind == SPAD_STATEMENT_BREAK) return refuse(l, SPAD__REFUSED_BREAK, NULL);
     if (s->kind == SPAD_STATEMENT_IF) return probe_comparisons(l, number, s);
     if (s->kind == SPAD_STATEMENT_OPERATION) return probe_operation(l, number, s, second, tiles);

@@ -370,7 +370,7 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                     .other = SPAD_SYNC_MBARRIER,
                                     .most = 1,
                                     .needs_amount = true,
-                                    .flags = SPAD_SYNC_RELAXED},
+                                    .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_NEXT},
     [SPAD_STATEMENT_INVALIDATE] = {.kind = SPAD_SYNC_MBARRIER, .other = SPAD_SYNC_MBARRIER},
     [SPAD_STATEMENT_COMMIT] = {.kind = SPAD_SYNC_GROUP, .other = SPAD_SYNC_GROUP},
     [SPAD_STATEMENT_WAIT_GROUP] = {.kind = SPAD_SYNC_GROUP,
@@ -391,7 +391,8 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
         bool given;
         bool fits;
     } clauses[] = {
-        {"by", row->amount != 0, f->most > 0},
+        {"by", row->amount != 0, f->most > 0 && (row->flags & SPAD_SYNC_NEXT) == 0},
+        {"next", (row->flags & SPAD_SYNC_NEXT) != 0, (flags & SPAD_SYNC_NEXT) != 0},
         {"expect", row->expect != 0, row->kind == SPAD_STATEMENT_ARRIVE && !plain},
         {"on", row->unit >= 0, f->on_unit && !plain},
         {"relaxed", (row->flags & SPAD_SYNC_RELAXED) != 0, (flags & SPAD_SYNC_RELAXED) != 0},
@@ -403,7 +404,8 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' has no '%s'",
                           spad_statement_kind_name(row->kind), sync->name, clauses[i].word);
     }
-    if (row->amount == 0 && f->needs_amount) {
+    const bool next = (row->flags & SPAD_SYNC_NEXT) != 0;
+    if (row->amount == 0 && f->needs_amount && !next) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' needs an amount: by and a number",
                           spad_statement_kind_name(row->kind), sync->name);
     }

@@ -69,7 +69,9 @@ typedef struct resolver {
     spad_kernel_builder *builder;
     spad_kernel *kernel;
     int64_t cursor;
-    size_t first;      /* its declaration */
+    int64_t object;    /* waits for its next phase are counted instead; -1: none */
+    int64_t agent;     /* whose waits */
+    int64_t first;     /* its declaration, or what it is counted in; -1: the kernel */
     size_t end;        /* of the block that it is declared in */
     spad_expr *inside; /* per statement: advances whenever it runs */
     spad_expr *before; /* per statement: advances of the statements before it in its block */
@@ -136,12 +138,22 @@ static spad_expr less_begin(resolver *r, spad_expr expr, const spad_kernel_loop 
                : cursor_apply(r, SPAD_EXPR_SUB, expr, cursor_amount(r, loop->begin));
 }
 
+static bool is_next(const spad_statement *s) {
+    return s->kind == SPAD_STATEMENT_WAIT_PARITY && (s->flags & SPAD_SYNC_NEXT) != 0;
+}
+
+/* Is it what is counted: an advance of the cursor, or a wait for the next phase of the object? */
+static bool counts(const resolver *r, const spad_statement *s) {
+    if (r->object >= 0) return is_next(s) && s->item == r->object && s->agent == r->agent;
+    return s->kind == SPAD_STATEMENT_ADVANCE && s->item == r->cursor;
+}
+
 /* The statement on its own, when those that it holds are summed up. */
 static void close_statement(resolver *r, size_t number) {
     const spad_statement *s = &r->kernel->statements.items[number];
     spad_expr *inside = &r->inside[number];
-    if (s->kind == SPAD_STATEMENT_ADVANCE && s->item == r->cursor) {
-        *inside = s->amount;
+    if (counts(r, s)) {
+        *inside = s->kind == SPAD_STATEMENT_ADVANCE ? s->amount : cursor_number(r, 1);
     } else if (s->kind == SPAD_STATEMENT_BREAK) { /* how often the loop runs is open */
         r->uneven = true;
     } else if (s->kind == SPAD_STATEMENT_IF && *inside != 0) {
@@ -154,14 +166,14 @@ static void close_statement(resolver *r, size_t number) {
 }
 
 static void sum_up(resolver *r) {
-    for (size_t i = r->end; i-- > r->first + 1 && is_even_so_far(r);) {
+    for (size_t i = r->end; (int64_t)i-- > r->first + 1 && is_even_so_far(r);) {
         close_statement(r, i);
         const int64_t parent = r->kernel->statements.items[i].parent;
-        if (parent > (int64_t)r->first) {
+        if (parent > r->first) {
             r->inside[parent] = cursor_add(r, r->inside[i], r->inside[parent]);
         }
     }
-    for (size_t i = r->first + 1; i < r->end && is_even_so_far(r); i++) {
+    for (size_t i = (size_t)(r->first + 1); i < r->end && is_even_so_far(r); i++) {
         const spad_statement *s = &r->kernel->statements.items[i];
         const size_t next = s->end; /* its sibling, or the end of the block */
         if (next < r->end && r->kernel->statements.items[next].parent == s->parent) {
@@ -196,10 +208,10 @@ static spad_expr advances_of_rounds(resolver *r, size_t statement) {
 static spad_expr advances_at(resolver *r, size_t statement) {
     spad_expr sum = 0;
     int64_t at = (int64_t)statement;
-    while (at > (int64_t)r->first && is_even_so_far(r)) {
+    while (at > r->first && is_even_so_far(r)) {
         sum = cursor_add(r, r->before[at], sum);
         at = r->kernel->statements.items[at].parent;
-        if (at <= (int64_t)r->first) break;
+        if (at <= r->first) break;
         if (r->kernel->statements.items[at].kind == SPAD_STATEMENT_FOR) {
             sum = cursor_add(r, advances_of_rounds(r, (size_t)at), sum);
         }
@@ -297,16 +309,76 @@ static bool is_use(const resolver *r, size_t number) {
     return !moves || s->item != r->cursor;
 }
 
-static void resolve_cursor(resolver *r) {
-    spad_kernel_cursor *cursor = &r->kernel->cursors.items[r->cursor];
-    const int64_t parent = r->kernel->statements.items[cursor->statement].parent;
-    r->first = cursor->statement;
-    r->end = parent >= 0 ? r->kernel->statements.items[parent].end : r->kernel->statements.count;
+static void start_counting(resolver *r) {
     r->uneven = false;
     memset(r->inside, 0, r->kernel->statements.count * sizeof *r->inside);
     memset(r->before, 0, r->kernel->statements.count * sizeof *r->before);
+}
+
+/* Is an index the number of waits before it, modulo the elements? Then each is waited for in
+ * turn. */
+static bool goes_round(const resolver *r, const spad_statement *s, spad_expr stage) {
+    if (s->index_count == 0) return true;
+    const spad_expr_info index = spad_kernel_get_expr(r->kernel, s->index[0]);
+    const spad_expr_info wanted = spad_kernel_get_expr(r->kernel, stage);
+    if (s->index_count > 1 || index.node_count != wanted.node_count) return false;
+    for (size_t i = 0; i < index.node_count; i++) {
+        if (index.nodes[i].op != wanted.nodes[i].op ||
+            index.nodes[i].value != wanted.nodes[i].value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The parity of a wait for the next phase: the waits before it, divided by the elements. */
+static void resolve_wait(resolver *r, size_t number) {
+    const spad_kernel_sync sync = r->kernel->syncs.items[r->object];
+    const spad_expr sum = advances_at(r, number);
+    const spad_expr waits = sum != 0 ? sum : cursor_number(r, 0);
+    spad_expr rounds = waits;
+    if (sync.dims.count > 0) {
+        const spad_expr elements = cursor_amount(r, sync.dims.items[0]);
+        const spad_expr stage = cursor_apply(r, SPAD_EXPR_MOD, waits, elements);
+        if (!is_even_so_far(r) || !goes_round(r, &r->kernel->statements.items[number], stage)) {
+            r->uneven = true;
+            return;
+        }
+        rounds = cursor_apply(r, SPAD_EXPR_DIV, waits, elements);
+    }
+    const spad_expr parity = cursor_apply(r, SPAD_EXPR_MOD, rounds, cursor_number(r, 2));
+    if (is_even_so_far(r)) r->kernel->statements.items[number].amount = parity;
+}
+
+/* All waits of an agent for the next phases of an object, or none: one that a walk counts counts
+ * the others as well. */
+static void resolve_waits(resolver *r, size_t number) {
+    const spad_statement *s = &r->kernel->statements.items[number];
+    if (!is_next(s) || s->amount != 0) return;
+    r->object = s->item;
+    r->agent = s->agent;
+    r->first = s->agent > 0 ? (int64_t)r->kernel->agents.items[s->agent].statement : -1;
+    r->end = s->agent > 0 ? r->kernel->statements.items[r->first].end : r->kernel->statements.count;
+    start_counting(r);
     sum_up(r);
-    for (size_t i = r->first + 1; i < r->end && is_even_so_far(r); i++) {
+    for (size_t i = (size_t)(r->first + 1); i < r->end && is_even_so_far(r); i++) {
+        if (counts(r, &r->kernel->statements.items[i])) resolve_wait(r, i);
+    }
+    for (size_t i = (size_t)(r->first + 1); i < r->end && !is_even_so_far(r); i++) {
+        spad_statement *other = &r->kernel->statements.items[i];
+        if (counts(r, other)) other->amount = 0;
+    }
+    r->object = -1;
+}
+
+static void resolve_cursor(resolver *r) {
+    spad_kernel_cursor *cursor = &r->kernel->cursors.items[r->cursor];
+    const int64_t parent = r->kernel->statements.items[cursor->statement].parent;
+    r->first = (int64_t)cursor->statement;
+    r->end = parent >= 0 ? r->kernel->statements.items[parent].end : r->kernel->statements.count;
+    start_counting(r);
+    sum_up(r);
+    for (size_t i = (size_t)(r->first + 1); i < r->end && is_even_so_far(r); i++) {
         if (is_use(r, i)) replace_in_statement(r, i);
     }
     cursor->even = is_even_so_far(r);
@@ -315,9 +387,11 @@ static void resolve_cursor(resolver *r) {
 spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     const size_t count = kernel->statements.count;
-    if (kernel->cursors.count == 0) return SPAD_OK;
+    bool any = kernel->cursors.count > 0;
+    for (size_t i = 0; i < count && !any; i++) any = is_next(&kernel->statements.items[i]);
+    if (!any) return SPAD_OK;
     spad_error unused;
-    resolver r = {.builder = builder, .kernel = kernel, .error = &unused};
+    resolver r = {.builder = builder, .kernel = kernel, .object = -1, .error = &unused};
     r.inside = spad__new_array(&builder->host, count, sizeof *r.inside);
     r.before = spad__new_array(&builder->host, count, sizeof *r.before);
     if (r.inside == NULL || r.before == NULL) r.status = SPAD_ERR_HOST_MEMORY;
@@ -325,6 +399,7 @@ spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *erro
         r.cursor = (int64_t)i;
         resolve_cursor(&r);
     }
+    for (size_t i = 0; i < count && r.status == SPAD_OK; i++) resolve_waits(&r, i);
     spad__free(&builder->host, r.inside, count * sizeof *r.inside);
     spad__free(&builder->host, r.before, count * sizeof *r.before);
     return r.status == SPAD_OK ? SPAD_OK : spad__fail_host_memory(error);

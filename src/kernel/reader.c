@@ -254,12 +254,17 @@ static bool read_wait(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_WAIT_VALUE);
     if (!read_object(r, &s)) return false;
+    if (spad__parser_accept_word(&r->parser, "next")) {
+        s.row.kind = SPAD_STATEMENT_WAIT_PARITY;
+        s.row.flags = SPAD_SYNC_NEXT;
+        return read_sync_clauses(r, &s) && finish_sync(r, &s);
+    }
     if (spad__parser_accept_word(&r->parser, "parity")) {
         s.row.kind = SPAD_STATEMENT_WAIT_PARITY;
     } else if (spad__parser_accept_word(&r->parser, "pending")) {
         s.row.kind = SPAD_STATEMENT_WAIT_GROUP;
     } else if (!spad__parser_accept(&r->parser, SPAD__GREATER_EQUAL)) {
-        return spad__parser_expected(&r->parser, "'>=', 'parity' or 'pending'");
+        return spad__parser_expected(&r->parser, "'>=', 'parity', 'next' or 'pending'");
     }
     return spad__read_expr(r, &s.row.amount) && read_sync_clauses(r, &s) && finish_sync(r, &s);
 }

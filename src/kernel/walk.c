@@ -17,6 +17,32 @@ static void free_items(spad_walk *walk, void *items, size_t count, size_t size) 
     spad__free(&walk->host, items, count * size);
 }
 
+/* Is there a wait for the next phase whose parity is no expression? */
+static bool waits_for_next(const spad_kernel *k) {
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) return true;
+    }
+    return false;
+}
+
+/* More objects than there is memory for. */
+static const int64_t waited_max = INT64_C(1) << 40;
+
+static bool allocate_waited(spad_walk *walk) {
+    const spad_kernel *k = walk->kernel;
+    if (!waits_for_next(k)) return true;
+    walk->first_element = spad__walk_take(walk, k->syncs.count, sizeof *walk->first_element);
+    if (walk->first_element == NULL) return false;
+    for (size_t i = 0; i < k->syncs.count; i++) {
+        walk->first_element[i] = walk->elements;
+        if (k->syncs.items[i].elements > waited_max - (int64_t)walk->elements) return false;
+        walk->elements += (size_t)k->syncs.items[i].elements;
+    }
+    walk->waited = spad__walk_take(walk, 2 * walk->elements, sizeof *walk->waited);
+    return walk->waited != NULL;
+}
+
 static bool allocate_walk_tables(spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; i < k->statements.count; i++) {
@@ -36,7 +62,7 @@ static bool allocate_walk_tables(spad_walk *walk) {
         walk->managers = spad__walk_take(walk, k->target->space_count, sizeof *walk->managers);
         if (walk->managers == NULL || (k->tensors.count > 0 && walk->scoped == NULL)) return false;
     }
-    return (k->blocks_deep == 0 || walk->frames != NULL) &&
+    return allocate_waited(walk) && (k->blocks_deep == 0 || walk->frames != NULL) &&
            (k->loops.count + k->cursors.count == 0 || walk->values != NULL) &&
            (k->tensors.count == 0 || walk->lives != NULL) &&
            (walk->access_room == 0 || walk->accesses != NULL) &&
@@ -100,6 +126,8 @@ void spad_walk_destroy(spad_walk *walk) {
     free_items(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
     free_items(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
     free_items(walk, walk->values, k->loops.count + k->cursors.count, sizeof *walk->values);
+    free_items(walk, walk->waited, 2 * walk->elements, sizeof *walk->waited);
+    free_items(walk, walk->first_element, k->syncs.count, sizeof *walk->first_element);
     free_items(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
     free_items(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
     free_items(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
@@ -206,6 +234,9 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
         return;
     }
     spad__walk_push(walk, walk->at);
+    for (size_t i = 0; walk->waited != NULL && i < walk->elements; i++) {
+        walk->waited[walk->elements + i] = 0;
+    }
     walk->agent = s->item;
     walk->event.kind = SPAD_WALK_AGENT_BEGIN;
     walk->event.agent = s->item;

@@ -367,7 +367,11 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, w->kernel->syncs.items[s->item].name);
     put_index(w, s->index, s->index_count);
-    put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
+    if ((s->flags & SPAD_SYNC_NEXT) != 0) {
+        spad__out_string(&w->out, " next");
+    } else {
+        put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
+    }
     put_word(w, "expect", s->expect);
     if (s->unit >= 0) {
         spad__out_string(&w->out, " on ");

@@ -19,6 +19,7 @@
 
 enum {
     UNKNOWNS = 3,
+    ELEMENTS = 3,
     KERNELS = 4000,
     TENSORS = 6,
     LOOPS = 3,
@@ -51,7 +52,8 @@ typedef struct model_tensor {
 } model_tensor;
 
 typedef struct model_node {
-    char kind; /* 'f' for, 'i' if, 'o' operation, 's' signal, 'c' cursor, 'a' advance, 'b' break */
+    char kind; /* 'f' for, 'i' if, 'o' operation, 's' signal, 'c' cursor, 'a' advance, 'b' break,
+                  'w' wait for the next phase */
     int loop;
     int64_t begin;
     int64_t end;
@@ -98,6 +100,7 @@ typedef struct model {
     int64_t unknowns[UNKNOWNS];
     int64_t values[NODES];
     int64_t advances[NODES];
+    int64_t waited[ELEMENTS + 1];
     char *lines[LINES_MAX];
     int line_count;
     bool broken; /* a break is on its way to its loop */
@@ -213,6 +216,17 @@ static model_node *make_node(model *m, const int *open, int open_count, int dept
     model_node *n = own(m, sizeof *n);
     m->nodes++;
     const int64_t kind = depth == 0 || m->nodes > NODES - 6 ? pick(m, 0, 1) : pick(m, 0, 5);
+    if (kind <= 1 && pick(m, 0, 5) == 0) {
+        n->kind = 'w';
+        n->cursor = (int)pick(m, 0, 1); /* which object */
+        n->index[0] = own(m, sizeof *n->index[0]);
+        n->index[0]->op = '%';
+        n->index[0]->left = make_expr(m, open, open_count, pick(m, 0, 1) == 0 ? 0 : 2);
+        n->index[0]->right = own(m, sizeof *n->index[0]);
+        n->index[0]->right->op = 'n';
+        n->index[0]->right->value = ELEMENTS;
+        return n;
+    }
     if (kind <= 1 && open_count > 0 && pick(m, 0, 9) == 0) {
         n->kind = 'b';
         return n;
@@ -376,7 +390,13 @@ static void put_tensor(model *m, int number) {
 static void put_node(model *m, const model_node *n) {
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
     const model_tensor *t = &m->tensors[n->tensor];
-    if (n->kind == 'b') {
+    if (n->kind == 'w' && n->cursor == 0) {
+        put(m, "wait mb[");
+        put_expr(m, n->index[0]);
+        put(m, "] next\n");
+    } else if (n->kind == 'w') {
+        put(m, "wait one next\n");
+    } else if (n->kind == 'b') {
         put(m, "break\n");
     } else if (n->kind == 'c') {
         put(m, "cursor s%d, h%d mod %lld\n", n->cursor, n->cursor, (long long)n->stages);
@@ -559,6 +579,11 @@ static void run_range(model *m, const model_node *n) {
 static void run_node(model *m, const model_node *n) {
     if (n->kind == 'o') {
         run_operation(m, n);
+    } else if (n->kind == 'w') {
+        const int64_t element = n->cursor == 0 ? value(m, n->index[0]) : ELEMENTS;
+        const int64_t before = m->waited[element]++;
+        say(m, "wait %d %lld parity %d", n->cursor, (long long)(element % ELEMENTS),
+            (int)(before % 2));
     } else if (n->kind == 'b') {
         m->broken = true;
     } else if (n->kind == 'c') {
@@ -602,7 +627,15 @@ static void describe(const model *m, char *line, size_t size, const spad_kernel 
     if (e->kind == SPAD_WALK_ITERATION) {
         snprintf(line, size, "iteration %s %lld", loop->name + 1, (long long)e->value);
     }
-    if (e->kind == SPAD_WALK_SYNC) snprintf(line, size, "signal %lld", (long long)e->element);
+    if (e->kind == SPAD_WALK_SYNC) {
+        const bool waits =
+            spad_kernel_get_statement(k, (size_t)e->statement)->kind == SPAD_STATEMENT_WAIT_PARITY;
+        if (!waits) snprintf(line, size, "signal %lld", (long long)e->element);
+        if (waits) {
+            snprintf(line, size, "wait %lld %lld parity %lld", (long long)e->object - 1,
+                     (long long)e->element, (long long)e->amount);
+        }
+    }
     if (e->kind == SPAD_WALK_OPERATION) {
         const spad_walk_access *a = &e->accesses[0];
         snprintf(line, size,
@@ -665,6 +698,7 @@ static void forget_run(model *m) {
     for (int i = 0; i < m->line_count; i++) free(m->lines[i]);
     m->line_count = 0;
     m->failed = false;
+    memset(m->waited, 0, sizeof m->waited);
 }
 
 /* The same kernel with another value of the parameter. */
@@ -695,6 +729,7 @@ static void walks_agree_with_the_model(void **state) {
         m.at = m.text;
         m.param = pick(&m, 1, 4);
         put(&m, "kernel k on trn2\nparam P = %lld\ncounter c[7]\n", (long long)m.param);
+        put(&m, "mbarrier mb[%d] count 1\nmbarrier one count 1\n", ELEMENTS);
         put(&m, "unknown u[%d] in -1..4 = [", UNKNOWNS);
         for (int i = 0; i < UNKNOWNS; i++) {
             m.unknowns[i] = pick(&m, -1, 3);

@@ -358,7 +358,7 @@ def test_recorder_has_loops_cursors_and_unknown_values():
             with k.agent(f"user_{w}"):
                 stage, phase = k.cursor("stage", "phase", S)
                 with k.loop("m", M) as m, k.loop("n", 0, k.min(m + 1, rows[m]), step=-1) as n:
-                    k.wait(full[stage], parity=phase)
+                    k.wait(full[stage], next=True)
                     with k.when((skip == 0) & (n == 0) | (n > k.max(m, 1))):
                         k.simt("use", reads=sa[stage], adds=out[w])
                     k.arrive(empty[stage])

@@ -432,6 +432,7 @@ static void put_cursors(maker *m, bool unknown) {
     const char *range = unknown && chance(m, 70) ? "0..len[t]" : any(m, ranges, 8);
     const bool skips = chance(m, 30);
     const bool ends = chance(m, 25);
+    const bool next = chance(m, 40);
     const char *condition = unknown && chance(m, 60) ? "skip != 1 or t == 0" : "i != 1 or t == 0";
     put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, unknown ? 2 : 3), d);
     if (unknown) put(m, "unknown len[N] in 0..3\nunknown skip = 1\n");
@@ -449,7 +450,8 @@ static void put_cursors(maker *m, bool unknown) {
             put(m, "wait empty[stage] parity 1 - phase\narrive full[stage] expect 8\n");
             put(m, "tma load reads a[t, i] writes x[stage] delivers full[stage]\n");
         } else {
-            put(m, "wait full[stage] parity phase\nsimt use reads x[stage] writes o[t, i]\n");
+            put(m, next ? "wait full[stage] next\n" : "wait full[stage] parity phase\n");
+            put(m, "simt use reads x[stage] writes o[t, i]\n");
             put(m, "arrive empty[stage]\n");
         }
         put(m, "advance stage\n%s}\n}\n}\n", skips ? "}\n" : "");

@@ -82,6 +82,69 @@ static void breaks_end_the_innermost_loop(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* The amounts of the waits, and which of them are expressions. */
+static void waits_for_the_next_phase_count_on(void **state) {
+    (void)state;
+    static const struct {
+        const char *body;
+        const char *waits;
+        bool even;
+    } cases[] = {
+        {"for t in 0..2 { for k in 0..3 { wait one next } }\nwait one next\n",
+         "0+0 0+1 0+0 0+1 0+0 0+1 0+0", true},
+        {"for t in 0..2 { for k in 0..3 { wait m[(t * 3 + k) % 2] next } }\n",
+         "0+0 1+0 0+1 1+1 0+0 1+0", true},
+        {"cursor s mod 2\nfor k in 0..5 { wait m[s] next\nadvance s }\n", "0+0 1+0 0+1 1+1 0+0",
+         true},
+        {"for k in 0..4 { wait m[k / 3] next }\n", "0+0 0+1 0+0 1+0", false},
+        {"for k in 0..4 { if k != 2 { wait one next } }\n", "0+0 0+1 0+0", false},
+        {"for k in 0..3 { for j in 0..k { wait one next } }\n", "0+0 0+1 0+0", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        char waits[256];
+        test_text written;
+        test_text_init(&written);
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\nmbarrier m[2] count 1\nmbarrier one count 1\n%s",
+                 cases[i].body);
+        spad_kernel *k = test_parse(text);
+        signals_of(k, waits, sizeof waits);
+        assert_string_equal(waits, cases[i].waits);
+        for (size_t n = 0; n < spad_kernel_statement_count(k); n++) {
+            const spad_statement *s = spad_kernel_get_statement(k, n);
+            if (s->kind != SPAD_STATEMENT_WAIT_PARITY) continue;
+            assert_int_equal(s->amount != 0, cases[i].even);
+        }
+        assert_int_equal(spad_kernel_write_text(k, &written.sink, NULL), SPAD_OK);
+        spad_kernel *again = test_parse(written.bytes);
+        signals_of(again, text, sizeof text);
+        assert_string_equal(text, waits);
+        spad_kernel_destroy(again);
+        spad_kernel_destroy(k);
+        test_text_free(&written);
+    }
+    /* main and each agent count for themselves */
+    char all[256] = "";
+    size_t used = 0;
+    spad_kernel *k =
+        test_parse("kernel k on sm_90\nmbarrier m count 1\nif 1 == 1 { wait m next }\n"
+                   "agent a { if 1 == 1 { wait m next } }\n"
+                   "agent b { if 1 == 1 { wait m next; wait m next } }\nwait m next\n");
+    const spad_walk_options options = {.agent = SPAD_WALK_ALL};
+    spad_walk *walk;
+    assert_int_equal(spad_walk_create(&walk, k, &options, NULL), SPAD_OK);
+    for (const spad_walk_event *event;;) {
+        assert_int_equal(spad_walk_next(&event, walk, NULL), SPAD_OK);
+        if (event->kind == SPAD_WALK_END) break;
+        if (event->kind != SPAD_WALK_SYNC) continue;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%lld", (long long)event->amount);
+    }
+    assert_string_equal(all, "00011");
+    spad_walk_destroy(walk);
+    spad_kernel_destroy(k);
+}
+
 static void what_was_written_is_written(void **state) {
     (void)state;
     test_text text;
@@ -331,6 +394,10 @@ static void faults_of_control_are_found(void **state) {
         {"agent a[2] { }", 1, 12, 1, "expected 'as' after ']', found '{'"},
         {"agent a[2] as w { fence", 2, 1, 1, "'agent' in line 4 has no '}'"},
         {"agent a[3] as w { init m[w + 9] }", 1, 19, 13, "index 9 is outside 'm', which has 4"},
+        {"wait m[0] next parity 1", 1, 16, 6,
+         "expected the end of the line after 'next', found 'parity'"},
+        {"wait m[0] next by 1", 1, 1, 19, "'wait m' has no 'by'"},
+        {"counter c\nwait c next", 2, 1, 11, "'c' is a counter; an mbarrier is expected here"},
         {"break", 1, 1, 5, "a break without a loop around it"},
         {"agent a { if N == 4 { break } }", 1, 23, 5, "a break without a loop around it"},
         {"for i in 0..N parallel { break }", 1, 26, 5,
@@ -583,6 +650,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_and_cursors_run),
         cmocka_unit_test(breaks_end_the_innermost_loop),
+        cmocka_unit_test(waits_for_the_next_phase_count_on),
         cmocka_unit_test(what_was_written_is_written),
         cmocka_unit_test(control_follows_parameters),
         cmocka_unit_test(even_cursors_are_expressions_of_loops),

@@ -76,7 +76,7 @@ static void add_symbol(spad_kernel_builder *builder, const char *kept, spad__sym
 
 /* Parameters, units and objects of synchronisation are written in front of the kernel, wherever
  * they were declared. So nothing before them may have had their name, not even in a block that is
- * closed. O(loops + tensors). */
+ * closed. O(loops + tensors + cursors). */
 static spad_status check_never_used(const spad_kernel *kernel, const char *name,
                                     spad_error *error) {
     spad__symbol_kind kind = SPAD__SYMBOL_BROKEN;
@@ -85,6 +85,11 @@ static spad_status check_never_used(const spad_kernel *kernel, const char *name,
     }
     for (size_t i = 0; i < kernel->tensors.count; i++) {
         if (strcmp(kernel->tensors.items[i].name, name) == 0) kind = SPAD__SYMBOL_TENSOR;
+    }
+    for (size_t i = 0; i < kernel->cursors.count; i++) {
+        const spad_kernel_cursor *cursor = &kernel->cursors.items[i];
+        if (strcmp(cursor->stage, name) == 0) kind = SPAD__SYMBOL_STAGE;
+        if (cursor->phase != NULL && strcmp(cursor->phase, name) == 0) kind = SPAD__SYMBOL_PHASE;
     }
     if (kind == SPAD__SYMBOL_BROKEN) return SPAD_OK;
     spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s above: choose another name", name,

@@ -7,41 +7,25 @@
 #ifndef SPAD_TEST_DRIVER_H
 #define SPAD_TEST_DRIVER_H
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/backend.h"
+#include "device/stand_in.h"
 #include "support/support.h"
 
-static struct {
-    void *library;
-    void (*fail_at)(long call);
-    void (*set_code)(int code);
-    long (*calls)(void);
-    long (*live)(void);
-} fake;
+static stand_in fake;
 
-/* A function of the library: dlsym's pointer to data as one to a function. */
+/* A function of the library that only it has. */
 static void load(void *out, const char *name) {
-    void *symbol = dlsym(fake.library, name);
-    if (symbol == NULL) print_error("no function %s\n", name);
-    assert_non_null(symbol);
-    memcpy(out, &symbol, sizeof symbol);
+    if (stand_in_find(out, fake.library, name)) return;
+    print_error("no function %s\n", name);
+    fail();
 }
 
-/* The functions fake_NAME_... of a library. */
-static void open_fake(const char *file, const char *name) {
-    static const char *const verbs[] = {"fail_at", "set_code", "calls", "live"};
-    void *const places[] = {&fake.fail_at, &fake.set_code, &fake.calls, &fake.live};
-    fake.library = dlopen(file, RTLD_NOW);
-    assert_non_null(fake.library);
-    for (int i = 0; i < 4; i++) {
-        char function[64];
-        snprintf(function, sizeof function, "fake_%s_%s", name, verbs[i]);
-        load(places[i], function);
-    }
+static void open_fake(const char *file) {
+    assert_true(stand_in_open(&fake, file));
 }
 
 static int close_fake(void **state) {

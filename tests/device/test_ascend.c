@@ -25,7 +25,7 @@ static const spad_backend *const ascend = &spad__backend_ascend;
 
 static int open_library(void **state) {
     (void)state;
-    open_fake("libascendcl.so", "ascend");
+    open_fake("libascendcl.so");
     load(&more.set_version, "fake_ascend_set_version");
     load(&more.set_words, "fake_ascend_set_words");
     load(&more.set_soc, "fake_ascend_set_soc");

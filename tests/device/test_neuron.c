@@ -23,7 +23,7 @@ static const spad_backend *const neuron = &spad__backend_neuron;
 
 static int open_library(void **state) {
     (void)state;
-    open_fake("libnrt.so.1", "neuron");
+    open_fake("libnrt.so.1");
     load(&more.set_version, "fake_neuron_set_version");
     load(&more.fail_work_at, "fake_neuron_fail_work_at");
     load(&more.set_without_pointers, "fake_neuron_set_without_pointers");

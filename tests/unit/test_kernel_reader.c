@@ -596,7 +596,7 @@ static void faults_of_synchronisation_are_found(void **state) {
         {"signal m", 1, 1, 8, "'m' is an mbarrier; a counter is expected here"},
         {"signal c[0] expect 3", 1, 1, 20, "'signal c' has no 'expect'"},
         {"wait c[0]", 1, 10, 1,
-         "expected '>=', 'parity' or 'pending' after ']', found the end of the line"},
+         "expected '>=', 'parity', 'next' or 'pending' after ']', found the end of the line"},
         {"wait c[0] >= -1", 1, 1, 15, "an amount of -1; it is at least 0"},
         {"wait m parity 2", 1, 1, 15, "a parity of 2; it is at least 0 and at most 1"},
         {"wait m pending 1", 1, 1, 16, "'m' is an mbarrier; a group is expected here"},

@@ -258,8 +258,8 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
     } else if (op == SPAD_EXPR_MUL) {
         if (!is_constant(a) && !is_constant(b)) {
             return spad__fail(error, SPAD_ERR_ARGUMENT,
-                              "a product of two loop variables is not affine; one side must be "
-                              "a number or a parameter");
+                              "a product of two loop variables is not affine; one side must have "
+                              "no loop variables");
         }
         fits = is_constant(b) ? bound_multiple(a, b->least, result)
                               : bound_multiple(b, a->least, result);
@@ -316,7 +316,7 @@ static node_run append_nodes(spad_kernel *kernel, node_run a, node_run b, spad_e
 
 static spad_status fail_too_long(spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "the expression is too long: at most %d numbers, names and signs",
+                      "the expression is too long: at most %d numbers, names and operators",
                       SPAD_EXPR_MAX);
 }
 

@@ -60,7 +60,7 @@ static void devices_that_are_not_there_are_refused(void **state) {
     spad_backend other = *spad_backend_get(0);
     other.version = SPAD_BACKEND_VERSION + 1;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the back end has version 3; this library wants 2");
+    assert_string_equal(error.message, "the back end has version 3; this library requires 2");
     spad_device_options options = {.shared_space = "nowhere"};
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_UNKNOWN);
     options = (spad_device_options){.pool = {.block_bytes = 48}};
@@ -321,8 +321,8 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
     assert_int_equal(spad_buffer_alloc(&b, device, &large, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "131072 B at alignment 1 do not fit: 65536 of 196608 B are free, the "
-                        "largest hole is 65536 B (fragmentation 0 %); free something, ask for "
-                        "less or raise max_bytes");
+                        "largest hole is 65536 B (fragmentation 0 %); free something, request less "
+                        "or raise max_bytes");
     assert_int_equal(error.needed, 131072);
     assert_int_equal(error.largest_hole, 65536);
     assert_string_equal(error.subject, "large");

@@ -41,7 +41,7 @@ static bool next_way(spad_kernel *kernel, const spad_kernel *given) {
 }
 
 /* "blocks = [2, 0], last = 1" */
-static void describe_values(const spad_kernel *kernel, char *field, size_t size) {
+static void describe_unknowns(const spad_kernel *kernel, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
     for (size_t i = 0; i < kernel->unknowns.count && used < size; i++) {
@@ -80,7 +80,7 @@ static void take_verdict(ways *w, const spad_check *found) {
     spad_check *check = w->run->check;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
-    describe_values(w->kernel, values, sizeof values);
+    describe_unknowns(w->kernel, values, sizeof values);
     snprintf(reason, sizeof reason, "with %s: %s", values, found->reason);
     if (found->verdict == SPAD_VERDICT_WRONG) {
         check->verdict = SPAD_VERDICT_WRONG;

@@ -101,7 +101,7 @@ typedef struct spad_sim_row {
     int64_t object;  /**< sync: the object; drain has none */
     int64_t element; /**< and its number in the array */
     size_t value_count;    /**< number of loops around the statement */
-    const int64_t *values; /**< values of their variables, outermost first; borrowed */
+    const int64_t *values; /**< what they count, outermost first; borrowed */
 } spad_sim_row;
 
 /** An engine of the target: busy + idle is the makespan. */

@@ -179,7 +179,7 @@ static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_err
         break;
     case SPAD__FAULT_REENTRY:
         spad__finding_init(&finding, SPAD_FINDING_BARRIER_COUNT,
-                           "%s enters %s a second time before it is complete", text.event,
+                           "%s arrives at %s a second time before it is complete", text.event,
                            text.object);
         break;
     default:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 #include "sim/sim.h"
 
 enum {
@@ -309,7 +310,12 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     json_name(json, "agent", spad_kernel_get_agent(sim->kernel, (size_t)row.agent)->name);
     spad__json_key_int(json, "line", s->location.line);
     spad__json_key_open(json, "iteration", '[');
-    for (size_t i = 0; i < row.value_count; i++) spad__json_int(json, row.values[i]);
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const bool all = spad__loops_around(sim->kernel, row.statement, loops) == row.value_count;
+    for (size_t i = 0; i < row.value_count; i++) {
+        spad__json_int(json,
+                       all ? spad__loop_value(sim->kernel, loops[i], row.values) : row.values[i]);
+    }
     spad__json_close(json, ']');
     spad__json_key_int(json, "start_ps", row.start);
     spad__json_key_int(json, "end_ps", row.end);

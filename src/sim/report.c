@@ -20,23 +20,6 @@ enum {
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
-    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-    int unit = 0;
-    int64_t scale = 1;
-    while (unit < 4 && time / scale >= 1000) {
-        scale *= 1000;
-        unit++;
-    }
-    if (unit == 0) {
-        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
-    } else {
-        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
-                 (long long)(time % scale / (scale / 1000)), units[unit]);
-    }
-    return field;
-}
-
 const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
     int64_t mille = 0;
     if (whole > 0) {

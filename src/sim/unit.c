@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Is the time of a simulation a time? The one place that decides it, and its words.
+ * Times in words, and whether the time of a simulation is one: the only place that decides it.
  *
  * An operation without a figure is a step, and a cycle of an engine without a clock is a
  * cycle. A result in which all operations are steps, or all are in cycles, is exact in that
@@ -31,6 +31,23 @@ const char *spad_time_unit_name(spad_time_unit unit) {
                                                        [SPAD_TIME_CYCLES] = "cycles",
                                                        [SPAD_TIME_STEPS] = "steps"};
     return (unsigned)unit < SPAD_TIME_UNITS ? names[unit] : "?";
+}
+
+const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
+    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
+    int unit = 0;
+    int64_t scale = 1;
+    while (unit < 4 && time / scale >= 1000) {
+        scale *= 1000;
+        unit++;
+    }
+    if (unit == 0) {
+        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
+    } else {
+        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
+                 (long long)(time % scale / (scale / 1000)), units[unit]);
+    }
+    return field;
 }
 
 /* "17 steps", "1 step", "0.274 steps" */

@@ -242,6 +242,42 @@ static void assumed_times_have_a_badge(void **state) {
     }
 }
 
+typedef struct assumed {
+    spad_layout *layout;
+    spad_sim *sim;
+} assumed;
+
+/* A failed call leaves unit and badge as they were. */
+static spad_status draw_assumed(const spad_host *host, void *context) {
+    const assumed *in = context;
+    const spad_report_options options = {.host = host};
+    const spad_kernel *kernel = spad_layout_get_kernel(in->layout);
+    spad_report *report;
+    spad_status status =
+        spad_report_create(&report, spad_kernel_get_target(kernel), &options, NULL);
+    if (status != SPAD_OK) return status;
+    status = spad_report_add_layout(report, in->layout, in->sim, 0, NULL);
+    assert_string_equal(report->time_unit, status == SPAD_OK ? "steps" : "event");
+    assert_int_equal(report->badge != NULL, status == SPAD_OK);
+    spad_report_destroy(report);
+    return status;
+}
+
+static void every_allocation_for_a_badge_may_fail(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\ntensor t : shared u8 [2] (64) ring 1\n"
+                                     "for i in 0..2 {\nsimt fill writes t[i]\n"
+                                     "simt use reads t[i]\n}\n");
+    assumed in;
+    spad_error error;
+    assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);
+    assert_ok(spad_sim_create(&in.sim, kernel, NULL, &error), &error);
+    test_fail_each_allocation(draw_assumed, &in);
+    spad_sim_destroy(in.sim);
+    spad_layout_destroy(in.layout);
+    spad_kernel_destroy(kernel);
+}
+
 /* Agents: slots from fork to join without a simulation, tiles with one. Barriers are there. */
 static void agents_are_drawn_slot_by_slot(void **state) {
     (void)state;
@@ -328,6 +364,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_gives_tiles),
         cmocka_unit_test(a_simulation_gives_times_and_waits),
         cmocka_unit_test(assumed_times_have_a_badge),
+        cmocka_unit_test(every_allocation_for_a_badge_may_fail),
         cmocka_unit_test(agents_are_drawn_slot_by_slot),
         cmocka_unit_test(what_does_not_fit_is_drawn_above_the_limit),
     };

@@ -11,7 +11,7 @@
  *             asc-devkit: which pipe moves what. That fixpipe itself fetches FB
  *             from L1 is our reading; no mark says so.
  *   [npu]     torch_npu, csrc/core/npu/NpuVariables.h: names of the chips
- *   [ops]     CANN operator repositories, build.sh --soc: names of the families
+ *   [ops]     vllm-ascend, csrc/build_aclnn.sh: names of the families
  *
  * Other public tables differ: the carver table of TileLang-Ascend has 1 MiB of
  * L1 and 512 KiB of L0C for the 910B, its code generator 256 KiB of UB for the
@@ -96,7 +96,7 @@ static const char *const aliases_950[] = {"a5"};
 #define CHIP(id) \
     { .name = (id), .source = "torch_npu, csrc/core/npu/NpuVariables.h, SocVersion" }
 #define CHIP_FAMILY(id) \
-    { .name = (id), .source = "CANN operator repositories, build.sh --soc" }
+    { .name = (id), .source = "vllm-ascend, csrc/build_aclnn.sh, SOC_ARG" }
 /* Those of the form 910_93 are the 910C: chips in [npu], families in [ops]. */
 static const spad_product products_910b[] = {
     CHIP_FAMILY("ascend910b"),   CHIP("ascend910b1"),    CHIP("ascend910b2"),

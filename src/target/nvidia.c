@@ -133,7 +133,10 @@ static const char *const sm_121_aliases[] = {"sm_121a"};
         .name = (id),                                                                   \
         .source = "NVIDIA, CUDA GPU Compute Capability, developer.nvidia.com/cuda-gpus" \
     }
-static const spad_product sm_70_products[] = {GPU("V100")};
+static const spad_product sm_70_products[] = {
+    {.name = "V100",
+     .source =
+         "NVIDIA, Legacy CUDA GPU Compute Capability, developer.nvidia.com/cuda-legacy-gpus"}};
 static const spad_product sm_75_products[] = {GPU("T4"), GPU("RTX2080"), GPU("RTX2080Ti")};
 static const spad_product sm_80_products[] = {GPU("A100"), GPU("A30")};
 static const spad_product sm_86_products[] = {GPU("A10"), GPU("A40"), GPU("RTX3080"),

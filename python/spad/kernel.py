@@ -268,9 +268,9 @@ class _Finished:
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
 
-    def tune(self, depth_most=0, exhaustive_most=0, timeout=None):
+    def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
         """spad.tune of this kernel."""
-        return core.tune(self, depth_most, exhaustive_most, timeout)
+        return core.tune(self, depth_most, exhaustive_most, timeout, steps)
 
     def report(self, timed=True):
         """A Report with places, findings and, unless timed is False, the times of the

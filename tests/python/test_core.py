@@ -543,6 +543,29 @@ def test_check_layout_sim_tune():
         spad.check(other, layout)
 
 
+def test_without_figures_there_is_no_time():
+    text = ("kernel k on H100\ntensor t : shared fp16 [8] (64, 64) ring 1\nfor i in 0..8 {\n"
+            "copy load writes t[i] COST\ntensor mma reads t[i] COST\n}\n")
+    steps, real = spad.sim(text.replace("COST", "")), spad.sim(text.replace("COST", "cost 100 ns"))
+    assert (steps.unit, steps.assumed, steps.unknown) == ("steps", 16, 16)
+    assert steps.badge == "16 of 16 costs assumed: steps, not time"
+    assert steps.time_text(steps.makespan) == "16 steps" and "16 steps" in repr(steps)
+    assert steps.data["unit"] == "steps" and steps.data["assumed"] == 16
+    assert (real.unit, real.assumed, real.badge) == ("time", 0, None) and "1.600 us" in repr(real)
+    with pytest.raises(spad.ArgumentError, match="16 of 16 operations have no cost on 'sm_90'"):
+        spad.tune(text.replace("COST", ""))
+    tune = spad.tune(text.replace("COST", ""), steps=True)
+    assert tune.unit == "steps" and tune.depths == {"t": 2} and "9 steps" in repr(tune)
+    assert "9 steps" in tune._repr_html_() and tune.badge in tune._repr_html_()
+    assert spad.tune(text.replace("COST", "cost 100 ns")).unit == "time"
+
+
+def test_products_are_targets():
+    assert spad.Target("H100").name == "sm_90" and spad.Target("rtx 4090").name == "sm_89"
+    with pytest.raises(spad.Error, match="did you mean 'H100'"):
+        spad.Target("H10O")
+
+
 def test_kernels_travel():
     k = recorded().reshape(defines={"N": 4}, rings={"x": 3})
     again = pickle.loads(pickle.dumps(k))

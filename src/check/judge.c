@@ -94,3 +94,15 @@ spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_e
     spad__net_free(&order.net);
     return status;
 }
+
+spad_status spad__order_try(const spad__events *events, const spad__run *run, bool *right,
+                            spad_error *error) {
+    spad_check rest = {.host = events->host};
+    spad__run trial = *run;
+    trial.check = &rest;
+    trial.watches = NULL;
+    const spad_status status = spad__order_judge(events, &trial, error);
+    *right = status == SPAD_OK && rest.counts.errors == 0 && trial.gap == NULL;
+    spad__array_free(&rest.host, &rest.found);
+    return status;
+}

@@ -41,9 +41,11 @@ typedef struct spad__run {
     const char *gap;
     spad__watches *watches; /* records states of loops: prove.h; NULL: nothing */
     bool shown;             /* its findings are shown: messages are worth some work */
-    bool outputs;           /* say what is missing of outputs */
-    const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
-    spad__limit *limit;     /* of the whole check */
+    bool anyway;        /* look for races although phases may differ: for causes, not verdicts */
+    bool in_cycle;      /* set: all that is stuck waits for something else that is stuck */
+    bool outputs;       /* say what is missing of outputs */
+    const char *shape;  /* then: " (with N = 7)" where that is not the given shape; else "" */
+    spad__limit *limit; /* of the whole check */
 } spad__run;
 
 /* Is time up? For loops, once in many turns. */

@@ -55,7 +55,7 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
     if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
-    if (status == SPAD_OK && !o->open && o->run->gap == NULL) {
+    if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL) {
         status = spad__find_leftovers(o, error);
         if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);

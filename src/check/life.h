@@ -137,6 +137,10 @@ enum { SPAD__TILE_TEXT_MAX = 112 };
 void spad__tile_text(const spad_kernel *kernel, int64_t tensor, int64_t tile, char *field,
                      size_t size);
 
+/* Two tiles of a tensor clash: adds a note at its declaration if that is a ring. */
+void spad__note_ring(spad_finding *finding, const spad_kernel *kernel, int64_t tensor, int64_t tile,
+                     int64_t other);
+
 /* A tensor that is declared again, or not any more, while it is allocated. */
 spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *error);
 /* A tile that is freed or allocated twice. */

@@ -178,8 +178,29 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                        then, remedy(code, access, write));
     spad__finding_add_note(finding, "%s writes %s here%s", name_of(life, write->statement), other,
                            then);
+    if (write->tensor == access->tensor) {
+        spad__note_ring(finding, k, access->tensor, access->tile, write->tile);
+    }
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
+}
+
+void spad__note_ring(spad_finding *finding, const spad_kernel *k, int64_t tensor, int64_t tile,
+                     int64_t other) {
+    const spad_kernel_tensor *t = &k->tensors.items[tensor];
+    const bool counted = t->slots > 0 && t->slots < t->tiles;
+    if (tile == other || (!counted && t->ring.count == 0 && t->mode != SPAD_MODE_MOD)) return;
+    if (finding->note_count == SPAD_NOTES_MAX) return;
+    char one[TILE_MAX], two[TILE_MAX], size[64] = "is a ring";
+    if (counted) {
+        snprintf(size, sizeof size, "has %lld slot%s for %lld tiles", (long long)t->slots,
+                 t->slots == 1 ? "" : "s", (long long)t->tiles);
+    }
+    spad__tile_text(k, tensor, tile, one, sizeof one);
+    spad__tile_text(k, tensor, other, two, sizeof two);
+    spad_note *note = spad__finding_add_note(finding, "%s %s: %s and %s are in the same place",
+                                             t->name, size, one, two);
+    spad__point_note(note, t->location);
 }
 
 static void describe_nothing(spad_finding *finding, const spad__life *life,

@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "check/order.h"
+#include "kernel/bytes.h"
 #include "sync/sync.h"
 
 /* Events times trials. */
@@ -439,11 +440,11 @@ static void put_back(const mender *m, const spad_walk_kind *kinds, const size_t 
     }
 }
 
-/* Does an agent, or what it runs on a unit, contribute to a declaration? */
-static bool contributes_to(const mender *m, int64_t agent, int64_t unit, int32_t sync) {
+/* Does an agent arrive at a declaration, or signal it? */
+static bool contributes_to(const mender *m, int64_t agent, int32_t sync) {
     for (size_t i = 0; i < m->events->items.count; i++) {
         const spad__event *event = &m->events->items.items[i];
-        if (event->agent != agent || (unit >= 0 && event->unit != unit)) continue;
+        if (event->agent != agent) continue;
         if (is_sync_event(event) && sync_of(m, event->object) == sync &&
             (does(m, event, SPAD__ACTION_ARRIVE) || does(m, event, SPAD__ACTION_ENTER) ||
              does(m, event, SPAD__ACTION_SIGNAL))) {
@@ -459,26 +460,98 @@ static bool contributes_to(const mender *m, int64_t agent, int64_t unit, int32_t
     return false;
 }
 
-/* The operation whose end the stuck wait is for: it clashes with what comes after the wait when
- * the object is not there. Better one of an agent that does not arrive yet. -1: none. */
-static int64_t find_late(const mender *m, const spad_check *without, const spad_statement *wait,
-                         int32_t sync) {
-    int64_t best = -1;
-    int best_rank = 0;
+/* ---- whose arrival ----------------------------------------------------------------- */
+
+/* The operation whose end a stuck wait is for, as far as it is known. */
+typedef struct guess {
+    int64_t statement; /* -1: none */
+    int rank;
+} guess;
+
+static bool delivers_to(const mender *m, int64_t statement, int32_t sync) {
+    const spad_statement *s = statement_at(m, statement);
+    for (size_t i = 0; i < s->completion_count; i++) {
+        const spad_kernel_completion *row =
+            spad_kernel_get_completion(m->events->kernel, s->first_completion + i);
+        if (row->object == sync) return true;
+    }
+    return false;
+}
+
+/* `late` comes after the wait and clashes with `early`. Better an agent that delivers there, or
+ * one that does not arrive yet; then the last operation of the agent. */
+static void consider(const mender *m, guess *best, const spad_statement *wait, int64_t early,
+                     int64_t late) {
+    const spad_statement *e = statement_at(m, early);
+    const spad_statement *l = statement_at(m, late);
+    const int32_t sync = (int32_t)wait->item;
+    if (l->agent != wait->agent || (e->agent == wait->agent && e->unit == l->unit)) return;
+    const bool fresh = e->agent != wait->agent && !contributes_to(m, e->agent, sync);
+    const bool same_queue = wait->unit < 0 || l->unit == wait->unit;
+    const int rank = 1 + same_queue + 2 * fresh + 4 * delivers_to(m, early, sync);
+    if (rank < best->rank) return;
+    if (rank == best->rank && statement_at(m, best->statement)->agent != e->agent) return;
+    *best = (guess){early, rank};
+}
+
+/* By the races that there are without the object. */
+static guess guess_by_races(const mender *m, const spad_check *without,
+                            const spad_statement *wait) {
+    guess best = {-1, 0};
     for (size_t i = 0; i < without->found.count; i++) {
         const spad__found *found = &without->found.items[i];
         if (found->finding.code != SPAD_FINDING_RACE || found->other < 0) continue;
-        const spad_statement *late = statement_at(m, found->statement);
-        const spad_statement *early = statement_at(m, found->other);
-        const bool alone = early->agent == wait->agent && early->unit == late->unit;
-        if (late->agent != wait->agent || alone) continue;
-        const bool new_one = !contributes_to(m, early->agent, -1, sync);
-        const bool other_unit = wait->unit < 0 || late->unit == wait->unit;
-        const int rank = 1 + 2 * (early->agent != wait->agent && new_one) + other_unit;
-        if (rank < best_rank) continue;
-        if (rank == best_rank && statement_at(m, best)->agent != early->agent) continue;
-        best = found->other;
-        best_rank = rank;
+        consider(m, &best, wait, found->other, found->statement);
+    }
+    return best;
+}
+
+static bool clash(const mender *m, const spad__event *a, const spad__event *b) {
+    const spad__events *events = m->events;
+    for (size_t i = 0; i < a->access_count; i++) {
+        for (size_t k = 0; k < b->access_count; k++) {
+            const size_t x = a->first_access + i;
+            const size_t y = b->first_access + k;
+            const spad_walk_access *left = &events->accesses.items[x];
+            const spad_walk_access *right = &events->accesses.items[y];
+            if (events->storage[x] != events->storage[y]) continue;
+            if (((left->kind | right->kind) & SPAD_ACCESS_WRITE) == 0) continue;
+
+            const spad__bytes one = spad__bytes_of(left);
+            const spad__bytes other = spad__bytes_of(right);
+            if (spad__bytes_overlap(&one, &other)) return true;
+        }
+    }
+    return false;
+}
+
+/* Does an operation announce its end, but at another object? */
+static bool says_elsewhere(const mender *m, const spad__event *event, const spad_statement *wait) {
+    return event->completion_count > 0 && !delivers_to(m, event->statement, (int32_t)wait->item);
+}
+
+/* By the bytes that the first operation after the wait uses: for kernels that do not run without
+ * the object. */
+static guess guess_by_bytes(const mender *m, int64_t number) {
+    const spad__events *events = m->events;
+    const spad_statement *wait = statement_at(m, number);
+    guess best = {-1, 0};
+    size_t at = 0;
+    while (at < events->items.count && events->items.items[at].statement != number) at++;
+    for (size_t i = at + 1; i < events->items.count; i++) {
+        const spad__event *next = &events->items.items[i];
+        if (next->agent != wait->agent) break;
+        if (next->kind != SPAD_WALK_OPERATION || (wait->unit >= 0 && next->unit != wait->unit)) {
+            continue;
+        }
+        for (size_t k = 0; k < events->items.count; k++) {
+            const spad__event *other = &events->items.items[k];
+            if (other->kind == SPAD_WALK_OPERATION && !says_elsewhere(m, other, wait) &&
+                clash(m, next, other)) {
+                consider(m, &best, wait, other->statement, next->statement);
+            }
+        }
+        if (best.statement >= 0) break;
     }
     return best;
 }
@@ -488,7 +561,7 @@ static const char *who(const mender *m, const spad_statement *s) {
     return spad_kernel_get_agent(m->events->kernel, (size_t)s->agent)->name;
 }
 
-static void report_missing(const mender *m, spad__found *main, int64_t operation) {
+static void report_missing(const mender *m, spad__found *main, int64_t operation, bool known) {
     const spad_statement *s = statement_at(m, operation);
     const spad_statement *wait = statement_at(m, main->statement);
     const spad_kernel_sync *sync = spad_kernel_get_sync(m->events->kernel, (size_t)wait->item);
@@ -500,7 +573,8 @@ static void report_missing(const mender *m, spad__found *main, int64_t operation
         snprintf(unit, sizeof unit, " on %.60s",
                  spad_kernel_get_unit(m->events->kernel, (size_t)s->unit)->name);
     }
-    snprintf(message, sizeof message, "%s; let %s %s %s%s after %s", old.message, who(m, s),
+    snprintf(message, sizeof message, "%s; %s %s %s %s%s after %s", old.message,
+             known ? "let" : "perhaps let", who(m, s),
              sync->kind == SPAD_SYNC_COUNTER ? "signal" : "arrive at", sync->name,
              sync->kind == SPAD_SYNC_BARRIER ? "" : unit, s->name);
     spad__copy_cut(f->message, sizeof f->message, message);
@@ -527,6 +601,7 @@ static spad_status judge_without(const mender *m, int32_t sync, spad_check *rest
         spad__run run = *m->run;
         run.check = rest;
         run.watches = NULL;
+        run.anyway = true; /* other objects rely on this one */
         take_out(m, sync, kinds, counts);
         status = spad__order_judge(m->events, &run, error);
         put_back(m, kinds, counts);
@@ -539,6 +614,7 @@ static spad_status judge_without(const mender *m, int32_t sync, spad_check *rest
 /* Deadlocks that no number explains: which agent should have arrived? */
 static spad_status mend_arrivals(mender *m, spad_error *error) {
     spad_check *check = m->run->check;
+    if (m->run->in_cycle) return SPAD_OK; /* enough would arrive */
     for (size_t i = m->before; i < check->found.count; i++) {
         spad__found *found = &check->found.items[i];
         if (found->finding.code != SPAD_FINDING_DEADLOCK || found->statement < 0) continue;
@@ -547,11 +623,12 @@ static spad_status mend_arrivals(mender *m, spad_error *error) {
         if (!may_try(m)) return SPAD_OK;
         spad_check rest = {.host = m->events->host};
         const spad_status status = judge_without(m, (int32_t)wait->item, &rest, error);
-        const int64_t late =
-            status == SPAD_OK ? find_late(m, &rest, wait, (int32_t)wait->item) : -1;
+        guess best = guess_by_races(m, &rest, wait);
         spad__array_free(&rest.host, &rest.found);
         if (status != SPAD_OK) return status;
-        if (late >= 0) report_missing(m, found, late);
+        const bool known = best.statement >= 0;
+        if (!known) best = guess_by_bytes(m, found->statement);
+        if (best.statement >= 0) report_missing(m, found, best.statement, known);
     }
     return SPAD_OK;
 }

@@ -224,6 +224,9 @@ static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__
     } else {
         note_missing(c, finding, early, late);
     }
+    if (access->tensor == other->tensor) {
+        spad__note_ring(finding, kernel, access->tensor, access->tile, other->tile);
+    }
     return spad__order_find(c->order, finding, late.event, early.event, error);
 }
 

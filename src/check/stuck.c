@@ -128,13 +128,13 @@ static bool has_contributed(const spad__order *o, int32_t object, spad__action_k
     return false;
 }
 
-/* Does it come after the wait in any case? */
+/* Does it come after the wait in the program of the same agent? What a unit is to wait for is
+ * issued before the wait, even where the wait holds up one queue only. */
 static bool is_held_up(const spad__order *o, const spad__action *wait, const spad__action *a) {
     const int32_t held = spad__order_event(o, wait->point);
     const int32_t number = spad__order_event(o, a->point);
-    const spad__event *w = &o->events.items.items[held];
-    const spad__event *e = &o->events.items.items[number];
-    return e->agent == w->agent && number >= held && (w->unit < 0 || w->unit == e->unit);
+    return o->events.items.items[number].agent == o->events.items.items[held].agent &&
+           number >= held;
 }
 
 /* Something that would end the wait, if it came to it; NULL: too little is left. Whatever has
@@ -298,6 +298,7 @@ static spad_status find_causes(spad__order *o, spad_error *error) {
     }
     spad_status status = SPAD_OK;
     bool first = true;
+    o->run->in_cycle = worst == 0;
     number = 0;
     for (stuck at = {-1, -1}; next_stuck(o, &at) && status == SPAD_OK; number++) {
         if (severities[number] != worst || (worst == 0 && !first) ||

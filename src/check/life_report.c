@@ -178,9 +178,6 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                        then, remedy(code, access, write));
     spad__finding_add_note(finding, "%s writes %s here%s", name_of(life, write->statement), other,
                            then);
-    if (write->tensor == access->tensor) {
-        spad__note_ring(finding, k, access->tensor, access->tile, write->tile);
-    }
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
 }
@@ -391,6 +388,19 @@ static spad_status report_unread(spad__life *life, spad_error *error) {
     return status;
 }
 
+/* Where the slots of a ring are counted, if their number is all that is known. */
+static void note_declared(spad_finding *finding, const spad_kernel_tensor *tensor) {
+    const bool ring =
+        tensor->slots < tensor->tiles || tensor->ring.count > 0 || tensor->mode == SPAD_MODE_MOD;
+    if (!ring || finding->note_count == SPAD_NOTES_MAX) return;
+    for (size_t i = 0; i < finding->note_count; i++) {
+        if (finding->notes[i].line == tensor->location.line) return; /* a note is there already */
+    }
+    spad__point_note(
+        spad__finding_add_note(finding, "the slots of %s are counted here", tensor->name),
+        tensor->location);
+}
+
 /* How deep would the rings have to be that are too shallow? */
 static void note_depths(spad__life *life) {
     spad_check *check = life->run->check;
@@ -401,7 +411,10 @@ static void note_depths(spad__life *life) {
             continue;
         }
         const spad__life_tensor *state = &life->tensors[finding->number];
-        if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
+        if (state->ring == 0 || state->jumps || state->needed <= state->ring) {
+            note_declared(finding, &life->kernel->tensors.items[finding->number]);
+            continue;
+        }
         spad_note *note = spad__finding_add_note(
             finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
             finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",

@@ -90,10 +90,12 @@ static void set_count(const mender *m, int32_t sync, int64_t count) {
     }
 }
 
-/* What arrives at the first element of a declaration, and the most waits of one agent there. */
-static void count_arrivals(const mender *m, int32_t sync, int64_t *arrivals, int64_t *waits) {
+/* What arrives at the first element of a declaration, the largest part of it that comes at once,
+ * and the most waits of one agent there. */
+static void count_arrivals(const mender *m, int32_t sync, int64_t *arrivals, int64_t *largest,
+                           int64_t *waits) {
     const spad__events *events = m->events;
-    *arrivals = *waits = 0;
+    *arrivals = *largest = *waits = 0;
     for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
         int64_t here = 0;
         for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
@@ -101,8 +103,10 @@ static void count_arrivals(const mender *m, int32_t sync, int64_t *arrivals, int
             const bool about = is_sync_event(event) && sync_of(m, event->object) == sync &&
                                events->objects.items[event->object].element == 0;
             if (about &&
-                (does(m, event, SPAD__ACTION_ARRIVE) || does(m, event, SPAD__ACTION_ENTER)))
+                (does(m, event, SPAD__ACTION_ARRIVE) || does(m, event, SPAD__ACTION_ENTER))) {
                 *arrivals += event->amount;
+                *largest = spad__max(*largest, event->amount);
+            }
             here += about && waits_at(m, event);
             for (size_t c = 0; c < event->completion_count; c++) {
                 const spad__event_completion *row =
@@ -119,9 +123,12 @@ static void count_arrivals(const mender *m, int32_t sync, int64_t *arrivals, int
 /* Counts that are worth a trial: by what arrives between two waits, then the neighbours. */
 static size_t list_counts(const mender *m, int32_t sync, int64_t given, int64_t *counts) {
     int64_t arrivals;
+    int64_t largest;
     int64_t waits;
     size_t count = 0;
-    count_arrivals(m, sync, &arrivals, &waits);
+    const bool barrier =
+        spad_kernel_get_sync(m->events->kernel, (size_t)sync)->kind == SPAD_SYNC_BARRIER;
+    count_arrivals(m, sync, &arrivals, &largest, &waits);
     const int64_t laps[] = {waits, waits + 1, waits - 1};
     int64_t all[COUNTS_MAX];
     size_t found = 0;
@@ -131,7 +138,9 @@ static size_t list_counts(const mender *m, int32_t sync, int64_t given, int64_t 
     all[found++] = given - 1;
     if (given < INT64_MAX) all[found++] = given + 1;
     for (size_t i = 0; i < found; i++) {
-        bool known = all[i] <= 0 || all[i] == given;
+        /* with more than all that arrives no phase is complete, and one part is no barrier */
+        bool known =
+            all[i] <= 0 || all[i] == given || all[i] > arrivals || (barrier && all[i] <= largest);
         for (size_t k = 0; k < count; k++) known = known || counts[k] == all[i];
         if (!known) counts[count++] = all[i];
     }
@@ -183,22 +192,28 @@ static bool is_about_bytes(spad_finding_code code) {
            code == SPAD_FINDING_UNINITIALISED_READ;
 }
 
-/* The error that the cause belongs to: about the object, or the first. */
+static bool is_subject(const spad_finding *finding, const char *object) {
+    const size_t length = strlen(object);
+    return strncmp(finding->subject, object, length) == 0 &&
+           (finding->subject[length] == '\0' || finding->subject[length] == '[');
+}
+
+/* The error that the cause belongs to: about contributions to the object, or about the object, or
+ * the first. */
 static spad__found *main_error(const mender *m, const char *object) {
     spad_check *check = m->run->check;
-    spad__found *first = NULL;
-    const size_t length = strlen(object);
+    spad__found *best = NULL;
+    int best_rank = 0;
     for (size_t i = m->before; i < check->found.count; i++) {
         spad__found *found = &check->found.items[i];
-        if (!is_error(m, i)) continue;
-        if (first == NULL) first = found;
-        const char *subject = found->finding.subject;
-        if (strncmp(subject, object, length) == 0 &&
-            (subject[length] == '\0' || subject[length] == '[')) {
-            return found;
-        }
+        const spad_finding_code code = found->finding.code;
+        const bool mixed = code == SPAD_FINDING_MIXED_PHASES || code == SPAD_FINDING_MIXED_BARRIER;
+        const int rank = 1 + 2 * is_subject(&found->finding, object) + mixed;
+        if (!is_error(m, i) || rank <= best_rank) continue;
+        best = found;
+        best_rank = rank;
     }
-    return first;
+    return best;
 }
 
 static void take_note(spad_finding *finding, const char *message, int32_t line, int32_t column,
@@ -278,21 +293,21 @@ static void report_count(const mender *m, int32_t sync, int64_t right) {
     const spad_kernel_sync *row = spad_kernel_get_sync(m->events->kernel, (size_t)sync);
     spad_location place;
     const long long given = given_count(m, sync, &place);
-    const bool barrier = row->kind == SPAD_SYNC_BARRIER;
+    const char *word = row->kind == SPAD_SYNC_BARRIER ? "contribution" : "arrival";
+    const char *plural = right == 1 ? "" : "s";
     spad__found *main = main_error(m, row->name);
     if (main == NULL) return;
     if (is_about_bytes(main->finding.code)) {
         spad_note *note = spad__finding_add_note(
-            &main->finding, "%lld %s a lap, count %lld: with count %lld the kernel is right",
-            (long long)right, barrier ? "contributions" : "arrivals", given, (long long)right);
+            &main->finding, "%lld %s%s a lap, count %lld: with count %lld the kernel is right",
+            (long long)right, word, plural, given, (long long)right);
         spad__point_note(note, place);
         return;
     }
     spad_finding cause;
     spad__finding_init(&cause, main->finding.code,
-                       "%s has %lld %s a lap, count %lld; with count %lld the kernel is right",
-                       row->name, (long long)right, barrier ? "contributions" : "arrivals", given,
-                       (long long)right);
+                       "%s has %lld %s%s a lap, count %lld; with count %lld the kernel is right",
+                       row->name, (long long)right, word, plural, given, (long long)right);
     spad__finding_set_names(&cause, row->name, NULL);
     spad__point_finding(&cause, place);
     note_arrivals(m, &cause, sync);

@@ -293,14 +293,8 @@ static Py_ssize_t block_length(PyObject *self) {
 PY_WRITER(spad_block_write_text, spad_block)
 PY_WRITER(spad_block_write_json, spad_block)
 
-static PyObject *block_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_text_any, block_in(self));
-}
-static PyObject *block_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_json_any, block_in(self));
-}
+PY_METHOD(block_text, py_text(spad_block_write_text_any, block_in(self)))
+PY_METHOD(block_json, py_text(spad_block_write_json_any, block_in(self)))
 
 static PyObject *block_trace(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -351,22 +345,12 @@ static PyMethodDef block_methods[] = {
 static PyGetSetDef block_fields[] = {{.name = "target", .get = block_target, .doc = "The chip."},
                                      {.name = NULL}};
 
-static PyType_Slot block_slots[] = {
-    {Py_tp_doc, "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
-                "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block."},
-    {Py_tp_new, PY_SLOT(block_new)},
-    {Py_tp_dealloc, PY_SLOT(block_dealloc)},
-    {Py_tp_traverse, PY_SLOT(block_traverse)},
-    {Py_tp_methods, block_methods},
-    {Py_tp_getset, block_fields},
-    {Py_sq_length, PY_SLOT(block_length)},
-    {Py_sq_item, PY_SLOT(block_get)},
-    {0, NULL}};
-
-static PyType_Spec block_spec = {.name = "spad._spad.Block",
-                                 .basicsize = sizeof(py_block),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = block_slots};
+PY_TYPE_OPEN(block, "Block",
+             "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
+             "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block.",
+             {Py_tp_new, PY_SLOT(block_new)}, {Py_tp_methods, block_methods},
+             {Py_tp_getset, block_fields}, {Py_sq_length, PY_SLOT(block_length)},
+             {Py_sq_item, PY_SLOT(block_get)});
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -173,9 +173,36 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 #define PY_SLOT(function) ((void *)(function))
 #define PY_FAST (METH_FASTCALL | METH_KEYWORDS)
 
+/** A getter and a method without arguments that are one expression of `self`. */
+#define PY_GETTER(name, ...)                              \
+    static PyObject *name(PyObject *self, void *unused) { \
+        (void)unused;                                     \
+        return __VA_ARGS__;                               \
+    }
+#define PY_METHOD(name, ...)                                  \
+    static PyObject *name(PyObject *self, PyObject *unused) { \
+        (void)unused;                                         \
+        return __VA_ARGS__;                                   \
+    }
+
 /** Every type takes part in garbage collection: an object that holds another, or whose subclass has
  *  a dict, can be part of a cycle. A dealloc begins with PyObject_GC_UnTrack. */
 #define PY_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC)
+/** x_spec: the type "spad._spad.NAME" of py_x, with x_dealloc, x_traverse and the slots that are
+ *  given. It can have subclasses, or is only made by functions of the module. */
+#define PY_TYPE_OF(x, title, more, about, ...)                                 \
+    static PyType_Slot x##_slots[] = {{Py_tp_doc, about},                      \
+                                      {Py_tp_dealloc, PY_SLOT(x##_dealloc)},   \
+                                      {Py_tp_traverse, PY_SLOT(x##_traverse)}, \
+                                      __VA_ARGS__,                             \
+                                      {0, NULL}};                              \
+    static PyType_Spec x##_spec = {.name = "spad._spad." title,                \
+                                   .basicsize = sizeof(py_##x),                \
+                                   .flags = PY_FLAGS | (more),                 \
+                                   .slots = x##_slots}
+#define PY_TYPE_OPEN(x, title, ...) PY_TYPE_OF(x, title, Py_TPFLAGS_BASETYPE, __VA_ARGS__)
+#define PY_TYPE_MADE(x, title, ...) \
+    PY_TYPE_OF(x, title, Py_TPFLAGS_DISALLOW_INSTANTIATION, __VA_ARGS__)
 
 /** The tp_traverse of a type: its class and the fields of `self` that are given; NULL: none. There
  * is no tp_clear: like a tuple, an object keeps what it got when it was made, so that a cycle goes

@@ -83,10 +83,8 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_memory_stats(&s);
 }
 
-static PyObject *device_memory(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_device_memory(self);
-}
+PY_METHOD(device_host_memory, py_device_host_memory(self))
+PY_METHOD(device_memory, py_device_memory(self))
 
 static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
@@ -177,6 +175,9 @@ static PyMethodDef device_methods[] = {
     {"alloc", PY_FUNC(device_alloc), PY_FAST,
      "alloc(shape, dtype, scope='global', alignment=0, name=None) -> Buffer"},
     {"stats", PY_FUNC(device_stats), PY_FAST, "stats(scope=None) -> dict\n\nWhat buffers took."},
+    {"host_memory", device_host_memory, METH_NOARGS,
+     "host_memory() -> Memory\n\nHost memory that the driver makes for copies, such as page-locked "
+     "memory."},
     {"memory", device_memory, METH_NOARGS,
      "The device's own Memory, without a pool: every call is one of the driver's."},
     {"pool", PY_FUNC(device_pool), PY_FAST,
@@ -200,20 +201,11 @@ static PyGetSetDef device_fields[] = {
      .closure = "h"},
     {.name = NULL}};
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
-                "cuda:N or opencl:N."},
-    {Py_tp_new, PY_SLOT(device_new)},
-    {Py_tp_dealloc, PY_SLOT(device_dealloc)},
-    {Py_tp_traverse, PY_SLOT(device_traverse)},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_fields},
-    {0, NULL}};
-
-static PyType_Spec device_spec = {.name = "spad._spad.Device",
-                                  .basicsize = sizeof(py_device),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = device_slots};
+PY_TYPE_OPEN(device, "Device",
+             "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
+             "cuda:N, opencl:N, ascend:N (or npu:N) or neuron:N.",
+             {Py_tp_new, PY_SLOT(device_new)}, {Py_tp_methods, device_methods},
+             {Py_tp_getset, device_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -334,6 +326,32 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     return py_raise(&error);
 }
 
+static PyObject *buffer_fill(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"value", "offset", "bytes", NULL};
+    PyObject *given[3];
+    int64_t value, offset, bytes;
+    spad_buffer_info info;
+    spad_error error;
+    if (!py_take(given, "fill", names, 0, args, count, keywords) ||
+        !py_int_or(&value, given[0], 0) || !py_int_or(&offset, given[1], 0) ||
+        !py_buffer_info(&info, self) ||
+        !py_int_or(&bytes, given[2], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
+        return NULL;
+    if (value < 0 || value > UINT8_MAX) {
+        PyErr_Format(PyExc_ValueError, "%lld is not the value of a byte", (long long)value);
+        return NULL;
+    }
+    const spad_buffer to = ((py_buffer *)self)->buffer;
+    py_count_view(self, 1);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_buffer_fill(to, offset, bytes, (uint8_t)value, NULL, &error);
+    PyEval_RestoreThread(outside);
+    py_count_view(self, -1);
+    if (status != SPAD_OK) return py_raise(&error);
+    Py_RETURN_NONE;
+}
+
 /* The letter of the struct module; types that it does not know are whole numbers of their size. */
 static const char *format_of(spad_dtype dtype) {
     switch (dtype) {
@@ -441,10 +459,7 @@ static PyObject *buffer_field(PyObject *self, void *which) {
     }
 }
 
-static PyObject *buffer_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_buffer *)self)->device);
-}
+PY_GETTER(buffer_device, py_keep(((py_buffer *)self)->device))
 
 static PyObject *buffer_native(PyObject *self, void *unused) {
     (void)unused;
@@ -469,6 +484,8 @@ static PyMethodDef buffer_methods[] = {
      "alias(shape, dtype=None, offset=0, name=None)\n\nAnother view of the same bytes."},
     {"bind", buffer_bind, METH_O, "bind(data)\n\nShape and memory of an auto buffer, from data."},
     {"write", PY_FUNC(buffer_write), PY_FAST, "write(data, offset=0)\n\nCopies bytes in."},
+    {"fill", PY_FUNC(buffer_fill), PY_FAST,
+     "fill(value=0, offset=0, bytes=None)\n\nSets bytes to a value."},
     {"read", PY_FUNC(buffer_read), PY_FAST, "read(offset=0, bytes=None) -> bytes"},
     {NULL, NULL, 0, NULL}};
 
@@ -497,20 +514,10 @@ static PyGetSetDef buffer_fields[] = {
     {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
     {.name = NULL}};
 
-static PyType_Slot buffer_slots[] = {
-    {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
-    {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
-    {Py_tp_traverse, PY_SLOT(buffer_traverse)},
-    {Py_tp_methods, buffer_methods},
-    {Py_tp_getset, buffer_fields},
-    {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
-    {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
-    {0, NULL}};
-
-static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
-                                  .basicsize = sizeof(py_buffer),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = buffer_slots};
+PY_TYPE_MADE(buffer, "Buffer", "A typed, shaped piece of the memory of a device.",
+             {Py_tp_methods, buffer_methods}, {Py_tp_getset, buffer_fields},
+             {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
+             {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)});
 
 /* ---- DLPack ------------------------------------------------------------------------ */
 

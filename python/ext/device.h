@@ -45,6 +45,7 @@ PyObject *py_allocation_wrap(const spad_allocation *block, PyObject *owner,
                              py_allocation_free free_block);
 /** Memories of a device: the driver's own, and the pool of a scope. */
 PyObject *py_device_memory(PyObject *device);
+PyObject *py_device_host_memory(PyObject *device);
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope);
 PyObject *py_pool_stats(spad_pool *pool);
 

@@ -314,20 +314,11 @@ static PyMethodDef direct_methods[] = {
     {"close", direct_close, METH_NOARGS, "Ends the kernel."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot direct_slots[] = {
-    {Py_tp_doc, "Direct(target, force_auto=False, trace=None)\n\nTensors with places of their "
-                "author (docs/direct.md)."},
-    {Py_tp_new, PY_SLOT(direct_new)},
-    {Py_tp_dealloc, PY_SLOT(direct_dealloc)},
-    {Py_tp_traverse, PY_SLOT(direct_traverse)},
-    {Py_tp_methods, direct_methods},
-    {Py_sq_length, PY_SLOT(direct_length)},
-    {0, NULL}};
-
-static PyType_Spec direct_spec = {.name = "spad._spad.Direct",
-                                  .basicsize = sizeof(py_direct),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = direct_slots};
+PY_TYPE_OPEN(direct, "Direct",
+             "Direct(target, force_auto=False, trace=None)\n\nTensors with places of their "
+             "author (docs/direct.md).",
+             {Py_tp_new, PY_SLOT(direct_new)}, {Py_tp_methods, direct_methods},
+             {Py_sq_length, PY_SLOT(direct_length)});
 
 /* ---- the modular allocator --------------------------------------------------------- */
 

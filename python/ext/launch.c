@@ -56,6 +56,18 @@ static PyObject *launch_fit(PyObject *module, PyObject *args) {
     return launch_size(&size);
 }
 
+static PyObject *launch_fit_budget(PyObject *module, PyObject *args) {
+    (void)module;
+    long long threads, run, runs, budget = SPAD_LAUNCH_DEFAULT_LIMIT;
+    spad_launch_size size;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "LLL|L:launch_fit_budget", &threads, &run, &runs, &budget))
+        return NULL;
+    if (spad_launch_fit_budget(&size, threads, run, runs, budget, &error) != SPAD_OK)
+        return py_raise(&error);
+    return launch_size(&size);
+}
+
 static PyObject *chunks(PyObject *module, PyObject *args) {
     (void)module;
     long long runs, chunkable, unchunkable, available, free_bytes = 0;
@@ -238,6 +250,8 @@ static PyMethodDef functions[] = {
      "launch_limit(threads, shared_bytes, run_bytes, runs, limit=49152)"},
     {"launch_fit", launch_fit, METH_VARARGS,
      "launch_fit(elements, precision, threads, runs, limit=49152)"},
+    {"launch_fit_budget", launch_fit_budget, METH_VARARGS,
+     "launch_fit_budget(threads, run_bytes, runs, budget=49152)"},
     {"chunks", chunks, METH_VARARGS,
      "chunks(runs, chunkable, unchunkable, available, free_bytes=0) -> (runs, count, far_over)"},
     {"placement_thresholds", placement_thresholds, METH_VARARGS,

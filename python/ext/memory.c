@@ -51,6 +51,12 @@ PyObject *py_device_memory(PyObject *device) {
     return (PyObject *)self;
 }
 
+PyObject *py_device_host_memory(PyObject *device) {
+    py_memory *self = memory_over(device, "host");
+    if (self != NULL) self->memory = spad_device_get_host_memory(py_device_in(device));
+    return (PyObject *)self;
+}
+
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
     spad_pool *pool;
     spad_error error;
@@ -157,7 +163,7 @@ static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-/* ---- what a memory says ------------------------------------------------------------ */
+/* ---- statistics -------------------------------------------------------------------- */
 
 PyObject *py_memory_stats(const spad_memory_stats *s) {
     return Py_BuildValue(
@@ -230,15 +236,9 @@ static PyObject *memory_check(PyObject *self, PyObject *unused) {
     return py_done(spad_pool_check(((py_memory *)self)->pool, &error), &error);
 }
 
-static PyObject *memory_kind(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(((py_memory *)self)->kind);
-}
+PY_GETTER(memory_kind, py_string(((py_memory *)self)->kind))
 
-static PyObject *memory_below(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_memory *)self)->below);
-}
+PY_GETTER(memory_below, py_keep(((py_memory *)self)->below))
 
 static PyObject *memory_repr(PyObject *self) {
     const py_memory *m = (py_memory *)self;
@@ -346,18 +346,9 @@ static PyGetSetDef allocation_fields[] = {
     {.name = "freed", .get = allocation_field, .doc = "Was it given back?", .closure = "f"},
     {.name = NULL}};
 
-static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
-                                         {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
-                                         {Py_tp_traverse, PY_SLOT(allocation_traverse)},
-                                         {Py_tp_repr, PY_SLOT(allocation_repr)},
-                                         {Py_tp_methods, allocation_methods},
-                                         {Py_tp_getset, allocation_fields},
-                                         {0, NULL}};
-
-static PyType_Spec allocation_spec = {.name = "spad._spad.Allocation",
-                                      .basicsize = sizeof(py_allocation),
-                                      .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                      .slots = allocation_slots};
+PY_TYPE_MADE(allocation, "Allocation", "A block of a memory.",
+             {Py_tp_repr, PY_SLOT(allocation_repr)}, {Py_tp_methods, allocation_methods},
+             {Py_tp_getset, allocation_fields});
 
 static PyMethodDef memory_methods[] = {
     {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
@@ -383,20 +374,11 @@ static PyGetSetDef memory_fields[] = {
     {.name = "below", .get = memory_below, .doc = "What it is made of."},
     {.name = NULL}};
 
-static PyType_Slot memory_slots[] = {
-    {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
-                "them that go around each other."},
-    {Py_tp_dealloc, PY_SLOT(memory_dealloc)},
-    {Py_tp_traverse, PY_SLOT(memory_traverse)},
-    {Py_tp_repr, PY_SLOT(memory_repr)},
-    {Py_tp_methods, memory_methods},
-    {Py_tp_getset, memory_fields},
-    {0, NULL}};
-
-static PyType_Spec memory_spec = {.name = "spad._spad.Memory",
-                                  .basicsize = sizeof(py_memory),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = memory_slots};
+PY_TYPE_MADE(memory, "Memory",
+             "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
+             "them that go around each other.",
+             {Py_tp_repr, PY_SLOT(memory_repr)}, {Py_tp_methods, memory_methods},
+             {Py_tp_getset, memory_fields});
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -442,10 +424,7 @@ static PyObject *log_get(PyObject *self, Py_ssize_t number) {
                          (long long)r->line);
 }
 
-static PyObject *log_allocations(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_log_allocation_count(log_in(self)));
-}
+PY_GETTER(log_allocations, PyLong_FromLongLong(spad_log_allocation_count(log_in(self))))
 
 /* Takes the guards of a memory and of what is below it, or gives them back: their logs are written
  * while the GIL is released. Nothing holds them for longer than a call, so taking them succeeds. */

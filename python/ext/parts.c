@@ -159,14 +159,8 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     return text;
 }
 
-static PyObject *layout_fits(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_layout_fits(layout_in(self)));
-}
-static PyObject *layout_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_layout *)self)->kernel);
-}
+PY_GETTER(layout_fits, PyBool_FromLong(spad_layout_fits(layout_in(self))))
+PY_GETTER(layout_kernel, py_keep(((py_layout *)self)->kernel))
 
 static PyMethodDef layout_methods[] = {
     {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
@@ -185,17 +179,8 @@ static PyGetSetDef layout_fields[] = {
     {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
-                                     {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
-                                     {Py_tp_methods, layout_methods},
-                                     {Py_tp_getset, layout_fields},
-                                     {0, NULL}};
-
-static PyType_Spec layout_spec = {.name = "spad._spad.Layout",
-                                  .basicsize = sizeof(py_layout),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = layout_slots};
+PY_TYPE_MADE(layout, "Layout", "The places of all tensors of a kernel.",
+             {Py_tp_methods, layout_methods}, {Py_tp_getset, layout_fields});
 
 /* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
  * is for the library to find out. */
@@ -310,22 +295,10 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
     PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
     return NULL;
 }
-static PyObject *check_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_json, self, false);
-}
-static PyObject *check_sarif(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_sarif, self, false);
-}
-static PyObject *check_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_verdict_name(spad_check_get_verdict(check_in(self))));
-}
-static PyObject *check_reason(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_check_get_reason(check_in(self)));
-}
+PY_METHOD(check_json, py_text_outside(write_check_json, self, false))
+PY_METHOD(check_sarif, py_text_outside(write_check_sarif, self, false))
+PY_GETTER(check_verdict, py_string(spad_verdict_name(spad_check_get_verdict(check_in(self)))))
+PY_GETTER(check_reason, py_string(spad_check_get_reason(check_in(self))))
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
     PyObject *kernel = ((py_check *)self)->kernel;
@@ -360,17 +333,8 @@ static PyGetSetDef check_fields[] = {
     {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},
     {.name = NULL}};
 
-static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
-                                    {Py_tp_dealloc, PY_SLOT(check_dealloc)},
-                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
-                                    {Py_tp_methods, check_methods},
-                                    {Py_tp_getset, check_fields},
-                                    {0, NULL}};
-
-static PyType_Spec check_spec = {.name = "spad._spad.Check",
-                                 .basicsize = sizeof(py_check),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = check_slots};
+PY_TYPE_MADE(check, "Check", "What is wrong with a kernel.", {Py_tp_methods, check_methods},
+             {Py_tp_getset, check_fields});
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -433,27 +397,12 @@ static const spad_sim *sim_in(PyObject *self) {
 PY_WRITER(spad_sim_write_text, spad_sim)
 PY_WRITER(spad_sim_write_json, spad_sim)
 
-static PyObject *sim_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
-}
-static PyObject *sim_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
-}
-static PyObject *sim_stuck(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_sim_get_stuck(sim_in(self)));
-}
-static PyObject *sim_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_sim *)self)->kernel);
-}
-#define SIM_NUMBER(field)                                                    \
-    static PyObject *sim_##field(PyObject *self, void *unused) {             \
-        (void)unused;                                                        \
-        return PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field); \
-    }
+PY_METHOD(sim_text, py_text_outside(spad_sim_write_text_any, sim_in(self), false))
+PY_METHOD(sim_json, py_text_outside(spad_sim_write_json_any, sim_in(self), false))
+PY_GETTER(sim_stuck, py_string(spad_sim_get_stuck(sim_in(self))))
+PY_GETTER(sim_kernel, py_keep(((py_sim *)self)->kernel))
+#define SIM_NUMBER(field) \
+    PY_GETTER(sim_##field, PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field))
 SIM_NUMBER(makespan)
 SIM_NUMBER(operations)
 SIM_NUMBER(bound)
@@ -473,17 +422,8 @@ static PyGetSetDef sim_fields[] = {
     {.name = "kernel", .get = sim_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
-                                  {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
-                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
-                                  {Py_tp_methods, sim_methods},
-                                  {Py_tp_getset, sim_fields},
-                                  {0, NULL}};
-
-static PyType_Spec sim_spec = {.name = "spad._spad.Sim",
-                               .basicsize = sizeof(py_sim),
-                               .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               .slots = sim_slots};
+PY_TYPE_MADE(sim, "Sim", "How long a kernel takes, and why.", {Py_tp_methods, sim_methods},
+             {Py_tp_getset, sim_fields});
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -528,14 +468,8 @@ static const spad_tune *tune_in(PyObject *self) {
 PY_WRITER(spad_tune_write_text, spad_tune)
 PY_WRITER(spad_tune_write_json, spad_tune)
 
-static PyObject *tune_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
-}
-static PyObject *tune_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
-}
+PY_METHOD(tune_text, py_text_outside(spad_tune_write_text_any, tune_in(self), false))
+PY_METHOD(tune_json, py_text_outside(spad_tune_write_json_any, tune_in(self), false))
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
     const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));
@@ -552,18 +486,9 @@ static PyObject *tune_depths(PyObject *self, void *unused) {
     }
     return dict;
 }
-static PyObject *tune_makespan(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED);
-}
-static PyObject *tune_written(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written);
-}
-static PyObject *tune_bytes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes);
-}
+PY_GETTER(tune_makespan, py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED))
+PY_GETTER(tune_written, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written))
+PY_GETTER(tune_bytes, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes))
 
 static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
                                      {"json", tune_json, METH_NOARGS, "The same as JSON."},
@@ -583,17 +508,8 @@ static PyGetSetDef tune_fields[] = {
      .doc = "On chip, over all lanes, if no tensors share bytes."},
     {.name = NULL}};
 
-static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
-                                   {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
-                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
-                                   {Py_tp_methods, tune_methods},
-                                   {Py_tp_getset, tune_fields},
-                                   {0, NULL}};
-
-static PyType_Spec tune_spec = {.name = "spad._spad.Tune",
-                                .basicsize = sizeof(py_tune),
-                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                .slots = tune_slots};
+PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",
+             {Py_tp_methods, tune_methods}, {Py_tp_getset, tune_fields});
 
 /* ----  ------------------------------------------------------------------------------ */
 

@@ -160,16 +160,8 @@ PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, si
     return view;
 }
 
-static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
-                                     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(column_traverse)},
-                                     {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
-                                     {0, NULL}};
-
-static PyType_Spec column_spec = {.name = "spad._spad.Column",
-                                  .basicsize = sizeof(py_column),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = column_slots};
+PY_TYPE_MADE(column, "Column", "Numbers of another object.",
+             {Py_bf_getbuffer, PY_SLOT(column_getbuffer)});
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -548,14 +540,8 @@ static Py_ssize_t plan_length(PyObject *self) {
     return (Py_ssize_t)spad_plan_count(((py_plan *)self)->plan);
 }
 
-static PyObject *plan_capacity(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
-}
-static PyObject *plan_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan));
-}
+PY_GETTER(plan_capacity, py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED))
+PY_GETTER(plan_lanes, PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan)))
 static PyObject *plan_target(PyObject *self, void *unused) {
     (void)unused;
     PyObject *target = ((py_plan *)self)->target;
@@ -610,21 +596,11 @@ static PyGetSetDef plan_fields[] = {
     {.name = "target", .get = plan_target, .doc = "The chip, or None."},
     {.name = NULL}};
 
-static PyType_Slot plan_slots[] = {
-    {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
-    {Py_tp_new, PY_SLOT(plan_new)},
-    {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
-    {Py_tp_traverse, PY_SLOT(plan_traverse)},
-    {Py_tp_methods, plan_methods},
-    {Py_tp_getset, plan_fields},
-    {Py_sq_length, PY_SLOT(plan_length)},
-    {Py_sq_item, PY_SLOT(plan_get)},
-    {0, NULL}};
-
-static PyType_Spec plan_spec = {.name = "spad._spad.Plan",
-                                .basicsize = sizeof(py_plan),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = plan_slots};
+PY_TYPE_OPEN(plan, "Plan",
+             "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets.",
+             {Py_tp_new, PY_SLOT(plan_new)}, {Py_tp_methods, plan_methods},
+             {Py_tp_getset, plan_fields}, {Py_sq_length, PY_SLOT(plan_length)},
+             {Py_sq_item, PY_SLOT(plan_get)});
 
 /* ---- the result -------------------------------------------------------------------- */
 
@@ -651,14 +627,8 @@ static spad_status result_write_json(const void *object, const spad_sink *sink, 
                                 error);
 }
 
-static PyObject *result_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_text, self);
-}
-static PyObject *result_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_json, self);
-}
+PY_METHOD(result_text, py_text(result_write_text, self))
+PY_METHOD(result_json, py_text(result_write_json, self))
 
 static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
@@ -715,27 +685,15 @@ static PyObject *places_view(PyObject *self, bool lanes) {
                           sizeof r->places[0]);
 }
 
-static PyObject *result_offsets(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, false);
-}
-static PyObject *result_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, true);
-}
-static PyObject *result_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_plan_verdict_name(result_in(self)->verdict));
-}
+PY_GETTER(result_offsets, places_view(self, false))
+PY_GETTER(result_lanes, places_view(self, true))
+PY_GETTER(result_verdict, py_string(spad_plan_verdict_name(result_in(self)->verdict)))
 static PyObject *result_fits(PyObject *self, void *unused) {
     (void)unused;
     const spad_plan_verdict v = result_in(self)->verdict;
     return PyBool_FromLong(v == SPAD_PLAN_OPTIMAL || v == SPAD_PLAN_FEASIBLE);
 }
-static PyObject *result_height(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(result_in(self)->height, SPAD_UNBOUNDED);
-}
+PY_GETTER(result_height, py_fact(result_in(self)->height, SPAD_UNBOUNDED))
 static PyObject *result_plan(PyObject *self, void *unused) {
     (void)unused;
     PyObject *plan = ((py_result *)self)->plan;
@@ -743,11 +701,8 @@ static PyObject *result_plan(PyObject *self, void *unused) {
     return plan;
 }
 
-#define RESULT_NUMBER(field)                                           \
-    static PyObject *result_##field(PyObject *self, void *unused) {    \
-        (void)unused;                                                  \
-        return PyLong_FromLongLong((long long)result_in(self)->field); \
-    }
+#define RESULT_NUMBER(field) \
+    PY_GETTER(result_##field, PyLong_FromLongLong((long long)result_in(self)->field))
 RESULT_NUMBER(bound)
 RESULT_NUMBER(peak_time)
 RESULT_NUMBER(peak_load)
@@ -807,18 +762,9 @@ static PyGetSetDef result_fields[] = {
     {.name = "plan", .get = result_plan, .doc = "The problem."},
     {.name = NULL}};
 
-static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
-                                     {Py_tp_dealloc, PY_SLOT(result_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(result_traverse)},
-                                     {Py_tp_methods, result_methods},
-                                     {Py_tp_getset, result_fields},
-                                     {Py_sq_length, PY_SLOT(result_length)},
-                                     {0, NULL}};
-
-static PyType_Spec result_spec = {.name = "spad._spad.PlanResult",
-                                  .basicsize = sizeof(py_result),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = result_slots};
+PY_TYPE_MADE(result, "PlanResult", "What came out of Plan.solve().",
+             {Py_tp_methods, result_methods}, {Py_tp_getset, result_fields},
+             {Py_sq_length, PY_SLOT(result_length)});
 
 int py_add_plan(PyObject *module) {
     if (py_add_type(module, &py.column, &column_spec) != 0 ||

@@ -90,10 +90,7 @@ static PyObject *registry_components(PyObject *self, void *unused) {
     return list;
 }
 
-static PyObject *registry_groups(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromSize_t(spad_registry_group_count(registry_in(self)));
-}
+PY_GETTER(registry_groups, PyLong_FromSize_t(spad_registry_group_count(registry_in(self))))
 
 static PyObject *registry_reset(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -114,19 +111,10 @@ static PyGetSetDef registry_fields[] = {
      .doc = "Components that have registered something."},
     {.name = NULL}};
 
-static PyType_Slot registry_slots[] = {
-    {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
-    {Py_tp_new, PY_SLOT(registry_new)},
-    {Py_tp_dealloc, PY_SLOT(registry_dealloc)},
-    {Py_tp_traverse, PY_SLOT(registry_traverse)},
-    {Py_tp_methods, registry_methods},
-    {Py_tp_getset, registry_fields},
-    {0, NULL}};
-
-static PyType_Spec registry_spec = {.name = "spad._spad.Registry",
-                                    .basicsize = sizeof(py_registry),
-                                    .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                    .slots = registry_slots};
+PY_TYPE_OPEN(registry, "Registry",
+             "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md).",
+             {Py_tp_new, PY_SLOT(registry_new)}, {Py_tp_methods, registry_methods},
+             {Py_tp_getset, registry_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -634,18 +622,9 @@ static PyGetSetDef allocator_fields[] = {
      .closure = "i"},
     {.name = NULL}};
 
-static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
-                                        {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(allocator_traverse)},
-                                        {Py_tp_repr, PY_SLOT(allocator_repr)},
-                                        {Py_tp_methods, allocator_methods},
-                                        {Py_tp_getset, allocator_fields},
-                                        {0, NULL}};
-
-static PyType_Spec allocator_spec = {.name = "spad._spad.Allocator",
-                                     .basicsize = sizeof(py_allocator),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = allocator_slots};
+PY_TYPE_MADE(allocator, "Allocator", "What a kernel needs to find a buffer.",
+             {Py_tp_repr, PY_SLOT(allocator_repr)}, {Py_tp_methods, allocator_methods},
+             {Py_tp_getset, allocator_fields});
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -693,7 +672,7 @@ static PyObject *component_field(PyObject *self, void *which) {
     }
 }
 
-/* Two objects are the same component if they say so: one is made whenever one is asked for. */
+/* Two objects are the same component if registry and number are: each request makes an object. */
 static PyObject *component_compare(PyObject *self, PyObject *other, int op) {
     if (!PyObject_TypeCheck(other, py.component) || (op != Py_EQ && op != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
@@ -776,20 +755,10 @@ static PyGetSetDef component_fields[] = {
      .doc = "Buffers that are not a child's totals."},
     {.name = NULL}};
 
-static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
-                                        {Py_tp_dealloc, PY_SLOT(component_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(component_traverse)},
-                                        {Py_tp_repr, PY_SLOT(component_repr)},
-                                        {Py_tp_richcompare, PY_SLOT(component_compare)},
-                                        {Py_tp_hash, PY_SLOT(component_hash)},
-                                        {Py_tp_methods, component_methods},
-                                        {Py_tp_getset, component_fields},
-                                        {0, NULL}};
-
-static PyType_Spec component_spec = {.name = "spad._spad.Component",
-                                     .basicsize = sizeof(py_component),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = component_slots};
+PY_TYPE_MADE(component, "Component", "A component of a Registry; see Registry.add.",
+             {Py_tp_repr, PY_SLOT(component_repr)}, {Py_tp_richcompare, PY_SLOT(component_compare)},
+             {Py_tp_hash, PY_SLOT(component_hash)}, {Py_tp_methods, component_methods},
+             {Py_tp_getset, component_fields});
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

@@ -353,19 +353,10 @@ static PyMethodDef report_methods[] = {
     {"boxes", report_boxes, METH_NOARGS, "What is drawn, a dict each."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot report_slots[] = {
-    {Py_tp_doc, "Report(target, title=None, time_unit=None)\n\nBoxes in memory over time."},
-    {Py_tp_new, PY_SLOT(report_new)},
-    {Py_tp_dealloc, PY_SLOT(report_dealloc)},
-    {Py_tp_traverse, PY_SLOT(report_traverse)},
-    {Py_tp_methods, report_methods},
-    {Py_sq_length, PY_SLOT(report_length)},
-    {0, NULL}};
-
-static PyType_Spec report_spec = {.name = "spad._spad.Report",
-                                  .basicsize = sizeof(py_report),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = report_slots};
+PY_TYPE_OPEN(report, "Report",
+             "Report(target, title=None, time_unit=None)\n\nBoxes in memory over time.",
+             {Py_tp_new, PY_SLOT(report_new)}, {Py_tp_methods, report_methods},
+             {Py_sq_length, PY_SLOT(report_length)});
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 

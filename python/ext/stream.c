@@ -117,10 +117,7 @@ static PyObject *stream_native(PyObject *self, void *unused) {
     return PyLong_FromVoidPtr(native);
 }
 
-static PyObject *stream_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_stream *)self)->device);
-}
+PY_GETTER(stream_device, py_keep(((py_stream *)self)->device))
 
 static spad_status stream_give_back(PyObject *owner, const spad_allocation *block,
                                     spad_error *error) {
@@ -208,18 +205,8 @@ static PyMethodDef fence_methods[] = {
 static PyGetSetDef fence_fields[] = {{.name = "done", .get = fence_done, .doc = "Is it passed?"},
                                      {.name = NULL}};
 
-static PyType_Slot fence_slots[] = {
-    {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
-    {Py_tp_dealloc, PY_SLOT(fence_dealloc)},
-    {Py_tp_traverse, PY_SLOT(fence_traverse)},
-    {Py_tp_methods, fence_methods},
-    {Py_tp_getset, fence_fields},
-    {0, NULL}};
-
-static PyType_Spec fence_spec = {.name = "spad._spad.Fence",
-                                 .basicsize = sizeof(py_fence),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = fence_slots};
+PY_TYPE_MADE(fence, "Fence", "A point in the order of a stream; see Stream.record.",
+             {Py_tp_methods, fence_methods}, {Py_tp_getset, fence_fields});
 
 static PyGetSetDef stream_fields[] = {
     {.name = "native", .get = stream_native, .doc = "The driver's stream, as a number."},
@@ -239,18 +226,9 @@ static PyMethodDef stream_methods[] = {
     {"close", stream_close, METH_NOARGS, "Waits and closes."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
-                                     {Py_tp_new, PY_SLOT(stream_new)},
-                                     {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(stream_traverse)},
-                                     {Py_tp_methods, stream_methods},
-                                     {Py_tp_getset, stream_fields},
-                                     {0, NULL}};
-
-static PyType_Spec stream_spec = {.name = "spad._spad.Stream",
-                                  .basicsize = sizeof(py_stream),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = stream_slots};
+PY_TYPE_OPEN(stream, "Stream", "Stream(device)\n\nAn order of work.",
+             {Py_tp_new, PY_SLOT(stream_new)}, {Py_tp_methods, stream_methods},
+             {Py_tp_getset, stream_fields});
 
 /* ---- copies ------------------------------------------------------------------------ */
 
@@ -468,20 +446,11 @@ static PyGetSetDef workspace_fields[] = {
      .closure = "p"},
     {.name = NULL}};
 
-static PyType_Slot workspace_slots[] = {
-    {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
-                "computation use in turn."},
-    {Py_tp_new, PY_SLOT(workspace_new)},
-    {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(workspace_traverse)},
-    {Py_tp_methods, workspace_methods},
-    {Py_tp_getset, workspace_fields},
-    {0, NULL}};
-
-static PyType_Spec workspace_spec = {.name = "spad._spad.Workspace",
-                                     .basicsize = sizeof(py_workspace),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                     .slots = workspace_slots};
+PY_TYPE_OPEN(workspace, "Workspace",
+             "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
+             "computation use in turn.",
+             {Py_tp_new, PY_SLOT(workspace_new)}, {Py_tp_methods, workspace_methods},
+             {Py_tp_getset, workspace_fields});
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -537,10 +506,7 @@ static PyObject *pool_free(PyObject *self, PyObject *args) {
     return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
 }
 
-static PyObject *pool_stats(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_pool_stats(((py_pool *)self)->pool);
-}
+PY_METHOD(pool_stats, py_pool_stats(((py_pool *)self)->pool))
 
 static PyMethodDef pool_methods[] = {
     {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
@@ -548,18 +514,8 @@ static PyMethodDef pool_methods[] = {
     {"stats", pool_stats, METH_NOARGS, "A moment's view."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
-    {Py_tp_new, PY_SLOT(pool_new)},
-    {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
-    {Py_tp_traverse, PY_SLOT(pool_traverse)},
-    {Py_tp_methods, pool_methods},
-    {0, NULL}};
-
-static PyType_Spec pool_spec = {.name = "spad._spad.Pool",
-                                .basicsize = sizeof(py_pool),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = pool_slots};
+PY_TYPE_OPEN(pool, "Pool", "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer.",
+             {Py_tp_new, PY_SLOT(pool_new)}, {Py_tp_methods, pool_methods});
 
 /* ----  ------------------------------------------------------------------------------ */
 

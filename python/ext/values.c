@@ -262,19 +262,10 @@ static PyMethodDef tmem_methods[] = {
     {"finish", tmem_finish, METH_NOARGS, "The block ends: StateError if columns are still held."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot tmem_slots[] = {
-    {Py_tp_doc, "Tmem(target)\n\nThe tensor memory of one thread block: what the hardware would "
-                "refuse is an exception (docs/block.md)."},
-    {Py_tp_new, PY_SLOT(tmem_new)},
-    {Py_tp_dealloc, PY_SLOT(tmem_dealloc)},
-    {Py_tp_traverse, PY_SLOT(tmem_traverse)},
-    {Py_tp_methods, tmem_methods},
-    {0, NULL}};
-
-static PyType_Spec tmem_spec = {.name = "spad._spad.Tmem",
-                                .basicsize = sizeof(py_tmem),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = tmem_slots};
+PY_TYPE_OPEN(tmem, "Tmem",
+             "Tmem(target)\n\nThe tensor memory of one thread block: what the hardware would "
+             "refuse is an exception (docs/block.md).",
+             {Py_tp_new, PY_SLOT(tmem_new)}, {Py_tp_methods, tmem_methods});
 
 /* A tensor is (name, lanes, columns, begin, end) or also (..., freed_by_hand). */
 static bool read_tensor(spad_tmem_tensor *out, PyObject *row) {

@@ -209,20 +209,9 @@ static PyGetSetDef walk_fields[] = {{.name = "values",
                                      .doc = "Variables of the open loops, the outermost first."},
                                     {.name = NULL}};
 
-static PyType_Slot walk_slots[] = {
-    {Py_tp_doc, "The events of a kernel in program order, a dict each; see Kernel.walk."},
-    {Py_tp_dealloc, PY_SLOT(walk_dealloc)},
-    {Py_tp_traverse, PY_SLOT(walk_traverse)},
-    {Py_tp_iter, PY_SLOT(PyObject_SelfIter)},
-    {Py_tp_iternext, PY_SLOT(walk_next)},
-    {Py_tp_methods, walk_methods},
-    {Py_tp_getset, walk_fields},
-    {0, NULL}};
-
-static PyType_Spec walk_spec = {.name = "spad._spad.Walk",
-                                .basicsize = sizeof(py_walk),
-                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                .slots = walk_slots};
+PY_TYPE_MADE(walk, "Walk", "The events of a kernel in program order, a dict each; see Kernel.walk.",
+             {Py_tp_iter, PY_SLOT(PyObject_SelfIter)}, {Py_tp_iternext, PY_SLOT(walk_next)},
+             {Py_tp_methods, walk_methods}, {Py_tp_getset, walk_fields});
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,

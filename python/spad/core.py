@@ -691,7 +691,8 @@ class Block(_spad.Block):
 
 @_part_of(_spad.Device)
 class Device:
-    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N or opencl:N."""
+    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N, opencl:N,
+    ascend:N (or npu:N) or neuron:N."""
 
     def __repr__(self):
         return f"<spad.Device {self.name}: {self.about}>"

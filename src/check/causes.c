@@ -256,7 +256,8 @@ static bool settle_chain(tightener *t, size_t first, size_t last) {
         spad__assert(i == first || compare_tight(&t->waits[i - 1], wait) <= 0);
         if (i == first || wait->object != t->waits[i - 1].object) level = -1;
         while (at < m->gains.count && t->signals[at].object < wait->object) at++;
-        if (need->most != need->amount) continue;
+        /* a sum at its limit may be a larger one, of which some signals can be left out */
+        if (need->most != need->amount || need->most == INT64_MAX) continue;
         const int32_t next = m->points + t->levels++;
         if (level >= 0 && !add_tight_edge(t, level, next)) return false;
         for (; at < m->gains.count && t->signals[at].object == wait->object &&

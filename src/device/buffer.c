@@ -117,7 +117,9 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
     if (status == SPAD_OK) status = spad_device_get_pool(&pool, device, scope, error);
     if (status != SPAD_OK) return status;
     if (scope == SPAD_GLOBAL) {
-        status = spad_pool_alloc(&out->block, pool, out->bytes, align, error);
+        int64_t guarded;
+        if (!spad__add(out->bytes, device->info.guard_bytes, &guarded)) guarded = out->bytes;
+        status = spad_pool_alloc(&out->block, pool, guarded, align, error);
         out->address = out->block.address;
         return status;
     }
@@ -603,6 +605,17 @@ spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer b
                           device->info.name);
     }
     return device->backend->native(object, offset, device->native, address, error);
+}
+
+spad_status spad_buffer_open_view(void **out, spad_buffer buffer, spad_error *error) {
+    int64_t address;
+    int64_t visible;
+    spad_buffer_info info;
+    *out = NULL;
+    spad_status status = memory_address(&address, buffer, &visible, error);
+    if (status == SPAD_OK) status = spad_buffer_get_info(&info, buffer, error);
+    if (status != SPAD_OK) return status;
+    return spad__device_open_view(out, buffer.device, false, address, info.bytes, error);
 }
 
 /* ---- aliases ----------------------------------------------------------------------- */

@@ -122,6 +122,68 @@ spad_memory spad_device_get_memory(spad_device *device) {
     return (spad_memory){.calls = &calls, .context = device};
 }
 
+/* ---- the driver's memory on the host ----------------------------------------------- */
+
+/* What a driver gives is aligned as malloc's at least; the rest is taken out of a larger block. */
+static spad_status pinned_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
+                                spad_error *error) {
+    const spad_device *device = context;
+    int64_t address;
+    int64_t size;
+    if (device->backend->host_alloc == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "the driver of %s makes no host memory; use memory of the program",
+                          device->info.name);
+    }
+    if (!spad__add(spad__max(bytes, 1), align - 1, &size)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "%lld B at alignment %lld do not fit 64 bits",
+                          (long long)bytes, (long long)align);
+    }
+    const spad_status status = device->backend->host_alloc(&address, device->native, size, error);
+    if (status != SPAD_OK) return status;
+    *out = (spad_allocation){.address = spad__align_up_fits(address, align),
+                             .bytes = bytes,
+                             .handle = (uint64_t)address};
+    return SPAD_OK;
+}
+
+static spad_status pinned_free(void *context, const spad_allocation *block, spad_error *error) {
+    const spad_device *device = context;
+    return device->backend->host_free(device->native, (int64_t)block->handle, error);
+}
+
+spad_memory spad_device_get_host_memory(spad_device *device) {
+    static const spad_memory_calls calls = {.alloc = pinned_alloc, .free = pinned_free};
+    return (spad_memory){.calls = &calls, .context = device};
+}
+
+/* ---- views ------------------------------------------------------------------------- */
+
+spad_status spad__device_open_view(void **out, spad_device *device, bool in_host, int64_t address,
+                                   int64_t bytes, spad_error *error) {
+    *out = NULL;
+    if (device->backend->view_open == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "%s needs no objects for parts of its memory; use the address",
+                          device->info.name);
+    }
+    return device->backend->view_open(out, device->native, in_host, address, bytes, error);
+}
+
+spad_status spad_device_open_view(void **out, spad_device *device, void *memory, int64_t bytes,
+                                  spad_error *error) {
+    *out = NULL;
+    if (memory == NULL || bytes <= 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a view of %lld B of %s memory",
+                          (long long)bytes, memory == NULL ? "no" : "host");
+    }
+    return spad__device_open_view(out, device, true, (int64_t)(uintptr_t)memory, bytes, error);
+}
+
+void spad_device_close_view(spad_device *device, void *view) {
+    if (view != NULL) device->backend->view_close(device->native, view);
+}
+
 /* ---- opening ----------------------------------------------------------------------- */
 
 /* The pool is full: what streams have given back may do. */
@@ -163,8 +225,8 @@ static spad_status open_parts(spad_device *device, int index, const spad_device_
         status = spad__fail(error, SPAD_ERR_NO_DEVICE, "there is no %s:%d; %s has %d device%s",
                             b->name, index, b->name, count, count == 1 ? "" : "s");
     }
-    if (status == SPAD_OK) status = b->describe(&device->info, device->driver, index, error);
     if (status == SPAD_OK) status = b->open(&device->native, device->driver, index, error);
+    if (status == SPAD_OK) status = b->describe(&device->info, device->driver, index, error);
     if (status == SPAD_OK) status = open_pool(device, o, error);
     return status;
 }
@@ -210,22 +272,37 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
     return SPAD_OK;
 }
 
-/* "cuda:12" as a back end and a number; "host" has none. */
-static const spad_backend *parse_name(const char *name, int *index) {
+/* The number after the name of a back end: none is 0, "cuda" is the first. -1: not a number. */
+static int parse_index(const char *rest) {
+    if (rest[0] == '\0') return 0;
+    if (rest[0] != ':' || rest[1] == '\0') return -1;
+    int index = 0;
+    const char *digit = rest + 1;
+    for (; *digit >= '0' && *digit <= '9' && index < 100000; digit++) {
+        index = index * 10 + (*digit - '0');
+    }
+    return *digit == '\0' ? index : -1;
+}
+
+static const spad_backend *find_backend(const char *name, size_t length) {
     const spad_backend *backend;
     for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
-        const size_t length = strlen(backend->name);
-        if (strncmp(name, backend->name, length) != 0) continue;
-        *index = 0;
-        if (name[length] == '\0') return backend; /* "cuda": the first */
-        if (name[length] != ':' || name[length + 1] == '\0') continue;
-        const char *digit = name + length + 1;
-        for (; *digit >= '0' && *digit <= '9' && *index < 100000; digit++) {
-            *index = *index * 10 + (*digit - '0');
-        }
-        if (*digit == '\0') return backend;
+        if (strlen(backend->name) == length && memcmp(name, backend->name, length) == 0)
+            return backend;
     }
     return NULL;
+}
+
+/* "cuda:12" as a back end and a number. */
+static const spad_backend *parse_name(const char *name, int *index) {
+    size_t length = strcspn(name, ":");
+    *index = parse_index(name + length);
+    if (*index < 0) return NULL;
+    if (length == 3 && memcmp(name, "npu", length) == 0) { /* what TileLang-Ascend calls it */
+        name = spad__backend_ascend.name;
+        length = strlen(name);
+    }
+    return find_backend(name, length);
 }
 
 spad_status spad_device_open(spad_device **out, const char *name,
@@ -235,7 +312,9 @@ spad_status spad_device_open(spad_device **out, const char *name,
     const spad_backend *backend = parse_name(name, &index);
     if (backend == NULL) {
         spad__fail(error, SPAD_ERR_UNKNOWN,
-                   "'%s' is not the name of a device; there are host, cuda:N and opencl:N", name);
+                   "'%s' is not the name of a device; there are host, cuda:N, opencl:N, ascend:N "
+                   "(or npu:N) and neuron:N",
+                   name);
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_UNKNOWN;
     }

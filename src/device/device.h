@@ -84,6 +84,10 @@ struct spad_device {
 /* The name that opens the device: "host", "cuda:0". */
 void spad__device_set_name(spad_device_info *info, const spad_backend *backend, int index);
 
+/* An object of the driver's for these bytes; see the back end. */
+spad_status spad__device_open_view(void **out, spad_device *device, bool in_host, int64_t address,
+                                   int64_t bytes, spad_error *error);
+
 /* ---- buffers ----------------------------------------------------------------------- */
 
 /* The record of a live buffer; NULL: stale, with the error filled. Under the mutex. */

@@ -471,25 +471,26 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
            buffer->end >= (int64_t)k->statements.items[last].end;
 }
 
-/* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
- * certain is the size of every single slot, and what the kernel has placed itself. An order of
- * the tensors settles it. */
+/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
+ * What is certain is the size of every single slot, and what the kernel has placed itself. An order
+ * of the tensors settles it. */
 static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
     const spad_tensor_order *order = layout->options.order;
-    size_t of_agents = 0;
+    bool of_agents = false;
+    size_t slots = 0;
     int64_t certain = 0;
-
     bool given_fits = true;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool planned = i < row->planned_count;
         const int64_t top = buffer->rect.byte + buffer->taken;
-        if (planned && is_of_agents(layout->kernel, buffer)) of_agents += (size_t)buffer->slots;
+        if (planned && is_of_agents(layout->kernel, buffer)) of_agents = true;
+        if (planned) slots += (size_t)buffer->slots;
         if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
         if (buffer->begin < buffer->end)
             certain = spad__max(certain, planned ? buffer->rect.bytes : top);
     }
-    if (of_agents < 2 || row->height <= certain) return;
+    if (!of_agents || slots < 2 || row->height <= certain) return;
     row->agents_ordered = order != NULL && order->known;
     row->agents_apart = !row->agents_ordered;
     if (row->agents_ordered) return;

@@ -88,7 +88,7 @@ def test_names_that_are_nearly_right():
     refused(spad.ArgumentError, "it has sbuf, psum, hbm", spad.Plan, "trn2", "sbuff")
     refused(spad.ArgumentError, "did you mean 'N'?", spad.Kernel.parse,
             KERNEL.replace("tensor", "param N = 4\ntensor", 1), defines={"M": 3})
-    refused(spad.ArgumentError, "there are host, cuda:N and opencl:N", spad.Device, "abacus:0")
+    refused(spad.ArgumentError, "there are host, cuda:N, opencl:N, ascend:N", spad.Device, "abacus:0")
     refused(AttributeError, "no engine, unit or attribute 'warp'", getattr, spad.Kernel("trn2"), "warp")
 
 

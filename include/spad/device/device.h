@@ -7,9 +7,10 @@
  *     spad_buffer_copy_async(x, y, stream, &error);              stream.h
  *     spad_device_close(gpu, &report);
  *
- * Devices are "host", always there, and "cuda:N" and "opencl:N", whose drivers are opened at
- * run time. Global memory comes from a pool over the device's own. The scopes
- * shared and local are scratchpads of a chip, the target of the device: each is a region of
+ * Devices are "host", always there, and "cuda:N", "opencl:N", "ascend:N" (also "npu:N") and
+ * "neuron:N", whose drivers are opened at run time. The last two follow the public headers and have
+ * not run on the hardware. Global memory comes from a pool over the device's own. The scopes shared
+ * and local are scratchpads of a chip, the target of the device: each is a region of
  * the size that the chip has, backed by device memory, so that programs run
  * anywhere and meet the limits of the chip.
  *
@@ -111,6 +112,22 @@ SPAD_API spad_status spad_device_get_pool(spad_pool **out, spad_device *device,
 /** The device's own memory, without a pool: every call is one of the driver's, and blocks are
  *  not checked. */
 SPAD_API spad_memory spad_device_get_memory(spad_device *device);
+
+/** Host memory that the driver allocates for copies: page-locked on CUDA and Ascend, a host tensor
+ *  on Neuron, ordinary memory on the host device. Only copies from and to such memory run
+ *  asynchronously on a stream. Addresses are pointers. Every call is one of the driver's;
+ *  spad_pool_create makes it fast. SPAD_ERR_CAPABILITY from spad_memory_alloc: the driver has none
+ *  (OpenCL). */
+SPAD_API spad_memory spad_device_get_host_memory(spad_device *device);
+
+/** An object of the driver for memory of the program, which must stay valid until the view is
+ *  closed: on Neuron a tensor with the memory attached. SPAD_ERR_CAPABILITY: the driver has
+ *  addresses, or is OpenCL. spad_buffer_open_view does the same for a buffer. */
+SPAD_API spad_status spad_device_open_view(void **out, spad_device *device, void *memory,
+                                           int64_t bytes, spad_error *error);
+
+/** Closes a view of a buffer or of memory; before the device is closed. NULL is fine. */
+SPAD_API void spad_device_close_view(spad_device *device, void *view);
 
 /** Statistics of the buffers of a scope: exact, in bytes as requested. SPAD_SCOPE_COUNT: all
  *  scopes together. */

@@ -93,6 +93,8 @@ typedef struct spad__life {
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be reported at the end */
     size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
+    bool *carries; /* per access of the kernel: something that it wrote was read in a later
+                      iteration */
 } spad__life;
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);

@@ -341,11 +341,26 @@ static bool wants_reader(const spad__life *life, int64_t tensor) {
            life->tensors[tensor].read;
 }
 
+/* The last value of a variable that a loop carries on: the iteration after the last would read it.
+ * Tiles that are written one after another are no variable: one that is never read is one too
+ * many. */
+static bool is_last_value(const spad__life *life, spad__writer writer) {
+    const spad__write *write = &life->writes[writer];
+    const spad_kernel *k = life->kernel;
+    if (!life->carries[write->row] || k->tensors.items[write->tensor].tiles > 1) return false;
+    const int64_t *then = life->values + (size_t)writer * life->depth;
+    int64_t loop = k->statements.items[write->statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer) {
+        if (*then++ == k->loops.items[loop].end.value - 1) return true;
+    }
+    return false;
+}
+
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
     size_t *slot = &life->unread_of[write->row];
-    if (!wants_reader(life, write->tensor)) return SPAD_OK;
+    if (!wants_reader(life, write->tensor) || is_last_value(life, writer)) return SPAD_OK;
     if (*slot > 0) {
         life->unread.items[*slot - 1].finding.count++;
         return SPAD_OK;

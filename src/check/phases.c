@@ -494,6 +494,10 @@ static bool is_taken(const spad__order *o, int32_t object) {
     return false;
 }
 
+/* A barrier or mbarrier that was used before may end in the middle of a round: an arrival that
+ * lets others go on, for a next tile that does not come. It is gone with the block. One that has
+ * never completed a round was not used as it is meant, and bytes that are missing may still be
+ * under way. */
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
     const spad__sync_object *s = &o->machine.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
@@ -509,13 +513,13 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
             "%s ends at %lld and started at %lld; every signal needs a take, or the next "
             "kernel finds what is left",
             text.object, (long long)s->value, (long long)row->count);
-    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
+    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0 && s->phase == 0) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends with %lld of %lld contributions to a round that is never completed",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               (s->value != s->count || s->bytes != 0)) {
+               ((s->value != s->count && s->phase == s->base) || s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
                            "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
                            text.object, (long long)s->value, (long long)s->count,

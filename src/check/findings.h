@@ -10,6 +10,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "check/witness.h"
 #include "kernel/origin.h"
 #include "spad/check.h"
 #include "spad/walk.h"
@@ -25,6 +26,7 @@ struct spad_check {
     spad_host host;
     spad__origin origin; /* unknown: of a text that cannot be read */
     SPAD_ARRAY(spad__found) found;
+    spad__witnesses witnesses;
     bool full; /* findings were left out */
     spad_verdict verdict;
     char reason[SPAD_MESSAGE_MAX];

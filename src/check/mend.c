@@ -616,6 +616,7 @@ static spad_status judge_without(const mender *m, int32_t sync, spad_check *rest
         spad__run run = *m->run;
         run.check = rest;
         run.watches = NULL;
+        run.shown = false;
         run.anyway = true; /* other objects rely on this one */
         take_out(m, sync, kinds, counts);
         status = spad__order_judge(m->events, &run, error);

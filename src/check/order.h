@@ -53,6 +53,11 @@ static inline spad_status spad__order_find(spad__order *order, spad_finding *fin
                              other >= 0 ? events[other].statement : -1, error);
 }
 
+/* Keeps how a finding happens, for a picture (witness.c): `events` are those that it is about. Only
+ * of the run that is shown, and one of each code. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__add_witness(spad__order *order, const spad_finding *finding,
+                              const int32_t *events, size_t count, spad_error *error);
+
 /* Findings about synchronisation objects. Sets `open`. */
 spad_status spad__find_stuck(spad__order *order, spad_error *error);
 spad_status spad__find_phases(spad__order *order, spad_error *error);

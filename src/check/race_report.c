@@ -227,6 +227,9 @@ static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__
     if (access->tensor == other->tensor) {
         spad__note_ring(finding, kernel, access->tensor, access->tile, other->tile);
     }
+    const int32_t events[] = {early.event, late.event};
+    const spad_status status = spad__add_witness(c->order, finding, events, 2, error);
+    if (status != SPAD_OK) return status;
     return spad__order_find(c->order, finding, late.event, early.event, error);
 }
 

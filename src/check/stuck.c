@@ -197,6 +197,17 @@ static void note_others(const spad__order *o, spad_finding *finding, int32_t roo
     }
 }
 
+/* Draws the wait and the others that are stuck. */
+static spad_status draw_stuck(spad__order *o, const spad_finding *finding, int32_t root,
+                              spad_error *error) {
+    int32_t events[SPAD__WITNESS_ROWS] = {spad__order_event(o, root)};
+    size_t count = 1;
+    for (stuck at = {-1, -1}; next_stuck(o, &at) && count < SPAD__WITNESS_ROWS;) {
+        if (at.point != root) events[count++] = spad__order_event(o, at.point);
+    }
+    return spad__add_witness(o, finding, events, count, error);
+}
+
 /* The bytes that the open phase of an mbarrier expects, or gets; `at`: the last action that
  * expects some. */
 static int64_t bytes_of_phase(const spad__order *o, int32_t object, bool expected,
@@ -235,6 +246,8 @@ static spad_status find_unbalanced(spad__order *o, const spad__action *wait, spa
     spad__finding_add_note(&finding, "%s waits for it here", agent_of(o, wait));
     note_others(o, &finding, wait->point);
     spad__finding_set_names(&finding, text.object, NULL);
+    const spad_status status = draw_stuck(o, &finding, wait->point, error);
+    if (status != SPAD_OK) return status;
     return spad__order_find(o, &finding, spad__order_event(o, expect->point),
                             spad__order_event(o, wait->point), error);
 }
@@ -259,6 +272,8 @@ static spad_status find_parked(spad__order *o, stuck at, bool others, spad_error
                            help != NULL ? ", which is stuck as well" : "");
     }
     if (others) note_others(o, &finding, at.point);
+    const spad_status status = draw_stuck(o, &finding, at.point, error);
+    if (status != SPAD_OK) return status;
     return spad__order_find_at(o, &finding, a, NULL, error);
 }
 

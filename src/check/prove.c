@@ -144,6 +144,7 @@ static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, sp
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
     if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
     if (status == SPAD_OK) status = spad__check_order(&run, error);
+    if (status == SPAD_OK) status = spad__mend_rings(&run, error);
     if (status == SPAD_OK) keep_result(p, s, &run, &watches);
     check->counts.runs++;
     const bool order = !spad_kernel_is_implicit(kernel);

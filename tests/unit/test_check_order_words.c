@@ -50,6 +50,25 @@ static void test_race_messages(void **unused) {
                  "use may read 'x[0]' before load has written it: bytes [0, 64) of x slot 0", NULL,
                  "nothing orders them: arrive or signal on tma after the first, and wait for that "
                  "before the second");
+    /* a ring that is one slot short: where it is declared, and how many it takes */
+    spad_check *check = check_text(
+        "kernel k on sm_90\nparam N = 8\nunit tma on copy free proxy\n"
+        "mbarrier full[3] count 1\nmbarrier empty[3] count 1\n"
+        "tensor a : global u8 [N] (64) input\ntensor x : shared u8 [N] (64) ring 2\n"
+        "tensor o : global u8 [N] (64) output\n"
+        "for s in 0..3 { init full[s]; init empty[s] }\nfence\n"
+        "agent p { for k in 0..N { wait empty[k % 3] parity (k / 3 + 1) % 2\n"
+        "arrive full[k % 3] expect 64; tma load reads a[k] writes x[k] delivers full[k % 3] } }\n"
+        "agent q { for k in 0..N { wait full[k % 3] parity k / 3 % 2\n"
+        "simt use reads x[k] writes o[k]; arrive empty[k % 3] } }\n");
+    const spad_finding *f = spad_check_get_finding(check, 0);
+    assert_int_equal(f->code, SPAD_FINDING_RACE);
+    assert_int_equal(f->note_count, 4);
+    assert_string_equal(f->notes[2].message,
+                        "x has 2 slots for 8 tiles: 'x[2]' and 'x[0]' are in the same place");
+    assert_string_equal(f->notes[3].message, "with 3 slots here the kernel is right");
+    assert_int_equal(f->notes[3].line, 7);
+    spad_check_destroy(check);
     assert_finds(
         RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
              "agent q { wait c >= 1; simt use reads x[0] }\n",

@@ -71,6 +71,8 @@ typedef struct spad__unread {
     spad_finding finding;
     int64_t statement;
     int64_t tensor;
+    size_t row;
+    bool last; /* the last value of a variable */
 } spad__unread;
 
 typedef struct spad__life {
@@ -92,7 +94,8 @@ typedef struct spad__life {
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be reported at the end */
-    size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
+    size_t *unread_of;               /* per access of the kernel, and again for last values:
+                                        index + 1; 0: none */
     bool *carries; /* per access of the kernel: something that it wrote was read in a later
                       iteration */
 } spad__life;

@@ -341,13 +341,13 @@ static bool wants_reader(const spad__life *life, int64_t tensor) {
            life->tensors[tensor].read;
 }
 
-/* The last value of a variable that a loop carries on: the iteration after the last would read it.
- * Tiles that are written one after another are no variable: one that is never read is one too
+/* The last value of a variable, which the iteration after the last would read if a loop carries it
+ * on. Tiles that are written one after another are no variable: one that is never read is one too
  * many. */
 static bool is_last_value(const spad__life *life, spad__writer writer) {
     const spad__write *write = &life->writes[writer];
     const spad_kernel *k = life->kernel;
-    if (!life->carries[write->row] || k->tensors.items[write->tensor].tiles > 1) return false;
+    if (k->tensors.items[write->tensor].tiles > 1) return false;
     const int64_t *then = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[write->statement].loop;
     for (; loop >= 0; loop = k->loops.items[loop].outer) {
@@ -359,15 +359,17 @@ static bool is_last_value(const spad__life *life, spad__writer writer) {
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
-    size_t *slot = &life->unread_of[write->row];
-    if (!wants_reader(life, write->tensor) || is_last_value(life, writer)) return SPAD_OK;
+    const bool last = is_last_value(life, writer);
+    size_t *slot = &life->unread_of[2 * write->row + last];
+    if (!wants_reader(life, write->tensor)) return SPAD_OK;
     if (*slot > 0) {
         life->unread.items[*slot - 1].finding.count++;
         return SPAD_OK;
     }
     if (!spad__array_reserve(&life->host, &life->unread, 1)) return spad__fail_host_memory(error);
     spad__unread *unread = &life->unread.items[life->unread.count++];
-    *unread = (spad__unread){.statement = write->statement, .tensor = write->tensor};
+    *unread = (spad__unread){
+        .statement = write->statement, .tensor = write->tensor, .row = write->row, .last = last};
     *slot = life->unread.count;
     char tile[TILE_MAX], then[ITERATION_MAX];
     spad__tile_text(k, write->tensor, write->tile, tile, sizeof tile);
@@ -386,6 +388,17 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
 
 /* ---- the end ----------------------------------------------------------------------- */
 
+/* An access has one finding: the first of its two, with both counts. Is it to be reported? */
+static bool join_unread(spad__life *life, size_t number) {
+    spad__unread *unread = &life->unread.items[number];
+    const bool carried = life->carries[unread->row];
+    const size_t other = life->unread_of[2 * unread->row + !unread->last];
+    if (unread->last && carried) return false;
+    if (other == 0 || (!unread->last && carried)) return true;
+    unread->finding.count += life->unread.items[other - 1].finding.count;
+    return number < other - 1;
+}
+
 static spad_status report_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
     for (spad__writer w = 1; w < life->write_count && status == SPAD_OK; w++) {
@@ -397,6 +410,7 @@ static spad_status report_unread(spad__life *life, spad_error *error) {
         spad__unread *unread = &life->unread.items[i];
         const spad_kernel_tensor *row = &life->kernel->tensors.items[unread->tensor];
         if (life->tensors[unread->tensor].wrong || life->tensors[row->home].wrong) continue;
+        if (!join_unread(life, i)) continue;
         status = spad__add_finding(life->run, &unread->finding, unread->statement,
                                    (int64_t)row->statement, error);
     }

@@ -64,7 +64,7 @@ static int32_t sync_of(const mender *m, int32_t object) {
 
 /* ---- trials ------------------------------------------------------------------------ */
 
-static void restore(const mender *m) {
+static void restore_amounts(const mender *m) {
     for (size_t i = 0; i < m->events->items.count; i++) {
         m->events->items.items[i].amount = m->amounts[i];
         m->events->items.items[i].expect = m->expects[i];
@@ -172,7 +172,7 @@ static spad_status try_counts(mender *m, int32_t sync, int64_t *right, spad_erro
         set_count(m, sync, counts[i]);
         const spad_status status = spad__order_try(m->events, m->run, &is_right, error);
         set_count(m, sync, declared);
-        restore(m);
+        restore_amounts(m);
         if (status != SPAD_OK) return status;
         if (is_right) *right = counts[i];
     }
@@ -224,8 +224,8 @@ static void take_note(spad_finding *finding, const char *message, int32_t line, 
 }
 
 /* Puts the cause in the place of all errors that it explains; they become its notes. */
-static void put_cause(const mender *m, spad__found *main, const spad_finding *cause,
-                      int64_t statement) {
+static void put_found_cause(const mender *m, spad__found *main, const spad_finding *cause,
+                            int64_t statement) {
     spad_check *check = m->run->check;
     spad__found whole = {.finding = *cause, .statement = statement, .other = -1};
     spad_finding *f = &whole.finding;
@@ -311,7 +311,7 @@ static void report_count(const mender *m, int32_t sync, int64_t right) {
     spad__finding_set_names(&cause, row->name, NULL);
     spad__point_finding(&cause, place);
     note_arrivals(m, &cause, sync);
-    put_cause(m, main, &cause, -1);
+    put_found_cause(m, main, &cause, -1);
 }
 
 static spad_status mend_counts(mender *m, bool *done, spad_error *error) {
@@ -406,7 +406,7 @@ static void report_expect(const mender *m, int32_t statement, int64_t now, int64
                        name, (long long)now, (long long)right, (long long)right);
     spad__finding_set_names(&cause, name, NULL);
     spad__point_finding(&cause, s->location);
-    put_cause(m, main, &cause, statement);
+    put_found_cause(m, main, &cause, statement);
 }
 
 static spad_status mend_expects(mender *m, bool *done, spad_error *error) {
@@ -420,7 +420,7 @@ static spad_status mend_expects(mender *m, bool *done, spad_error *error) {
         if (value < 0 || !may_try(m)) continue;
         set_expectation(m, (int32_t)i, value);
         const spad_status status = spad__order_try(m->events, m->run, done, error);
-        restore(m);
+        restore_amounts(m);
         if (status != SPAD_OK) return status;
         if (*done) report_expect(m, (int32_t)i, now, value);
     }
@@ -430,7 +430,7 @@ static spad_status mend_expects(mender *m, bool *done, spad_error *error) {
 /* ---- arrivals that are missing ----------------------------------------------------- */
 
 /* Takes a declaration out of the events. `kinds` and `counts` keep what they were. */
-static void take_out(const mender *m, int32_t sync, spad_walk_kind *kinds, size_t *counts) {
+static void take_sync_out(const mender *m, int32_t sync, spad_walk_kind *kinds, size_t *counts) {
     spad__events *events = m->events;
     for (size_t i = 0; i < events->items.count; i++) {
         spad__event *event = &events->items.items[i];
@@ -456,7 +456,7 @@ static void put_back(const mender *m, const spad_walk_kind *kinds, const size_t 
 }
 
 /* Does an agent arrive at a declaration, or signal it? */
-static bool contributes_to(const mender *m, int64_t agent, int32_t sync) {
+static bool arrives_anywhere(const mender *m, int64_t agent, int32_t sync) {
     for (size_t i = 0; i < m->events->items.count; i++) {
         const spad__event *event = &m->events->items.items[i];
         if (event->agent != agent) continue;
@@ -501,7 +501,7 @@ static void consider(const mender *m, guess *best, const spad_statement *wait, i
     const spad_statement *l = statement_at(m, late);
     const int32_t sync = (int32_t)wait->item;
     if (l->agent != wait->agent || (e->agent == wait->agent && e->unit == l->unit)) return;
-    const bool fresh = e->agent != wait->agent && !contributes_to(m, e->agent, sync);
+    const bool fresh = e->agent != wait->agent && !arrives_anywhere(m, e->agent, sync);
     const bool same_queue = wait->unit < 0 || l->unit == wait->unit;
     const int rank = 1 + same_queue + 2 * fresh + 4 * delivers_to(m, early, sync);
     if (rank < best->rank) return;
@@ -618,7 +618,7 @@ static spad_status judge_without(const mender *m, int32_t sync, spad_check *rest
         run.watches = NULL;
         run.shown = false;
         run.anyway = true; /* other objects rely on this one */
-        take_out(m, sync, kinds, counts);
+        take_sync_out(m, sync, kinds, counts);
         status = spad__order_judge(m->events, &run, error);
         put_back(m, kinds, counts);
     }

@@ -301,8 +301,8 @@ static spad_status check_mbarrier(spad__order *o, int32_t object, spad_error *er
 
 /* ---- waits ------------------------------------------------------------------------- */
 
-static spad_status find_wait(spad__order *o, spad_finding *finding, const spad__action *a,
-                             spad_error *error) {
+static spad_status find_drawn_wait(spad__order *o, spad_finding *finding, const spad__action *a,
+                                   spad_error *error) {
     const int32_t event = spad__order_event(o, a->point);
     const spad_status status = spad__add_witness(o, finding, &event, 1, error);
     return status == SPAD_OK ? spad__order_find_at(o, finding, a, NULL, error) : status;
@@ -324,7 +324,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
             "%s may pass too early: it is for phase %lld of %s, and until phase %lld is complete "
             "the parity is the same; wait for each phase, and change the parity with it",
             text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
-        return find_wait(o, &finding, a, error);
+        return find_drawn_wait(o, &finding, a, error);
     }
     if (next < 0) return SPAD_OK;
     status = spad__causes_before(&o->model, a->point, next, &before, error);
@@ -339,7 +339,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
     } else {
         spad__describe_lapped(&finding, &text, a->phase + 1, true);
     }
-    return find_wait(o, &finding, a, error);
+    return find_drawn_wait(o, &finding, a, error);
 }
 
 /* ---- lives ------------------------------------------------------------------------- */

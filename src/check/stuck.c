@@ -93,21 +93,21 @@ static const spad__event *event_at(const spad__order *o, int32_t point) {
 }
 
 /* What a wait lacks: actions of a kind that add up to an amount. */
-typedef struct lack {
+typedef struct shortage {
     spad__action_kind kind;
     int64_t amount;
-} lack;
+} shortage;
 
-static lack lack_of(const spad__order *o, const spad__action *a) {
+static shortage missing_of(const spad__order *o, const spad__action *a) {
     const spad__sync_object *s = &o->machine.objects[a->object].sync;
     switch (a->kind) {
     case SPAD__ACTION_LEAVE:
-        return (lack){SPAD__ACTION_ENTER, o->events.objects.items[a->object].count - s->value};
+        return (shortage){SPAD__ACTION_ENTER, o->events.objects.items[a->object].count - s->value};
     case SPAD__ACTION_PARITY:
-        if (s->value > 0 || !s->live) return (lack){SPAD__ACTION_ARRIVE, s->value};
-        if (s->bytes > 0) return (lack){SPAD__ACTION_DELIVER, s->bytes};
-        return (lack){SPAD__ACTION_EXPECT, -s->bytes};
-    default: return (lack){SPAD__ACTION_SIGNAL, a->amount - s->value};
+        if (s->value > 0 || !s->live) return (shortage){SPAD__ACTION_ARRIVE, s->value};
+        if (s->bytes > 0) return (shortage){SPAD__ACTION_DELIVER, s->bytes};
+        return (shortage){SPAD__ACTION_EXPECT, -s->bytes};
+    default: return (shortage){SPAD__ACTION_SIGNAL, a->amount - s->value};
     }
 }
 
@@ -140,7 +140,7 @@ static bool is_held_up(const spad__order *o, const spad__action *wait, const spa
 /* Something that would end the wait, if it came to it; NULL: too little is left. Whatever has
  * contributed to the open phase contributes to a later one the next time. */
 static const spad__action *find_help(const spad__order *o, const spad__action *wait) {
-    const lack missing = lack_of(o, wait);
+    const shortage missing = missing_of(o, wait);
     const spad__action *first = NULL;
     int64_t sum = 0;
     for (size_t i = 0; i < o->net.actions.count; i++) {
@@ -173,7 +173,7 @@ static int severity_of_wait(const spad__order *o, const spad__action *a) {
 
 /* ---- words ------------------------------------------------------------------------- */
 
-static const char *agent_of(const spad__order *o, const spad__action *a) {
+static const char *agent_of_action(const spad__order *o, const spad__action *a) {
     const spad__event *event = event_at(o, a->point);
     if (event->agent == 0) return "the main program";
     return spad_kernel_get_agent(o->events.kernel, (size_t)event->agent)->name;
@@ -190,7 +190,7 @@ static void note_others(const spad__order *o, spad_finding *finding, int32_t roo
         describe_lack(o, a, why, sizeof why);
         spad_note *note = spad__finding_add_note(
             finding, "%s is stuck as well: %s %s%s%s", text.event, text.object, why,
-            help != NULL ? "; that comes from " : "", help != NULL ? agent_of(o, help) : "");
+            help != NULL ? "; that comes from " : "", help != NULL ? agent_of_action(o, help) : "");
         const int64_t statement = event_at(o, at.point)->statement;
         spad__point_note(note,
                          spad_kernel_get_statement(o->events.kernel, (size_t)statement)->location);
@@ -243,7 +243,7 @@ static spad_status find_unbalanced(spad__order *o, const spad__action *wait, spa
         note_others(o, &finding, wait->point);
         return spad__order_find_at(o, &finding, wait, NULL, error);
     }
-    spad__finding_add_note(&finding, "%s waits for it here", agent_of(o, wait));
+    spad__finding_add_note(&finding, "%s waits for it here", agent_of_action(o, wait));
     note_others(o, &finding, wait->point);
     spad__finding_set_names(&finding, text.object, NULL);
     const spad_status status = draw_stuck(o, &finding, wait->point, error);
@@ -268,7 +268,7 @@ static spad_status find_parked(spad__order *o, stuck at, bool others, spad_error
         describe_lack(o, a, lacks, sizeof lacks);
         spad__finding_init(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s%s%s%s",
                            text.event, text.object, lacks, help != NULL ? "; that comes from " : "",
-                           help != NULL ? agent_of(o, help) : "",
+                           help != NULL ? agent_of_action(o, help) : "",
                            help != NULL ? ", which is stuck as well" : "");
     }
     if (others) note_others(o, &finding, at.point);

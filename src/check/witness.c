@@ -61,7 +61,7 @@ static bool is_wrong(const sketch *s, int32_t event) {
 }
 
 /* When an event happens: a wait, when it is over. */
-static int32_t rank_of(const sketch *s, int32_t event) {
+static int32_t rank_of_event(const sketch *s, int32_t event) {
     const spad__net *net = &s->order->net;
     int32_t point = net->start[event] >= 0 ? net->start[event] : net->step[event];
     while ((size_t)point + 1 < net->points.count && net->points.items[point + 1].event == event &&
@@ -71,16 +71,16 @@ static int32_t rank_of(const sketch *s, int32_t event) {
     return s->order->rank[point];
 }
 
-static bool choose(sketch *s, int32_t event, bool wrong) {
+static bool choose_event(sketch *s, int32_t event, bool wrong) {
     if (is_chosen(s, event)) return true;
-    const int32_t rank = wrong ? INT32_MAX : rank_of(s, event);
+    const int32_t rank = wrong ? INT32_MAX : rank_of_event(s, event);
     if (s->count == SPAD__WITNESS_STEPS || rank < 0) return false;
     s->items[s->count++] = (chosen){event, rank, wrong};
     return true;
 }
 
 /* Operations, and what goes from one agent to another. */
-static bool is_shown(const sketch *s, const spad__event *event) {
+static bool is_drawn_event(const sketch *s, const spad__event *event) {
     if (event->kind != SPAD_WALK_SYNC) return event->kind == SPAD_WALK_OPERATION;
     switch (spad_kernel_get_statement(s->order->events.kernel, (size_t)event->statement)->kind) {
     case SPAD_STATEMENT_COMMIT:
@@ -96,7 +96,7 @@ static void choose_before(sketch *s, int32_t event) {
     int left = EVENTS_BACK;
     for (int32_t i = event - 1; i >= 0 && left > 0; i--) {
         if (event_number(s, i)->agent != agent) break;
-        if (is_shown(s, event_number(s, i)) && choose(s, i, false)) left--;
+        if (is_drawn_event(s, event_number(s, i)) && choose_event(s, i, false)) left--;
     }
 }
 
@@ -138,7 +138,7 @@ static void choose_help(sketch *s, int32_t event) {
     for (int32_t i = spad__order_action_count(o, wait->object) - 1; i >= 0 && left > 0; i--) {
         const spad__action *a = spad__order_action(o, wait->object, i);
         const int32_t from = spad__order_event(o, a->point);
-        if (from == event || !helps(o, wait, a) || !choose(s, from, false)) continue;
+        if (from == event || !helps(o, wait, a) || !choose_event(s, from, false)) continue;
         left =
             a->kind == SPAD__ACTION_SIGNAL ? 0 : left - 1; /* the last one is what it waited for */
         add_arrow(s, from, event, false);
@@ -157,7 +157,7 @@ static void choose_vain(sketch *s, int32_t event, bool lapped) {
         const int32_t from = spad__order_event(o, a->point);
         if (from == event || !gives(a->kind)) continue;
         if (!lapped && a->phase <= o->machine.objects[wait->object].sync.phase) break;
-        if (is_wrong(s, from) || !choose(s, from, false)) continue;
+        if (is_wrong(s, from) || !choose_event(s, from, false)) continue;
         add_arrow(s, from, event, true);
         left--;
     }
@@ -179,7 +179,7 @@ static int compare_rows(const void *left, const void *right) {
     return order != 0 ? order : spad__compare(a[1], b[1]);
 }
 
-static size_t find_row(const sketch *s, const spad__event *event) {
+static size_t row_of_event(const sketch *s, const spad__event *event) {
     size_t row = 0;
     while (row < s->row_count &&
            (s->rows[row].agent != event->agent || s->rows[row].unit != event->unit)) {
@@ -193,12 +193,12 @@ static void number_rows(sketch *s) {
     size_t kept = 0;
     for (size_t i = s->count; i-- > 0;) { /* what is wrong has the first choice */
         const spad__event *event = event_number(s, s->items[i].event);
-        if (find_row(s, event) < s->row_count || s->row_count == SPAD__WITNESS_ROWS) continue;
+        if (row_of_event(s, event) < s->row_count || s->row_count == SPAD__WITNESS_ROWS) continue;
         s->rows[s->row_count].agent = event->agent;
         s->rows[s->row_count++].unit = event->unit;
     }
     for (size_t i = 0; i < s->count; i++) {
-        if (find_row(s, event_number(s, s->items[i].event)) < s->row_count)
+        if (row_of_event(s, event_number(s, s->items[i].event)) < s->row_count)
             s->items[kept++] = s->items[i];
     }
     s->count = kept;
@@ -206,7 +206,7 @@ static void number_rows(sketch *s) {
 }
 
 /* A unit of the agent in the row above has its own name only. */
-static void name_row(const sketch *s, size_t row, char *field) {
+static void name_witness_row(const sketch *s, size_t row, char *field) {
     const spad_kernel *kernel = s->order->events.kernel;
     const int32_t agent = s->rows[row].agent;
     const char *name = agent == 0 ? "main" : spad_kernel_get_agent(kernel, (size_t)agent)->name;
@@ -222,7 +222,7 @@ static void name_row(const sketch *s, size_t row, char *field) {
 
 /* ---- words ------------------------------------------------------------------------- */
 
-static spad__step_kind kind_of(const sketch *s, const spad__event *event) {
+static spad__step_kind kind_of_step(const sketch *s, const spad__event *event) {
     if (event->kind == SPAD_WALK_OPERATION) return SPAD__STEP_OPERATION;
     switch (spad_kernel_get_statement(s->order->events.kernel, (size_t)event->statement)->kind) {
     case SPAD_STATEMENT_SYNC:
@@ -253,14 +253,14 @@ static void fill_step(const sketch *s, const chosen *item, int32_t column,
         *where = '\0';
     }
     spad__copy_cut(step->text, sizeof step->text, phrase);
-    step->row = find_row(s, event);
+    step->row = row_of_event(s, event);
     step->column = column;
-    step->kind = kind_of(s, event);
+    step->kind = kind_of_step(s, event);
     step->wrong = item->wrong;
     step->line = spad_kernel_get_statement(kernel, (size_t)event->statement)->location.line;
 }
 
-static size_t step_of(const sketch *s, int32_t event) {
+static size_t step_of_event(const sketch *s, int32_t event) {
     size_t i = 0;
     while (i < s->count && s->items[i].event != event) i++;
     return i;
@@ -269,11 +269,11 @@ static size_t step_of(const sketch *s, int32_t event) {
 /* What is wrong shares the last column, as far as it is in rows of its own. */
 static void draw(const sketch *s, spad__witness *w) {
     w->row_count = s->row_count;
-    for (size_t i = 0; i < s->row_count; i++) name_row(s, i, w->rows[i]);
+    for (size_t i = 0; i < s->row_count; i++) name_witness_row(s, i, w->rows[i]);
     int32_t column = -1;
     uint32_t taken = 0; /* rows of what is wrong in this column */
     for (size_t i = 0; i < s->count; i++) {
-        const uint32_t row = 1u << find_row(s, event_number(s, s->items[i].event));
+        const uint32_t row = 1u << row_of_event(s, event_number(s, s->items[i].event));
         const bool first = i == 0 || !s->items[i].wrong || !s->items[i - 1].wrong;
         if (first || (taken & row) != 0) {
             column++;
@@ -285,8 +285,8 @@ static void draw(const sketch *s, spad__witness *w) {
     w->step_count = s->count;
     w->columns = column + 1;
     for (size_t i = 0; i < s->arrow_count; i++) {
-        const spad__witness_arrow arrow = {step_of(s, s->arrows[i].from),
-                                           step_of(s, s->arrows[i].to), s->arrows[i].in_vain};
+        const spad__witness_arrow arrow = {step_of_event(s, s->arrows[i].from),
+                                           step_of_event(s, s->arrows[i].to), s->arrows[i].in_vain};
         if (arrow.from < s->count && arrow.to < s->count) w->arrows[w->arrow_count++] = arrow;
     }
 }
@@ -302,7 +302,7 @@ spad_status spad__add_witness(spad__order *o, const spad_finding *finding, const
         return spad__fail_host_memory(error);
     }
     sketch s = {.order = o};
-    for (size_t i = 0; i < count && i < SPAD__WITNESS_ROWS; i++) choose(&s, events[i], true);
+    for (size_t i = 0; i < count && i < SPAD__WITNESS_ROWS; i++) choose_event(&s, events[i], true);
     for (size_t i = 0; i < count && i < SPAD__WITNESS_ROWS; i++) choose_before(&s, events[i]);
     for (size_t i = 0, chosen_before = s.count; i < chosen_before; i++) {
         if (!s.items[i].wrong) choose_help(&s, s.items[i].event);

@@ -8,21 +8,21 @@
 
 /* Pixels. */
 enum {
-    NAMES = 118,
-    EDGE = 12,
-    COLUMN = 120,
+    NAMES_WIDTH = 118,
+    LEFT_EDGE = 12,
+    COLUMN_WIDTH = 120,
     STEP_WIDTH = 104,
-    ROW = 54,
+    ROW_HEIGHT = 54,
     STEP_HEIGHT = 38,
-    TOP = 8
+    TOP_EDGE = 8
 };
 
 static int step_x(const spad__witness_step *step) {
-    return EDGE + (int)step->column * COLUMN;
+    return LEFT_EDGE + (int)step->column * COLUMN_WIDTH;
 }
 
 static int step_y(const spad__witness_step *step) {
-    return TOP + (int)step->row * ROW + (ROW - STEP_HEIGHT) / 2;
+    return TOP_EDGE + (int)step->row * ROW_HEIGHT + (ROW_HEIGHT - STEP_HEIGHT) / 2;
 }
 
 static const char *step_class(const spad__witness_step *step) {
@@ -76,17 +76,19 @@ static void write_arrow(spad__out *out, const spad__witness *w, const spad__witn
 static void write_rails(spad__out *out, const spad__witness *w, int width) {
     for (size_t i = 0; i < w->row_count; i++) {
         spad__out_format(out, "<path class=\"rail\" d=\"M0 %dH%d\"/>\n",
-                         TOP + (int)i * ROW + ROW / 2, width);
+                         TOP_EDGE + (int)i * ROW_HEIGHT + ROW_HEIGHT / 2, width);
     }
 }
 
 /* The names stay where they are when the steps are scrolled. */
 static void write_names(spad__out *out, const spad__witness *w, int height) {
-    spad__out_format(out, "<svg class=\"names\" width=\"%d\" height=\"%d\">\n", NAMES, height);
+    spad__out_format(out, "<svg class=\"names\" width=\"%d\" height=\"%d\">\n", NAMES_WIDTH,
+                     height);
     for (size_t i = 0; i < w->row_count; i++) {
         spad__out_string(out, "<g><title>");
         spad__out_markup(out, w->rows[i], 0);
-        spad__out_format(out, "</title><text x=\"6\" y=\"%d\">", TOP + (int)i * ROW + ROW / 2 + 4);
+        spad__out_format(out, "</title><text x=\"6\" y=\"%d\">",
+                         TOP_EDGE + (int)i * ROW_HEIGHT + ROW_HEIGHT / 2 + 4);
         spad__out_markup(out, w->rows[i], 17);
         spad__out_string(out, "</text></g>\n");
     }
@@ -104,8 +106,8 @@ static const char *last_words(spad_finding_code code) {
 }
 
 static void write_witness(spad__out *out, const spad__witness *w, size_t number) {
-    const int width = EDGE + (int)w->columns * COLUMN;
-    const int height = 2 * TOP + (int)w->row_count * ROW;
+    const int width = LEFT_EDGE + (int)w->columns * COLUMN_WIDTH;
+    const int height = 2 * TOP_EDGE + (int)w->row_count * ROW_HEIGHT;
     spad__out_string(out, "<figure><figcaption><span class=\"tag error\">");
     spad__out_string(out, spad_finding_name(w->code));
     spad__out_string(out, "</span> ");

@@ -179,7 +179,7 @@ static int compare_rows(const void *left, const void *right) {
     return order != 0 ? order : spad__compare(a[1], b[1]);
 }
 
-static size_t row_of_event(const sketch *s, const spad__event *event) {
+static size_t row_of_step(const sketch *s, const spad__event *event) {
     size_t row = 0;
     while (row < s->row_count &&
            (s->rows[row].agent != event->agent || s->rows[row].unit != event->unit)) {
@@ -193,12 +193,12 @@ static void number_rows(sketch *s) {
     size_t kept = 0;
     for (size_t i = s->count; i-- > 0;) { /* what is wrong has the first choice */
         const spad__event *event = event_number(s, s->items[i].event);
-        if (row_of_event(s, event) < s->row_count || s->row_count == SPAD__WITNESS_ROWS) continue;
+        if (row_of_step(s, event) < s->row_count || s->row_count == SPAD__WITNESS_ROWS) continue;
         s->rows[s->row_count].agent = event->agent;
         s->rows[s->row_count++].unit = event->unit;
     }
     for (size_t i = 0; i < s->count; i++) {
-        if (row_of_event(s, event_number(s, s->items[i].event)) < s->row_count)
+        if (row_of_step(s, event_number(s, s->items[i].event)) < s->row_count)
             s->items[kept++] = s->items[i];
     }
     s->count = kept;
@@ -253,7 +253,7 @@ static void fill_step(const sketch *s, const chosen *item, int32_t column,
         *where = '\0';
     }
     spad__copy_cut(step->text, sizeof step->text, phrase);
-    step->row = row_of_event(s, event);
+    step->row = row_of_step(s, event);
     step->column = column;
     step->kind = kind_of_step(s, event);
     step->wrong = item->wrong;
@@ -273,7 +273,7 @@ static void draw(const sketch *s, spad__witness *w) {
     int32_t column = -1;
     uint32_t taken = 0; /* rows of what is wrong in this column */
     for (size_t i = 0; i < s->count; i++) {
-        const uint32_t row = 1u << row_of_event(s, event_number(s, s->items[i].event));
+        const uint32_t row = 1u << row_of_step(s, event_number(s, s->items[i].event));
         const bool first = i == 0 || !s->items[i].wrong || !s->items[i - 1].wrong;
         if (first || (taken & row) != 0) {
             column++;

@@ -171,11 +171,11 @@ static void what_has_no_room_is_left_out(void **state) {
 }
 
 static spad_status everything(const spad_host *host, void *context) {
-    (void)context;
+    const char *text = context;
     const spad_report_options options = {.host = host};
     const spad_target *target;
     spad_error error;
-    spad_check *check = checked(GEMM("2", "3", "k / 3 % 2"), host, &error);
+    spad_check *check = checked(text, host, &error);
     if (check == NULL) return error.code;
     spad_report *report = NULL;
     assert_int_equal(spad_target_find(&target, "sm_90", &error), SPAD_OK);
@@ -188,7 +188,14 @@ static spad_status everything(const spad_host *host, void *context) {
 
 static void nothing_is_lost_without_memory(void **state) {
     (void)state;
-    test_fail_each_allocation(everything, NULL);
+    char count[] = GEMM("2", "3", "k / 3 % 2"); /* another count is right */
+    char ring[] = GEMM("1", "2", "k / 3 % 2");  /* another depth is */
+    char arrival[] = "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+                     "agent p { simt fill writes x }\n" /* an arrival is missing */
+                     "agent q { wait m parity 0; simt use reads x }\n";
+    test_fail_each_allocation(everything, count);
+    test_fail_each_allocation(everything, ring);
+    test_fail_each_allocation(everything, arrival);
 }
 
 int main(void) {

@@ -98,6 +98,7 @@ void spad_check_destroy(spad_check *check) {
     if (check == NULL) return;
     const spad_host host = check->host;
     spad__array_free(&host, &check->found);
+    spad__array_free(&host, &check->witnesses);
     spad__free(&host, check, sizeof *check);
 }
 

@@ -53,7 +53,7 @@ static spad_status try_ring(const spad__run *run, const spad_kernel_tensor *tens
 }
 
 /* Was the same ring tried for a finding before? */
-static bool is_known(const spad_check *check, size_t number) {
+static bool is_mended(const spad_check *check, size_t number) {
     const spad_finding *finding = &check->found.items[number].finding;
     for (size_t i = 0; i < number; i++) {
         const spad_finding *before = &check->found.items[i].finding;
@@ -70,7 +70,7 @@ spad_status spad__mend_rings(spad__run *run, spad_error *error) {
     }
     for (size_t i = 0; i < check->found.count && left > 0; i++) {
         spad_finding *finding = &check->found.items[i].finding;
-        if (!is_clash_in_ring(finding) || is_known(check, i)) continue;
+        if (!is_clash_in_ring(finding) || is_mended(check, i)) continue;
         if (finding->note_count == SPAD_NOTES_MAX) continue;
         const spad_kernel_tensor *tensor = find_ring(run->kernel, finding->subject);
         if (tensor == NULL) continue;

@@ -4,8 +4,8 @@
 A row says which parameters an instruction has, which tensors it reads, writes and updates (reads and
 writes), the engines that may run it, the default first, and its cost. A parameter that holds a number
 where a tensor may stand is not an access. `dst/16` is every 16th partition of dst. Names and defaults
-are those of the public reference of nki.isa; the defaults of enumerations are None here. dma_copy also
-has the two parameters of its older form.
+are those of the public reference of nki.isa; the defaults of enumerations are None here. Last in the rows of
+dma_copy and tensor_copy are parameters that their older forms have.
 
 The cost is `sizes`: what the target's figures give for the sizes of the operands; `N x k`: k cycles for
 each element in a lane; `N + k`: k cycles more than one for each element; `moved`: a DMA of the bytes that
@@ -54,7 +54,7 @@ select_reduce            | dst predicate on_true on_false reduce_res=None reduce
 sendrecv                 | src dst send_to_rank recv_from_rank pipe_id dma_engine=None name=None | writes dst | reads src | dma | moved
 sequence_bounds          | dst segment_ids name=None | writes dst | reads segment_ids | gpsimd | sizes
 set_rng_seed             | src_seeds name=None | | reads src_seeds | vector | sizes
-tensor_copy              | dst src engine=None name=None | writes dst | reads src | vector scalar gpsimd | sizes
+tensor_copy              | dst src engine=None name=None dtype=None | writes dst | reads src | vector scalar gpsimd | sizes
 tensor_copy_predicated   | dst src predicate reverse_pred=False name=None | updates dst | reads src predicate | vector | sizes
 tensor_partition_reduce  | dst op data name=None | writes dst | reads data | gpsimd | sizes
 tensor_reduce            | dst op data axis negate=False keepdims=False name=None | writes dst | reads data | vector | sizes
@@ -70,12 +70,15 @@ topk                     | val_dst idx_dst src n name=None | writes val_dst idx_
 class Instruction:
     """A row of the table."""
 
-    __slots__ = ("name", "signature", "reads", "writes", "updates", "sums", "engines", "cost", "steps")
+    __slots__ = ("name", "signature", "reads", "writes", "updates", "sums", "engines", "cost", "steps",
+                 "_defaults")
 
     def __init__(self, row):
         name, parameters, written, read, engines, cost = (part.strip() for part in row.split("|"))
         self.name, self.cost = name, cost
         self.signature = inspect.Signature([_parameter(word) for word in parameters.split()])
+        self._defaults = {word: parameter.default for word, parameter in self.signature.parameters.items()
+                          if parameter.default is not inspect.Parameter.empty}
         self.steps = {}  # parameter: partitions from one that is accessed to the next
         self.reads = self._names(read.split()[1:])
         how, *names = written.split() or ["writes"]
@@ -87,6 +90,17 @@ class Instruction:
         for name in (*self.reads, *names):
             if name not in self.signature.parameters:
                 raise AssertionError(f"{self.name} has no parameter '{name}'")
+
+    def bind(self, args, kwargs):
+        """The arguments of a call by name, with the defaults."""
+        given = self._defaults | kwargs
+        if args or len(given) != len(self.signature.parameters):
+            try:
+                bound = self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"nki.isa.{self.name}: {error}") from None
+            given = self._defaults | bound.arguments
+        return given
 
     def _names(self, words):
         for word in words:

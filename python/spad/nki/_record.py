@@ -71,6 +71,7 @@ class Recorder:
 
     def __init__(self, chip, name, lnc, operations_most):
         self.chip, self.name, self.lnc = chip, name, lnc
+        self.engines, self.spaces = chip.engines, chip.spaces  # each is read from the chip once
         self.lines, self.places = [], []
         self.storages = []
         self.notes = []      # (place, text), each once
@@ -109,7 +110,7 @@ class Recorder:
         name = re.sub(r"\W", "_", str(name), flags=re.ASCII)[:50] or "t"
         if not (name[0].isalpha() or name[0] == "_"):
             name = f"t{name}"
-        if name in _WORDS or name in self.chip.engines or name in self.chip.spaces:
+        if name in _WORDS or name in self.engines or name in self.spaces:
             name += "_t"
         count = self._names.get(name, 0) + 1
         self._names[name] = count
@@ -129,7 +130,7 @@ class Recorder:
             raise ValueError(f"a tensor has at least one element in each dimension, not {shape}")
         item_bytes(dtype)
         place = place or self.place()
-        lanes = self.chip.spaces[space]["lanes"]
+        lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
         storage = Storage(self.fresh(name or assigned_name(place) or "t"), space, buffer, str(dtype), shape,
@@ -164,12 +165,7 @@ class Recorder:
     def call(self, name, args, kwargs):
         """An instruction of nki.isa, by its row in the table."""
         row = INSTRUCTIONS[name]
-        try:
-            given = row.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"nki.isa.{name}: {error}") from None
-        given.apply_defaults()
-        given = given.arguments
+        given = row.bind(args, kwargs)
         if name in ("core_barrier", "sendrecv") and self.lnc == 1:
             if name == "sendrecv":
                 raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core")
@@ -262,7 +258,7 @@ class Recorder:
                 return ""
             moved = max(view.size * item_bytes(view.dtype) for view in views)
             lanes = max([view.dims[0][1] for view in views if view.is_on_chip] or [1])
-            engine = self.chip.engines["dma"]
+            engine = self.engines["dma"]
             units = min(engine["count"], -(-lanes // 8))
             return f" cost {engine['fixed_ns'] + -(-moved * 1000 // (engine['bytes_per_us'] * units))} ns"
         if kind == "sizes":

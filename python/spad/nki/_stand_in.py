@@ -42,7 +42,20 @@ class MemoryRegion(enum.Enum):
         return self.value if self.value in ("sbuf", "psum") else "hbm"
 
 
-class NKIObject:
+class _ObjectKind(type):
+    """A field without an annotation is none for @dataclass; it can be given by name all the same."""
+
+    def __call__(cls, *args, **kwargs):
+        fields = cls.__dict__.get("__dataclass_fields__")
+        late = {} if fields is None else {name: kwargs.pop(name) for name in list(kwargs)
+                                          if name not in fields and hasattr(cls, name)}
+        made = super().__call__(*args, **kwargs)
+        for name, value in late.items():
+            setattr(made, name, value)
+        return made
+
+
+class NKIObject(metaclass=_ObjectKind):
     """Base of the classes of kernels: fields are the annotations of the class, given by name or in
     order."""
 
@@ -405,9 +418,15 @@ def modules():
     nki.__path__ = []
     nki.jit = _jit
     nki.language, nki.isa, nki.typing, nki.collectives = language, isa, typing, collectives
-    typing.tensor = typing.Tensor = _Typed
-    collectives.__getattr__ = lambda name: _absent(name)
-    return {made.__name__: made for made in (nki, language, isa, constants, typing, collectives)}
+    nki.dtype = str
+    typing.tensor = typing.Tensor = typing.mutable_tensor = _Typed
+    collectives.__getattr__ = _absent
+    # The older package is not traced; kernels of the present dialect import annotations from it.
+    old, old_nki = _module("neuronxcc"), _module("neuronxcc.nki")
+    old.__path__, old_nki.__path__ = [], []
+    old.nki, old_nki.typing = old_nki, typing
+    made = {made.__name__: made for made in (nki, language, isa, constants, typing, collectives, old, old_nki)}
+    return {**made, "neuronxcc.nki.typing": typing}
 
 
 def _absent(name):
@@ -418,7 +437,7 @@ def _absent(name):
 
 def _loaded():
     return {name: module for name, module in sys.modules.items()
-            if name == "nki" or name.startswith("nki.")}
+            if name.partition(".")[0] in ("nki", "neuronxcc")}
 
 
 @contextlib.contextmanager

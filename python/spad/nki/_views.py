@@ -114,9 +114,15 @@ class View:
             return cls(storage, storage.dtype, 0, 0, dense(shape))
         return cls(storage, storage.dtype, 0, 0, ((1, shape[0]), *dense(shape[1:])))
 
-    def _with(self, **changes):
-        facts = {name: changes.get(name, getattr(self, name)) for name in self.__slots__}
-        return View(**facts)
+    def _with(self, dtype=None, lane=None, start=None, dims=None, reach=None, index=None, spread=None):
+        return View(self.storage,
+                    self.dtype if dtype is None else dtype,
+                    self.lane if lane is None else lane,
+                    self.start if start is None else start,
+                    self.dims if dims is None else dims,
+                    self.reach if reach is None else reach,
+                    self.index if index is None else index,
+                    self.spread if spread is None else spread)
 
     # ---- what a kernel asks ------------------------------------------------------------
 

@@ -215,7 +215,10 @@ def load(where, replace_nki=False):
         except TraceError:
             raise
         except Exception as error:
-            raise _failure(file, error) from error
+            if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("neuronxcc"):
+                error = TraceError(f"{error}: kernels of the older neuronxcc.nki are not traced")
+                error.place = _user_place(error)
+            raise _failure(file, error) from None if isinstance(error, TraceError) else error
     made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if made is None:
         kernels = sorted(key for key, value in vars(module).items() if isinstance(value, Jit))

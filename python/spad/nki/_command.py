@@ -8,6 +8,7 @@ import re
 import sys
 
 from .. import _spad
+from .. import core
 from . import trace as nt
 
 _TENSOR = re.compile(r"([A-Za-z]\w*)\[([\d,\s]*)\]\Z")
@@ -63,7 +64,7 @@ def _shown(command, kernel):
     if command == "plan":
         return kernel.plan().text(), 0
     if command == "emit":
-        return kernel.plan().emit(), 0
+        return core.emit(kernel.plan(), "nki"), 0
     if command == "text":
         return kernel.source, 0
     return getattr(kernel, command)().text(), 0

@@ -185,6 +185,8 @@ class Recorder:
         updates = [view for parameter in row.updates for view in _views(given[parameter])]
         if name in ("dma_copy",) and given["dst_rmw_op"] is not None:
             writes, updates = [], writes
+        if getattr(given.get("oob_mode"), "name", "error") != "error":
+            self.note(f"{name}: the device may skip a part of the copy (oob_mode); recorded as copied")
         _check_shapes(name, given)
         self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
                        [view for parameter in row.sums for view in _views(given[parameter])],
@@ -241,10 +243,12 @@ class Recorder:
                 found.update(dict.fromkeys(texts))
                 if view.reach:
                     self.note(f"{name}: which part of '{view.name}' is accessed is known on the device only; "
-                              f"recorded as all that it may be", place)
+                              f"recorded as all that it may be"
+                              + (", and all of it counts as written" if word == "writes" else ""), place)
                 elif not whole:
                     self.note(f"{name}: the part of '{view.name}' has no exact form in the kernel "
-                              f"language; recorded as the smallest part that holds it", place)
+                              f"language; recorded as the smallest part that holds it"
+                              + (", and all of it counts as written" if word == "writes" else ""), place)
                 exact = exact and whole and not view.reach
             text += f" {word} {', '.join(found)}" if found else ""
         for view in (*writes, *updates):

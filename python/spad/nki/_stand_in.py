@@ -8,6 +8,7 @@ lasts. Their instructions and tensors go to the Recorder of the trace that runs.
 import contextlib
 import enum
 import functools
+import math
 import sys
 import types
 
@@ -71,7 +72,7 @@ class NKIObject(metaclass=_ObjectKind):
 
 
 class _TensorKind(type):
-    def __call__(cls, shape, dtype, buffer=MemoryRegion.sbuf, name="", address=None, **unused):
+    def __call__(cls, shape, dtype, buffer=MemoryRegion.sbuf, name="", address=None):
         return current("nki.language.ndarray").tensor(shape, dtype, buffer, name, address)
 
     def __instancecheck__(cls, made):
@@ -360,6 +361,9 @@ class Jit:
         self.func, self.options = function, options
 
     def __getitem__(self, grid):
+        programs = math.prod(grid) if isinstance(grid, (tuple, list)) else grid
+        if programs != 1:
+            raise TraceError(f"'{self.__name__}' on {programs} cores: a trace has one core")
         return self
 
     def __get__(self, instance, owner=None):

@@ -72,14 +72,19 @@ class Traced(_kernel.Kernel):
         return f"{place[0]}:{place[1]}" if place is not None else ""
 
     def explain(self, check):
-        """The text of a check, followed by the lines of Python that the lines of its findings are."""
+        """The text of a check, followed by the lines of Python that the lines of its findings are, and by
+        how many notes its verdict depends on."""
         places = {}
         for finding in check:
             for line in (finding.line, *(note["line"] for note in finding.notes or ())):
                 if line and self.where(line):
                     places[line] = self.where(line)
         rows = [f"  line {line} of the kernel is {place}\n" for line, place in sorted(places.items())]
-        return check.text() + ("in Python:\n" + "".join(rows) if rows else "")
+        count = len(self.notes)
+        noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
+        text = check.text()
+        return (text if text.endswith("\n") else text + "\n") + noted + \
+            ("in Python:\n" + "".join(rows) if rows else "")
 
 
 def _called(kernel):

@@ -31,9 +31,63 @@ def call(*args, **options):
     return lambda: (args, options)
 
 
-def enum_of(kernel, module, kind, name):
-    """A member of an enumeration that the module of a kernel imports."""
-    return getattr(getattr(sys.modules[kernel.func.__module__], kind), name)
+def module_of(kernel):
+    return sys.modules[getattr(kernel, "func", kernel).__module__]
+
+
+def wrapped(make):
+    """A call that needs names of the kernel's own module: make(kernel, module) gives what to trace, its
+    arguments and its options."""
+    make.is_wrapped = True
+    return make
+
+
+@wrapped
+def attention_tkg(kernel, module):
+    cfg = module.AttnTKGConfig(bs=4, q_head=8, s_active=1, curr_sprior=2048, full_sprior=2048, d_head=128,
+                               qk_in_sb=True)
+
+    def decode(q, k_active, v_active, k_prior, v_prior, mask, out):
+        import nki.language as nl
+        sbm = module.SbufManager(0, 200 * 1024, use_auto_alloc=False)
+        sbm.open_scope(name="decode")
+        q, k_active = (nl.load(part) for part in (q, k_active))
+        made = kernel(q, k_active, v_active, k_prior, v_prior, mask, out, cfg, sbm)
+        sbm.close_scope()
+        return made
+
+    return decode, (h(128, 32), h(128, 4), h(4, 1, 1, 128), h(4, 1, 128, 2048), h(4, 1, 2048, 128),
+                    h(2048, 4, 8, 1, dtype="uint8"), h(4, 8, 128, 1)), {}
+
+
+@wrapped
+def norm_tkg(kernel, module):
+    def norm(x, gamma, out):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.ndarray((128, 4, 16), dtype=x.dtype, buffer=nl.sbuf)
+        kernel(x, gamma, t)
+        nisa.dma_copy(dst=out, src=t)
+
+    return norm, (h(4, 1, 2048), h(1, 2048), h(128, 4, 16)), {}
+
+
+@wrapped
+def rmsnorm_quant(kernel, module):
+    return kernel, (h(1, 256, 2048), h(2048), module.RmsNormQuantKernelArgs()), {}
+
+
+@wrapped
+def router(kernel, module):
+    kinds = module.common_types.RouterActFnType
+    return kernel, (h(1024, 128), h(1024, 64), h(1, 64), h(128, 64, dtype=F32), h(128, 64, dtype=F32),
+                    h(128, 4, dtype="uint32"), kinds.SOFTMAX, 4, 0, 0), {}
+
+
+def blocks(experts=4, tokens=512, hidden=1024, inner=512, block=256):
+    count = tokens // block + experts - 1
+    return call(h(tokens + 1, hidden), h((tokens + 1) * experts, 1), h(experts, hidden, 2, inner),
+                h(experts, inner, hidden), block, h(count * block, dtype=I32), h(count, 1, dtype=I32))
 
 
 LIBRARY = (
@@ -83,6 +137,23 @@ LIBRARY = (
      call(h(512, 1024), h(512, 1024), h(1, 1, dtype=I32))),
 )
 
+LIBRARY += (
+    ("core/attention/attention_tkg.py:attention_tkg", "4 x 8 heads, 2048", attention_tkg),
+    ("core/attention/gen_mask_tkg.py:gen_mask_tkg_hbm", "4 x 8 heads, 2048",
+     call(h(4, 1, dtype=F32), 4, 8, 1, 2048)),
+    ("core/subkernels/rmsnorm_tkg.py:rmsnorm_tkg", "4 x 2048", norm_tkg),
+    ("core/subkernels/layernorm_tkg.py:layernorm_tkg", "4 x 2048", norm_tkg),
+    ("core/rmsnorm/rmsnorm_quant.py:rmsnorm_quant_kernel", "256 x 2048", rmsnorm_quant),
+    ("core/router_topk/router_topk.py:router_topk", "128 x 1024, 64 experts", router),
+    ("core/moe/moe_cte/bwmm_shard_on_I.py:blockwise_mm_baseline_shard_intermediate", "4 experts", blocks()),
+    ("core/moe/moe_cte/bwmm_shard_on_block.py:bwmm_shard_on_block", "4 experts", blocks()),
+    ("experimental/moe/forward/bwmm_shard_on_H.py:blockwise_mm_baseline_shard_hidden", "4 experts", blocks()),
+    ("core/moe/moe_tkg/moe_tkg.py:moe_tkg", "4 tokens, 8 experts",
+     call(h(4, 1024), h(8, 1024, 2, 512), h(8, 512, 1024), h(4, 8, dtype=F32), h(4, 2, dtype=I32), False)),
+    ("core/moe/moe_tkg/moe_tkg.py:moe_tkg", "4 tokens, all of 8 experts",
+     call(h(4, 1024), h(8, 1024, 2, 512), h(8, 512, 1024), h(4, 8, dtype=F32), h(4, 2, dtype=I32), True)),
+)
+
 MATMULS = "tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py"
 SAMPLES = (
     (f"{MATMULS}:nki_matmul_basic_", "128 x 512", call(h(128, 64), h(128, 512))),
@@ -109,9 +180,12 @@ def measure(where, made, target="trn2"):
     begin = time.perf_counter()
     try:
         kernel = nt.load(str(where))
-        args, options = made()
+        if getattr(made, "is_wrapped", False):
+            kernel, args, options = made(kernel, module_of(kernel))
+        else:
+            args, options = made()
         traced = nt.trace(kernel, *args, target=target, **options)
-    except spad.Error as error:
+    except Exception as error:
         return {"failure": str(error)}
     row["operations"], row["notes"] = traced.operations, len(traced.notes)
     row["trace"] = time.perf_counter() - begin

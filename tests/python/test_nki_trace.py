@@ -211,9 +211,9 @@ class Reader:
         self.count += 1
         return f"{name}{self.count}"
 
-    def declare(self, text):
-        found = re.fullmatch(r"tensor (\w+) : \w+ (\w+) \(([\d, ]+)\) alias of (\w+)(?: \+ (\d+))?", text)
-        assert found[4] == self.storage.name
+    def declare(self, storage, name, text):
+        found = re.fullmatch(r"(\w+) (\w+) \(([\d, ]+)\) alias of (\w+)(?: \+ (\d+))?", text)
+        assert found[4] == self.storage.name == storage.name
         shape = tuple(map(int, found[3].split(",")))
         first = int(found[5] or 0)
         on_chip = self.storage.is_on_chip
@@ -221,12 +221,12 @@ class Reader:
         for count in shape[1:] if on_chip else shape:
             row *= count
         assert first + row <= self.storage.row_bytes(), text
-        self.shapes[found[1]] = (shape, found[2], first)
+        self.shapes[name] = (shape, found[2], first)
 
     def bytes(self, text):
-        name, _, ranges = text.partition("(")
+        name, ranges = text
         shape, dtype, first = self.shapes[name]
-        parts = ranges.rstrip(")").split(", ") if ranges else [".."] * len(shape)
+        parts = ranges.strip("()").split(", ") if ranges else [".."] * len(shape)
         assert len(parts) == len(shape), text
         spans = []
         for part, extent in zip(parts, shape):
@@ -425,6 +425,30 @@ def test_the_stand_in_is_there_inside_the_block_only():
     assert "nki" not in sys.modules
     with pytest.raises(spad.StateError, match="only in a trace"):
         nl.ndarray((128, 4), nl.float32)
+
+
+def test_classes_of_kernels():
+    import dataclasses
+    with nt.installed():
+        import nki.language as nl
+
+        class Plain(nl.NKIObject):
+            a: int
+            b: int = 2
+
+        @dataclasses.dataclass
+        class Data(nl.NKIObject):
+            a: int
+            b: int = 2
+            c = None
+
+    assert (Plain(a=1).a, Plain(1, 3).b) == (1, 3)
+    made = Data(b=5, c=7)
+    assert (made.b, made.c, hasattr(made, "a")) == (5, 7, False)
+    with pytest.raises(TypeError):
+        Data(colour=1)
+    with pytest.raises(TypeError):
+        Plain(1, 2, 3)
 
 
 def test_a_real_nki_is_left_alone(monkeypatch):

@@ -133,7 +133,7 @@ class Accesses:
         self._known = {}
 
     def of(self, view):
-        """(texts, exact): one or more accesses that are exactly the view, or enclose it."""
+        """(parts, exact): one or more (name, ranges) that are exactly the view, or enclose it."""
         key = (view.storage, view.dtype, view.lane, view.start, view.dims, view.reach)
         known = self._known.get(key)
         if known is None:
@@ -145,9 +145,9 @@ class Accesses:
             return [], True
         lanes, lanes_exact = lane_pieces(view) if view.is_on_chip else ([None], True)
         parts, exact = pieces(view.start, view.free_dims(), max(PIECES_MOST // len(lanes), 1))
-        texts = [text for lane in lanes for part in parts
-                 for text in self._part(view.storage, view.dtype, lane, *part)]
-        return texts, exact and lanes_exact
+        found = [piece for lane in lanes for part in parts
+                 for piece in self._part(view.storage, view.dtype, lane, *part)]
+        return found, exact and lanes_exact
 
     def _part(self, storage, dtype, lane, start, run, stride, count):
         if item_bytes(dtype) == item_bytes(storage.dtype):
@@ -173,15 +173,19 @@ class Accesses:
     def _text(name, storage, lane, found):
         ranges = ([(lane[0], lane[0] + lane[1], storage.lanes)] if lane is not None else []) + found
         text = ranges_text(ranges)
-        return name if set(text) <= set("., ") else f"{name}({text})"
+        return name, "" if set(text) <= set("., ") else f"({text})"
 
     def _alias(self, storage, dtype, first, shape):
         key = (dtype, first, shape)
         name = storage.aliases.get(key)
         if name is None:
             name = storage.aliases[key] = self._fresh(f"{storage.name[:50]}_v")
-            byte = first * item_bytes(dtype)
-            full = ([storage.lanes] if storage.is_on_chip else []) + list(shape)
-            self._declare(f"tensor {name} : {storage.space} {dtype} ({', '.join(map(str, full))}) "
-                          f"alias of {storage.name}" + (f" + {byte}" if byte else ""))
+            full = (storage.lanes, *shape) if storage.is_on_chip else shape
+            self._declare(storage, name, alias_text(storage, dtype, first * item_bytes(dtype), full))
         return name
+
+
+def alias_text(storage, dtype, byte, shape):
+    """What follows the name in the declaration of an alias."""
+    return (f"{storage.space} {dtype} ({', '.join(map(str, shape))}) alias of {storage.name}"
+            + (f" + {byte}" if byte else ""))

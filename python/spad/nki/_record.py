@@ -14,7 +14,7 @@ import re
 import sys
 
 from .. import _spad
-from ._access import Accesses, lane_pieces
+from ._access import Accesses, alias_text, lane_pieces
 from ._isa import INSTRUCTIONS
 from ._views import Register, Storage, View, item_bytes
 
@@ -80,7 +80,7 @@ class Recorder:
         self._noted = set()
         self._names = {}
         self._most = operations_most
-        self._accesses = Accesses(self.line, self.fresh)
+        self._accesses = Accesses(self._declare, self.fresh)
 
     # ---- lines -------------------------------------------------------------------------
 
@@ -136,8 +136,7 @@ class Recorder:
         storage = Storage(self.fresh(name or assigned_name(place) or "t"), space, buffer, str(dtype), shape,
                           self._address(address, space))
         storage.is_input = is_input
-        storage.line = len(self.lines)
-        self.line("", place)  # written at the end, when it is known whether it is an output
+        self.line(Declaration(storage, storage.name, None), place)
         self.storages.append(storage)
         return View.whole(storage)
 
@@ -149,16 +148,8 @@ class Recorder:
         lane, byte = address
         return _whole(lane, "address"), _whole(byte, "address")
 
-    def _declaration(self, storage):
-        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = (f"tensor {storage.name} : {storage.space} {storage.dtype} "
-                f"({', '.join(map(str, shape))})")
-        if storage.address is not None:
-            lane, byte = storage.address
-            text += f" at {byte}" + (f" lane {lane}" if lane else "")
-        if storage.is_input and (storage.is_output or storage.is_written):
-            return text + " persistent"
-        return text + (" input" if storage.is_input else "") + (" output" if storage.is_output else "")
+    def _declare(self, storage, name, text):
+        self.line(Declaration(storage, name, text))
 
     # ---- operations --------------------------------------------------------------------
 
@@ -234,27 +225,27 @@ class Recorder:
         for view in (*reads, *writes, *updates):
             if view not in sums:
                 _end_sums(view)
-        text = f"{engine} {name}"
-        exact = True
+        made, exact = Operation(engine, name), True
         for word, views in (("reads", reads), ("writes", writes), ("updates", updates)):
-            found = {}
             for view in views:
-                texts, whole = self._accesses.of(view)
-                found.update(dict.fromkeys(texts))
-                if view.reach:
-                    self.note(f"{name}: which part of '{view.name}' is accessed is known on the device only; "
-                              f"recorded as all that it may be"
-                              + (", and all of it counts as written" if word == "writes" else ""), place)
-                elif not whole:
-                    self.note(f"{name}: the part of '{view.name}' has no exact form in the kernel "
-                              f"language; recorded as the smallest part that holds it"
-                              + (", and all of it counts as written" if word == "writes" else ""), place)
+                parts, whole = self._accesses.of(view)
+                made.add(word, view.storage, parts)
+                self._note_part(name, word, view, whole, place)
                 exact = exact and whole and not view.reach
-            text += f" {word} {', '.join(found)}" if found else ""
-        for view in (*writes, *updates):
-            view.storage.is_written = True
-        text += self._cost(engine, cost, [*reads, *writes, *updates], exact)
-        self.line(text, place)
+        made.tail = self._cost(engine, cost, [*reads, *writes, *updates], exact)
+        self.line(made, place)
+
+    def _note_part(self, name, word, view, exact, place):
+        """Says where an access is recorded as more than it is."""
+        if exact and not view.reach:
+            return
+        counted = "" if word == "reads" else ", and all of it counts as written"
+        if view.reach:
+            self.note(f"{name}: which part of '{view.name}' is accessed is known on the device only; "
+                      f"recorded as all that it may be{counted}", place)
+        else:
+            self.note(f"{name}: the part of '{view.name}' has no exact form in the kernel language; "
+                      f"recorded as the smallest part that holds it{counted}", place)
 
     def _cost(self, engine, kind, views, exact):
         if kind == "moved" or engine == "dma":
@@ -297,13 +288,25 @@ class Recorder:
     # ---- the end -----------------------------------------------------------------------
 
     def finish(self, returned):
+        """(lines, places) of the whole kernel."""
         for view in _views(returned):
             view.storage.is_output = True
-        for storage in self.storages:
-            self.lines[storage.line] = self._declaration(storage)
-        lines = [text + self._comment(place) for text, place in zip(self.lines, self.places)]
-        head = f"kernel {self.name} on {self.chip.name}"
-        return [head, *lines], [None, *self.places]
+        lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
+        shown = {storage: self._shown(storage) for storage in self.storages}
+        for made, place in zip(self.lines, self.places):
+            for text in made.texts(shown):
+                lines.append(text + self._comment(place))
+                places.append(place)
+        return lines, places
+
+    def _shown(self, storage):
+        """name: the name that reads use for it. Of a tensor that is written under several names, each name
+        would be a tensor of its own for the check; a name that is never written shows what all have written
+        (docs/check.md). So reads, and the end of the kernel, use names that are only read."""
+        written = storage.written | ({storage.name} if storage.is_input and storage.written else set())
+        if len(written) < 2:
+            return {}
+        return {name: self.fresh(f"{name[:58]}_r") for name in sorted(written | {storage.name})}
 
     @staticmethod
     def _comment(place):
@@ -312,6 +315,63 @@ class Recorder:
         file = os.path.basename(place[0])
         file = "".join(char if char.isprintable() else "?" for char in file)
         return f"  # {file}:{place[1]}"
+
+
+class Declaration:
+    """A tensor, or another name of it."""
+
+    __slots__ = ("storage", "name", "text")
+
+    def __init__(self, storage, name, text):
+        self.storage, self.name, self.text = storage, name, text
+
+    def texts(self, shown):
+        storage, twin = self.storage, shown[self.storage].get(self.name)
+        if self.text is not None:
+            made = [f"tensor {self.name} : {self.text}"]
+            return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
+        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
+        text = f"tensor {self.name} : {storage.space} {storage.dtype} ({', '.join(map(str, shape))})"
+        if storage.address is not None:
+            lane, byte = storage.address
+            text += f" at {byte}" + (f" lane {lane}" if lane else "")
+        is_output = storage.is_output or storage.is_input and bool(storage.written)
+        if twin is None:
+            both = storage.is_input and is_output
+            return [text + (" persistent" if both else " input" if storage.is_input else
+                            " output" if is_output else "")]
+        return [text + (" input" if storage.is_input else ""),
+                f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
+                + (" output" if is_output else "")]
+
+
+class Operation:
+    """What an instruction reads, writes and updates, by name."""
+
+    __slots__ = ("engine", "name", "accesses", "tail")
+
+    def __init__(self, engine, name):
+        self.engine, self.name, self.tail = engine, name, ""
+        self.accesses = {"reads": {}, "writes": {}, "updates": {}}
+
+    def add(self, word, storage, parts):
+        for part in parts:
+            self.accesses[word][part] = storage
+            if word != "reads":
+                storage.written.add(part[0])
+
+    def texts(self, shown):
+        reads, writes, updates = (dict(self.accesses[word]) for word in ("reads", "writes", "updates"))
+        for part, storage in list(updates.items()):
+            if part[0] in shown[storage] and self.engine != "tensor":  # which cannot read its own results
+                del updates[part]
+                reads[part], writes[part] = storage, storage
+        text = f"{self.engine} {self.name}"
+        for word, parts in (("reads", reads), ("writes", writes), ("updates", updates)):
+            names = [(shown[storage].get(name, name) if word == "reads" else name) + ranges
+                     for (name, ranges), storage in parts.items()]
+            text += f" {word} {', '.join(dict.fromkeys(names))}" if names else ""
+        return [text + self.tail]
 
 
 class Instruction:

@@ -6,6 +6,7 @@ lasts. Their instructions and tensors go to the Recorder of the trace that runs.
 """
 
 import contextlib
+import dataclasses
 import enum
 import functools
 import math
@@ -44,15 +45,22 @@ class MemoryRegion(enum.Enum):
 
 
 class _ObjectKind(type):
-    """A field without an annotation is none for @dataclass; it can be given by name all the same."""
+    """Classes of kernels that are also a @dataclass: a field without an annotation can be given by name
+    all the same, and a field that is not given and has no default is absent."""
 
     def __call__(cls, *args, **kwargs):
         fields = cls.__dict__.get("__dataclass_fields__")
-        late = {} if fields is None else {name: kwargs.pop(name) for name in list(kwargs)
-                                          if name not in fields and hasattr(cls, name)}
-        made = super().__call__(*args, **kwargs)
+        if fields is None or cls.__init__.__code__.co_filename != "<string>":  # an __init__ of its own
+            return super().__call__(*args, **kwargs)
+        late = {name: kwargs.pop(name) for name in list(kwargs)
+                if name not in fields and hasattr(cls, name)}
+        absent = [name for name, field in list(fields.items())[len(args):] if field.init
+                  and name not in kwargs and field.default is field.default_factory is dataclasses.MISSING]
+        made = super().__call__(*args, **kwargs, **dict.fromkeys(absent))
+        for name in absent:
+            object.__delattr__(made, name)
         for name, value in late.items():
-            setattr(made, name, value)
+            object.__setattr__(made, name, value)
         return made
 
 

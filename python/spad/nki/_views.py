@@ -18,15 +18,15 @@ class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "line", "sums", "is_written", "is_read", "aliases")
+                 "sums", "written", "aliases")
 
     def __init__(self, name, space, buffer, dtype, shape, address=None):
         self.name, self.space, self.buffer = name, space, buffer
         self.dtype, self.shape, self.address = dtype, shape, address
-        self.is_input = self.is_output = self.is_written = self.is_read = False
-        self.line = None
-        self.sums = []
-        self.aliases = {}
+        self.is_input = self.is_output = False
+        self.sums = []        # parts that matmuls are adding to
+        self.aliases = {}     # names for other shapes and types of the same bytes
+        self.written = set()  # the names that are written
 
     @property
     def is_on_chip(self):

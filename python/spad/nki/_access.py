@@ -132,18 +132,19 @@ class Accesses:
         self._declare, self._fresh = declare, fresh
         self._known = {}
 
-    def of(self, view):
-        """(parts, exact): one or more (name, ranges) that are exactly the view, or enclose it."""
-        key = (view.storage, view.dtype, view.lane, view.start, view.dims, view.reach)
+    def of(self, view, any_lane=True):
+        """(parts, exact): one or more (name, ranges) that are exactly the view, or enclose it. any_lane:
+        parts may start in any lane, as those of a DMA; else lanes are not split."""
+        key = (view.storage, view.dtype, view.lane, view.start, view.dims, view.reach, any_lane)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._made(view)
+            known = self._known[key] = self._made(view, PIECES_MOST if any_lane else 0)
         return known
 
-    def _made(self, view):
+    def _made(self, view, lanes_most):
         if not view.size:
             return [], True
-        lanes, lanes_exact = lane_pieces(view) if view.is_on_chip else ([None], True)
+        lanes, lanes_exact = lane_pieces(view, lanes_most) if view.is_on_chip else ([None], True)
         parts, exact = pieces(view.start, view.free_dims(), max(PIECES_MOST // len(lanes), 1))
         found = [piece for lane in lanes for part in parts
                  for piece in self._part(view.storage, view.dtype, lane, *part)]

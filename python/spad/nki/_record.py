@@ -228,7 +228,7 @@ class Recorder:
         made, exact = Operation(engine, name), True
         for word, views in (("reads", reads), ("writes", writes), ("updates", updates)):
             for view in views:
-                parts, whole = self._accesses.of(view)
+                parts, whole = self._accesses.of(view, engine == "dma")
                 made.add(word, view.storage, parts)
                 self._note_part(name, word, view, whole, place)
                 exact = exact and whole and not view.reach

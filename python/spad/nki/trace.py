@@ -131,6 +131,8 @@ def _user_place(error):
 def _failure(name, error):
     """A TraceError with the user's line for what a kernel raised."""
     place = getattr(error, "place", None) or _user_place(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        place = error.filename, error.lineno or 0
     where = f"{place[0]}:{place[1]}: " if place else ""
     what = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
     if isinstance(error, RecursionError):

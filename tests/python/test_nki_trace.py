@@ -418,6 +418,16 @@ def test_names_for_the_same_bytes_are_one_tensor():
     assert {finding.code for finding in check if finding.severity == "error"} == {"SPAD-LIFETIME-CONFLICT"}
 
 
+def test_arguments_of_instructions():
+    row = _isa.INSTRUCTIONS["tensor_tensor"]
+    assert row.bind((1, 2), {"data2": 3, "op": 4}) == {
+        "dst": 1, "data1": 2, "data2": 3, "op": 4, "engine": None, "name": None}
+    for args, kwargs in (((), {}), ((1,), {"dst": 2, "data1": 1, "data2": 1, "op": 1}), ((1,) * 7, {}),
+                         ((1, 2, 3, 4), {"colour": 1}), ((1, 2, 3), {"colour": 1})):
+        with pytest.raises(TypeError, match="nki.isa.tensor_tensor"):
+            row.bind(args, kwargs)
+
+
 def test_sums_in_psum():
     def kernel(a, out):
         import nki.isa as nisa

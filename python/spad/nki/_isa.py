@@ -71,7 +71,7 @@ class Instruction:
     """A row of the table."""
 
     __slots__ = ("name", "signature", "reads", "writes", "updates", "sums", "engines", "cost", "steps",
-                 "_defaults")
+                 "_defaults", "_order")
 
     def __init__(self, row):
         name, parameters, written, read, engines, cost = (part.strip() for part in row.split("|"))
@@ -79,6 +79,7 @@ class Instruction:
         self.signature = inspect.Signature([_parameter(word) for word in parameters.split()])
         self._defaults = {word: parameter.default for word, parameter in self.signature.parameters.items()
                           if parameter.default is not inspect.Parameter.empty}
+        self._order = tuple(self.signature.parameters)
         self.steps = {}  # parameter: partitions from one that is accessed to the next
         self.reads = self._names(read.split()[1:])
         how, *names = written.split() or ["writes"]
@@ -93,13 +94,14 @@ class Instruction:
 
     def bind(self, args, kwargs):
         """The arguments of a call by name, with the defaults."""
-        given = self._defaults | kwargs
-        if args or len(given) != len(self.signature.parameters):
+        given = self._defaults | dict(zip(self._order, args)) | kwargs
+        if len(given) != len(self._order) or len(args) + len(kwargs) > len(self._order):
             try:
-                bound = self.signature.bind(*args, **kwargs)
+                self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"nki.isa.{self.name}: {error}") from None
-            given = self._defaults | bound.arguments
+        if args and not kwargs.keys().isdisjoint(self._order[:len(args)]):
+            raise TypeError(f"nki.isa.{self.name}: an argument is given twice")
         return given
 
     def _names(self, words):

@@ -121,7 +121,7 @@ def direct(x, ring=4):
 @nki.jit
 def managed(x, degree=2):
     """SbufManager with sections, mixed with a tensor that is placed automatically."""
-    sbm = SbufManager(0, nl.tile_size.total_available_sbuf_size, trace=False)
+    sbm = SbufManager(0, nl.tile_size.total_available_sbuf_size)
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     sums = nl.ndarray((P, 4), dtype=nl.float32, buffer=nl.sbuf)
     sbm.open_scope(interleave_degree=degree, name="rows")

@@ -571,6 +571,8 @@ def test_other_errors():
         nt.hbm((128, 0), "bf16")
     with pytest.raises(spad.Error):
         nt.hbm((128, 4), "bf17")
+    with pytest.raises(nt.TraceError, match="a kernel is a function"):
+        nt.load(f"{FILE}:P")
     with pytest.raises(spad.Error, match="only in a trace"):
         nt.load(f"{FILE}:matmul")(None, None)
     with pytest.raises(spad.Error) as caught:

@@ -95,7 +95,7 @@ class Instruction:
     def bind(self, args, kwargs):
         """The arguments of a call by name, with the defaults."""
         given = self._defaults | dict(zip(self._order, args)) | kwargs
-        if len(given) != len(self._order) or len(args) + len(kwargs) > len(self._order):
+        if given.keys() != self.signature.parameters.keys() or len(args) > len(self._order):
             try:
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:

@@ -412,8 +412,7 @@ def _module(name):
     def missing(attribute):
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        near = _spad.close_names(attribute, [known for known in vars(made) if not known.startswith("_")])
-        hint = f"; near it are {', '.join(near)}" if near else ""
+        hint = _spad.close_names(attribute, [known for known in vars(made) if not known.startswith("_")])
         raise AttributeError(f"{name}.{attribute} is not known to spad.nki.trace{hint}", name=attribute,
                              obj=made)
 

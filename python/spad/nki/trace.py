@@ -92,7 +92,7 @@ def _called(kernel):
     while isinstance(kernel, Jit):
         kernel = kernel.func
     if not callable(kernel):
-        raise TypeError(f"a kernel is a function, not {kernel!r}")
+        raise TraceError(f"a kernel is a function, not {kernel!r}")
     return kernel
 
 

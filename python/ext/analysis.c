@@ -264,8 +264,10 @@ PY_METHOD(analysis_json, py_text_outside(spad_analysis_write_json_any, analysis_
 /* ---- type -------------------------------------------------------------------------- */
 
 static PyMethodDef analysis_methods[] = {
-    {"text", analysis_text, METH_NOARGS, "Summary, spaces, engines, findings and verdict."},
-    {"json", analysis_json, METH_NOARGS, "Layout, check and engines as JSON."},
+    {"text", analysis_text, METH_NOARGS,
+     "text($self, /)\n--\n\nSummary, spaces, engines, findings and verdict."},
+    {"json", analysis_json, METH_NOARGS,
+     "json($self, /)\n--\n\nLayout, check and engines as JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef analysis_fields[] = {
@@ -286,9 +288,9 @@ PY_TYPE_MADE(analysis, "Analysis", "Everything about a kernel.", {Py_tp_methods,
 
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,
-     "analyse(kernel, skip=(), layout=None, check=None, sim=None, timeout=None, advice=True,\n"
-     "        one_shape=False, finding_limit=0, event_limit=0) -> Analysis\n\n"
-     "Layout, check, simulation and what would make it fit."},
+     "analyse($module, kernel, skip=(), layout=None, check=None, sim=None, timeout=None, "
+     "advice=True, one_shape=False, finding_limit=0, event_limit=0)\n--\n\nLayout, check, "
+     "simulation and what would make it fit."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {

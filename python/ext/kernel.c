@@ -183,15 +183,17 @@ static PyObject *kernel_source(PyObject *self, void *unused) {
 
 static PyMethodDef kernel_methods[] = {
     {"parse", PY_FUNC(kernel_parse), PY_FAST | METH_CLASS,
-     "parse(text, file='<kernel>', defines=None, rings=None, target=None)\n\nReads a kernel "
-     "(docs/kernel.md). TextError.diagnostics has every fault."},
+     "parse($type, text, file='<kernel>', defines=None, rings=None, target=None)\n--\n\nReads a "
+     "kernel (docs/kernel.md). TextError.diagnostics has every fault."},
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
-     "reshape(defines=None, rings=None)\n\nThe kernel with other parameters and ring depths."},
+     "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
+     "depths."},
     {"hoist", kernel_hoist, METH_VARARGS,
-     "hoist(tensor, tiles) -> Kernel\n\nThe kernel with a tensor declared in front of the loops "
-     "around it."},
-    {"text", kernel_text, METH_NOARGS, "The kernel as text."},
-    {"trace", kernel_trace, METH_NOARGS, "What a run of the kernel allocates, as a Trace."},
+     "hoist($self, tensor, tiles, /)\n--\n\nThe kernel with a tensor declared in front of the "
+     "loops around it."},
+    {"text", kernel_text, METH_NOARGS, "text($self, /)\n--\n\nThe kernel as text."},
+    {"trace", kernel_trace, METH_NOARGS,
+     "trace($self, /)\n--\n\nWhat a run of the kernel allocates, as a Trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef kernel_fields[] = {

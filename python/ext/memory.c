@@ -329,15 +329,17 @@ static PyObject *allocation_field(PyObject *object, void *which) {
 
 static PyObject *allocation_repr(PyObject *object) {
     const py_allocation *self = (py_allocation *)object;
-    return PyUnicode_FromFormat("<spad.Allocation of %lld B at %lld%s>",
-                                (long long)self->block.bytes, (long long)self->block.address,
+    return PyUnicode_FromFormat("<spad.Allocation of %lld B at %p%s>", (long long)self->block.bytes,
+                                (void *)(uintptr_t)self->block.address,
                                 self->freed ? ", freed" : "");
 }
 
 static PyMethodDef allocation_methods[] = {
-    {"free", allocation_free, METH_NOARGS, "Gives the block back."},
-    {"__enter__", allocation_enter, METH_NOARGS, "The block; freed at the end."},
-    {"__exit__", allocation_exit, METH_VARARGS, "Frees the block, unless that was done."},
+    {"free", allocation_free, METH_NOARGS, "free($self, /)\n--\n\nGives the block back."},
+    {"__enter__", allocation_enter, METH_NOARGS,
+     "__enter__($self, /)\n--\n\nThe block; freed at the end."},
+    {"__exit__", allocation_exit, METH_VARARGS,
+     "__exit__($self, *unused)\n--\n\nFrees the block, unless that was done."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocation_fields[] = {
@@ -351,22 +353,27 @@ PY_TYPE_MADE(allocation, "Allocation", "A block of a memory.",
              {Py_tp_getset, allocation_fields});
 
 static PyMethodDef memory_methods[] = {
-    {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
+    {"alloc", PY_FUNC(memory_alloc), PY_FAST,
+     "alloc($self, bytes, align=1)\n--\n\nA block of so many bytes, as an Allocation."},
     {"limit", memory_limit, METH_O,
-     "limit(max_bytes) -> Memory\n\nRefuses what would bring the bytes given out above a limit."},
-    {"statistics", memory_statistics, METH_NOARGS, "Counts exactly: see stats()."},
-    {"log", memory_log, METH_NOARGS, "Logs every call in the format of RMM: see text()."},
+     "limit($self, max_bytes, /)\n--\n\nRefuses what would bring the bytes given out above a "
+     "limit."},
+    {"statistics", memory_statistics, METH_NOARGS,
+     "statistics($self, /)\n--\n\nCounts exactly: see stats()."},
+    {"log", memory_log, METH_NOARGS,
+     "log($self, /)\n--\n\nLogs every call in the format of RMM: see text()."},
     {"fault", PY_FUNC(memory_fault), PY_FAST,
-     "fault(first, every=0) -> Memory\n\nRefuses allocation number first, from 1, and every so "
+     "fault($self, first, every=0)\n--\n\nRefuses allocation number first, from 1, and every so "
      "many after it."},
     {"pool", PY_FUNC(memory_pool), METH_VARARGS | METH_KEYWORDS,
-     "pool(max_bytes=0, block_bytes=0, initial_bytes=0, grow_bytes=0, exact=False) -> Memory\n\n"
-     "A pool over chunks of this memory."},
-    {"stats", memory_stats, METH_NOARGS, "What went through it; of a pool, also what it holds."},
-    {"text", memory_text, METH_NOARGS, "The log so far, as CSV."},
+     "pool($self, max_bytes=0, block_bytes=0, initial_bytes=0, grow_bytes=0, exact=False)\n--\n\nA "
+     "pool over chunks of this memory."},
+    {"stats", memory_stats, METH_NOARGS,
+     "stats($self, /)\n--\n\nWhat went through it; of a pool, also what it holds."},
+    {"text", memory_text, METH_NOARGS, "text($self, /)\n--\n\nThe log so far, as CSV."},
     {"trim", memory_trim, METH_VARARGS,
-     "trim(keep_bytes=0) -> int\n\nA pool gives chunks that are free back: how many bytes."},
-    {"check", memory_check, METH_NOARGS, "Checks the invariants of a pool."},
+     "trim($self, keep_bytes=0, /)\n--\n\nA pool gives chunks that are free back: how many bytes."},
+    {"check", memory_check, METH_NOARGS, "check($self, /)\n--\n\nChecks the invariants of a pool."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef memory_fields[] = {
@@ -462,10 +469,10 @@ static PyObject *log_replay(PyObject *self, PyObject *args) {
 
 static PyMethodDef log_methods[] = {
     {"parse", log_parse, METH_VARARGS | METH_CLASS,
-     "parse(text, file='<log>')\n\nReads a log in the format of RMM."},
+     "parse($type, text, file='<log>', /)\n--\n\nReads a log in the format of RMM."},
     {"replay", log_replay, METH_VARARGS,
-     "replay(memory, align=1) -> dict\n\nMakes the calls of the log again: how long they take, and "
-     "what is refused."},
+     "replay($self, memory, align=1, /)\n--\n\nMakes the calls of the log again: how long they "
+     "take, and what is refused."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef log_fields[] = {

@@ -163,14 +163,15 @@ PY_GETTER(layout_fits, PyBool_FromLong(spad_layout_fits(layout_in(self))))
 PY_GETTER(layout_kernel, py_keep(((py_layout *)self)->kernel))
 
 static PyMethodDef layout_methods[] = {
-    {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
-    {"table", layout_table, METH_NOARGS, "A line per tensor."},
-    {"json", layout_json, METH_NOARGS, "Everything as JSON."},
-    {"csv", layout_csv, METH_NOARGS, "A row per place."},
+    {"text", layout_text, METH_NOARGS,
+     "text($self, /)\n--\n\nA line per space, and what is needed at its peak."},
+    {"table", layout_table, METH_NOARGS, "table($self, /)\n--\n\nA line per tensor."},
+    {"json", layout_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"csv", layout_csv, METH_NOARGS, "csv($self, /)\n--\n\nA row per place."},
     {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor is."},
+     "place($self, tensor, slot=0, /)\n--\n\nWhere a slot of a tensor is."},
     {"fit", PY_FUNC(layout_fit), PY_FAST,
-     "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
+     "fit($self, timeout=None, json=False)\n--\n\nChanges after which it fits; each was tried."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef layout_fields[] = {
@@ -240,8 +241,8 @@ static const spad_check *check_in(PyObject *self) {
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                                           (int)f->notes[i].column, "message",
+        if (!py_append(list, Py_BuildValue("{s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
+                                           "column", py_fact(f->notes[i].column, 0), "message",
                                            py_string(f->notes[i].message))))
             Py_CLEAR(list);
     }
@@ -253,12 +254,12 @@ static PyObject *or_none(const char *text) {
 }
 
 PyObject *py_finding(const spad_finding *f) {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:i,s:i,s:L,s:N,s:N}", "code",
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N}", "code",
                          spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
                          "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", (int)f->line, "column", (int)f->column, "count",
-                         (long long)(f->count > 1 ? f->count : 1), "file", or_none(f->file),
-                         "notes", notes_of(f));
+                         or_none(f->other), "line", py_fact(f->line, 0), "column",
+                         py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1),
+                         "file", or_none(f->file), "notes", notes_of(f));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {
@@ -319,9 +320,10 @@ static PyObject *check_counts(PyObject *self, void *unused) {
 }
 
 static PyMethodDef check_methods[] = {
-    {"text", check_text, METH_NOARGS, "The findings as a compiler shows them."},
-    {"json", check_json, METH_NOARGS, "Everything as JSON."},
-    {"sarif", check_sarif, METH_NOARGS, "The findings as a SARIF log."},
+    {"text", check_text, METH_NOARGS,
+     "text($self, /)\n--\n\nThe findings as a compiler shows them."},
+    {"json", check_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"sarif", check_sarif, METH_NOARGS, "sarif($self, /)\n--\n\nThe findings as a SARIF log."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef check_fields[] = {
@@ -409,8 +411,9 @@ SIM_NUMBER(bound)
 SIM_NUMBER(unknown)
 
 static PyMethodDef sim_methods[] = {
-    {"text", sim_text, METH_NOARGS, "Engines, timeline, causes and critical path."},
-    {"json", sim_json, METH_NOARGS, "The same as JSON."},
+    {"text", sim_text, METH_NOARGS,
+     "text($self, /)\n--\n\nEngines, timeline, causes and critical path."},
+    {"json", sim_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef sim_fields[] = {
@@ -490,9 +493,10 @@ PY_GETTER(tune_makespan, py_fact(spad_tune_get_totals(tune_in(self)).makespan, S
 PY_GETTER(tune_written, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written))
 PY_GETTER(tune_bytes, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes))
 
-static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
-                                     {"json", tune_json, METH_NOARGS, "The same as JSON."},
-                                     {NULL, NULL, 0, NULL}};
+static PyMethodDef tune_methods[] = {
+    {"text", tune_text, METH_NOARGS, "text($self, /)\n--\n\nThe choice in words."},
+    {"json", tune_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
     {.name = "chosen",
@@ -515,17 +519,16 @@ PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",
 
 static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
-     "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
+     "layout($module, kernel, timeout=None, seed=0, threads=1)\n--\n\nPlaces every tensor."},
     {"check_faults", check_faults, METH_VARARGS,
-     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
+     "check_faults($module, text, file='<kernel>', /)\n--\n\nThe faults of a text as findings; "
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
-     "-> Sim\n\n"
-     "How long does it take?"},
+     "sim($module, kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, "
+     "timeout=None)\n--\n\nHow long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
-     "rings be?"},
+     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None)\n--\n\nHow deep should "
+     "its rings be?"},
     {NULL, NULL, 0, NULL}};
 
 int py_add_parts(PyObject *module) {

@@ -518,40 +518,59 @@ static int stack_set_notifies(PyObject *self, PyObject *flag, void *unused) {
 }
 PY_GETTER(stack_behaviour, py_string(behaviours[((py_stack *)self)->behaviour]))
 
-#define ALLOC_ARGUMENTS "(shape, dtype, buffer=None, name=None, base_partition=0, align=None)\n\n"
+#define ALLOC_ARGUMENTS \
+    "($self, shape, dtype, buffer=None, name=None, base_partition=0, align=None)\n--\n\n"
 
 static PyMethodDef stack_methods[] = {
     {"open_scope", PY_FUNC(stack_open_scope), PY_FAST,
-     "open_scope(interleave_degree=1, name='')\n\nOpens a scope of that many sections."},
-    {"close_scope", stack_close_scope, METH_NOARGS, "Closes the innermost scope."},
-    {"increment_section", stack_increment_section, METH_NOARGS, "On to the next section."},
+     "open_scope($self, interleave_degree=1, name='')\n--\n\nOpens a scope of that many sections."},
+    {"close_scope", stack_close_scope, METH_NOARGS,
+     "close_scope($self, /)\n--\n\nCloses the innermost scope."},
+    {"increment_section", stack_increment_section, METH_NOARGS,
+     "increment_section($self, /)\n--\n\nOn to the next section."},
     {"alloc_stack", PY_FUNC(stack_alloc_stack), PY_FAST,
      "alloc_stack" ALLOC_ARGUMENTS "A tensor of the innermost scope."},
     {"alloc_heap", PY_FUNC(stack_alloc_heap), PY_FAST,
      "alloc_heap" ALLOC_ARGUMENTS "A tensor on the heap; needs no scope."},
     {"alloc", PY_FUNC(stack_alloc), PY_FAST,
      "alloc" ALLOC_ARGUMENTS "A tensor on the stack or the heap, as default_heap says."},
-    {"pop_heap", stack_pop_heap, METH_NOARGS, "Frees the newest heap tensor."},
-    {"get_total_space", stack_total, METH_NOARGS, "Bytes per lane of the region."},
-    {"get_free_space", stack_free_space, METH_NOARGS, "Bytes between stack and heap."},
-    {"get_used_space", stack_used, METH_NOARGS, "The rest."},
-    {"get_stack_curr_addr", stack_address, METH_NOARGS, "Where the next stack tensor would go."},
-    {"get_heap_curr_addr", stack_heap_address, METH_NOARGS, "Where the heap ends."},
+    {"pop_heap", stack_pop_heap, METH_NOARGS,
+     "pop_heap($self, /)\n--\n\nFrees the newest heap tensor."},
+    {"get_total_space", stack_total, METH_NOARGS,
+     "get_total_space($self, /)\n--\n\nBytes per lane of the region."},
+    {"get_free_space", stack_free_space, METH_NOARGS,
+     "get_free_space($self, /)\n--\n\nBytes between stack and heap."},
+    {"get_used_space", stack_used, METH_NOARGS, "get_used_space($self, /)\n--\n\nThe rest."},
+    {"get_stack_curr_addr", stack_address, METH_NOARGS,
+     "get_stack_curr_addr($self, /)\n--\n\nWhere the next stack tensor would go."},
+    {"get_heap_curr_addr", stack_heap_address, METH_NOARGS,
+     "get_heap_curr_addr($self, /)\n--\n\nWhere the heap ends."},
     {"align_stack_curr_addr", PY_FUNC(stack_align), PY_FAST,
-     "align_stack_curr_addr(align=32)\n\nMoves the stack address up to a multiple."},
-    {"set_name_prefix", stack_set_prefix, METH_O, "Put in front of every later name."},
-    {"get_name_prefix", stack_prefix, METH_NOARGS, "The prefix of names."},
-    {"set_auto_alloc", stack_set_auto, METH_O, "Leaves addresses to the planner, or not."},
-    {"is_auto_alloc", stack_is_auto, METH_NOARGS, "Are addresses left to the planner?"},
-    {"log", stack_log, METH_NOARGS, "What is new in the log, as a tree; needs a trace."},
-    {"stats_line", stack_stats_line, METH_NOARGS, "The library's line of statistics."},
-    {"stats", stack_stats, METH_NOARGS, "Peaks and counts."},
-    {"live", stack_live, METH_NOARGS, "The tensors that are alive, largest first."},
-    {"overlaps", stack_overlaps, METH_NOARGS, "Sections that have grown into each other."},
-    {"scopes", stack_scopes, METH_NOARGS, "The open scopes, the outermost first."},
-    {"check", stack_check, METH_NOARGS, "Checks the invariants of the manager."},
-    {"mark", stack_mark, METH_NOARGS, "A state to come back to."},
-    {"rollback", stack_rollback, METH_O, "rollback(mark)\n\nUndoes everything since the mark."},
+     "align_stack_curr_addr($self, align=32)\n--\n\nMoves the stack address up to a multiple."},
+    {"set_name_prefix", stack_set_prefix, METH_O,
+     "set_name_prefix($self, prefix, /)\n--\n\nPut in front of every later name."},
+    {"get_name_prefix", stack_prefix, METH_NOARGS,
+     "get_name_prefix($self, /)\n--\n\nThe prefix of names."},
+    {"set_auto_alloc", stack_set_auto, METH_O,
+     "set_auto_alloc($self, automatic, /)\n--\n\nLeaves addresses to the planner, or not."},
+    {"is_auto_alloc", stack_is_auto, METH_NOARGS,
+     "is_auto_alloc($self, /)\n--\n\nAre addresses left to the planner?"},
+    {"log", stack_log, METH_NOARGS,
+     "log($self, /)\n--\n\nWhat is new in the log, as a tree; needs a trace."},
+    {"stats_line", stack_stats_line, METH_NOARGS,
+     "stats_line($self, /)\n--\n\nThe library's line of statistics."},
+    {"stats", stack_stats, METH_NOARGS, "stats($self, /)\n--\n\nPeaks and counts."},
+    {"live", stack_live, METH_NOARGS,
+     "live($self, /)\n--\n\nThe tensors that are alive, largest first."},
+    {"overlaps", stack_overlaps, METH_NOARGS,
+     "overlaps($self, /)\n--\n\nSections that have grown into each other."},
+    {"scopes", stack_scopes, METH_NOARGS,
+     "scopes($self, /)\n--\n\nThe open scopes, the outermost first."},
+    {"check", stack_check, METH_NOARGS,
+     "check($self, /)\n--\n\nChecks the invariants of the manager."},
+    {"mark", stack_mark, METH_NOARGS, "mark($self, /)\n--\n\nA state to come back to."},
+    {"rollback", stack_rollback, METH_O,
+     "rollback($self, mark, /)\n--\n\nUndoes everything since the mark."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
@@ -571,9 +590,9 @@ static PyGetSetDef stack_fields[] = {
     {.name = NULL}};
 
 PY_TYPE_OPEN(stack, "Stack",
-             "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
-             "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
-             "A manager of one region of a memory, with scopes (docs/stack.md).",
+             "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None, "
+             "automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n--\n\nA "
+             "manager of one region of a memory, with scopes (docs/stack.md).",
              {Py_tp_new, PY_SLOT(stack_new)}, {Py_tp_methods, stack_methods},
              {Py_tp_getset, stack_fields});
 

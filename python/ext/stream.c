@@ -200,7 +200,8 @@ static PyObject *fence_done(PyObject *self, void *unused) {
 }
 
 static PyMethodDef fence_methods[] = {
-    {"wait", fence_wait, METH_NOARGS, "Returns when the fence is passed."}, {NULL, NULL, 0, NULL}};
+    {"wait", fence_wait, METH_NOARGS, "wait($self, /)\n--\n\nReturns when the fence is passed."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef fence_fields[] = {{.name = "done", .get = fence_done, .doc = "Is it passed?"},
                                      {.name = NULL}};
@@ -215,18 +216,20 @@ static PyGetSetDef stream_fields[] = {
 
 static PyMethodDef stream_methods[] = {
     {"wrap", stream_wrap, METH_VARARGS | METH_CLASS,
-     "wrap(device, native=0) -> Stream\n\nA stream of the driver's that belongs to someone else, "
-     "such as a cudaStream_t;\n0: the default stream."},
+     "wrap($type, device, native=0, /)\n--\n\nA stream of the driver's that belongs to someone "
+     "else, such as a cudaStream_t;\n0: the default stream."},
     {"alloc", stream_alloc, METH_VARARGS,
-     "alloc(bytes, align=1) -> Allocation\n\nMemory for work on this stream; freed in its order."},
+     "alloc($self, bytes, align=1, /)\n--\n\nMemory for work on this stream; freed in its order."},
     {"record", stream_record, METH_NOARGS,
-     "record() -> Fence\n\nPassed when everything that is on the stream now is done."},
-    {"wait_fence", stream_wait_fence, METH_O, "Later work on the stream waits for the Fence."},
-    {"wait", stream_wait, METH_NOARGS, "Returns when everything on the stream is done."},
-    {"close", stream_close, METH_NOARGS, "Waits and closes."},
+     "record($self, /)\n--\n\nPassed when everything that is on the stream now is done."},
+    {"wait_fence", stream_wait_fence, METH_O,
+     "wait_fence($self, fence, /)\n--\n\nLater work on the stream waits for the Fence."},
+    {"wait", stream_wait, METH_NOARGS,
+     "wait($self, /)\n--\n\nReturns when everything on the stream is done."},
+    {"close", stream_close, METH_NOARGS, "close($self, /)\n--\n\nWaits and closes."},
     {NULL, NULL, 0, NULL}};
 
-PY_TYPE_OPEN(stream, "Stream", "Stream(device)\n\nAn order of work.",
+PY_TYPE_OPEN(stream, "Stream", "Stream(device)\n--\n\nAn order of work.",
              {Py_tp_new, PY_SLOT(stream_new)}, {Py_tp_methods, stream_methods},
              {Py_tp_getset, stream_fields});
 
@@ -429,9 +432,10 @@ static PyObject *workspace_field(PyObject *self, void *which) {
 
 static PyMethodDef workspace_methods[] = {
     {"take", PY_FUNC(workspace_take), PY_FAST,
-     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase."},
-    {"next", workspace_next, METH_NOARGS, "Ends the phase: what it took is gone."},
-    {"close", workspace_close, METH_NOARGS, "Gives the memory back."},
+     "take($self, shape, dtype, alignment=0, name=None)\n--\n\nA buffer for this phase."},
+    {"next", workspace_next, METH_NOARGS,
+     "next($self, /)\n--\n\nEnds the phase: what it took is gone."},
+    {"close", workspace_close, METH_NOARGS, "close($self, /)\n--\n\nGives the memory back."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef workspace_fields[] = {
@@ -447,7 +451,7 @@ static PyGetSetDef workspace_fields[] = {
     {.name = NULL}};
 
 PY_TYPE_OPEN(workspace, "Workspace",
-             "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
+             "Workspace(device, bytes, scope='global', name=None)\n--\n\nBytes that phases of a "
              "computation use in turn.",
              {Py_tp_new, PY_SLOT(workspace_new)}, {Py_tp_methods, workspace_methods},
              {Py_tp_getset, workspace_fields});
@@ -509,25 +513,27 @@ static PyObject *pool_free(PyObject *self, PyObject *args) {
 PY_METHOD(pool_stats, py_pool_stats(((py_pool *)self)->pool))
 
 static PyMethodDef pool_methods[] = {
-    {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
-    {"free", pool_free, METH_VARARGS, "free(block)"},
-    {"stats", pool_stats, METH_NOARGS, "A moment's view."},
+    {"alloc", pool_alloc, METH_VARARGS,
+     "alloc($self, bytes, align=1, /)\n--\n\nA block of the pool: (offset, bytes, handle)."},
+    {"free", pool_free, METH_VARARGS, "free($self, block, /)\n--\n\nGives a block back."},
+    {"stats", pool_stats, METH_NOARGS, "stats($self, /)\n--\n\nA moment's view."},
     {NULL, NULL, 0, NULL}};
 
-PY_TYPE_OPEN(pool, "Pool", "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer.",
+PY_TYPE_OPEN(pool, "Pool", "Pool(whole, block_bytes=0)\n--\n\nBlocks of the bytes of a Buffer.",
              {Py_tp_new, PY_SLOT(pool_new)}, {Py_tp_methods, pool_methods});
 
 /* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"copy", PY_FUNC(copy), METH_VARARGS | METH_KEYWORDS,
-     "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
+     "copy($module, to, from_, stream=None)\n--\n\nAll bytes of a buffer."},
     {"copy_tile", PY_FUNC(copy_tile), METH_VARARGS | METH_KEYWORDS,
-     "copy_tile(to, from_, to_start, from_start, shape,\n"
-     "          stream=None)\n\nA tile of a matrix."},
+     "copy_tile($module, to, from_, to_start, from_start, shape, stream=None)\n--\n\nA tile of a "
+     "matrix."},
     {"copy_part", PY_FUNC(copy_part), METH_VARARGS | METH_KEYWORDS,
-     "copy_part(to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, from_pitch=0,\n"
-     "          stream=None)\n\nRows of width bytes, a pitch apart on each side; 0: the width."},
+     "copy_part($module, to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, "
+     "from_pitch=0, stream=None)\n--\n\nRows of width bytes, a pitch apart on each side; 0: the "
+     "width."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_stream(PyObject *module) {

@@ -131,15 +131,16 @@ static PyObject *target_round(PyObject *self, PyObject *args) {
 
 static PyMethodDef target_methods[] = {
     {"parse", PY_FUNC(target_parse), PY_FAST | METH_CLASS,
-     "parse(text, file='<text>')\n\nA chip from the text of a target file."},
-    {"text", target_text, METH_NOARGS, "The chip as a target file."},
-    {"json", target_json, METH_NOARGS, "The chip as JSON."},
+     "parse($type, text, file='<text>')\n--\n\nA chip from the text of a target file."},
+    {"text", target_text, METH_NOARGS, "text($self, /)\n--\n\nThe chip as a target file."},
+    {"json", target_json, METH_NOARGS, "json($self, /)\n--\n\nThe chip as JSON."},
     {"usable", target_usable, METH_O,
-     "usable(space) -> int | None\n\nBytes per lane that tensors may use; None: no limit."},
+     "usable($self, space, /)\n--\n\nBytes per lane that tensors may use; None: no limit."},
     {"check_lanes", target_check_lanes, METH_VARARGS,
-     "check_lanes(space, lane, lanes)\n\nRaises ArgumentError if a tile may not start there."},
+     "check_lanes($self, space, lane, lanes, /)\n--\n\nRaises ArgumentError if a tile may not "
+     "start there."},
     {"round", target_round, METH_VARARGS,
-     "round(space, bytes) -> int\n\nBytes per lane that a tile really takes there."},
+     "round($self, space, bytes, /)\n--\n\nBytes per lane that a tile really takes there."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef target_fields[] = {
@@ -148,7 +149,7 @@ static PyGetSetDef target_fields[] = {
     {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},
     {.name = NULL}};
 
-PY_TYPE_OPEN(target, "Target", "Target(name)\n\nA chip: its memory spaces and engines.",
+PY_TYPE_OPEN(target, "Target", "Target(name)\n--\n\nA chip: its memory spaces and engines.",
              {Py_tp_new, PY_SLOT(target_new)}, {Py_tp_methods, target_methods},
              {Py_tp_getset, target_fields});
 
@@ -163,7 +164,8 @@ static PyObject *target_names(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"target_names", target_names, METH_NOARGS, "The names of the built-in chips."},
+    {"target_names", target_names, METH_NOARGS,
+     "target_names($module, /)\n--\n\nThe names of the built-in chips."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_target(PyObject *module) {

@@ -199,10 +199,10 @@ static PyObject *walk_values(PyObject *self, void *unused) {
     return dict;
 }
 
-static PyMethodDef walk_methods[] = {
-    {"jump", walk_jump, METH_O,
-     "jump(value)\n\nStraight after an iteration: continues as if it were for this later value."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef walk_methods[] = {{"jump", walk_jump, METH_O,
+                                      "jump($self, value, /)\n--\n\nStraight after an iteration: "
+                                      "continues as if it were for this later value."},
+                                     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef walk_fields[] = {{.name = "values",
                                      .get = walk_values,
@@ -215,7 +215,7 @@ PY_TYPE_MADE(walk, "Walk", "The events of a kernel in program order, a dict each
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,
-     "walk(kernel, agent='all', layout=None, trace=None) -> Walk\n\nThe events of a kernel."},
+     "walk($module, kernel, agent='all', layout=None, trace=None)\n--\n\nThe events of a kernel."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_walk(PyObject *module) {

@@ -148,8 +148,9 @@ static void release_memory(spad_device *device, spad_memory_scope scope,
 
 static spad_status trace_alloc(spad_device *device, spad__buffer_record *record,
                                spad_error *error) {
-    const size_t space = device->spaces[record->scope];
-    if (device->trace == NULL || space == SPAD_NO_SPACE) return SPAD_OK;
+    if (device->trace == NULL) return SPAD_OK;
+    const size_t space = device->traced_spaces[record->scope];
+    if (space == SPAD_NO_SPACE) return SPAD_OK;
     const spad__buffer_record *root = spad__buffer_root(device, record);
     spad_tensor tensor = {
         .name = record->name,
@@ -160,7 +161,10 @@ static spad_status trace_alloc(spad_device *device, spad__buffer_record *record,
         .rect = {.lanes = 1, .byte = SPAD_NO_BYTE, .bytes = record->bytes},
         .scope = -1,
     };
-    if (record->scope != SPAD_GLOBAL) {
+    if (record->scope == SPAD_GLOBAL) {
+        const int64_t position = spad__pool_position(device->pool, root->block.address);
+        if (position != SPAD_NO_BYTE) tensor.rect.byte = position + record->offset;
+    } else {
         const int64_t lanes = device->scratchpads[record->scope].space->lanes;
         tensor.rect.byte = root->block.address + record->offset / lanes;
         if (lanes > 1 && record->root == 0) {

@@ -39,7 +39,7 @@ static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
         out->address = root->address + record->offset;
         out->bytes = record->bytes;
         out->last = root->stream;
-        if (buffer.device->trace != NULL) out->space = buffer.device->spaces[record->scope];
+        if (buffer.device->trace != NULL) out->space = buffer.device->traced_spaces[record->scope];
     }
     pthread_mutex_unlock(&buffer.device->mutex);
     return record != NULL ? SPAD_OK : SPAD_ERR_STALE;

@@ -66,18 +66,26 @@ static size_t find_global(const spad_target *target) {
     return target->space_count > 0 ? 0 : SPAD_NO_SPACE;
 }
 
+static size_t find_shared(const spad_target *target) {
+    static const char *const names[] = {"ub", "sbuf", "shared", "l1"};
+    return find_space(target, names, 4);
+}
+
+static size_t find_local(const spad_target *target) {
+    static const char *const names[] = {"l0c", "psum", "registers", "local"};
+    return find_space(target, names, 4);
+}
+
 static spad_status set_spaces(spad_device *device, const spad_device_options *o,
                               spad_error *error) {
-    static const char *const shared[] = {"ub", "sbuf", "shared", "l1"};
-    static const char *const local[] = {"l0c", "psum", "registers", "local"};
     size_t *spaces = device->spaces;
     spad_status status = SPAD_OK;
     device->target = o->target;
     if (device->target == NULL) status = spad_target_find(&device->target, "910b", error);
     if (status != SPAD_OK) return status;
     spaces[SPAD_GLOBAL] = find_global(device->target);
-    spaces[SPAD_SHARED] = find_space(device->target, shared, 4);
-    spaces[SPAD_LOCAL] = find_space(device->target, local, 4);
+    spaces[SPAD_SHARED] = find_shared(device->target);
+    spaces[SPAD_LOCAL] = find_local(device->target);
     if (o->shared_space != NULL)
         status =
             spad_target_find_space(&spaces[SPAD_SHARED], device->target, o->shared_space, error);
@@ -204,11 +212,18 @@ static spad_status open_pool(spad_device *device, const spad_device_options *o, 
     return spad_pool_create(&device->pool, &memory, &options, error);
 }
 
-static spad_status check_trace(const spad_device *device, const spad_trace *trace,
-                               spad_error *error) {
-    if (trace == NULL || spad_trace_get_target(trace) == device->target) return SPAD_OK;
+/* The spaces of a trace's target in which the scopes are recorded. Another target than the device's
+ * may do, if it has no scratchpads: buffers of global memory are recorded, and no others. */
+static spad_status find_traced_spaces(size_t out[SPAD_SCOPE_COUNT], const spad_device *device,
+                                      const spad_trace *trace, spad_error *error) {
+    memcpy(out, device->spaces, sizeof device->spaces);
+    const spad_target *target = trace != NULL ? spad_trace_get_target(trace) : device->target;
+    if (target == device->target) return SPAD_OK;
+    out[SPAD_GLOBAL] = find_global(target);
+    out[SPAD_SHARED] = out[SPAD_LOCAL] = SPAD_NO_SPACE;
+    if (find_shared(target) == SPAD_NO_SPACE && find_local(target) == SPAD_NO_SPACE) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of target '%s', the device's is '%s'",
-                      spad_trace_get_target(trace)->name, device->target->name);
+                      target->name, device->target->name);
 }
 
 /* Steps of opening, each of which may fail; spad_device_close undoes what was done. */
@@ -217,7 +232,8 @@ static spad_status open_parts(spad_device *device, int index, const spad_device_
     const spad_backend *b = device->backend;
     int count;
     spad_status status = set_spaces(device, o, error);
-    if (status == SPAD_OK) status = check_trace(device, o->trace, error);
+    if (status == SPAD_OK)
+        status = find_traced_spaces(device->traced_spaces, device, o->trace, error);
     if (status == SPAD_OK) device->trace = o->trace;
     if (status == SPAD_OK) status = b->load(&device->driver, &device->host, error);
     if (status == SPAD_OK) status = b->count(&count, device->driver, error);
@@ -245,7 +261,7 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
     *out = NULL;
     if (backend->version != SPAD_BACKEND_VERSION) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the back end has version %u; this library wants %d", backend->version,
+                          "the back end has version %u; this library requires %d", backend->version,
                           SPAD_BACKEND_VERSION);
     }
     const spad_host host = spad__host_or_default(o.host);
@@ -402,6 +418,10 @@ const spad_device_info *spad_device_get_info(const spad_device *device) {
     return &device->info;
 }
 
+const spad_target *spad_device_get_target(const spad_device *device) {
+    return device->target;
+}
+
 /* ---- pools ------------------------------------------------------------------------- */
 
 static spad_status fail_no_scratchpad(const spad_device *device, spad_memory_scope scope,
@@ -470,11 +490,13 @@ spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope s
 spad_status spad_device_set_trace(spad_trace **before, spad_device *device, spad_trace *trace,
                                   spad_error *error) {
     if (before != NULL) *before = NULL;
-    const spad_status status = check_trace(device, trace, error);
+    size_t spaces[SPAD_SCOPE_COUNT];
+    const spad_status status = find_traced_spaces(spaces, device, trace, error);
     if (status != SPAD_OK) return status;
     pthread_mutex_lock(&device->mutex);
     if (before != NULL) *before = device->trace;
     device->trace = trace;
+    memcpy(device->traced_spaces, spaces, sizeof spaces);
     for (size_t i = 0; i < device->buffers.count; i++) device->buffers.items[i].traced = -1;
     pthread_mutex_unlock(&device->mutex);
     return SPAD_OK;

@@ -73,6 +73,7 @@ struct spad_device {
 
     pthread_mutex_t mutex; /* guards what follows */
     spad_trace *trace;
+    size_t traced_spaces[SPAD_SCOPE_COUNT]; /* numbers in its target; SPAD_NO_SPACE: not recorded */
     spad__scratchpad scratchpads[SPAD_SCOPE_COUNT];
     SPAD_ARRAY(spad__buffer_record) buffers;
     uint32_t free_buffer; /* first record that is not live, + 1 */

@@ -232,11 +232,28 @@ static bool reserve(spad_pool *pool, uint32_t holds) {
            (!grows || spad__array_reserve(&pool->host, &pool->chunks, 1));
 }
 
+/* The lowest place for so many bytes beside the other chunks; SPAD_NO_BYTE: none fits 64 bits. */
+static int64_t free_position(const spad_pool *pool, int64_t bytes) {
+    int64_t position = 0;
+    for (size_t i = 0; i < pool->chunks.count;) {
+        const spad__pool_chunk *c = &pool->chunks.items[i];
+        if (c->position == SPAD_NO_BYTE || c->position >= position + bytes ||
+            position >= c->position + c->bytes) {
+            i++;
+            continue;
+        }
+        position = c->position + c->bytes;
+        if (position > INT64_MAX - bytes) return SPAD_NO_BYTE;
+        i = 0;
+    }
+    return position;
+}
+
 /* Adds a chunk of so many bytes, a multiple of the block; `reserve` was called before. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
     spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
     spad__assert(pool->chunks.count < pool->chunks.capacity);
-    spad__pool_chunk added = {.bytes = bytes};
+    spad__pool_chunk added = {.bytes = bytes, .position = free_position(pool, bytes)};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;
@@ -299,7 +316,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
     pthread_mutex_unlock(&pool->mutex);
     spad__fail(error, SPAD_ERR_NO_FIT,
                "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
-               "%lld B (fragmentation %d %%); free something, ask for less or raise max_bytes",
+               "%lld B (fragmentation %d %%); free something, request less or raise max_bytes",
                (long long)needed, (long long)align, (long long)free_bytes, (long long)capacity,
                (long long)largest, spad__pool_fragmentation(free_bytes, largest));
     spad__fact_amounts(error, needed, free_bytes, largest);

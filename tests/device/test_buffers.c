@@ -60,7 +60,7 @@ static void devices_that_are_not_there_are_refused(void **state) {
     spad_backend other = *spad_backend_get(0);
     other.version = SPAD_BACKEND_VERSION + 1;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the back end has version 3; this library wants 2");
+    assert_string_equal(error.message, "the back end has version 3; this library requires 2");
     spad_device_options options = {.shared_space = "nowhere"};
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_UNKNOWN);
     options = (spad_device_options){.pool = {.block_bytes = 48}};
@@ -321,8 +321,8 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
     assert_int_equal(spad_buffer_alloc(&b, device, &large, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "131072 B at alignment 1 do not fit: 65536 of 196608 B are free, the "
-                        "largest hole is 65536 B (fragmentation 0 %); free something, ask for "
-                        "less or raise max_bytes");
+                        "largest hole is 65536 B (fragmentation 0 %); free something, request less "
+                        "or raise max_bytes");
     assert_int_equal(error.needed, 131072);
     assert_int_equal(error.largest_hole, 65536);
     assert_string_equal(error.subject, "large");
@@ -472,7 +472,7 @@ static void everything_is_in_the_trace(void **state) {
     assert_int_equal(third->rect.byte, 256 + 128);
     assert_int_equal(third->mode, SPAD_MODE_ALIAS);
     assert_true(third->t_end < second->t_end);
-    assert_int_equal(spad_trace_get_tensor(trace, 3)->rect.byte, SPAD_NO_BYTE);
+    assert_int_equal(spad_trace_get_tensor(trace, 3)->rect.byte, 0); /* in the pool */
     assert_int_equal(spad_trace_get_tensor(trace, 0)->t_end, SPAD_OPEN_END);
     assert_ok(spad_device_set_trace(&before, device, NULL, &error), &error);
     assert_ptr_equal(before, trace);
@@ -529,6 +529,52 @@ static void copies_are_in_the_trace(void **state) {
     free_buffer(a);
     free_buffer(b);
     free_buffer(old);
+    close_device(device);
+    spad_trace_destroy(trace);
+}
+
+/* Places in global memory count from 0, chunk after chunk, wherever the driver has the chunks. */
+static void global_buffers_have_places_in_the_trace(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_target *target;
+    spad_trace *trace;
+    spad_pool *pool;
+    int64_t released;
+    assert_ok(spad_target_find(&target, "host", &error), &error);
+    assert_ok(spad_trace_create(&trace, target, NULL, &error), &error);
+    const spad_device_options options = {
+        .trace = trace, .pool = {.block_bytes = 64, .grow_bytes = 4096, .exact = true}};
+    spad_device *device = open_device(&options);
+    const int64_t guard =
+        spad_device_get_info(device)->guard_bytes; /* blocks are that much larger */
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
+    spad_buffer b =
+        new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8); /* a chunk of its own */
+    spad_buffer c = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
+    spad_buffer view, shared;
+    assert_ok(spad_buffer_alias(&view, b, 100, SPAD_SHAPE(4), SPAD_UINT8, NULL, &error), &error);
+    const spad_buffer_spec scratch = {
+        .shape = SPAD_SHAPE(64), .dtype = SPAD_UINT8, .scope = SPAD_SHARED};
+    assert_ok(spad_buffer_alloc(&shared, device, &scratch, &error), &error);
+    static const int64_t places[] = {0, 4096, 64, 4096 + 100};
+    assert_int_equal(spad_trace_tensor_count(trace), 4); /* plain memory has no scratchpads */
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(spad_trace_get_tensor(trace, i)->rect.byte, places[i]);
+    const size_t events = spad_trace_event_count(trace);
+    assert_ok(spad_buffer_copy(c, a, &error), &error);
+    assert_int_equal(spad_trace_get_event(trace, events)->space, 0); /* of its own target */
+    assert_ok(spad_buffer_write(shared, 0, "a", 1, NULL, &error), &error);
+    free_buffer(a);
+    free_buffer(c);
+    assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
+    assert_ok(spad_pool_trim(&released, pool, 0, &error), &error);
+    assert_int_equal(released, 4096);
+    spad_buffer d = new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8);
+    assert_int_equal(spad_trace_get_tensor(trace, 4)->rect.byte, 0); /* the place that is free */
+    free_buffer(b);
+    free_buffer(d);
+    free_buffer(shared);
     close_device(device);
     spad_trace_destroy(trace);
 }
@@ -737,6 +783,7 @@ int run_buffer_tests(void) {
         cmocka_unit_test(workspaces_are_reused),
         cmocka_unit_test(statistics_are_exact),
         cmocka_unit_test(everything_is_in_the_trace),
+        cmocka_unit_test(global_buffers_have_places_in_the_trace),
         cmocka_unit_test(copies_are_in_the_trace),
         cmocka_unit_test(leaks_are_reported_by_name),
         cmocka_unit_test(pointers_and_objects),

@@ -195,6 +195,7 @@ TABLE = {
     "spad_plan_match": "Plan.check",
     "spad_plan_get_fingerprint": C_ONLY,
     "spad_plan_explain": "PlanResult.explain",
+    "spad_plan_explain_watched": "PlanResult.explain",
     "spad_plan_reason_destroy": LIFE,
     "spad_plan_write_text": "PlanResult.text",
     "spad_plan_write_json": "PlanResult.json",
@@ -465,6 +466,7 @@ TABLE = {
     "spad_device_open_view": C_ONLY,
     "spad_device_close_view": C_ONLY,
     "spad_device_get_stats": "Device.stats",
+    "spad_device_get_target": "Device.target",
     "spad_device_set_trace": "Device.record",
     "spad_memory_alloc": "Memory.alloc",
     "spad_memory_free": "Allocation.free",
@@ -528,9 +530,9 @@ TABLE = {
     "spad_buffer_write": "Buffer.write",
     "spad_buffer_fill": "Buffer.fill",
     "spad_buffer_read": "Buffer.read",
-    # torch: PyTorch loads them from libspad_device.so by name
-    "spad_torch_alloc": C_ONLY,
-    "spad_torch_free": C_ONLY,
-    "spad_torch_record_stream": C_ONLY,
-    "spad_torch_get_device": C_ONLY,
+    # torch: PyTorch loads the first three by name from the library whose path Python gives
+    "spad_torch_alloc": "torch_library",
+    "spad_torch_free": "torch_library",
+    "spad_torch_record_stream": "torch_library",
+    "spad_torch_get_device": "torch_stats",
 }

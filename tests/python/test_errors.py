@@ -194,6 +194,18 @@ def test_errors_in_a_text_say_where(call, start):
     assert str(caught.value).startswith(start)
 
 
+def test_what_has_no_place_has_no_line():
+    report = spad.Report("trn2")
+    report.add_box("a", 0, 1, 0, 64)
+    report.add_box("b", 0, 1, 64, 64, line=3)
+    assert [box["line"] for box in report.boxes()] == [None, 3]
+    direct = spad.Direct("trn2")
+    direct.declare("sbuf", (128, 8), "uint8", name="x", mode="at", base=(0, 0))
+    direct.declare("sbuf", (128, 8), "uint8", name="y")
+    found = direct.findings()
+    assert found and all(finding["line"] is finding["column"] is None for finding in found)
+
+
 def test_findings_without_a_place_name_no_line():
     finding = spad.core.Finding(code="SPAD-X", severity="error", message="m", line=0, column=0,
                                 notes=[{"line": 0, "message": "n"}, {"line": 3, "message": "o"}])

@@ -36,7 +36,7 @@ static void a_reason_names_the_peak_and_what_would_help(void **state) {
     assert_non_null(strstr(text.bytes, "why: at time 10 120 B are alive, capacity 100 B, over by "
                                        "20 B\n  alive: 'long', 50 B, from 0 to 20\n"));
     assert_non_null(strstr(text.bytes, "  fits if 'early' (alive 0 to 11) ends at 10\n"));
-    assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) lives elsewhere\n"));
+    assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) is moved to another memory\n"));
     test_text_clear(&text);
     assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"verdict\": \"infeasible\""));
@@ -67,7 +67,7 @@ static void clashes_are_named(void **state) {
          SPAD_PLAN_CLASH_APART_PINS},
         {"id,lower,upper,size,offset,alias\na,0,2,8,0,g\nb,5,12,8,4,g\n",
          "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are aliases, "
-         "but pinned at different places\n",
+         "but pinned at different offsets\n",
          SPAD_PLAN_CLASH_ALIAS_PINS},
         {"id,lower,upper,size,offset,alias,alignment\na,0,2,8,4,g,4\nb,5,12,8,,g,8\n",
          "why: 'a' (8 B, from 0 to 2, offset 4) and 'b' (8 B, from 5 to 12) are aliases, and the "
@@ -265,6 +265,45 @@ static void a_reason_finds_a_low_capacity(void **state) {
     spad_plan_destroy(plan);
 }
 
+static int cancel_at_zero(void *context) {
+    int *left = context;
+    return (*left)-- <= 0;
+}
+
+/* Whenever the caller is asked, a cancelled explanation ends at once and has no result. */
+static void a_reason_can_be_cancelled(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    spad_plan_reason *reason;
+    assert_ok(packing_perfect(plan, 12, 4096, 3, &error), &error);
+    assert_ok(spad_plan_set_capacity(plan, 4000, &error), &error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_result *result = solve(plan, &options);
+    assert_int_equal(result->verdict, SPAD_PLAN_INFEASIBLE);
+    int asked = 0;
+    spad_status status;
+    do {
+        int left = asked++;
+        const spad_watch watch = {cancel_at_zero, &left};
+        status =
+            spad_plan_explain_watched(&reason, plan, result, INT64_C(60000000000), watch, &error);
+        if (status != SPAD_OK) {
+            assert_int_equal(status, SPAD_ERR_CANCELLED);
+            assert_int_equal(left, -1); /* it is not asked again */
+            assert_null(reason);
+        }
+    } while (status != SPAD_OK);
+    assert_true(asked > 5);
+    spad_plan_reason *again;
+    assert_ok(spad_plan_explain(&again, plan, result, INT64_C(60000000000), &error), &error);
+    assert_int_equal(reason->change_count, again->change_count);
+    spad_plan_reason_destroy(again);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 /* What is too large is named; where nothing is, what is in the way. */
 static void a_reason_says_what_does_not_fit(void **state) {
     (void)state;
@@ -420,6 +459,7 @@ int main(void) {
         cmocka_unit_test(reasons_are_written),
         cmocka_unit_test(lanes_and_huge_gaps_are_written),
         cmocka_unit_test(a_reason_finds_a_low_capacity),
+        cmocka_unit_test(a_reason_can_be_cancelled),
         cmocka_unit_test(a_reason_names_the_peak_and_what_would_help),
         cmocka_unit_test(a_reason_says_what_does_not_fit),
         cmocka_unit_test(a_reason_may_find_the_plan),

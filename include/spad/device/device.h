@@ -83,6 +83,9 @@ SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 /** Name, driver, memory and alignment of the device. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
+/** The chip whose scratchpads shared and local memory are. Borrowed. */
+SPAD_API const spad_target *spad_device_get_target(const spad_device *device);
+
 /** Called for a driver that is absent, or fails, with the reason. */
 typedef void (*spad_device_absent)(void *context, const char *backend, const spad_error *why);
 
@@ -134,9 +137,11 @@ SPAD_API void spad_device_close_view(spad_device *device, void *view);
 SPAD_API spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope);
 
 /** Starts (or, with NULL, ends) the recording of every allocation and free of a buffer in a
- *  trace, whose target has to be the device's. Live buffers are not recorded
- *  afterwards; those that the old trace has stay open in it. Returns the trace that
- *  was recorded until now. SPAD_ERR_ARGUMENT: another target. */
+ *  trace. Its target is the device's, or one without scratchpads such as "host", in which only
+ *  buffers of global memory are recorded; SPAD_ERR_ARGUMENT: another one. A buffer in global memory
+ *  has its place in the memory that the pool holds, chunk after chunk from 0 on. Live buffers are
+ * not recorded afterwards; those that the old trace has stay open in it. Returns the trace that was
+ *  recorded until now. */
 SPAD_API spad_status spad_device_set_trace(spad_trace **before, spad_device *device,
                                            spad_trace *trace, spad_error *error);
 

@@ -160,6 +160,28 @@ def test_addresses_are_those_of_the_program():
     assert places(k, "acc") == ["2048"]
 
 
+def far(a, byte, lane=0, engine="vector"):
+    import nki.isa as nisa
+    import nki.language as nl
+    t = nl.ndarray((32, 64), dtype=a.dtype, buffer=nl.sbuf, address=(lane, byte))
+    p = nl.ndarray((32, 64), dtype=nl.float32, buffer=nl.psum)
+    nisa.dma_copy(dst=t, src=a)
+    nisa.tensor_copy(dst=p, src=t, engine=nisa.engine[engine])
+    nisa.tensor_copy(dst=t, src=p)
+    nisa.dma_copy(dst=a, src=t)
+
+
+def test_places_and_engines_that_the_chip_refuses():
+    k = nt.trace(far, x(32, 64), 300000)
+    assert [finding.code for finding in k.check() if finding.severity == "error"] == ["SPAD-OUT-OF-SPACE"]
+    for options, text, line in (({"byte": 0, "lane": 16}, "cannot start at lane 16", 4),
+                                ({"byte": 0, "engine": "gpsimd"}, "'gpsimd' of trn2 cannot write to 'psum'", 7),
+                                ({"byte": 2**70}, "does not fit 64 bits", 3 + 1)):
+        with pytest.raises(spad.TextError, match=text) as caught:
+            nt.trace(far, x(32, 64), **options)
+        assert caught.value.__notes__ == [f"recorded at {__file__}:{far.__code__.co_firstlineno + line - 1}"]
+
+
 def test_a_ring_that_is_too_small_is_reported_with_the_source_lines():
     k = traced("direct", x(512, 512), ring=2)
     check = k.check()

@@ -55,15 +55,6 @@ def user_frame():
 
 
 _ASSIGNED = re.compile(r"\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]*)?=[^=]")
-_assigned = {}
-
-
-def assigned_name(place):
-    """The variable that the source line of a call assigns, for a tensor without a name."""
-    if place not in _assigned:
-        found = _ASSIGNED.match(linecache.getline(*place)) if place is not None else None
-        _assigned[place] = found[1] if found else None
-    return _assigned[place]
 
 
 class Recorder:
@@ -79,6 +70,7 @@ class Recorder:
         self.constants = {}
         self._noted = set()
         self._names = {}
+        self._assigned = {}
         self._most = operations_most
         self._accesses = Accesses(self._declare, self.fresh)
 
@@ -133,7 +125,7 @@ class Recorder:
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
-        storage = Storage(self.fresh(name or assigned_name(place) or "t"), space, buffer, str(dtype), shape,
+        storage = Storage(self.fresh(name or self._assigned_name(place) or "t"), space, buffer, str(dtype), shape,
                           self._address(address, space))
         storage.is_input = is_input
         self.line(Declaration(storage, storage.name, None), place)
@@ -147,6 +139,13 @@ class Recorder:
             raise ValueError("a tensor in HBM has no address of the kernel's choice")
         lane, byte = address
         return _whole(lane, "address"), _whole(byte, "address")
+
+    def _assigned_name(self, place):
+        """The variable that the source line of a call assigns, for a tensor without a name."""
+        if place not in self._assigned:
+            found = _ASSIGNED.match(linecache.getline(*place)) if place is not None else None
+            self._assigned[place] = found[1] if found else None
+        return self._assigned[place]
 
     def _declare(self, storage, name, text):
         self.line(Declaration(storage, name, text))

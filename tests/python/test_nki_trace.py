@@ -635,6 +635,14 @@ def run(*words):
                           text=True, timeout=120)
 
 
+def test_the_command_in_c_runs_python():
+    command = Path(spad.__file__).with_name("spad")
+    home = str(Path(spad.__file__).parents[1])
+    done = subprocess.run([command, "nki", "check", f"{FILE}:matmul"], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "SPAD_PYTHON": sys.executable, "PYTHONPATH": home})
+    assert done.returncode == 0 and "proved for this shape" in done.stdout, done.stderr
+
+
 def test_command(tmp_path):
     arguments = ("--arg", "lhsT=bf16[256,128]", "--arg", "rhs=bf16[256, 512]")
     done = run("check", f"{FILE}:matmul", *arguments)
@@ -647,7 +655,7 @@ def test_command(tmp_path):
     done = run("check", f"{FILE}:direct", "--arg", "x=bf16[512,512]", "--arg", "ring=2")
     assert done.returncode == 1 and f"{FILE}:{line_of('nisa.tensor_copy(dst=acc, src=tiles[i])')}" in done.stdout
     done = run("check", f"{FILE}:raises", "--arg", "x=bf16[128,128]")
-    assert done.returncode == 1 and "seven columns" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "seven columns" in done.stderr and "Traceback" not in done.stderr
     assert run("check", f"{FILE}:matmul", "--arg", "lhsT").returncode == 2
     assert run("report", f"{FILE}:matmul").returncode == 2
     assert "known on the device only" in run("text", f"{FILE}:gather", "--arg", "table=bf16[1000,64]",

@@ -62,7 +62,8 @@ def _shown(command, kernel):
         check = kernel.check()
         return kernel.explain(check), 0 if check else 1
     if command == "plan":
-        return kernel.plan().text(), 0
+        layout = kernel.plan()
+        return layout.text(), 0 if layout.fits else 1
     if command == "emit":
         return core.emit(kernel.plan(), "nki"), 0
     if command == "text":
@@ -71,8 +72,8 @@ def _shown(command, kernel):
 
 
 def main(arguments):
-    """Runs the command; the status of the process: 0, 1 for a kernel that is wrong or cannot be
-    traced, 2 for wrong usage."""
+    """Runs the command; the status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for
+    wrong usage and for one that cannot be traced."""
     options = _parser().parse_args(arguments)
     if options.command == "report" and not options.output:
         print("spad nki: a report needs a file: -o FILE.html", file=sys.stderr)
@@ -91,7 +92,7 @@ def main(arguments):
         print(f"spad nki: {error}", file=sys.stderr)
         for note in getattr(error, "__notes__", ()):
             print(f"  {note}", file=sys.stderr)
-        return 1
+        return 1 if isinstance(error, _spad.FitError) else 2
     if options.output:
         with open(options.output, "w", encoding="utf-8") as file:
             file.write(text)

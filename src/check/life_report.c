@@ -40,11 +40,14 @@ static void iteration_text(const spad_kernel *k, int64_t statement, const int64_
     size_t depth = 0;
     int64_t loop = k->statements.items[statement].loop;
     for (; loop >= 0; loop = k->loops.items[loop].outer) loops[depth++] = loop;
+    int64_t outermost_first[SPAD__LOOPS_DEEP];
+    for (size_t d = 0; d < depth; d++) outermost_first[depth - 1 - d] = values[d];
     field[0] = '\0';
     for (size_t d = depth; d-- > 0;) {
         char piece[96];
         snprintf(piece, sizeof piece, "%s%s = %lld", d + 1 == depth ? " (" : ", ",
-                 k->loops.items[loops[d]].name, (long long)values[d]);
+                 k->loops.items[loops[d]].name,
+                 (long long)spad__loop_value(k, loops[d], outermost_first));
         append(field, size, piece);
     }
     if (depth > 0) append(field, size, ")");

@@ -30,6 +30,7 @@ void spad__state_put(spad__state_out *out, int64_t number);
 
 typedef struct spad__watch {
     const spad__growth *growth;
+    spad__growth own;      /* what `growth` is where it holds for this shape only */
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
     bool repeats;          /* the loop that is open does */
@@ -62,5 +63,8 @@ spad_status spad__watch_end(spad__watches *watches, int64_t loop, int64_t iterat
 /* Checks the kernel of `run`, in this shape and, where the options ask for it, in all: fills in
  * findings, verdict and reason. */
 spad_status spad__prove(spad__run *run, spad_error *error);
+
+/* The same for all values that are not known. */
+spad_status spad__prove_unknowns(spad__run *run, spad_error *error);
 
 #endif

@@ -196,6 +196,11 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
         "nothing orders them: let %s wait for %s before it, and let %s arrive or "
         "signal there %s",
         agent_name(o, b), name, agent_name(o, a), end);
+    if (access_of(c, early)->kind == SPAD_ACCESS_UPDATE &&
+        access_of(c, late)->kind == SPAD_ACCESS_UPDATE) {
+        spad__finding_add_note(finding,
+                               "or, where both add atomically, write `adds` for `updates`");
+    }
 }
 
 /* ---- findings ---------------------------------------------------------------------- */

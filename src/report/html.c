@@ -336,6 +336,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     write_key_string(out, "target", report->target->name);
     write_key_string(out, "about", report->target->about);
     write_key_string(out, "unit", report->time_unit);
+    if (report->badge != NULL) write_key_string(out, "badge", report->badge);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
     spad__out_string(out, "\"notes\":[");

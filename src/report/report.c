@@ -256,6 +256,7 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .total_bytes = report->total_bytes,
                         .title = report->title,
                         .time_unit = report->time_unit,
+                        .badge = report->badge,
                         .file = report->file,
                         .source = report->source,
                         .origin = report->origin};
@@ -270,6 +271,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->total_bytes = before.total_bytes;
     report->title = before.title;
     report->time_unit = before.time_unit;
+    report->badge = before.badge;
     report->file = before.file;
     report->source = before.source;
     report->origin = before.origin;

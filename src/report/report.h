@@ -33,6 +33,7 @@ struct spad_report {
     const char *title;
     bool is_titled; /* by the caller */
     const char *time_unit;
+    const char *badge;  /* what the times are not; NULL: nothing to say */
     const char *file;   /* of the source; NULL: no source */
     const char *source; /* NUL after it */
     size_t note_count;
@@ -64,6 +65,7 @@ typedef struct spad__mark {
     int64_t total_bytes;
     const char *title;
     const char *time_unit;
+    const char *badge;
     const char *file;
     const char *source;
     spad__origin origin;

@@ -304,7 +304,7 @@ static void test_other_messages(void **unused) {
                  SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is already invalidated",
                  "invalidate m (q)", NULL);
     assert_finds(RING "agent p { arrive b; arrive b }\n", SPAD_FINDING_BARRIER_COUNT,
-                 "arrive b (p) enters b a second time before it is complete", NULL, NULL);
+                 "arrive b (p) arrives at b a second time before it is complete", NULL, NULL);
     assert_finds(RING "agent p { sync b by 3 }\n", SPAD_FINDING_BARRIER_COUNT,
                  "sync b (p) contributes more to b than its count of 2", NULL, NULL);
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,

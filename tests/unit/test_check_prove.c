@@ -558,8 +558,8 @@ static void memory(void **state) {
         "kernel k on trn2\nparam T = 1\nparam N = 1\n"
         "tensor x : sbuf bf16 [T * N] (128, 8) ring 1\n"
         "for t in 0..T { for i in 0..N { vector w writes x[t * N + i] } }\n",
-        "kernel k on trn2\nparam N = 1\ntensor x : sbuf bf16 [2] (128, 8)\n"
-        "vector w writes x[0]\nfor i in 0..N { vector r reads x[i * N % 2] }\n"};
+        ("kernel k on trn2\nparam N = 1\ntensor x : sbuf bf16 [2] (128, 8)\n"
+         "vector w writes x[0]\nfor i in 0..N { vector r reads x[i * N % 2] }\n")};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         spad_kernel *kernel = test_parse(texts[i]);
         test_fail_each_allocation(memory_scenario, kernel);

@@ -116,6 +116,17 @@ typedef enum spad_severity {
     X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
       "a transfer moves so few bytes per lane that it is slow")                                    \
     X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
+    /* what a chip can count */                                                                    \
+    X(MBARRIER_LIMIT, 70, ERROR, "SPAD-MBARRIER-LIMIT",                                            \
+      "an mbarrier waits for more arrivals or bytes than it can count")                            \
+    X(BARRIER_LIMIT, 71, ERROR, "SPAD-BARRIER-LIMIT",                                              \
+      "there are more barriers than the chip has, or one counts threads as it cannot")             \
+    X(FLAG_LIMIT, 72, ERROR, "SPAD-FLAG-LIMIT",                                                    \
+      "there are more flags between two pipes than the chip has")                                  \
+    X(THREAD_LIMIT, 73, ERROR, "SPAD-THREAD-LIMIT",                                                \
+      "agents have more threads than a block can have")                                            \
+    X(REGISTER_LIMIT, 74, ERROR, "SPAD-REGISTER-LIMIT",                                            \
+      "threads have more registers than the chip gives them")                                      \
     /* the text itself */                                                                          \
     X(SYNTAX, 90, ERROR, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the language")
 

@@ -147,10 +147,12 @@ typedef struct spad_kernel_tensor {
     int64_t tile_lanes;
     int64_t tile_bytes; /**< per lane */
     int64_t home; /**< tensor that owns the storage: itself, or the end of its chain of aliases */
-    int64_t home_tile; /**< ALIAS: tile of the home; -1: the tile of the same number */
-    int64_t home_byte; /**< ALIAS: start of slot 0 in that tile */
-    int64_t home_step; /**< ALIAS: bytes from one slot to the next */
-    size_t statement;  /**< its declaration */
+    int64_t home_tile;   /**< ALIAS: tile of the home; -1: the tile of the same number */
+    int64_t home_byte;   /**< ALIAS: start of slot 0 in that tile */
+    int64_t home_step;   /**< ALIAS: bytes from one slot to the next */
+    int64_t proxy_align; /**< multiple that its addresses need, because operations through the async
+                              proxy access it; 1: none */
+    size_t statement;    /**< its declaration */
     spad_location location;
 } spad_kernel_tensor;
 
@@ -203,7 +205,9 @@ typedef struct spad_kernel_sync {
  *  once, and continues when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
-    size_t statement; /**< agent 0: 0 */
+    spad_amount threads;   /**< 0: not stated */
+    spad_amount registers; /**< of each thread (setmaxnreg); 0: not stated */
+    size_t statement;      /**< agent 0: 0 */
     spad_location location;
 } spad_kernel_agent;
 
@@ -579,6 +583,11 @@ SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, con
 /** Begins the program of an agent, outside of all blocks. */
 SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
                                                spad_error *error);
+
+/** States how many threads the newest agent has, directly after its begin, and how many registers
+ *  each of them is limited to; a value of 0: not stated. */
+SPAD_API spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
+                                                 spad_amount registers, spad_error *error);
 
 /** Ends the innermost block. SPAD_ERR_ARGUMENT: there is none. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);

@@ -66,6 +66,8 @@ typedef struct spad_space {
     int64_t bank_bytes;     /**< 0: no banks */
     int64_t plain_limit;    /**< bytes one user gets without asking for more (CUDA's static
                                  limit, a thread's registers); 0: all that is usable */
+    int64_t thread_bytes;   /**< most bytes of one thread, where threads divide the space among
+                                 them (registers); 0: they do not, or it is not known */
     bool banks_exclusive;   /**< a tile may not cross a bank border */
     bool power_of_two;      /**< sizes are rounded up to a power of two of granules */
     bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
@@ -87,6 +89,8 @@ typedef struct spad_engine {
     int64_t fixed_cycles; /**< added when an operation depends on the one before */
     int64_t bytes_per_us; /**< transfer rate of one unit, for copy engines */
     int64_t fixed_ns;     /**< start-up of a transfer */
+    int64_t proxy_align;  /**< addresses on chip of operations through the async proxy are
+                               multiples of it (TMA: 16) */
     uint64_t reads;       /**< bit s: can read space number s of the target */
     uint64_t writes;      /**< bit s: can write it */
 } spad_engine;
@@ -98,6 +102,22 @@ typedef struct spad_exclusion {
     size_t space;
 } spad_exclusion;
 
+/** What a chip can count. Zero means "not known", and nothing is reported then. */
+typedef struct spad_limits {
+    int64_t threads;      /**< threads of a block */
+    int64_t warp;         /**< barriers count threads in multiples of it */
+    int64_t barriers;     /**< named barriers of a block */
+    int64_t arrivals;     /**< arrivals that a phase of an mbarrier waits for */
+    int64_t expected;     /**< bytes that a phase of an mbarrier waits for */
+    int64_t flags;        /**< flags between two pipes of a core */
+    int64_t registers;    /**< 32-bit registers of a block */
+    int64_t budget_least; /**< fewest registers that threads can be limited to (setmaxnreg) */
+    int64_t budget_most;  /**< most registers that threads can be given */
+    int64_t budget_step;  /**< and both in multiples of it */
+    int64_t cluster;      /**< blocks of a cluster on every chip of the family */
+    int64_t cluster_most; /**< blocks of a cluster on this chip, on request */
+} spad_limits;
+
 /** Most spaces of a target (engines keep a bit for each), and most engines. */
 #define SPAD_SPACES_MAX 64
 #define SPAD_ENGINES_MAX 64
@@ -108,6 +128,7 @@ typedef struct spad_target {
     const char *family; /**< "neuron", "nvidia", "ascend", "host", or the word in a file */
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
+    spad_limits limits;
     size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;
     size_t engine_count; /**< at most SPAD_ENGINES_MAX */

@@ -441,9 +441,12 @@ class Kernel:
         tail = "" if sections is None else f" sections {_number(sections)}"
         return self._body(f"scope {_name(name)}{tail}")
 
-    def agent(self, name):
-        """A part that runs beside the other agents."""
-        return self._body(f"agent {_name(name)}")
+    def agent(self, name, threads=None, registers=None):
+        """A part that runs beside the other agents; how many threads it has, and how many
+        registers each of them is limited to."""
+        tail = "" if threads is None else f" of {_number(threads)} threads"
+        tail += "" if registers is None else f" registers {_number(registers)}"
+        return self._body(f"agent {_name(name)}{tail}")
 
     def next_section(self):
         """On to the next section of the innermost scope."""

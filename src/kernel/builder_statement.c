@@ -186,6 +186,16 @@ static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_t
     return SPAD_OK;
 }
 
+/* The storage of a tensor on chip must suit the engine that accesses it through the proxy. The
+ * multiples are powers of two on every chip; the largest serves all. */
+static void note_proxy(const spad_kernel *kernel, const spad_statement *statement,
+                       spad_kernel_tensor *home) {
+    if (statement->unit < 0 || !kernel->units.items[statement->unit].proxy) return;
+    if (kernel->target->spaces[home->space].off_chip) return;
+    const int64_t align = kernel->target->engines[statement->engine].proxy_align;
+    home->proxy_align = spad__max(home->proxy_align, align);
+}
+
 spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                        const spad_kernel_access *access, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
@@ -212,6 +222,7 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     }
     kernel->accesses.items[kernel->accesses.count++] = row;
     statement->access_count++;
+    note_proxy(kernel, statement, &kernel->tensors.items[tensor->home]);
     return SPAD_OK;
 }
 

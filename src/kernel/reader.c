@@ -384,11 +384,27 @@ static bool read_scope(spad__reader *r) {
                              spad_kernel_builder_scope(r->builder, name, sections, &r->error));
 }
 
+/* "of 128 threads registers 240"; amounts of 0: not stated. */
+static bool read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
+    *threads = *registers = (spad_amount){0};
+    if (spad__parser_accept_word(&r->parser, "of") &&
+        (!spad__read_amount(r, threads) || !spad__parser_expect_word(&r->parser, "threads"))) {
+        return false;
+    }
+    return !spad__parser_accept_word(&r->parser, "registers") || spad__read_amount(r, registers);
+}
+
 static bool read_agent(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
-    if (!spad__read_new_name(r, "a name for the agent", name, &span) || !at_brace(r)) return false;
-    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
+    spad_amount threads;
+    spad_amount registers;
+    if (!spad__read_new_name(r, "a name for the agent", name, &span)) return false;
+    if (!read_threads(r, &threads, &registers) || !at_brace(r)) return false;
+    const spad__span all = spad__span_from(r, span);
+    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error)) &&
+           spad__reader_accepts(
+               r, all, spad_kernel_builder_threads(r->builder, threads, registers, &r->error));
 }
 
 static bool read_else(spad__reader *r) {

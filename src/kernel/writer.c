@@ -398,6 +398,11 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
     case SPAD_STATEMENT_AGENT:
         spad__out_string(&w->out, "agent ");
         spad__out_string(&w->out, s->name);
+        put_clause(w, "of", w->kernel->agents.items[s->item].threads);
+        if (w->kernel->agents.items[s->item].threads.value != 0) {
+            spad__out_string(&w->out, " threads");
+        }
+        put_clause(w, "registers", w->kernel->agents.items[s->item].registers);
         spad__out_string(&w->out, " {");
         break;
     case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;

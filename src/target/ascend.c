@@ -7,6 +7,8 @@
  * Sources:
  *   [catlass] CATLASS, include/catlass/arch/arch.hpp: sizes
  *   [cann]    CANN 8.5 Ascend C guide, hardware constraints: alignment
+ *   [flag]    CANN 8.5 Ascend C API, SetFlag/WaitFlag (ISASI): event ids 0 to 7 for each pair of
+ *             pipes of the 910b; the 950 is not in its table
  *   [move]    CATLASS migration notes and the pipe marks of the data copies in
  *             asc-devkit: which pipe moves what. That fixpipe itself fetches FB
  *             from L1 is our reading; no mark says so.
@@ -91,11 +93,13 @@ static const spad_engine engines_950[] = {
 static const char *const aliases_910b[] = {"910c", "a2", "a3"};
 static const char *const aliases_950[] = {"a5"};
 
+/* Flags of a pair of pipes: [flag]. */
 static const spad_target targets[] = {
     {
         .name = "910b",
         .about = "Ascend 910B and 910C (Atlas A2, A3), one AI core",
         .family = "ascend",
+        .limits = {.flags = 8},
         .space_count = SPAD__COUNT(spaces_910b),
         .spaces = spaces_910b,
         .engine_count = SPAD__COUNT(engines_910b),

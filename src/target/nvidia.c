@@ -6,7 +6,9 @@
  *   [cccl]  NVIDIA CCCL, libcudacxx cuda/__device/arch_traits.h: shared memory
  *           per SM, reserve per block, blocks per SM
  *   [guide] CUDA programming guide, table of technical specifications
- *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc
+ *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc; bar and
+ *           barrier; mbarrier, "Contents of the mbarrier object"; setmaxnreg;
+ *           cp.async.bulk and cp.async.bulk.tensor
  *
  * Shared memory is written as per-SM bytes with the reserve of one block on
  * top, so that usable is what one block may ask for (the opt-in limit) and
@@ -31,7 +33,8 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
 #define REGISTER_SPACE                                                                         \
     {                                                                                          \
         .name = "registers", .about = "register file; the limit is of one thread", .lanes = 1, \
-        .bytes = 65536 * 4, .alignment = 4, .granule = 4, .plain_limit = 255 * 4               \
+        .bytes = 65536 * 4, .alignment = 4, .granule = 4, .plain_limit = 255 * 4,              \
+        .thread_bytes = 255 * 4                                                                \
     }
 
 /* 512 KiB per thread [guide]; it lives in device memory. */
@@ -69,9 +72,16 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
  * in tensor memory. sm_120 and sm_121 have mma only [ptx]. */
 #define MATRIX_ENGINE(from, to) \
     { .name = "tensor", .about = "matrix multiply", .count = 1, .reads = (from), .writes = (to) }
-/* cp.async (sm_80): global to shared. cp.async.bulk, TMA (sm_90): also back [ptx]. */
+/* cp.async (sm_80): global to shared. */
 #define COPY_ENGINE(from, to) \
     { .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), .writes = (to) }
+/* cp.async.bulk, TMA (sm_90): also back. Its addresses in shared memory are multiples of 16; a
+ * tensor copy with swizzle needs 128 and more, which the tensor has to say with `align` [ptx]. */
+#define BULK_ENGINE(from, to)                                                        \
+    {                                                                                \
+        .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), \
+        .writes = (to), .proxy_align = 16                                            \
+    }
 
 #define IN_REGISTERS SPAD__SPACE(REGISTERS)
 #define IN_SHARED SPAD__SPACE(SHARED)
@@ -90,18 +100,18 @@ static const spad_engine ampere_engines[] = {
 static const spad_engine hopper_engines[] = {
     THREAD_ENGINE(0),
     MATRIX_ENGINE(IN_REGISTERS | IN_SHARED, IN_REGISTERS),
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+    BULK_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
 };
 static const spad_engine blackwell_engines[] = {
     THREAD_ENGINE(IN_TENSOR),
     MATRIX_ENGINE(IN_SHARED | IN_TENSOR, IN_TENSOR),
     /* tcgen05.cp brings scale factors from shared to tensor memory [ptx] */
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED | IN_TENSOR),
+    BULK_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED | IN_TENSOR),
 };
 static const spad_engine blackwell_rtx_engines[] = {
     THREAD_ENGINE(0),
     MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+    BULK_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
 };
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
@@ -124,31 +134,53 @@ static const char *const sm_110_aliases[] = {"sm_110a"};
 static const char *const sm_120_aliases[] = {"sm_120a"};
 static const char *const sm_121_aliases[] = {"sm_121a"};
 
-#define SM(id, text, blocks, space_table, engine_table)                        \
-    .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), \
-    .space_count = SPAD__COUNT(space_table), .spaces = (space_table),          \
+/* Threads and registers of a block: [guide]. 16 barriers, whose counts are multiples of the size
+ * of a warp: [ptx], bar. An mbarrier (sm_80) counts up to 2^20 - 1 arrivals, and as many bytes
+ * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90): 8
+ * blocks are portable [guide], "Thread Block Clusters"; 16 on request, on sm_90 and sm_100 ("Hopper
+ * tuning guide", "Blackwell tuning guide"). */
+#define VOLTA_LIMITS \
+    { .threads = 1024, .warp = 32, .barriers = 16, .registers = 65536 }
+#define AMPERE_LIMITS \
+    { .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .registers = 65536 }
+#define CLUSTER_LIMITS(most)                                                                   \
+    {                                                                                          \
+        .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .expected = 1048575, \
+        .registers = 65536, .budget_least = 24, .budget_most = 256, .budget_step = 8,          \
+        .cluster = 8, .cluster_most = (most)                                                   \
+    }
+
+#define SM(id, text, blocks, space_table, engine_table, most)                                  \
+    .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), .limits = most, \
+    .space_count = SPAD__COUNT(space_table), .spaces = (space_table),                          \
     .engine_count = SPAD__COUNT(engine_table), .engines = (engine_table)
 #define ALIASES(table) .alias_count = SPAD__COUNT(table), .aliases = (table)
 
 /* Blocks per SM: [cccl]. */
 static const spad_target nvidia_targets[] = {
-    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines)},
-    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines)},
-    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines)},
-    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines)},
-    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines)},
-    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines)},
-    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines)},
-    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines), ALIASES(sm_90_aliases)},
-    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS)},
+    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS)},
+    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines, CLUSTER_LIMITS(16)),
+     ALIASES(sm_90_aliases)},
+    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(16)),
      ALIASES(sm_100_aliases)},
-    {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_103_aliases)},
-    {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_110_aliases)},
-    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_120_aliases)},
-    {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+    {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_121_aliases)},
 };
 

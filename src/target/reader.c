@@ -5,6 +5,7 @@
  *     file      = { statement }, the first of them "target"
  *     statement = "target" name [string] | "family" name | "alias" names
  *               | "groups" number
+ *               | "limits" "{" { limit field } "}"
  *               | "space" name [string] "{" { space field } "}"
  *               | "engine" name [string] "{" { engine field } "}"
  *               | "exclusive" name name "on" name
@@ -40,6 +41,7 @@ typedef struct target_reader {
     SPAD_ARRAY(spad_engine) engines;
     SPAD_ARRAY(spad_exclusion) exclusions;
     SPAD_ARRAY(const char *) aliases;
+    bool limited; /* limits were given */
     /* of the block that is being read */
     spad_space space;
     spad_engine engine;
@@ -320,6 +322,7 @@ static const field space_fields[] = {
     [RESERVED] = SPACE_NUMBER("reserved", size, reserved, 0),
     [FIELD_BANK] = {.name = "bank", .read = read_bank},
     [LIMIT] = SPACE_NUMBER("limit", size, plain_limit, 1),
+    SPACE_NUMBER("thread", size, thread_bytes, 1),
     SPACE_NUMBER("align", size, alignment, 1),
     SPACE_NUMBER("granule", size, granule, 1),
     {.name = "size", .read = read_power_of_two},
@@ -476,6 +479,7 @@ static const field engine_fields[] = {
     ENGINE_NUMBER("dependent", cycles, fixed_cycles, 0),
     ENGINE_NUMBER("rate", rate, bytes_per_us, 1),
     ENGINE_NUMBER("startup", time, fixed_ns, 0),
+    ENGINE_NUMBER("align", size, proxy_align, 1),
     {.name = "reads", .read = read_reads},
     {.name = "writes", .read = read_writes},
 };
@@ -565,13 +569,43 @@ static bool read_groups(target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
+#define LIMIT_NUMBER(member)                                                                       \
+    {                                                                                              \
+        .name = #member, .measure = &spad__measure_count, .offset = offsetof(spad_limits, member), \
+        .least = 1                                                                                 \
+    }
+
+static const field limit_fields[] = {
+    LIMIT_NUMBER(threads),     LIMIT_NUMBER(warp),         LIMIT_NUMBER(barriers),
+    LIMIT_NUMBER(arrivals),    LIMIT_NUMBER(expected),     LIMIT_NUMBER(flags),
+    LIMIT_NUMBER(registers),   LIMIT_NUMBER(budget_least), LIMIT_NUMBER(budget_most),
+    LIMIT_NUMBER(budget_step), LIMIT_NUMBER(cluster),      LIMIT_NUMBER(cluster_most),
+};
+enum { LIMIT_FIELDS = sizeof limit_fields / sizeof limit_fields[0] };
+
+static bool read_limits(target_reader *r) {
+    const spad__span word = r->parser.last.span;
+    if (r->limited) return given_twice(r, "limits");
+    r->limited = true;
+    spad_limits limits = {0};
+    if (!read_block(r, "limits have no field", limit_fields, LIMIT_FIELDS, &limits)) return false;
+    if (limits.budget_most > 0 && limits.budget_least > limits.budget_most) {
+        FAULT(r, word, "'budget_least' is above 'budget_most'");
+    }
+    if (limits.cluster_most > 0 && limits.cluster > limits.cluster_most) {
+        FAULT(r, word, "'cluster' is above 'cluster_most'");
+    }
+    r->target->limits = limits;
+    return spad__parser_end_statement(&r->parser);
+}
+
 static const struct {
     const char *name;
     bool (*read)(target_reader *r);
 } target_statements[] = {
     {"target", read_target},       {"family", read_family}, {"alias", read_target_alias},
     {"groups", read_groups},       {"space", read_space},   {"engine", read_engine},
-    {"exclusive", read_exclusive},
+    {"exclusive", read_exclusive}, {"limits", read_limits},
 };
 enum { TARGET_STATEMENTS = sizeof target_statements / sizeof target_statements[0] };
 

@@ -89,6 +89,7 @@ static void write_target_space(spad__out *out, const spad_space *space) {
     }
     write_size(out, "reserved", space->reserved, 0);
     write_size(out, "limit", space->plain_limit, 0);
+    write_size(out, "thread", space->thread_bytes, 0);
     write_size(out, "align", space->alignment, 1);
     write_size(out, "granule", space->granule, 1);
     if (space->bank_bytes != 0) {
@@ -146,6 +147,7 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
         write_decimal(out, "rate", engine->bytes_per_us, 0, "B/us");
     }
     if (engine->fixed_ns > 0) write_decimal(out, "startup", engine->fixed_ns, 0, "ns");
+    write_size(out, "align", engine->proxy_align, 0);
     write_space_set(out, "reads", target, engine->reads);
     write_space_set(out, "writes", target, engine->writes);
     spad__out_string(out, "}\n");
@@ -159,6 +161,39 @@ static void write_exclusion(spad__out *out, const spad_target *target, const spa
     spad__out_string(out, " on ");
     spad__out_name(out, target->spaces[e->space].name);
     spad__out_string(out, "\n");
+}
+
+/* The limits in the order of the file; the names are those of the struct. */
+typedef struct limit {
+    const char *name;
+    int64_t value;
+} limit;
+
+enum { LIMITS = sizeof(spad_limits) / sizeof(int64_t) };
+
+static void list_limits(limit rows[LIMITS], const spad_limits *l) {
+    const limit all[LIMITS] = {
+        {"threads", l->threads},         {"warp", l->warp},
+        {"barriers", l->barriers},       {"arrivals", l->arrivals},
+        {"expected", l->expected},       {"flags", l->flags},
+        {"registers", l->registers},     {"budget_least", l->budget_least},
+        {"budget_most", l->budget_most}, {"budget_step", l->budget_step},
+        {"cluster", l->cluster},         {"cluster_most", l->cluster_most},
+    };
+    memcpy(rows, all, sizeof all);
+}
+
+static void write_limits(spad__out *out, const spad_limits *limits) {
+    limit rows[LIMITS];
+    bool known = false;
+    list_limits(rows, limits);
+    for (size_t i = 0; i < LIMITS; i++) {
+        if (rows[i].value == 0) continue;
+        if (!known) spad__out_string(out, "\nlimits {\n");
+        known = true;
+        write_target_count(out, rows[i].name, rows[i].value, 0);
+    }
+    if (known) spad__out_string(out, "}\n");
 }
 
 spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
@@ -176,6 +211,7 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
         spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);
     }
     spad__out_string(&out, "\n");
+    write_limits(&out, &target->limits);
     for (size_t i = 0; i < target->space_count; i++) write_target_space(&out, &target->spaces[i]);
     for (size_t i = 0; i < target->engine_count; i++) {
         write_engine(&out, target, &target->engines[i]);
@@ -208,6 +244,7 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "reserved", space->reserved);
     json_target_bytes(json, "usable", spad_space_get_usable(space));
     spad__json_key_int(json, "plain_limit", space->plain_limit);
+    spad__json_key_int(json, "thread_bytes", space->thread_bytes);
     spad__json_key_int(json, "alignment", space->alignment);
     spad__json_key_int(json, "granule", space->granule);
     spad__json_key_int(json, "bank_bytes", space->bank_bytes);
@@ -254,8 +291,21 @@ static void json_engine(spad__json *json, const spad_target *target, const spad_
     spad__json_key_int(json, "fixed_cycles", engine->fixed_cycles);
     spad__json_key_int(json, "bytes_per_us", engine->bytes_per_us);
     spad__json_key_int(json, "fixed_ns", engine->fixed_ns);
+    spad__json_key_int(json, "proxy_align", engine->proxy_align);
     json_space_set(json, "reads", target, engine->reads);
     json_space_set(json, "writes", target, engine->writes);
+    spad__json_close(json, '}');
+}
+
+/* Without what is not known. */
+static void json_limits(spad__json *json, const spad_limits *limits) {
+    limit rows[LIMITS];
+    list_limits(rows, limits);
+    spad__json_key(json, "limits");
+    spad__json_open(json, '{');
+    for (size_t i = 0; i < LIMITS; i++) {
+        if (rows[i].value != 0) spad__json_key_int(json, rows[i].name, rows[i].value);
+    }
     spad__json_close(json, '}');
 }
 
@@ -269,6 +319,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     for (size_t i = 0; i < target->alias_count; i++) spad__json_string(json, target->aliases[i]);
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
+    json_limits(json, &target->limits);
     spad__json_key(json, "spaces");
     spad__json_open(json, '[');
     for (size_t i = 0; i < target->space_count; i++) json_target_space(json, &target->spaces[i]);

@@ -22,6 +22,7 @@ static void assert_same_space(const spad_space *a, const spad_space *b) {
     assert_int_equal(a->granule, b->granule);
     assert_int_equal(a->bank_bytes, b->bank_bytes);
     assert_int_equal(a->plain_limit, b->plain_limit);
+    assert_int_equal(a->thread_bytes, b->thread_bytes);
     assert_int_equal(a->banks_exclusive, b->banks_exclusive);
     assert_int_equal(a->power_of_two, b->power_of_two);
     assert_int_equal(a->off_chip, b->off_chip);
@@ -48,6 +49,7 @@ static void assert_same_engine(const spad_engine *a, const spad_engine *b) {
     assert_int_equal(a->fixed_cycles, b->fixed_cycles);
     assert_int_equal(a->bytes_per_us, b->bytes_per_us);
     assert_int_equal(a->fixed_ns, b->fixed_ns);
+    assert_int_equal(a->proxy_align, b->proxy_align);
     assert_int_equal(a->reads, b->reads);
     assert_int_equal(a->writes, b->writes);
 }
@@ -57,6 +59,7 @@ static void assert_same_target(const spad_target *a, const spad_target *b) {
     assert_string_equal(a->about, b->about);
     assert_string_equal(a->family, b->family);
     assert_int_equal(a->max_groups, b->max_groups);
+    assert_memory_equal(&a->limits, &b->limits, sizeof a->limits);
     assert_int_equal(a->space_count, b->space_count);
     for (size_t i = 0; i < a->space_count; i++) assert_same_space(&a->spaces[i], &b->spaces[i]);
     assert_int_equal(a->engine_count, b->engine_count);
@@ -80,11 +83,19 @@ static const char full_text[] =
     "alias \"npu-7\", 77, # lists may continue\n"
     "      n7\n"
     "groups 12\n"
+    "limits {\n"
+    "    threads 1024; warp 32; barriers 16\n"
+    "    arrivals 1048575; expected 1_048_574\n"
+    "    flags 8; registers 65536\n"
+    "    budget_least 24; budget_most 256; budget_step 8\n"
+    "    cluster 8; cluster_most 16\n"
+    "}\n"
     "\n"
     "space sbuf \"scratchpad\" {\n"
     "    lanes 128; bytes 192 KiB\n"
     "    reserved 16 KiB\n"
     "    limit 48KiB\n"
+    "    thread 1020\n"
     "    align 4\n"
     "    granule 0x20\n"
     "    bank 2 KiB exclusive\n"
@@ -106,7 +117,7 @@ static const char full_text[] =
     "    reads sbuf, hbm\n"
     "    writes sbuf\n"
     "}\n"
-    "engine dma { count 16; rate 27.25 GB/s; startup 1.3 us; reads hbm }\n"
+    "engine dma { count 16; rate 27.25 GB/s; startup 1.3 us; align 16; reads hbm }\n"
     "engine idle { }\n"
     "exclusive vector dma on sbuf";
 
@@ -120,6 +131,7 @@ static const spad_space full_spaces[] = {
      .bytes = 196608,
      .reserved = 16384,
      .plain_limit = 49152,
+     .thread_bytes = 1020,
      .alignment = 4,
      .granule = 32,
      .bank_bytes = 2048,
@@ -161,7 +173,13 @@ static const spad_engine full_engines[] = {
      .fixed_cycles = 100,
      .reads = 3,
      .writes = 1},
-    {.name = "dma", .about = "", .count = 16, .bytes_per_us = 27250, .fixed_ns = 1300, .reads = 2},
+    {.name = "dma",
+     .about = "",
+     .count = 16,
+     .bytes_per_us = 27250,
+     .fixed_ns = 1300,
+     .proxy_align = 16,
+     .reads = 2},
     {.name = "idle", .about = "", .count = 1},
 };
 static const spad_exclusion full_exclusions[] = {{.engine_a = 0, .engine_b = 1, .space = 0}};
@@ -171,6 +189,18 @@ static const spad_target full_target = {
     .about = "Example \"NPU\"",
     .family = "example",
     .max_groups = 12,
+    .limits = {.threads = 1024,
+               .warp = 32,
+               .barriers = 16,
+               .arrivals = 1048575,
+               .expected = 1048574,
+               .flags = 8,
+               .registers = 65536,
+               .budget_least = 24,
+               .budget_most = 256,
+               .budget_step = 8,
+               .cluster = 8,
+               .cluster_most = 16},
     .space_count = 4,
     .spaces = full_spaces,
     .engine_count = 3,
@@ -200,6 +230,8 @@ static void a_file_says_what_the_struct_says(void **state) {
     assert_string_equal(target->family, "custom");
     assert_string_equal(target->about, "");
     assert_int_equal(target->max_groups, 0);
+    const spad_limits unknown = {0};
+    assert_memory_equal(&target->limits, &unknown, sizeof unknown);
     spad_target_destroy(target);
 }
 
@@ -233,6 +265,7 @@ static void faults_of_spaces_are_found(void **state) {
         {"reserved 64.5 KiB", 1, 10, 8, "66048 bytes reserved of only 65536"},
         {"limit 70000", 1, 7, 5, "the limit of 70000 bytes is above the 65536 that are usable"},
         {"limit 0", 1, 7, 1, "'limit' must be at least 1"},
+        {"thread 0", 1, 8, 1, "'thread' must be at least 1"},
         {"align 0", 1, 7, 1, "'align' must be at least 1"},
         {"granule 0", 1, 9, 1, "'granule' must be at least 1"},
         {"granule 4 KB", 1, 11, 2, "'KB' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
@@ -301,6 +334,12 @@ static void faults_of_the_file_are_found(void **state) {
         {"alias t", 1, 7, 1, "the target has the name 't' already"},
         {"groups 0", 1, 8, 1, "'groups' must be at least 1"},
         {"groups 1; groups 2", 1, 11, 6, "'groups' is given twice"},
+        {"limits { warp 0 }", 1, 15, 1, "'warp' must be at least 1"},
+        {"limits { }; limits { }", 1, 13, 6, "'limits' is given twice"},
+        {"limits { warps 1 }", 1, 10, 5, "limits have no field 'warps'; did you mean 'warp'?"},
+        {"limits { budget_least 9; budget_most 8 }", 1, 1, 6,
+         "'budget_least' is above 'budget_most'"},
+        {"limits { cluster 9; cluster_most 8 }", 1, 1, 6, "'cluster' is above 'cluster_most'"},
         {"spcae x { lanes 4\n bytes 5 }", 1, 1, 5,
          "unknown statement 'spcae'; did you mean 'space'?"},
         {"space s { bytes 4 }", 1, 7, 1, "a second space 's'"},

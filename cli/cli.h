@@ -97,7 +97,7 @@ cli_exit cli_fail_input(const spad_error *error, const char *path, bool json);
  * a finding. */
 cli_exit cli_fail_kernel(const spad_error *error, const char *path, bool json);
 
-/* Says that a word is none of the names, with the nearest ones and how to get help. */
+/* Reports that a word is not one of the names, with the nearest ones and how to get help. */
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
                      const char *help);
 
@@ -111,7 +111,7 @@ typedef struct cli_text {
 /* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
 typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
 
-/* Reads a whole file, or stdin for "-"; else says why not. Freed with free(). */
+/* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 
 /* The name of an input in messages: "<stdin>" for "-". */

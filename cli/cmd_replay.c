@@ -25,7 +25,7 @@ static const char usage[] =
     "  device       the device's own allocator\n"
     "  malloc       the C library's (host only)\n"
     "\n"
-    "--device NAME  host (default), cuda:N, opencl:N\n"
+    "--device NAME  host (default), cuda:N, opencl:N, ascend:N, neuron:N\n"
     "--block BYTES  block size of the pools; default: the alignment of the device\n"
     "--align BYTES  alignment of every allocation; default 1\n"
     "--max BYTES    most bytes that a pool may take; default: no limit\n"

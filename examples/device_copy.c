@@ -3,7 +3,7 @@
  * Alignment and copies: an aligned buffer and the check of its address (T.address_of,
  * T.is_aligned), a copy, a copy on a stream, one between devices, and tiles of a matrix.
  *
- * The device is the first argument: host (default), cuda:0, opencl:0.
+ * The device is the first argument: host (default), cuda:0, opencl:0, ascend:0, neuron:0.
  */
 #include <stdio.h>
 #include <string.h>

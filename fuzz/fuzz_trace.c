@@ -67,7 +67,17 @@ static void call(fuzz_run *run, spad_trace *trace, fuzz_input *in) {
     }
     case 4: TRY(run, spad_trace_close_scope(trace, a, b, c, &run->error)); break;
     case 5: TRY(run, spad_trace_section(trace, a, b, c, &run->error)); break;
-    case 6: TRY(run, spad_trace_rollback(trace, space, a, &run->error)); break;
+    case 6:
+        if (b % 4 == 1) {
+            TRY(run, spad_trace_copy(trace, space, a, c, b, b % 8 == 1, &run->error));
+        } else if (b % 4 == 2) {
+            TRY(run, spad_trace_reserve_copy(trace, &run->error));
+        } else if (b % 4 == 3) {
+            spad_trace_release_copy(trace);
+        } else {
+            TRY(run, spad_trace_rollback(trace, space, a, &run->error));
+        }
+        break;
     default: TRY(run, spad_trace_free(trace, a, b, c, &run->error));
     }
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the wheel, installs it into a clean virtual environment and runs the Python tests from
 # there, the long way: sh tools/test_wheel.sh [SEQUENCES [LEAK_ROUNDS]]. Needs PyPI, or a mirror of
-# it, for the build back end and pytest. mypy checks the stubs if it can be installed.
+# it, for the build back end and pytest. The tests check the stubs if mypy can be installed.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
@@ -23,14 +23,8 @@ cd "$work"
 echo "without numpy:"
 SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests
 clean/bin/pip -q install numpy
+clean/bin/pip -q install mypy 2>/dev/null || echo "mypy is not here: stubs are not checked"
 echo "with numpy, ${1:-300} random sequences:"
 SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests \
     --sequences "${1:-300}" --leaks "${2:-2000}"
 clean/bin/spad --version
-if clean/bin/pip -q install mypy 2>/dev/null; then
-    clean/bin/python -m mypy --strict -p spad
-    clean/bin/python -m mypy.stubtest spad --ignore-disjoint-bases --ignore-unused-allowlist \
-        --allowlist tests/stubtest.txt
-else
-    echo "mypy is not here: stubs are not checked"
-fi

@@ -79,6 +79,17 @@ SPAD_API spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, sp
                                      int64_t threads, int64_t runs, int64_t limit,
                                      spad_error *error);
 
+/**
+ * The largest block of at most `threads` whose runs fit a stated budget of shared memory: whole
+ * warps as long as more than one fits, otherwise as many threads as there is room for
+ * (SPAD_LAUNCH_SUB_WARP). Where spad_launch_limit halves as CuBIE does, this uses the budget up.
+ * SPAD_ERR_NO_FIT: a single run takes more than the budget. SPAD_ERR_ARGUMENT: threads or
+ * runs < 1, or a negative number.
+ */
+SPAD_API spad_status spad_launch_fit_budget(spad_launch_size *out, int64_t threads,
+                                            int64_t run_bytes, int64_t runs, int64_t budget,
+                                            spad_error *error);
+
 /* ---- which buffers to move to shared memory ---------------------------------------- */
 
 /** Bounds in bytes per run. */

@@ -294,6 +294,11 @@ SPAD_API spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *
                                        const spad_plan_result *result, int64_t timeout_ns,
                                        spad_error *error);
 
+/** The same for a caller who may end it: a cancelled call has no result (SPAD_ERR_CANCELLED). */
+SPAD_API spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *plan,
+                                               const spad_plan_result *result, int64_t timeout_ns,
+                                               spad_watch watch, spad_error *error);
+
 /** Frees it. NULL is fine. */
 SPAD_API void spad_plan_reason_destroy(spad_plan_reason *reason);
 

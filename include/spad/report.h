@@ -259,7 +259,7 @@ SPAD_API spad_status spad_report_diff_create(spad_report_diff **out, const spad_
 /** Frees it. NULL is fine. */
 SPAD_API void spad_report_diff_destroy(spad_report_diff *diff);
 
-/** Number of changes, those that are none among them. */
+/** Number of changes, buffers that did not change included. */
 SPAD_API size_t spad_report_diff_count(const spad_report_diff *diff);
 
 /** A change by number: those of the first report in their order, then new ones; NULL beyond the

@@ -84,7 +84,8 @@ typedef enum spad_event_kind {
     SPAD_EVENT_SECTION, /**< the next section of the scope was entered */
     SPAD_EVENT_ALLOC,
     SPAD_EVENT_FREE,
-    SPAD_EVENT_ROLLBACK /**< a return to a checkpoint: the frees and closes after it undo things */
+    SPAD_EVENT_ROLLBACK, /**< a return to a checkpoint: the frees and closes after it undo things */
+    SPAD_EVENT_COPY      /**< bytes were copied, or on a stream the copy was started */
 } spad_event_kind;
 
 /** One event; its time is its number. */
@@ -92,12 +93,16 @@ typedef struct spad_event {
     spad_event_kind kind;
     int32_t depth;   /**< scopes around it: an opened or closed scope does not count itself */
     size_t space;    /**< number of the space that it is about */
-    int64_t tensor;  /**< alloc, free: number of the tensor; otherwise -1 */
+    int64_t tensor;  /**< alloc, free: number of the tensor; copy: that of the destination, -1: it
+                          is not of the trace, as memory of the program is not; otherwise -1 */
+    int64_t source;  /**< copy: number of the tensor that is read, or -1; otherwise -1 */
     int64_t scope;   /**< scope open and close, section: number of the scope; otherwise -1 */
     int64_t address; /**< scope open, section: where allocation continues; alloc: the address that
                           logs show, which for one library behaviour differs from rect.byte */
-    int64_t bytes;   /**< scope close: bytes given back, as the log shows them */
-    int64_t count;   /**< section: its number; free from a heap: tensors left on it */
+    int64_t bytes;   /**< scope close: bytes given back, as the log shows them; copy: bytes copied,
+                          over all lanes */
+    int64_t count;   /**< section: its number; free from a heap: tensors left on it; copy: 1 on a
+                          stream, 0 otherwise */
 } spad_event;
 
 /** Statistics of one space. Bytes are per lane, as chip manuals count. */
@@ -162,6 +167,24 @@ SPAD_API spad_status spad_trace_free(spad_trace *trace, int64_t tensor, int64_t 
 /** Marks that the allocator went back to an earlier state. scope: as in spad_trace_free. */
 SPAD_API spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope,
                                          spad_error *error);
+
+/**
+ * Bytes are copied from one tensor to another. -1: a side that the trace does not have, such as
+ * memory of the program, or a tensor that is older than the trace. space: of the destination, or
+ * of the source if the destination is the program. on_stream: the call may have returned before
+ * the bytes were there. Takes a place that was reserved, if there is one.
+ * SPAD_ERR_ARGUMENT: no such tensor or space, or bytes < 0. SPAD_ERR_NOT_LIVE: a tensor that has
+ * ended.
+ */
+SPAD_API spad_status spad_trace_copy(spad_trace *trace, size_t space, int64_t to, int64_t from,
+                                     int64_t bytes, bool on_stream, spad_error *error);
+
+/** Takes the memory for the event of a copy that is about to begin, so that its end does not
+ *  lack any. Each is followed by spad_trace_copy, or by spad_trace_release_copy if it failed. */
+SPAD_API spad_status spad_trace_reserve_copy(spad_trace *trace, spad_error *error);
+
+/** Gives back what spad_trace_reserve_copy took; nothing happens if there is none. */
+SPAD_API void spad_trace_release_copy(spad_trace *trace);
 
 /* ---- reading ----------------------------------------------------------------------- */
 

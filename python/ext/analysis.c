@@ -146,10 +146,7 @@ const spad_analysis *py_analysis_in(PyObject *object) {
 
 /* ---- parts ------------------------------------------------------------------------- */
 
-static PyObject *analysis_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_analysis *)self)->kernel);
-}
+PY_GETTER(analysis_kernel, py_keep(((py_analysis *)self)->kernel))
 
 static PyObject *analysis_layout(PyObject *object, void *unused) {
     (void)unused;
@@ -256,28 +253,21 @@ static PyObject *analysis_faults(PyObject *self, void *unused) {
     return dict;
 }
 
-static PyObject *analysis_is_fine(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_analysis_is_fine(analysis_in(self)));
-}
+PY_GETTER(analysis_is_fine, PyBool_FromLong(spad_analysis_is_fine(analysis_in(self))))
 
 PY_WRITER(spad_analysis_write_text, spad_analysis)
 PY_WRITER(spad_analysis_write_json, spad_analysis)
 
-static PyObject *analysis_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_analysis_write_text_any, analysis_in(self), false);
-}
-static PyObject *analysis_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_analysis_write_json_any, analysis_in(self), false);
-}
+PY_METHOD(analysis_text, py_text_outside(spad_analysis_write_text_any, analysis_in(self), false))
+PY_METHOD(analysis_json, py_text_outside(spad_analysis_write_json_any, analysis_in(self), false))
 
 /* ---- type -------------------------------------------------------------------------- */
 
 static PyMethodDef analysis_methods[] = {
-    {"text", analysis_text, METH_NOARGS, "Summary, spaces, engines, findings and verdict."},
-    {"json", analysis_json, METH_NOARGS, "Layout, check and engines as JSON."},
+    {"text", analysis_text, METH_NOARGS,
+     "text($self, /)\n--\n\nSummary, spaces, engines, findings and verdict."},
+    {"json", analysis_json, METH_NOARGS,
+     "json($self, /)\n--\n\nLayout, check and engines as JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef analysis_fields[] = {
@@ -293,23 +283,14 @@ static PyGetSetDef analysis_fields[] = {
     {.name = "is_fine", .get = analysis_is_fine, .doc = "It fits, is right and runs to its end."},
     {.name = NULL}};
 
-static PyType_Slot analysis_slots[] = {{Py_tp_doc, "Everything about a kernel."},
-                                       {Py_tp_dealloc, PY_SLOT(analysis_dealloc)},
-                                       {Py_tp_traverse, PY_SLOT(analysis_traverse)},
-                                       {Py_tp_methods, analysis_methods},
-                                       {Py_tp_getset, analysis_fields},
-                                       {0, NULL}};
-
-static PyType_Spec analysis_spec = {.name = "spad._spad.Analysis",
-                                    .basicsize = sizeof(py_analysis),
-                                    .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                    .slots = analysis_slots};
+PY_TYPE_MADE(analysis, "Analysis", "Everything about a kernel.", {Py_tp_methods, analysis_methods},
+             {Py_tp_getset, analysis_fields});
 
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,
-     "analyse(kernel, skip=(), layout=None, check=None, sim=None, timeout=None, advice=True,\n"
-     "        one_shape=False, finding_limit=0, event_limit=0) -> Analysis\n\n"
-     "Layout, check, simulation and what would make it fit."},
+     "analyse($module, kernel, skip=(), layout=None, check=None, sim=None, timeout=None, "
+     "advice=True, one_shape=False, finding_limit=0, event_limit=0)\n--\n\nLayout, check, "
+     "simulation and what would make it fit."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {

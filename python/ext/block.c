@@ -293,14 +293,8 @@ static Py_ssize_t block_length(PyObject *self) {
 PY_WRITER(spad_block_write_text, spad_block)
 PY_WRITER(spad_block_write_json, spad_block)
 
-static PyObject *block_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_text_any, block_in(self));
-}
-static PyObject *block_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_block_write_json_any, block_in(self));
-}
+PY_METHOD(block_text, py_text(spad_block_write_text_any, block_in(self)))
+PY_METHOD(block_json, py_text(spad_block_write_json_any, block_in(self)))
 
 static PyObject *block_trace(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -323,50 +317,51 @@ static PyObject *block_target(PyObject *self, void *unused) {
 
 static PyMethodDef block_methods[] = {
     {"alloc", PY_FUNC(block_alloc), METH_VARARGS | METH_KEYWORDS,
-     "alloc(scope, shape=None, dtype=None, name=None, stages=0, use='plain', align=0, at=None,\n"
-     "      begin=None, end=None, arrivals=None, init=None, op=None, replication=None) -> int\n\n"
-     "Allocates by scope; the number of the buffer."},
-    {"free", block_free, METH_O, "The buffer is not used any more."},
-    {"invalidate", block_invalidate, METH_O, "The bytes of the barrier can hold data from now on."},
-    {"enter", block_enter, METH_O, "enter(kind): serial, parallel, branch or concurrent."},
-    {"leave", block_leave, METH_NOARGS, "Leaves the innermost region."},
-    {"reducer_init", block_reducer_init, METH_VARARGS, "reducer_init(reducer, seed=None)"},
-    {"reducer_fill", block_reducer_fill, METH_VARARGS, "reducer_fill(reducer, value)"},
-    {"reducer_update", block_reducer_update, METH_VARARGS, "reducer_update(reducer, op)"},
+     "alloc($self, scope, shape=None, dtype=None, name=None, stages=0, use='plain', align=0, "
+     "at=None, begin=None, end=None, arrivals=None, init=None, op=None, "
+     "replication=None)\n--\n\nAllocates by scope; the number of the buffer."},
+    {"free", block_free, METH_O, "free($self, buffer, /)\n--\n\nThe buffer is not used any more."},
+    {"invalidate", block_invalidate, METH_O,
+     "invalidate($self, barrier, /)\n--\n\nThe bytes of the barrier can hold data from now on."},
+    {"enter", block_enter, METH_O,
+     "enter($self, kind, /)\n--\n\nEnters a loop or a branch: serial, parallel, branch or "
+     "concurrent."},
+    {"leave", block_leave, METH_NOARGS, "leave($self, /)\n--\n\nLeaves the innermost region."},
+    {"reducer_init", block_reducer_init, METH_VARARGS,
+     "reducer_init($self, reducer, seed=None, /)\n--\n\nGives a reducer its first value, the "
+     "identity of its operation or a seed."
+     "identity of its operation or a seed."},
+    {"reducer_fill", block_reducer_fill, METH_VARARGS,
+     "reducer_fill($self, reducer, value, /)\n--\n\nFills a reducer with a value."},
+    {"reducer_update", block_reducer_update, METH_VARARGS,
+     "reducer_update($self, reducer, op, /)\n--\n\nReduces more into a reducer."},
     {"reducer_finalize", block_reducer_finalize, METH_VARARGS,
-     "reducer_finalize(reducer, destination=-1, batch=1)"},
+     "reducer_finalize($self, reducer, destination=-1, batch=1, /)\n--\n\nEnds a reducer; its "
+     "result goes to a buffer, or stays."},
     {"touch", block_touch, METH_VARARGS,
-     "touch(buffer, access='read')\n\nRaises StateError if the kernel may not read, write or take "
-     "the address of it here."},
+     "touch($self, buffer, access='read', /)\n--\n\nRaises StateError if the kernel may not read, "
+     "write or take the address of it here."},
     {"arena", block_arena, METH_O,
-     "arena(space) -> (bytes, limit)\n\nWhat the buffers of a space need, and how much there is."},
-    {"plan", block_plan, METH_NOARGS, "Places every buffer."},
-    {"check_fit", block_check_fit, METH_NOARGS, "Raises FitError if the plan does not fit."},
-    {"totals", block_totals, METH_NOARGS, "The sums of the plan."},
-    {"text", block_text, METH_NOARGS, "The plan as an itemised table."},
-    {"json", block_json, METH_NOARGS, "The same as JSON."},
-    {"trace", block_trace, METH_NOARGS, "The walk through the block as a Trace."},
+     "arena($self, space, /)\n--\n\nWhat the buffers of a space need, and how much there is."},
+    {"plan", block_plan, METH_NOARGS, "plan($self, /)\n--\n\nPlaces every buffer."},
+    {"check_fit", block_check_fit, METH_NOARGS,
+     "check_fit($self, /)\n--\n\nRaises FitError if the plan does not fit."},
+    {"totals", block_totals, METH_NOARGS, "totals($self, /)\n--\n\nThe sums of the plan."},
+    {"text", block_text, METH_NOARGS, "text($self, /)\n--\n\nThe plan as an itemised table."},
+    {"json", block_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {"trace", block_trace, METH_NOARGS,
+     "trace($self, /)\n--\n\nThe walk through the block as a Trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef block_fields[] = {{.name = "target", .get = block_target, .doc = "The chip."},
                                      {.name = NULL}};
 
-static PyType_Slot block_slots[] = {
-    {Py_tp_doc, "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False,\n"
-                "      barriers_in_arena=False, threads=0)\n\nThe buffers of one thread block."},
-    {Py_tp_new, PY_SLOT(block_new)},
-    {Py_tp_dealloc, PY_SLOT(block_dealloc)},
-    {Py_tp_traverse, PY_SLOT(block_traverse)},
-    {Py_tp_methods, block_methods},
-    {Py_tp_getset, block_fields},
-    {Py_sq_length, PY_SLOT(block_length)},
-    {Py_sq_item, PY_SLOT(block_get)},
-    {0, NULL}};
-
-static PyType_Spec block_spec = {.name = "spad._spad.Block",
-                                 .basicsize = sizeof(py_block),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = block_slots};
+PY_TYPE_OPEN(block, "Block",
+             "Block(target, name=None, tilelang_policy=False, reuse=True, merge_static=False, "
+             "barriers_in_arena=False, threads=0)\n--\n\nThe buffers of one thread block.",
+             {Py_tp_new, PY_SLOT(block_new)}, {Py_tp_methods, block_methods},
+             {Py_tp_getset, block_fields}, {Py_sq_length, PY_SLOT(block_length)},
+             {Py_sq_item, PY_SLOT(block_get)});
 
 int py_add_block(PyObject *module) {
     return py_add_type(module, &py.block, &block_spec);

@@ -173,9 +173,36 @@ PyObject *py_text_outside(py_writer writer, const void *object, bool as_bytes);
 #define PY_SLOT(function) ((void *)(function))
 #define PY_FAST (METH_FASTCALL | METH_KEYWORDS)
 
+/** A getter and a method without arguments that are one expression of `self`. */
+#define PY_GETTER(name, ...)                              \
+    static PyObject *name(PyObject *self, void *unused) { \
+        (void)unused;                                     \
+        return __VA_ARGS__;                               \
+    }
+#define PY_METHOD(name, ...)                                  \
+    static PyObject *name(PyObject *self, PyObject *unused) { \
+        (void)unused;                                         \
+        return __VA_ARGS__;                                   \
+    }
+
 /** Every type takes part in garbage collection: an object that holds another, or whose subclass has
  *  a dict, can be part of a cycle. A dealloc begins with PyObject_GC_UnTrack. */
 #define PY_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC)
+/** x_spec: the type "spad._spad.NAME" of py_x, with x_dealloc, x_traverse and the slots that are
+ *  given. It can have subclasses, or is only made by functions of the module. */
+#define PY_TYPE_OF(x, title, more, about, ...)                                 \
+    static PyType_Slot x##_slots[] = {{Py_tp_doc, about},                      \
+                                      {Py_tp_dealloc, PY_SLOT(x##_dealloc)},   \
+                                      {Py_tp_traverse, PY_SLOT(x##_traverse)}, \
+                                      __VA_ARGS__,                             \
+                                      {0, NULL}};                              \
+    static PyType_Spec x##_spec = {.name = "spad._spad." title,                \
+                                   .basicsize = sizeof(py_##x),                \
+                                   .flags = PY_FLAGS | (more),                 \
+                                   .slots = x##_slots}
+#define PY_TYPE_OPEN(x, title, ...) PY_TYPE_OF(x, title, Py_TPFLAGS_BASETYPE, __VA_ARGS__)
+#define PY_TYPE_MADE(x, title, ...) \
+    PY_TYPE_OF(x, title, Py_TPFLAGS_DISALLOW_INSTANTIATION, __VA_ARGS__)
 
 /** The tp_traverse of a type: its class and the fields of `self` that are given; NULL: none. There
  * is no tp_clear: like a tuple, an object keeps what it got when it was made, so that a cycle goes
@@ -265,6 +292,8 @@ const spad_analysis *py_analysis_in(PyObject *object);
 spad_registry *py_component_registry(PyObject *component);
 /** The counts of a memory as a dict. */
 PyObject *py_memory_stats(const spad_memory_stats *stats);
+/** The same of a pool, and what it holds. */
+PyObject *py_pool_stats(spad_pool *pool);
 /** A table of a kernel as a list of dicts: a field whose closure is the name of the table. */
 PyObject *py_kernel_table(PyObject *kernel, void *name);
 /** Names of rows; None for a number below 0. */
@@ -282,7 +311,24 @@ bool py_space(size_t *out, const spad_target *target, PyObject *name);
 py_target *py_target_of(PyObject *object);
 /** An object for a target that lives as long as `owner`, or forever if it is built in. */
 PyObject *py_target_wrap(const spad_target *target);
-/** A memoryview of `count` int64 numbers, `stride` bytes apart, that keeps `owner` alive. */
+/** A column of whole numbers that a caller gives. */
+typedef struct py_numbers {
+    bool given;
+    bool viewed;
+    Py_buffer view;
+    char format;
+    int64_t *numbers; /* of a sequence, if there is no view */
+    size_t count;
+} py_numbers;
+
+/** name: for messages. none: the value for None in a sequence, if the column is not needed. False:
+ * an exception is set, and there is nothing to close. */
+bool py_numbers_open(py_numbers *numbers, const char *name, bool needed, int64_t none,
+                     PyObject *object);
+/** The i-th number, or `none` if the column was not given. */
+bool py_numbers_get(int64_t *out, const py_numbers *numbers, size_t i, int64_t none);
+void py_numbers_close(py_numbers *numbers);
+/** A Column of `count` int64 numbers, `stride` bytes apart, that keeps `owner` alive. */
 PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride);
 PyObject *py_finding(const spad_finding *finding);
 
@@ -291,6 +337,7 @@ int py_add_values(PyObject *module);
 int py_add_target(PyObject *module);
 int py_add_trace(PyObject *module);
 int py_add_stack(PyObject *module);
+int py_add_column(PyObject *module);
 int py_add_plan(PyObject *module);
 int py_add_kernel(PyObject *module);
 int py_add_walk(PyObject *module);
@@ -304,6 +351,7 @@ int py_add_launch(PyObject *module);
 int py_add_device(PyObject *module);
 int py_add_memory(PyObject *module);
 int py_add_stream(PyObject *module);
+int py_add_torch(PyObject *module);
 
 /** Makes a type, stores it in *place and in the module under the last part of its name. */
 int py_add_type(PyObject *module, PyTypeObject **place, PyType_Spec *spec);

@@ -9,8 +9,6 @@
  */
 #include "device.h"
 
-#include <stdlib.h>
-
 /* ---- devices ----------------------------------------------------------------------- */
 
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -52,6 +50,13 @@ spad_device *py_device_in(PyObject *self) {
     return ((py_device *)self)->device;
 }
 
+static PyObject *device_target(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *target = ((py_device *)self)->target;
+    if (target != NULL) return py_keep(target);
+    return py_target_wrap(spad_device_get_target(py_device_in(self)));
+}
+
 static PyObject *device_field(PyObject *self, void *which) {
     const spad_device_info *info = spad_device_get_info(py_device_in(self));
     switch (*(const char *)which) {
@@ -83,10 +88,8 @@ static PyObject *device_stats(PyObject *self, PyObject *const *args, Py_ssize_t 
     return py_memory_stats(&s);
 }
 
-static PyObject *device_memory(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_device_memory(self);
-}
+PY_METHOD(device_host_memory, py_device_host_memory(self))
+PY_METHOD(device_memory, py_device_memory(self))
 
 static PyObject *device_pool(PyObject *self, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
@@ -175,19 +178,27 @@ static PyObject *device_record(PyObject *object, PyObject *trace) {
 
 static PyMethodDef device_methods[] = {
     {"alloc", PY_FUNC(device_alloc), PY_FAST,
-     "alloc(shape, dtype, scope='global', alignment=0, name=None) -> Buffer"},
-    {"stats", PY_FUNC(device_stats), PY_FAST, "stats(scope=None) -> dict\n\nWhat buffers took."},
+     "alloc($self, shape, dtype, scope='global', alignment=0, name=None)\n--\n\nA Buffer with a "
+     "shape and a type, in a scope of the device."},
+    {"stats", PY_FUNC(device_stats), PY_FAST, "stats($self, scope=None)\n--\n\nWhat buffers took."},
+    {"host_memory", device_host_memory, METH_NOARGS,
+     "host_memory($self, /)\n--\n\nHost memory that the driver makes for copies, such as "
+     "page-locked memory."},
     {"memory", device_memory, METH_NOARGS,
-     "The device's own Memory, without a pool: every call is one of the driver's."},
+     "memory($self, /)\n--\n\nThe device's own Memory, without a pool: every call is one of the "
+     "driver's."},
     {"pool", PY_FUNC(device_pool), PY_FAST,
-     "pool(scope='global') -> Memory\n\nThe pool that buffers of a scope come from."},
+     "pool($self, scope='global')\n--\n\nThe pool that buffers of a scope come from."},
     {"record", device_record, METH_O,
-     "record(trace)\n\nRecords every allocation and free in a Trace, or in none; returns the one "
-     "before."},
+     "record($self, trace, /)\n--\n\nRecords every allocation and free in a Trace, or in none; "
+     "returns the one before."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef device_fields[] = {
     {.name = "name", .get = device_field, .doc = "host, cuda:0 ...", .closure = "n"},
+    {.name = "target",
+     .get = device_target,
+     .doc = "The chip whose scratchpads shared and local memory are."},
     {.name = "about", .get = device_field, .doc = "The vendor's name for it.", .closure = "a"},
     {.name = "driver", .get = device_field, .doc = "What drives it.", .closure = "d"},
     {.name = "total_bytes",
@@ -200,20 +211,11 @@ static PyGetSetDef device_fields[] = {
      .closure = "h"},
     {.name = NULL}};
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n\nA device: host, "
-                "cuda:N or opencl:N."},
-    {Py_tp_new, PY_SLOT(device_new)},
-    {Py_tp_dealloc, PY_SLOT(device_dealloc)},
-    {Py_tp_traverse, PY_SLOT(device_traverse)},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_fields},
-    {0, NULL}};
-
-static PyType_Spec device_spec = {.name = "spad._spad.Device",
-                                  .basicsize = sizeof(py_device),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = device_slots};
+PY_TYPE_OPEN(device, "Device",
+             "Device(name='host', target=None, max_bytes=0, block_bytes=0)\n--\n\nA device: host, "
+             "cuda:N, opencl:N, ascend:N (or npu:N) or neuron:N.",
+             {Py_tp_new, PY_SLOT(device_new)}, {Py_tp_methods, device_methods},
+             {Py_tp_getset, device_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -334,8 +336,33 @@ static PyObject *buffer_read(PyObject *self, PyObject *const *args, Py_ssize_t c
     return py_raise(&error);
 }
 
-/* The letter of the struct module; types that it does not know are whole numbers of their size. */
-static const char *format_of(spad_dtype dtype) {
+static PyObject *buffer_fill(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
+    static const char *const names[] = {"value", "offset", "bytes", NULL};
+    PyObject *given[3];
+    int64_t value, offset, bytes;
+    spad_buffer_info info;
+    spad_error error;
+    if (!py_take(given, "fill", names, 0, args, count, keywords) ||
+        !py_int_or(&value, given[0], 0) || !py_int_or(&offset, given[1], 0) ||
+        !py_buffer_info(&info, self) ||
+        !py_int_or(&bytes, given[2], offset >= 0 && offset <= info.bytes ? info.bytes - offset : 0))
+        return NULL;
+    if (value < 0 || value > UINT8_MAX) {
+        PyErr_Format(PyExc_ValueError, "%lld is not the value of a byte", (long long)value);
+        return NULL;
+    }
+    const spad_buffer to = ((py_buffer *)self)->buffer;
+    py_count_view(self, 1);
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_buffer_fill(to, offset, bytes, (uint8_t)value, NULL, &error);
+    PyEval_RestoreThread(outside);
+    py_count_view(self, -1);
+    if (status != SPAD_OK) return py_raise(&error);
+    Py_RETURN_NONE;
+}
+
+const char *py_format_of(spad_dtype dtype) {
     switch (dtype) {
     case SPAD_BOOL: return "?";
     case SPAD_INT8: return "b";
@@ -405,7 +432,7 @@ static int buffer_getbuffer(PyObject *self, Py_buffer *view, int flags) {
                     .len = (Py_ssize_t)info.bytes,
                     .itemsize = (Py_ssize_t)spad_dtype_bytes(info.dtype),
                     .ndim = shaped ? (int)dims->rank : 1,
-                    .format = (flags & PyBUF_FORMAT) != 0 ? (char *)format_of(info.dtype) : NULL,
+                    .format = (flags & PyBUF_FORMAT) != 0 ? (char *)py_format_of(info.dtype) : NULL,
                     .shape = shaped ? dims->shape : NULL,
                     .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims->strides : NULL,
                     .internal = dims};
@@ -436,15 +463,12 @@ static PyObject *buffer_field(PyObject *self, void *which) {
     case 'a': return py_fact(info.address, SPAD_NO_BYTE);
     case 'b': return PyLong_FromLongLong(info.bytes);
     case 'l': return PyBool_FromLong(info.is_alias);
-    case 'f': return py_string(format_of(info.dtype));
+    case 'f': return py_string(py_format_of(info.dtype));
     default: return py_string(info.name[0] == '\0' ? NULL : info.name);
     }
 }
 
-static PyObject *buffer_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_buffer *)self)->device);
-}
+PY_GETTER(buffer_device, py_keep(((py_buffer *)self)->device))
 
 static PyObject *buffer_native(PyObject *self, void *unused) {
     (void)unused;
@@ -464,12 +488,19 @@ static PyObject *buffer_freed(PyObject *self, void *unused) {
 }
 
 static PyMethodDef buffer_methods[] = {
-    {"free", buffer_free, METH_NOARGS, "Gives the memory back; aliases end with it."},
+    {"free", buffer_free, METH_NOARGS,
+     "free($self, /)\n--\n\nGives the memory back; aliases end with it."},
     {"alias", PY_FUNC(buffer_alias), PY_FAST,
-     "alias(shape, dtype=None, offset=0, name=None)\n\nAnother view of the same bytes."},
-    {"bind", buffer_bind, METH_O, "bind(data)\n\nShape and memory of an auto buffer, from data."},
-    {"write", PY_FUNC(buffer_write), PY_FAST, "write(data, offset=0)\n\nCopies bytes in."},
-    {"read", PY_FUNC(buffer_read), PY_FAST, "read(offset=0, bytes=None) -> bytes"},
+     "alias($self, shape, dtype=None, offset=0, name=None)\n--\n\nAnother view of the same bytes."},
+    {"bind", buffer_bind, METH_O,
+     "bind($self, data, /)\n--\n\nShape and memory of an auto buffer, from data."},
+    {"write", PY_FUNC(buffer_write), PY_FAST,
+     "write($self, data, offset=0)\n--\n\nCopies bytes in."},
+    {"fill", PY_FUNC(buffer_fill), PY_FAST,
+     "fill($self, value=0, offset=0, bytes=None)\n--\n\nSets bytes to a value."},
+    {"read", PY_FUNC(buffer_read), PY_FAST,
+     "read($self, offset=0, bytes=None)\n--\n\nThe bytes from an offset on, as many as asked for "
+     "or all."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef buffer_fields[] = {
@@ -497,120 +528,10 @@ static PyGetSetDef buffer_fields[] = {
     {.name = "freed", .get = buffer_freed, .doc = "Is it gone?"},
     {.name = NULL}};
 
-static PyType_Slot buffer_slots[] = {
-    {Py_tp_doc, "A typed, shaped piece of the memory of a device."},
-    {Py_tp_dealloc, PY_SLOT(buffer_dealloc)},
-    {Py_tp_traverse, PY_SLOT(buffer_traverse)},
-    {Py_tp_methods, buffer_methods},
-    {Py_tp_getset, buffer_fields},
-    {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
-    {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)},
-    {0, NULL}};
-
-static PyType_Spec buffer_spec = {.name = "spad._spad.Buffer",
-                                  .basicsize = sizeof(py_buffer),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = buffer_slots};
-
-/* ---- DLPack ------------------------------------------------------------------------ */
-
-/* The structs of DLPack 0.8, which every consumer understands (dmlc/dlpack, dlpack.h). */
-typedef struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t ndim;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape, *strides;
-    uint64_t byte_offset;
-} dl_tensor;
-
-typedef struct dl_managed {
-    dl_tensor tensor;
-    void *context;
-    void (*deleter)(struct dl_managed *self);
-    int64_t shape[SPAD_RANK_MAX]; /* ours, after what the standard has */
-} dl_managed;
-
-enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_BOOL = 6 };
-enum { DL_CPU = 1, DL_CUDA = 2 };
-
-static void dl_delete(dl_managed *managed) {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    py_count_view(managed->context, -1);
-    Py_DECREF((PyObject *)managed->context);
-    free(managed);
-    PyGILState_Release(state);
-}
-
-/* A capsule that was never taken. */
-static void dl_drop(PyObject *capsule) {
-    if (!PyCapsule_IsValid(capsule, "dltensor")) return;
-    dl_delete(PyCapsule_GetPointer(capsule, "dltensor"));
-}
-
-static bool dl_type(dl_tensor *t, spad_dtype dtype) {
-    const char letter = format_of(dtype)[0];
-    t->bits = (uint8_t)spad_dtype_bits(dtype);
-    t->lanes = 1;
-    if (dtype == SPAD_BFLOAT16)
-        t->code = DL_BFLOAT;
-    else if (dtype == SPAD_BOOL)
-        t->code = DL_BOOL;
-    else if (letter == 'e' || letter == 'f' || letter == 'd')
-        t->code = DL_FLOAT;
-    else if (letter == 'b' || letter == 'h' || letter == 'i' || letter == 'q')
-        t->code = DL_INT;
-    else if (dtype == SPAD_UINT8 || dtype == SPAD_UINT16 || dtype == SPAD_UINT32 ||
-             dtype == SPAD_UINT64)
-        t->code = DL_UINT;
-    else
-        return false;
-    return true;
-}
-
-static PyObject *to_dlpack(PyObject *module, PyObject *args) {
-    (void)module;
-    PyObject *object;
-    int type, number;
-    spad_buffer_info info;
-    if (!PyArg_ParseTuple(args, "O!ii:to_dlpack", py.buffer, &object, &type, &number) ||
-        !py_buffer_info(&info, object))
-        return NULL;
-    if (type == DL_CUDA && info.scope != SPAD_GLOBAL) {
-        PyErr_Format(PyExc_BufferError,
-                     "a buffer in %s memory has no address outside of it; copy it to global memory",
-                     spad_memory_scope_name(info.scope));
-        return NULL;
-    }
-    dl_managed *m = calloc(1, sizeof *m);
-    if (m == NULL) return PyErr_NoMemory();
-    void *pointer = (void *)(uintptr_t)info.address;
-    spad_error error;
-    if (type == DL_CPU &&
-        spad_buffer_get_pointer(&pointer, ((py_buffer *)object)->buffer, &error) != SPAD_OK) {
-        free(m);
-        return py_raise(&error);
-    }
-    if (info.address == SPAD_NO_BYTE || !dl_type(&m->tensor, info.dtype)) {
-        free(m);
-        PyErr_Format(PyExc_BufferError, "DLPack has no such type as %s, or there is no memory yet",
-                     spad_dtype_name(info.dtype));
-        return NULL;
-    }
-    memcpy(m->shape, info.dims, sizeof m->shape);
-    m->tensor.data = pointer;
-    m->tensor.device_type = type;
-    m->tensor.device_id = number;
-    m->tensor.ndim = (int32_t)info.rank;
-    m->tensor.shape = m->shape;
-    m->context = py_keep(object);
-    m->deleter = dl_delete;
-    py_count_view(object, 1);
-    PyObject *capsule = PyCapsule_New(m, "dltensor", dl_drop);
-    if (capsule == NULL) dl_delete(m);
-    return capsule;
-}
+PY_TYPE_MADE(buffer, "Buffer", "A typed, shaped piece of the memory of a device.",
+             {Py_tp_methods, buffer_methods}, {Py_tp_getset, buffer_fields},
+             {Py_bf_getbuffer, PY_SLOT(buffer_getbuffer)},
+             {Py_bf_releasebuffer, PY_SLOT(buffer_releasebuffer)});
 
 /* ---- the list of devices ----------------------------------------------------------- */
 
@@ -625,13 +546,13 @@ static PyObject *devices_json(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"to_dlpack", to_dlpack, METH_VARARGS, "to_dlpack(buffer, device_type, device_id) -> capsule"},
-    {"devices_json", devices_json, METH_NOARGS, "The devices of this machine, as JSON."},
+    {"devices_json", devices_json, METH_NOARGS,
+     "devices_json($module, /)\n--\n\nThe devices of this machine, as JSON."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_device(PyObject *module) {
     if (py_add_type(module, &py.device, &device_spec) != 0 ||
-        py_add_type(module, &py.buffer, &buffer_spec) != 0)
+        py_add_type(module, &py.buffer, &buffer_spec) != 0 || py_add_dlpack(module) != 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

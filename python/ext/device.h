@@ -45,8 +45,8 @@ PyObject *py_allocation_wrap(const spad_allocation *block, PyObject *owner,
                              py_allocation_free free_block);
 /** Memories of a device: the driver's own, and the pool of a scope. */
 PyObject *py_device_memory(PyObject *device);
+PyObject *py_device_host_memory(PyObject *device);
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope);
-PyObject *py_pool_stats(spad_pool *pool);
 
 spad_device *py_device_in(PyObject *self);
 /** A scope by name; None and NULL are global memory. */
@@ -57,6 +57,9 @@ bool py_buffer_info(spad_buffer_info *out, PyObject *self);
 /** A view of its bytes more or less (by = 1, -1): as long as there is one they are not given back.
  *  A call that works on them with the GIL released counts as one. */
 void py_count_view(PyObject *buffer, Py_ssize_t by);
+/** The letter of the struct module; types that it does not know are whole numbers of their size. */
+const char *py_format_of(spad_dtype dtype);
+int py_add_dlpack(PyObject *module);
 /** Sets the exception of bytes that something has a view of; always NULL. */
 PyObject *py_in_use(void);
 

@@ -298,36 +298,30 @@ static Py_ssize_t direct_length(PyObject *self) {
 
 static PyMethodDef direct_methods[] = {
     {"declare", PY_FUNC(direct_declare), METH_VARARGS | METH_KEYWORDS,
-     "declare(space, tile, dtype, block=None, name=None, mode='auto', func=None, base=None,\n"
-     "        bank_tiles=None, par_tiles=None, free_tiles=None, ring=None, output=False,\n"
-     "        implicit_of=None) -> int\n\nDeclares a tensor; mode is auto, at, mod or func."},
-    {"info", direct_info, METH_O, "info(number) -> dict\n\nWhat is known of a tensor."},
-    {"find", direct_find, METH_O, "find(name) -> int\n\nThe number of a tensor."},
-    {"tiles", direct_tiles, METH_O, "tiles(number)\n\nThe place of every logical tile."},
+     "declare($self, space, tile, dtype, block=None, name=None, mode='auto', func=None, base=None, "
+     "bank_tiles=None, par_tiles=None, free_tiles=None, ring=None, output=False, "
+     "implicit_of=None)\n--\n\nDeclares a tensor; mode is auto, at, mod or func."},
+    {"info", direct_info, METH_O, "info($self, number, /)\n--\n\nWhat is known of a tensor."},
+    {"find", direct_find, METH_O, "find($self, name, /)\n--\n\nThe number of a tensor."},
+    {"tiles", direct_tiles, METH_O,
+     "tiles($self, number, /)\n--\n\nThe place of every logical tile."},
     {"physical", direct_physical, METH_O,
-     "physical(number)\n\nThe places themselves, each with the first tile in it; next is the next "
-     "one."},
+     "physical($self, number, /)\n--\n\nThe places themselves, each with the first tile in it; "
+     "next is the next one."},
     {"tile_number", direct_tile_number, METH_VARARGS,
-     "tile_number(number, index) -> int\n\nThe logical tile at a block index."},
-    {"overlaps", direct_overlaps, METH_NOARGS, "Physical tiles that share bytes."},
-    {"findings", direct_findings, METH_NOARGS, "What is wrong with the kernel as a whole."},
-    {"close", direct_close, METH_NOARGS, "Ends the kernel."},
+     "tile_number($self, number, index, /)\n--\n\nThe logical tile at a block index."},
+    {"overlaps", direct_overlaps, METH_NOARGS,
+     "overlaps($self, /)\n--\n\nPhysical tiles that share bytes."},
+    {"findings", direct_findings, METH_NOARGS,
+     "findings($self, /)\n--\n\nWhat is wrong with the kernel as a whole."},
+    {"close", direct_close, METH_NOARGS, "close($self, /)\n--\n\nEnds the kernel."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot direct_slots[] = {
-    {Py_tp_doc, "Direct(target, force_auto=False, trace=None)\n\nTensors with places of their "
-                "author (docs/direct.md)."},
-    {Py_tp_new, PY_SLOT(direct_new)},
-    {Py_tp_dealloc, PY_SLOT(direct_dealloc)},
-    {Py_tp_traverse, PY_SLOT(direct_traverse)},
-    {Py_tp_methods, direct_methods},
-    {Py_sq_length, PY_SLOT(direct_length)},
-    {0, NULL}};
-
-static PyType_Spec direct_spec = {.name = "spad._spad.Direct",
-                                  .basicsize = sizeof(py_direct),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = direct_slots};
+PY_TYPE_OPEN(direct, "Direct",
+             "Direct(target, force_auto=False, trace=None)\n--\n\nTensors with places of their "
+             "author (docs/direct.md).",
+             {Py_tp_new, PY_SLOT(direct_new)}, {Py_tp_methods, direct_methods},
+             {Py_sq_length, PY_SLOT(direct_length)});
 
 /* ---- the modular allocator --------------------------------------------------------- */
 
@@ -354,7 +348,8 @@ static PyObject *modular(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"modular", modular, METH_VARARGS,
-     "modular(cursor, shape, dtype, block, free_tiles, align_to) -> (cursor, base, tile_bytes)"},
+     "modular($module, cursor, shape, dtype, block, free_tiles, align_to, /)\n--\n\nThe next "
+     "modulo ring at a cursor: (cursor, base, tile_bytes)."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_direct(PyObject *module) {

@@ -138,10 +138,7 @@ static void kernel_dealloc(PyObject *object) {
 
 PY_WRITER(spad_kernel_write_text, spad_kernel)
 
-static PyObject *kernel_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_kernel_write_text_any, kernel_in(self), false);
-}
+PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self), false))
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -169,26 +166,11 @@ static PyObject *kernel_params(PyObject *self, void *unused) {
     return dict;
 }
 
-static PyObject *kernel_name(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_kernel_get_name(kernel_in(self)));
-}
-static PyObject *kernel_about(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_kernel_get_about(kernel_in(self)));
-}
-static PyObject *kernel_file(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_kernel_get_file(kernel_in(self)));
-}
-static PyObject *kernel_implicit(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_kernel_is_implicit(kernel_in(self)));
-}
-static PyObject *kernel_target(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_kernel *)self)->target);
-}
+PY_GETTER(kernel_name, py_string(spad_kernel_get_name(kernel_in(self))))
+PY_GETTER(kernel_about, py_string(spad_kernel_get_about(kernel_in(self))))
+PY_GETTER(kernel_file, py_string(spad_kernel_get_file(kernel_in(self))))
+PY_GETTER(kernel_implicit, PyBool_FromLong(spad_kernel_is_implicit(kernel_in(self))))
+PY_GETTER(kernel_target, py_keep(((py_kernel *)self)->target))
 static PyObject *kernel_source(PyObject *self, void *unused) {
     (void)unused;
     PyObject *source = ((py_kernel *)self)->source;
@@ -201,15 +183,17 @@ static PyObject *kernel_source(PyObject *self, void *unused) {
 
 static PyMethodDef kernel_methods[] = {
     {"parse", PY_FUNC(kernel_parse), PY_FAST | METH_CLASS,
-     "parse(text, file='<kernel>', defines=None, rings=None, target=None)\n\nReads a kernel "
-     "(docs/kernel.md). TextError.diagnostics has every fault."},
+     "parse($type, text, file='<kernel>', defines=None, rings=None, target=None)\n--\n\nReads a "
+     "kernel (docs/kernel.md). TextError.diagnostics has every fault."},
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
-     "reshape(defines=None, rings=None)\n\nThe kernel with other parameters and ring depths."},
+     "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
+     "depths."},
     {"hoist", kernel_hoist, METH_VARARGS,
-     "hoist(tensor, tiles) -> Kernel\n\nThe kernel with a tensor declared in front of the loops "
-     "around it."},
-    {"text", kernel_text, METH_NOARGS, "The kernel as text."},
-    {"trace", kernel_trace, METH_NOARGS, "What a run of the kernel allocates, as a Trace."},
+     "hoist($self, tensor, tiles, /)\n--\n\nThe kernel with a tensor declared in front of the "
+     "loops around it."},
+    {"text", kernel_text, METH_NOARGS, "text($self, /)\n--\n\nThe kernel as text."},
+    {"trace", kernel_trace, METH_NOARGS,
+     "trace($self, /)\n--\n\nWhat a run of the kernel allocates, as a Trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef kernel_fields[] = {
@@ -249,17 +233,8 @@ static PyGetSetDef kernel_fields[] = {
      .doc = "Are dependencies left to the compiler?"},
     {.name = NULL}};
 
-static PyType_Slot kernel_slots[] = {{Py_tp_doc, "A kernel that was read; see Kernel.parse."},
-                                     {Py_tp_dealloc, PY_SLOT(kernel_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(kernel_traverse)},
-                                     {Py_tp_methods, kernel_methods},
-                                     {Py_tp_getset, kernel_fields},
-                                     {0, NULL}};
-
-static PyType_Spec kernel_spec = {.name = "spad._spad.Kernel",
-                                  .basicsize = sizeof(py_kernel),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = kernel_slots};
+PY_TYPE_MADE(kernel, "Kernel", "A kernel that was read; see Kernel.parse.",
+             {Py_tp_methods, kernel_methods}, {Py_tp_getset, kernel_fields});
 
 /* ----  ------------------------------------------------------------------------------ */
 

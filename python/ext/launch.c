@@ -56,6 +56,18 @@ static PyObject *launch_fit(PyObject *module, PyObject *args) {
     return launch_size(&size);
 }
 
+static PyObject *launch_fit_budget(PyObject *module, PyObject *args) {
+    (void)module;
+    long long threads, run, runs, budget = SPAD_LAUNCH_DEFAULT_LIMIT;
+    spad_launch_size size;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "LLL|L:launch_fit_budget", &threads, &run, &runs, &budget))
+        return NULL;
+    if (spad_launch_fit_budget(&size, threads, run, runs, budget, &error) != SPAD_OK)
+        return py_raise(&error);
+    return launch_size(&size);
+}
+
 static PyObject *chunks(PyObject *module, PyObject *args) {
     (void)module;
     long long runs, chunkable, unchunkable, available, free_bytes = 0;
@@ -233,27 +245,34 @@ static PyObject *placement_apply(PyObject *module, PyObject *args) {
 /* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
-    {"run_shared", run_shared, METH_VARARGS, "run_shared(elements, precision) -> dict"},
+    {"run_shared", run_shared, METH_VARARGS,
+     "run_shared($module, elements, precision, /)\n--\n\nThe shared memory of one run, as a dict."},
     {"launch_limit", launch_limit, METH_VARARGS,
-     "launch_limit(threads, shared_bytes, run_bytes, runs, limit=49152)"},
+     "launch_limit($module, threads, shared_bytes, run_bytes, runs, limit=49152, /)\n--\n\nThe "
+     "threads and runs of a block that stay within a limit, and its bytes."},
     {"launch_fit", launch_fit, METH_VARARGS,
-     "launch_fit(elements, precision, threads, runs, limit=49152)"},
+     "launch_fit($module, elements, precision, threads, runs, limit=49152, /)\n--\n\nThe threads "
+     "and runs of a block for so many elements a run, and its bytes."},
+    {"launch_fit_budget", launch_fit_budget, METH_VARARGS,
+     "launch_fit_budget($module, threads, run_bytes, runs, budget=49152, /)\n--\n\nThe largest "
+     "block within a budget: threads, runs and bytes."},
     {"chunks", chunks, METH_VARARGS,
-     "chunks(runs, chunkable, unchunkable, available, free_bytes=0) -> (runs, count, far_over)"},
+     "chunks($module, runs, chunkable, unchunkable, available, free_bytes=0, /)\n--\n\nHow runs "
+     "are cut into chunks that fit: (runs, count, far_over)."},
     {"placement_thresholds", placement_thresholds, METH_VARARGS,
-     "placement_thresholds(capability=None) -> dict\n\nBounds in bytes per run."},
+     "placement_thresholds($module, capability=None, /)\n--\n\nBounds in bytes per run."},
     {"placement_candidates", placement_candidates, METH_VARARGS,
-     "placement_candidates(sizes, thresholds=None) -> list\n\nThe groups of buffers worth moving, "
-     "best first:\nstate_pair, work, params."},
+     "placement_candidates($module, sizes, thresholds=None, /)\n--\n\nThe groups of buffers worth "
+     "moving, best first:\nstate_pair, work, params."},
     {"placement_measure", placement_measure, METH_VARARGS,
-     "placement_measure(loop, step, method, states, parameters) -> dict\n\nThe sizes that the "
-     "choice depends on, from the registry."},
+     "placement_measure($module, loop, step, method, states, parameters, /)\n--\n\nThe sizes that "
+     "the choice depends on, from the registry."},
     {"placement_choose", placement_choose, METH_VARARGS,
-     "placement_choose(sizes, step, user_keys=None, thresholds=None) -> str\n\nThe first candidate "
-     "that holds no buffer which the user has placed."},
+     "placement_choose($module, sizes, step, user_keys=None, thresholds=None, /)\n--\n\nThe first "
+     "candidate that holds no buffer which the user has placed."},
     {"placement_apply", placement_apply, METH_VARARGS,
-     "placement_apply(loop, step, group) -> int\n\nMoves the buffers of a group to shared memory: "
-     "how many there were."},
+     "placement_apply($module, loop, step, group, /)\n--\n\nMoves the buffers of a group to shared "
+     "memory: how many there were."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_launch(PyObject *module) {

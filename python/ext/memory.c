@@ -51,6 +51,12 @@ PyObject *py_device_memory(PyObject *device) {
     return (PyObject *)self;
 }
 
+PyObject *py_device_host_memory(PyObject *device) {
+    py_memory *self = memory_over(device, "host");
+    if (self != NULL) self->memory = spad_device_get_host_memory(py_device_in(device));
+    return (PyObject *)self;
+}
+
 PyObject *py_device_pool(PyObject *device, spad_memory_scope scope) {
     spad_pool *pool;
     spad_error error;
@@ -157,7 +163,7 @@ static PyObject *memory_pool(PyObject *below, PyObject *args, PyObject *keywords
     return (PyObject *)self;
 }
 
-/* ---- what a memory says ------------------------------------------------------------ */
+/* ---- statistics -------------------------------------------------------------------- */
 
 PyObject *py_memory_stats(const spad_memory_stats *s) {
     return Py_BuildValue(
@@ -230,15 +236,9 @@ static PyObject *memory_check(PyObject *self, PyObject *unused) {
     return py_done(spad_pool_check(((py_memory *)self)->pool, &error), &error);
 }
 
-static PyObject *memory_kind(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(((py_memory *)self)->kind);
-}
+PY_GETTER(memory_kind, py_string(((py_memory *)self)->kind))
 
-static PyObject *memory_below(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_memory *)self)->below);
-}
+PY_GETTER(memory_below, py_keep(((py_memory *)self)->below))
 
 static PyObject *memory_repr(PyObject *self) {
     const py_memory *m = (py_memory *)self;
@@ -329,15 +329,17 @@ static PyObject *allocation_field(PyObject *object, void *which) {
 
 static PyObject *allocation_repr(PyObject *object) {
     const py_allocation *self = (py_allocation *)object;
-    return PyUnicode_FromFormat("<spad.Allocation of %lld B at %lld%s>",
-                                (long long)self->block.bytes, (long long)self->block.address,
+    return PyUnicode_FromFormat("<spad.Allocation of %lld B at %p%s>", (long long)self->block.bytes,
+                                (void *)(uintptr_t)self->block.address,
                                 self->freed ? ", freed" : "");
 }
 
 static PyMethodDef allocation_methods[] = {
-    {"free", allocation_free, METH_NOARGS, "Gives the block back."},
-    {"__enter__", allocation_enter, METH_NOARGS, "The block; freed at the end."},
-    {"__exit__", allocation_exit, METH_VARARGS, "Frees the block, unless that was done."},
+    {"free", allocation_free, METH_NOARGS, "free($self, /)\n--\n\nGives the block back."},
+    {"__enter__", allocation_enter, METH_NOARGS,
+     "__enter__($self, /)\n--\n\nThe block; freed at the end."},
+    {"__exit__", allocation_exit, METH_VARARGS,
+     "__exit__($self, *unused)\n--\n\nFrees the block, unless that was done."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocation_fields[] = {
@@ -346,36 +348,32 @@ static PyGetSetDef allocation_fields[] = {
     {.name = "freed", .get = allocation_field, .doc = "Was it given back?", .closure = "f"},
     {.name = NULL}};
 
-static PyType_Slot allocation_slots[] = {{Py_tp_doc, "A block of a memory."},
-                                         {Py_tp_dealloc, PY_SLOT(allocation_dealloc)},
-                                         {Py_tp_traverse, PY_SLOT(allocation_traverse)},
-                                         {Py_tp_repr, PY_SLOT(allocation_repr)},
-                                         {Py_tp_methods, allocation_methods},
-                                         {Py_tp_getset, allocation_fields},
-                                         {0, NULL}};
-
-static PyType_Spec allocation_spec = {.name = "spad._spad.Allocation",
-                                      .basicsize = sizeof(py_allocation),
-                                      .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                      .slots = allocation_slots};
+PY_TYPE_MADE(allocation, "Allocation", "A block of a memory.",
+             {Py_tp_repr, PY_SLOT(allocation_repr)}, {Py_tp_methods, allocation_methods},
+             {Py_tp_getset, allocation_fields});
 
 static PyMethodDef memory_methods[] = {
-    {"alloc", PY_FUNC(memory_alloc), PY_FAST, "alloc(bytes, align=1) -> Allocation"},
+    {"alloc", PY_FUNC(memory_alloc), PY_FAST,
+     "alloc($self, bytes, align=1)\n--\n\nA block of so many bytes, as an Allocation."},
     {"limit", memory_limit, METH_O,
-     "limit(max_bytes) -> Memory\n\nRefuses what would bring the bytes given out above a limit."},
-    {"statistics", memory_statistics, METH_NOARGS, "Counts exactly: see stats()."},
-    {"log", memory_log, METH_NOARGS, "Logs every call in the format of RMM: see text()."},
+     "limit($self, max_bytes, /)\n--\n\nRefuses what would bring the bytes given out above a "
+     "limit."},
+    {"statistics", memory_statistics, METH_NOARGS,
+     "statistics($self, /)\n--\n\nCounts exactly: see stats()."},
+    {"log", memory_log, METH_NOARGS,
+     "log($self, /)\n--\n\nLogs every call in the format of RMM: see text()."},
     {"fault", PY_FUNC(memory_fault), PY_FAST,
-     "fault(first, every=0) -> Memory\n\nRefuses allocation number first, from 1, and every so "
+     "fault($self, first, every=0)\n--\n\nRefuses allocation number first, from 1, and every so "
      "many after it."},
     {"pool", PY_FUNC(memory_pool), METH_VARARGS | METH_KEYWORDS,
-     "pool(max_bytes=0, block_bytes=0, initial_bytes=0, grow_bytes=0, exact=False) -> Memory\n\n"
-     "A pool over chunks of this memory."},
-    {"stats", memory_stats, METH_NOARGS, "What went through it; of a pool, also what it holds."},
-    {"text", memory_text, METH_NOARGS, "The log so far, as CSV."},
+     "pool($self, max_bytes=0, block_bytes=0, initial_bytes=0, grow_bytes=0, exact=False)\n--\n\nA "
+     "pool over chunks of this memory."},
+    {"stats", memory_stats, METH_NOARGS,
+     "stats($self, /)\n--\n\nWhat went through it; of a pool, also what it holds."},
+    {"text", memory_text, METH_NOARGS, "text($self, /)\n--\n\nThe log so far, as CSV."},
     {"trim", memory_trim, METH_VARARGS,
-     "trim(keep_bytes=0) -> int\n\nA pool gives chunks that are free back: how many bytes."},
-    {"check", memory_check, METH_NOARGS, "Checks the invariants of a pool."},
+     "trim($self, keep_bytes=0, /)\n--\n\nA pool gives chunks that are free back: how many bytes."},
+    {"check", memory_check, METH_NOARGS, "check($self, /)\n--\n\nChecks the invariants of a pool."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef memory_fields[] = {
@@ -383,20 +381,11 @@ static PyGetSetDef memory_fields[] = {
     {.name = "below", .get = memory_below, .doc = "What it is made of."},
     {.name = NULL}};
 
-static PyType_Slot memory_slots[] = {
-    {Py_tp_doc, "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
-                "them that go around each other."},
-    {Py_tp_dealloc, PY_SLOT(memory_dealloc)},
-    {Py_tp_traverse, PY_SLOT(memory_traverse)},
-    {Py_tp_repr, PY_SLOT(memory_repr)},
-    {Py_tp_methods, memory_methods},
-    {Py_tp_getset, memory_fields},
-    {0, NULL}};
-
-static PyType_Spec memory_spec = {.name = "spad._spad.Memory",
-                                  .basicsize = sizeof(py_memory),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = memory_slots};
+PY_TYPE_MADE(memory, "Memory",
+             "Something that hands out bytes: Device.memory(), Device.pool(), and wrappers of "
+             "them that go around each other.",
+             {Py_tp_repr, PY_SLOT(memory_repr)}, {Py_tp_methods, memory_methods},
+             {Py_tp_getset, memory_fields});
 
 /* ---- logs -------------------------------------------------------------------------- */
 
@@ -442,10 +431,7 @@ static PyObject *log_get(PyObject *self, Py_ssize_t number) {
                          (long long)r->line);
 }
 
-static PyObject *log_allocations(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_log_allocation_count(log_in(self)));
-}
+PY_GETTER(log_allocations, PyLong_FromLongLong(spad_log_allocation_count(log_in(self))))
 
 /* Takes the guards of a memory and of what is below it, or gives them back: their logs are written
  * while the GIL is released. Nothing holds them for longer than a call, so taking them succeeds. */
@@ -483,10 +469,10 @@ static PyObject *log_replay(PyObject *self, PyObject *args) {
 
 static PyMethodDef log_methods[] = {
     {"parse", log_parse, METH_VARARGS | METH_CLASS,
-     "parse(text, file='<log>')\n\nReads a log in the format of RMM."},
+     "parse($type, text, file='<log>', /)\n--\n\nReads a log in the format of RMM."},
     {"replay", log_replay, METH_VARARGS,
-     "replay(memory, align=1) -> dict\n\nMakes the calls of the log again: how long they take, and "
-     "what is refused."},
+     "replay($self, memory, align=1, /)\n--\n\nMakes the calls of the log again: how long they "
+     "take, and what is refused."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef log_fields[] = {

@@ -73,13 +73,25 @@ static PyObject *bases_of(int number) {
     return builtin == NULL ? PyTuple_Pack(1, base) : PyTuple_Pack(2, builtin, base);
 }
 
+/* The text that a class is made with begins with its signature; what help shows does not. */
+static PyObject *error_new(int number, PyObject *bases, PyObject *dict) {
+    const error_class *c = &error_classes[number];
+    char text[512];
+    snprintf(text, sizeof text, "%s(*args)\n--\n\n", strrchr(c->name, '.') + 1);
+    PyObject *made = PyErr_NewExceptionWithDoc(c->name, text, bases, dict);
+    PyObject *about = made == NULL ? NULL : py_string(c->about);
+    if (about == NULL || PyObject_SetAttrString(made, "__doc__", about) != 0) Py_CLEAR(made);
+    Py_XDECREF(about);
+    return made;
+}
+
 static int add_errors(PyObject *module) {
     for (int i = 0; i < PY_ERRORS; i++) {
         const error_class *c = &error_classes[i];
         PyObject *dict = facts(c);
         PyObject *bases = dict == NULL || c->base < 0 ? NULL : bases_of(i);
         if (dict != NULL && (bases != NULL || c->base < 0))
-            py.errors[i] = PyErr_NewExceptionWithDoc(c->name, c->about, bases, dict);
+            py.errors[i] = error_new(i, bases, dict);
         Py_XDECREF(bases);
         Py_XDECREF(dict);
         if (py.errors[i] == NULL ||
@@ -94,7 +106,7 @@ static int add_errors(PyObject *module) {
 static int (*const parts[])(PyObject *module) = {
     py_add_values,   py_add_target, py_add_trace,    py_add_stack,  py_add_plan,   py_add_kernel,
     py_add_walk,     py_add_parts,  py_add_analysis, py_add_report, py_add_block,  py_add_direct,
-    py_add_registry, py_add_launch, py_add_device,   py_add_memory, py_add_stream,
+    py_add_registry, py_add_launch, py_add_device,   py_add_memory, py_add_stream, py_add_torch,
 };
 
 static int fill(PyObject *module) {

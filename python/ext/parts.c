@@ -159,24 +159,19 @@ static PyObject *layout_fit(PyObject *self, PyObject *const *args, Py_ssize_t co
     return text;
 }
 
-static PyObject *layout_fits(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_layout_fits(layout_in(self)));
-}
-static PyObject *layout_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_layout *)self)->kernel);
-}
+PY_GETTER(layout_fits, PyBool_FromLong(spad_layout_fits(layout_in(self))))
+PY_GETTER(layout_kernel, py_keep(((py_layout *)self)->kernel))
 
 static PyMethodDef layout_methods[] = {
-    {"text", layout_text, METH_NOARGS, "A line per space, and what is needed at its peak."},
-    {"table", layout_table, METH_NOARGS, "A line per tensor."},
-    {"json", layout_json, METH_NOARGS, "Everything as JSON."},
-    {"csv", layout_csv, METH_NOARGS, "A row per place."},
+    {"text", layout_text, METH_NOARGS,
+     "text($self, /)\n--\n\nA line per space, and what is needed at its peak."},
+    {"table", layout_table, METH_NOARGS, "table($self, /)\n--\n\nA line per tensor."},
+    {"json", layout_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"csv", layout_csv, METH_NOARGS, "csv($self, /)\n--\n\nA row per place."},
     {"place", layout_place, METH_VARARGS,
-     "place(tensor, slot=0) -> (lane, byte)\n\nWhere a slot of a tensor is."},
+     "place($self, tensor, slot=0, /)\n--\n\nWhere a slot of a tensor is."},
     {"fit", PY_FUNC(layout_fit), PY_FAST,
-     "fit(timeout=None, json=False) -> str\n\nChanges after which it fits; each was tried."},
+     "fit($self, timeout=None, json=False)\n--\n\nChanges after which it fits; each was tried."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef layout_fields[] = {
@@ -185,17 +180,8 @@ static PyGetSetDef layout_fields[] = {
     {.name = "kernel", .get = layout_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot layout_slots[] = {{Py_tp_doc, "The places of all tensors of a kernel."},
-                                     {Py_tp_dealloc, PY_SLOT(layout_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(layout_traverse)},
-                                     {Py_tp_methods, layout_methods},
-                                     {Py_tp_getset, layout_fields},
-                                     {0, NULL}};
-
-static PyType_Spec layout_spec = {.name = "spad._spad.Layout",
-                                  .basicsize = sizeof(py_layout),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = layout_slots};
+PY_TYPE_MADE(layout, "Layout", "The places of all tensors of a kernel.",
+             {Py_tp_methods, layout_methods}, {Py_tp_getset, layout_fields});
 
 /* A Layout, or NULL for None; false with an exception set. Whether it is one of the kernel at hand
  * is for the library to find out. */
@@ -255,8 +241,8 @@ static const spad_check *check_in(PyObject *self) {
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list, Py_BuildValue("{s:i,s:i,s:N}", "line", (int)f->notes[i].line, "column",
-                                           (int)f->notes[i].column, "message",
+        if (!py_append(list, Py_BuildValue("{s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
+                                           "column", py_fact(f->notes[i].column, 0), "message",
                                            py_string(f->notes[i].message))))
             Py_CLEAR(list);
     }
@@ -268,12 +254,12 @@ static PyObject *or_none(const char *text) {
 }
 
 PyObject *py_finding(const spad_finding *f) {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:i,s:i,s:L,s:N,s:N}", "code",
+    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N}", "code",
                          spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
                          "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", (int)f->line, "column", (int)f->column, "count",
-                         (long long)(f->count > 1 ? f->count : 1), "file", or_none(f->file),
-                         "notes", notes_of(f));
+                         or_none(f->other), "line", py_fact(f->line, 0), "column",
+                         py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1),
+                         "file", or_none(f->file), "notes", notes_of(f));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {
@@ -310,22 +296,10 @@ static PyObject *check_text(PyObject *self, PyObject *unused) {
     PyErr_SetString(py.errors[PY_STATE_ERROR], "the text of the kernel cannot be read");
     return NULL;
 }
-static PyObject *check_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_json, self, false);
-}
-static PyObject *check_sarif(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(write_check_sarif, self, false);
-}
-static PyObject *check_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_verdict_name(spad_check_get_verdict(check_in(self))));
-}
-static PyObject *check_reason(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_check_get_reason(check_in(self)));
-}
+PY_METHOD(check_json, py_text_outside(write_check_json, self, false))
+PY_METHOD(check_sarif, py_text_outside(write_check_sarif, self, false))
+PY_GETTER(check_verdict, py_string(spad_verdict_name(spad_check_get_verdict(check_in(self)))))
+PY_GETTER(check_reason, py_string(spad_check_get_reason(check_in(self))))
 static PyObject *check_kernel(PyObject *self, void *unused) {
     (void)unused;
     PyObject *kernel = ((py_check *)self)->kernel;
@@ -346,9 +320,10 @@ static PyObject *check_counts(PyObject *self, void *unused) {
 }
 
 static PyMethodDef check_methods[] = {
-    {"text", check_text, METH_NOARGS, "The findings as a compiler shows them."},
-    {"json", check_json, METH_NOARGS, "Everything as JSON."},
-    {"sarif", check_sarif, METH_NOARGS, "The findings as a SARIF log."},
+    {"text", check_text, METH_NOARGS,
+     "text($self, /)\n--\n\nThe findings as a compiler shows them."},
+    {"json", check_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
+    {"sarif", check_sarif, METH_NOARGS, "sarif($self, /)\n--\n\nThe findings as a SARIF log."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef check_fields[] = {
@@ -360,17 +335,8 @@ static PyGetSetDef check_fields[] = {
     {.name = "layout", .get = check_layout, .doc = "The layout that it was checked with, or None."},
     {.name = NULL}};
 
-static PyType_Slot check_slots[] = {{Py_tp_doc, "What is wrong with a kernel."},
-                                    {Py_tp_dealloc, PY_SLOT(check_dealloc)},
-                                    {Py_tp_traverse, PY_SLOT(check_traverse)},
-                                    {Py_tp_methods, check_methods},
-                                    {Py_tp_getset, check_fields},
-                                    {0, NULL}};
-
-static PyType_Spec check_spec = {.name = "spad._spad.Check",
-                                 .basicsize = sizeof(py_check),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = check_slots};
+PY_TYPE_MADE(check, "Check", "What is wrong with a kernel.", {Py_tp_methods, check_methods},
+             {Py_tp_getset, check_fields});
 
 /* ---- simulation -------------------------------------------------------------------- */
 
@@ -433,35 +399,21 @@ static const spad_sim *sim_in(PyObject *self) {
 PY_WRITER(spad_sim_write_text, spad_sim)
 PY_WRITER(spad_sim_write_json, spad_sim)
 
-static PyObject *sim_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_text_any, sim_in(self), false);
-}
-static PyObject *sim_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_sim_write_json_any, sim_in(self), false);
-}
-static PyObject *sim_stuck(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_sim_get_stuck(sim_in(self)));
-}
-static PyObject *sim_kernel(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_sim *)self)->kernel);
-}
-#define SIM_NUMBER(field)                                                    \
-    static PyObject *sim_##field(PyObject *self, void *unused) {             \
-        (void)unused;                                                        \
-        return PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field); \
-    }
+PY_METHOD(sim_text, py_text_outside(spad_sim_write_text_any, sim_in(self), false))
+PY_METHOD(sim_json, py_text_outside(spad_sim_write_json_any, sim_in(self), false))
+PY_GETTER(sim_stuck, py_string(spad_sim_get_stuck(sim_in(self))))
+PY_GETTER(sim_kernel, py_keep(((py_sim *)self)->kernel))
+#define SIM_NUMBER(field) \
+    PY_GETTER(sim_##field, PyLong_FromLongLong(spad_sim_get_totals(sim_in(self)).field))
 SIM_NUMBER(makespan)
 SIM_NUMBER(operations)
 SIM_NUMBER(bound)
 SIM_NUMBER(unknown)
 
 static PyMethodDef sim_methods[] = {
-    {"text", sim_text, METH_NOARGS, "Engines, timeline, causes and critical path."},
-    {"json", sim_json, METH_NOARGS, "The same as JSON."},
+    {"text", sim_text, METH_NOARGS,
+     "text($self, /)\n--\n\nEngines, timeline, causes and critical path."},
+    {"json", sim_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef sim_fields[] = {
@@ -473,17 +425,8 @@ static PyGetSetDef sim_fields[] = {
     {.name = "kernel", .get = sim_kernel, .doc = "The kernel."},
     {.name = NULL}};
 
-static PyType_Slot sim_slots[] = {{Py_tp_doc, "How long a kernel takes, and why."},
-                                  {Py_tp_dealloc, PY_SLOT(sim_dealloc)},
-                                  {Py_tp_traverse, PY_SLOT(sim_traverse)},
-                                  {Py_tp_methods, sim_methods},
-                                  {Py_tp_getset, sim_fields},
-                                  {0, NULL}};
-
-static PyType_Spec sim_spec = {.name = "spad._spad.Sim",
-                               .basicsize = sizeof(py_sim),
-                               .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               .slots = sim_slots};
+PY_TYPE_MADE(sim, "Sim", "How long a kernel takes, and why.", {Py_tp_methods, sim_methods},
+             {Py_tp_getset, sim_fields});
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
@@ -528,14 +471,8 @@ static const spad_tune *tune_in(PyObject *self) {
 PY_WRITER(spad_tune_write_text, spad_tune)
 PY_WRITER(spad_tune_write_json, spad_tune)
 
-static PyObject *tune_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_text_any, tune_in(self), false);
-}
-static PyObject *tune_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text_outside(spad_tune_write_json_any, tune_in(self), false);
-}
+PY_METHOD(tune_text, py_text_outside(spad_tune_write_text_any, tune_in(self), false))
+PY_METHOD(tune_json, py_text_outside(spad_tune_write_json_any, tune_in(self), false))
 static PyObject *tune_chosen(PyObject *self, void *unused) {
     (void)unused;
     const spad_kernel *chosen = spad_tune_get_chosen(tune_in(self));
@@ -552,22 +489,14 @@ static PyObject *tune_depths(PyObject *self, void *unused) {
     }
     return dict;
 }
-static PyObject *tune_makespan(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED);
-}
-static PyObject *tune_written(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written);
-}
-static PyObject *tune_bytes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes);
-}
+PY_GETTER(tune_makespan, py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED))
+PY_GETTER(tune_written, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written))
+PY_GETTER(tune_bytes, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes))
 
-static PyMethodDef tune_methods[] = {{"text", tune_text, METH_NOARGS, "The choice in words."},
-                                     {"json", tune_json, METH_NOARGS, "The same as JSON."},
-                                     {NULL, NULL, 0, NULL}};
+static PyMethodDef tune_methods[] = {
+    {"text", tune_text, METH_NOARGS, "text($self, /)\n--\n\nThe choice in words."},
+    {"json", tune_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
     {.name = "chosen",
@@ -583,33 +512,23 @@ static PyGetSetDef tune_fields[] = {
      .doc = "On chip, over all lanes, if no tensors share bytes."},
     {.name = NULL}};
 
-static PyType_Slot tune_slots[] = {{Py_tp_doc, "How deep the rings of a kernel should be."},
-                                   {Py_tp_dealloc, PY_SLOT(tune_dealloc)},
-                                   {Py_tp_traverse, PY_SLOT(tune_traverse)},
-                                   {Py_tp_methods, tune_methods},
-                                   {Py_tp_getset, tune_fields},
-                                   {0, NULL}};
-
-static PyType_Spec tune_spec = {.name = "spad._spad.Tune",
-                                .basicsize = sizeof(py_tune),
-                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                .slots = tune_slots};
+PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",
+             {Py_tp_methods, tune_methods}, {Py_tp_getset, tune_fields});
 
 /* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
-     "layout(kernel, timeout=None, seed=0, threads=1) -> Layout\n\nPlaces every tensor."},
+     "layout($module, kernel, timeout=None, seed=0, threads=1)\n--\n\nPlaces every tensor."},
     {"check_faults", check_faults, METH_VARARGS,
-     "check_faults(text, file='<kernel>') -> Check | None\n\nThe faults of a text as findings; "
+     "check_faults($module, text, file='<kernel>', /)\n--\n\nThe faults of a text as findings; "
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
-     "sim(kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, timeout=None)\n"
-     "-> Sim\n\n"
-     "How long does it take?"},
+     "sim($module, kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, "
+     "timeout=None)\n--\n\nHow long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune(kernel, depth_most=0, exhaustive_most=0, timeout=None) -> Tune\n\nHow deep should its "
-     "rings be?"},
+     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None)\n--\n\nHow deep should "
+     "its rings be?"},
     {NULL, NULL, 0, NULL}};
 
 int py_add_parts(PyObject *module) {

@@ -3,173 +3,10 @@
  * Plan: buffers with lifetimes, and PlanResult: their offsets.
  *
  * Columns of numbers come in through the buffer protocol (numpy arrays, array.array,
- * memoryviews) or as sequences, and offsets go out as a memoryview of the result, so
+ * memoryviews) or as sequences, and offsets go out as a Column of the result (column.c), so
  * that no Python object is made for a buffer.
  */
 #include "common.h"
-
-/* ---- columns in -------------------------------------------------------------------- */
-
-typedef struct column {
-    bool given;
-    bool viewed;
-    Py_buffer view;
-    char format;
-    int64_t *numbers; /* of a sequence, if there is no view */
-    size_t count;
-} column;
-
-static void column_close(column *c) {
-    if (c->viewed) PyBuffer_Release(&c->view);
-    PyMem_Free(c->numbers);
-}
-
-/* Reads a sequence whole: what its items do when they are converted is done then. */
-static bool read_sequence(column *c, PyObject *object, bool needed, int64_t none) {
-    PyObject *items = PySequence_Tuple(object);
-    if (items == NULL) return false;
-    c->count = (size_t)PyTuple_Size(items);
-    c->numbers = PyMem_Calloc(c->count + 1, sizeof *c->numbers);
-    bool fine = c->numbers != NULL || PyErr_NoMemory() != NULL;
-    for (size_t i = 0; fine && i < c->count; i++) {
-        PyObject *item = PyTuple_GetItem(items, (Py_ssize_t)i);
-        fine = needed ? py_int(&c->numbers[i], item) : py_int_or(&c->numbers[i], item, none);
-    }
-    Py_DECREF(items);
-    if (!fine) column_close(c);
-    return fine;
-}
-
-/* The one letter of a format of whole numbers in native order; 0: another one. */
-static char integer_format(const char *format) {
-    if (format == NULL) return 'B';
-    if (format[0] == '@' || format[0] == '=' || format[0] == '<') format++;
-    return format[0] != '\0' && format[1] == '\0' && strchr("bBhHiIlLqQ", format[0]) != NULL
-               ? format[0]
-               : '\0';
-}
-
-/* none: the value for None in a sequence, if the column is not needed. */
-static bool column_open(column *c, const char *name, bool needed, int64_t none, PyObject *object) {
-    *c = (column){0};
-    if (object == NULL || object == Py_None) {
-        if (needed) PyErr_Format(PyExc_TypeError, "%s is needed", name);
-        return !needed;
-    }
-    c->given = true;
-    if (PyObject_CheckBuffer(object)) {
-        if (PyObject_GetBuffer(object, &c->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) return false;
-        c->viewed = true;
-        c->format = integer_format(c->view.format);
-        if (c->view.ndim == 1 && c->format != '\0') {
-            c->count = (size_t)c->view.shape[0];
-            return true;
-        }
-        PyErr_Format(PyExc_TypeError,
-                     "%s has to be a one-dimensional array of whole numbers in native order; this "
-                     "one has %d dimensions and the format '%s'",
-                     name, c->view.ndim, c->view.format == NULL ? "B" : c->view.format);
-        column_close(c);
-        return false;
-    }
-    return read_sequence(c, object, needed, none);
-}
-
-static int64_t number_at(const char *at, char format, Py_ssize_t size) {
-    const bool is_signed = format >= 'a';
-    if (size == 8) {
-        int64_t n;
-        memcpy(&n, at, 8);
-        return n;
-    }
-    if (size == 4) {
-        int32_t n;
-        memcpy(&n, at, 4);
-        return is_signed ? n : (int64_t)(uint32_t)n;
-    }
-    if (size == 2) {
-        int16_t n;
-        memcpy(&n, at, 2);
-        return is_signed ? n : (int64_t)(uint16_t)n;
-    }
-    return is_signed ? (int64_t)(signed char)*at : (int64_t)(unsigned char)*at;
-}
-
-static bool column_get(int64_t *out, const column *c, size_t i, int64_t none) {
-    *out = none;
-    if (!c->given) return true;
-    if (c->viewed) {
-        const char *at = (const char *)c->view.buf + (Py_ssize_t)i * c->view.strides[0];
-        *out = number_at(at, c->format, c->view.itemsize);
-        if (*out >= 0 || c->view.itemsize < 8 || c->format >= 'a') return true;
-        PyErr_Format(PyExc_OverflowError, "%llu does not fit 64 bits with a sign",
-                     (unsigned long long)*out);
-        return false;
-    }
-    *out = c->numbers[i];
-    return true;
-}
-
-/* ---- columns out ------------------------------------------------------------------- */
-
-typedef struct py_column {
-    PyObject_HEAD PyObject *owner;
-    const int64_t *first;
-    Py_ssize_t count;
-    Py_ssize_t stride;
-} py_column;
-
-PY_TRAVERSE(column_traverse, py_column, self->owner)
-
-static void column_dealloc(PyObject *object) {
-    PyObject_GC_UnTrack(object);
-    Py_XDECREF(((py_column *)object)->owner);
-    py_free(object);
-}
-
-static int column_getbuffer(PyObject *object, Py_buffer *view, int flags) {
-    py_column *self = (py_column *)object;
-    if ((flags & PyBUF_WRITABLE) != 0 || (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
-        PyErr_SetString(PyExc_BufferError, "the numbers are read-only and have a stride");
-        view->obj = NULL;
-        return -1;
-    }
-    *view = (Py_buffer){.buf = (void *)self->first,
-                        .obj = object,
-                        .len = self->count * (Py_ssize_t)sizeof(int64_t),
-                        .itemsize = sizeof(int64_t),
-                        .readonly = 1,
-                        .ndim = 1,
-                        .format = (flags & PyBUF_FORMAT) != 0 ? "q" : NULL,
-                        .shape = &self->count,
-                        .strides = &self->stride};
-    Py_INCREF(object);
-    return 0;
-}
-
-PyObject *py_column_view(PyObject *owner, const int64_t *first, size_t count, size_t stride) {
-    py_column *made = py_new(py.column);
-    if (made == NULL) return NULL;
-    Py_INCREF(owner);
-    made->owner = owner;
-    made->first = first;
-    made->count = (Py_ssize_t)count;
-    made->stride = (Py_ssize_t)stride;
-    PyObject *view = PyMemoryView_FromObject((PyObject *)made);
-    Py_DECREF((PyObject *)made);
-    return view;
-}
-
-static PyType_Slot column_slots[] = {{Py_tp_doc, "Numbers of another object."},
-                                     {Py_tp_dealloc, PY_SLOT(column_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(column_traverse)},
-                                     {Py_bf_getbuffer, PY_SLOT(column_getbuffer)},
-                                     {0, NULL}};
-
-static PyType_Spec column_spec = {.name = "spad._spad.Column",
-                                  .basicsize = sizeof(py_column),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = column_slots};
 
 /* ---- the problem ------------------------------------------------------------------- */
 
@@ -320,18 +157,18 @@ static PyObject *plan_add(PyObject *object, PyObject *args, PyObject *keywords) 
 }
 
 enum { LOWER, UPPER, SIZE, ALIGNMENT, LANES, BANK, OFFSET, LANE, HINT, COLUMNS };
-static char *column_names[] = {"lower", "upper",  "size", "alignment", "lanes",
-                               "bank",  "offset", "lane", "hint",      NULL};
+static char *column_names[] = {"lower",  "upper", "size", "alignment", "lanes", "bank",
+                               "offset", "lane",  "hint", "names",     NULL};
 
 /* What a column has where nothing is given. */
 static int64_t none_of(int column_number) {
     return column_number == OFFSET || column_number == HINT ? -1 : 0;
 }
 
-static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) {
+static bool read_row(spad_plan_buffer *buffer, const py_numbers *columns, size_t i) {
     int64_t n[COLUMNS];
     for (int k = 0; k < COLUMNS; k++)
-        if (!column_get(&n[k], &columns[k], i, none_of(k))) return false;
+        if (!py_numbers_get(&n[k], &columns[k], i, none_of(k))) return false;
     *buffer = (spad_plan_buffer){.lower = n[LOWER],
                                  .upper = n[UPPER],
                                  .size = n[SIZE],
@@ -347,7 +184,7 @@ static bool read_row(spad_plan_buffer *buffer, const column *columns, size_t i) 
 }
 
 /* Numbers that cannot be read are found before anything is added. */
-static bool can_read(const column *columns, size_t count) {
+static bool can_read(const py_numbers *columns, size_t count) {
     bool surely = true;
     for (int k = 0; k < COLUMNS; k++)
         surely = surely &&
@@ -358,30 +195,58 @@ static bool can_read(const column *columns, size_t count) {
     return true;
 }
 
-static bool add_rows(py_plan *self, const column *columns, size_t count) {
+/* names: NULL, or one for each row, which may be NULL. */
+static bool add_rows(py_plan *self, const py_numbers *columns, const char *const *names,
+                     size_t count) {
     for (size_t i = 0; i < count; i++) {
         spad_plan_buffer buffer;
         spad_error error;
         if (!read_row(&buffer, columns, i)) return false;
+        if (names != NULL) buffer.name = names[i];
         if (spad_plan_add(NULL, self->plan, &buffer, &error) != SPAD_OK)
             return py_raise(&error) != NULL;
     }
     return true;
 }
 
+/* A name or None for each row; borrowed from *keep. */
+static bool read_names(const char ***out, size_t *count, PyObject **keep, PyObject *object) {
+    *out = NULL;
+    *keep = NULL;
+    *count = 0;
+    if (object == NULL || object == Py_None) return true;
+    *keep = PySequence_Tuple(object);
+    if (*keep == NULL) return false;
+    *count = (size_t)PyTuple_Size(*keep);
+    *out = PyMem_Calloc(*count + 1, sizeof **out);
+    bool fine = *out != NULL || PyErr_NoMemory() != NULL;
+    for (size_t i = 0; fine && i < *count; i++) {
+        PyObject *name = PyTuple_GetItem(*keep, (Py_ssize_t)i);
+        fine = name == Py_None || py_utf8(&(*out)[i], NULL, name);
+    }
+    if (!fine) {
+        PyMem_Free((void *)*out);
+        Py_CLEAR(*keep);
+    }
+    return fine;
+}
+
 static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywords) {
     py_plan *self = (py_plan *)object;
-    PyObject *given[COLUMNS] = {0};
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OOOOOO:add_many", column_names, &given[0],
-                                     &given[1], &given[2], &given[3], &given[4], &given[5],
-                                     &given[6], &given[7], &given[8]))
+    PyObject *given[COLUMNS] = {0}, *given_names = NULL, *keep;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|OOOOOOO:add_many", column_names,
+                                     &given[0], &given[1], &given[2], &given[3], &given[4],
+                                     &given[5], &given[6], &given[7], &given[8], &given_names))
         return NULL;
-    column columns[COLUMNS];
+    py_numbers columns[COLUMNS];
     int opened = 0;
-    bool fine = true;
+    const char **names;
+    size_t name_count;
+    bool fine = read_names(&names, &name_count, &keep, given_names);
+    if (!fine) return NULL;
     while (fine && opened < COLUMNS) {
-        fine = column_open(&columns[opened], column_names[opened], opened <= SIZE, none_of(opened),
-                           given[opened]);
+        fine = py_numbers_open(&columns[opened], column_names[opened], opened <= SIZE,
+                               none_of(opened), given[opened]);
         if (fine) opened++;
     }
     for (int k = 0; fine && k < COLUMNS; k++) {
@@ -390,13 +255,20 @@ static PyObject *plan_add_many(PyObject *object, PyObject *args, PyObject *keywo
                      column_names[k], columns[k].count, columns[LOWER].count);
         fine = false;
     }
+    if (fine && names != NULL && name_count != columns[LOWER].count) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "names has %zu names and lower has %zu numbers",
+                     name_count, columns[LOWER].count);
+        fine = false;
+    }
     fine = fine && can_read(columns, columns[LOWER].count) && py_change_begin(&self->guard);
     const size_t first = spad_plan_count(self->plan);
     if (fine) {
-        fine = add_rows(self, columns, columns[LOWER].count);
+        fine = add_rows(self, columns, names, columns[LOWER].count);
         py_change_end(&self->guard);
     }
-    for (int k = 0; k < opened; k++) column_close(&columns[k]);
+    for (int k = 0; k < opened; k++) py_numbers_close(&columns[k]);
+    PyMem_Free((void *)names);
+    Py_XDECREF(keep);
     return fine ? PyLong_FromSize_t(first) : NULL;
 }
 
@@ -455,6 +327,7 @@ static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
 
 typedef struct watcher {
     PyObject *callback; /* or NULL */
+    bool keeps;         /* after Ctrl-C the best plan so far is the result */
     PyThreadState *thread;
 } watcher;
 
@@ -463,6 +336,7 @@ static int watch(void *context, const spad_plan_progress *p) {
     watcher *w = context;
     PyEval_RestoreThread(w->thread);
     int cancel = PyErr_CheckSignals();
+    if (cancel != 0 && w->keeps && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_Clear();
     if (cancel == 0 && w->callback != NULL) {
         PyObject *facts = Py_BuildValue(
             "{s:L,s:N,s:L,s:L,s:L}", "nanoseconds", (long long)p->nanoseconds, "height",
@@ -480,20 +354,27 @@ static int watch(void *context, const spad_plan_progress *p) {
 
 static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords) {
     static char *names[] = {"minimize", "timeout",  "node_limit", "seed",
-                            "threads",  "progress", NULL};
+                            "threads",  "progress", "interrupt",  NULL};
     py_plan *self = (py_plan *)object;
     PyObject *minimize = Py_None, *timeout = Py_None, *progress = Py_None;
     long long node_limit = 0;
     unsigned long long seed = 1;
     int threads = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOLKiO:solve", names, &minimize, &timeout,
-                                     &node_limit, &seed, &threads, &progress))
+    const char *interrupt = "raise";
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOLKiOs:solve", names, &minimize, &timeout,
+                                     &node_limit, &seed, &threads, &progress, &interrupt))
         return NULL;
+    const bool keeps = strcmp(interrupt, "best") == 0;
+    if (!keeps && strcmp(interrupt, "raise") != 0) {
+        PyErr_Format(py.errors[PY_ARGUMENT_ERROR],
+                     "interrupt is 'raise' or 'best', the plan so far, not '%s'", interrupt);
+        return NULL;
+    }
     if (progress != Py_None && !PyCallable_Check(progress)) {
         PyErr_SetString(PyExc_TypeError, "progress is a function or None");
         return NULL;
     }
-    watcher w = {.callback = progress == Py_None ? NULL : progress};
+    watcher w = {.callback = progress == Py_None ? NULL : progress, .keeps = keeps};
     spad_plan_options options = {.node_limit = node_limit,
                                  .seed = seed,
                                  .threads = threads,
@@ -548,14 +429,8 @@ static Py_ssize_t plan_length(PyObject *self) {
     return (Py_ssize_t)spad_plan_count(((py_plan *)self)->plan);
 }
 
-static PyObject *plan_capacity(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED);
-}
-static PyObject *plan_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan));
-}
+PY_GETTER(plan_capacity, py_fact(spad_plan_get_capacity(((py_plan *)self)->plan), SPAD_UNBOUNDED))
+PY_GETTER(plan_lanes, PyLong_FromLongLong(spad_plan_get_lanes(((py_plan *)self)->plan)))
 static PyObject *plan_target(PyObject *self, void *unused) {
     (void)unused;
     PyObject *target = ((py_plan *)self)->target;
@@ -579,29 +454,30 @@ static PyObject *plan_get(PyObject *self, Py_ssize_t number) {
 
 static PyMethodDef plan_methods[] = {
     {"add", PY_FUNC(plan_add), METH_VARARGS | METH_KEYWORDS,
-     "add(lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0,\n"
-     "    hint=None, gaps=None) -> int\n\nAdds a buffer that lives in [lower, upper), two numbers "
-     "or two vector clocks (tuples); an offset "
-     "is a pin."},
+     "add($self, lower, upper, size, name=None, alignment=0, lanes=0, bank=0, offset=None, lane=0, "
+     "hint=None, gaps=None)\n--\n\nAdds a buffer that lives in [lower, upper), two numbers or two "
+     "vector clocks (tuples); an offset is a pin."},
     {"add_many", PY_FUNC(plan_add_many), METH_VARARGS | METH_KEYWORDS,
-     "add_many(lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, lane=None,\n"
-     "         hint=None) -> int\n\nAdds a buffer for each row of the columns: arrays of whole "
-     "numbers or sequences.\nAn offset or hint of -1 means none. Returns the number of the first. "
-     "If a row is refused\nthe rows before it have been added."},
+     "add_many($self, lower, upper, size, alignment=None, lanes=None, bank=None, offset=None, "
+     "lane=None, hint=None, names=None)\n--\n\nAdds a buffer for each row of the columns: arrays "
+     "of whole numbers or sequences, and names\nor None. An offset or hint of -1 means none. "
+     "Returns the number of the first. If a row is refused\nthe rows before it have been added."},
     {"read_csv", PY_FUNC(plan_read_csv), PY_FAST,
-     "read_csv(text, file='<csv>')\n\nAdds the buffers of a CSV text (docs/planner.md)."},
-    {"alias", plan_alias, METH_VARARGS, "alias(a, b)\n\nBoth get the same offset."},
-    {"apart", plan_apart, METH_VARARGS, "apart(a, b)\n\nThe two never share a byte."},
+     "read_csv($self, text, file='<csv>')\n--\n\nAdds the buffers of a CSV text "
+     "(docs/planner.md)."},
+    {"alias", plan_alias, METH_VARARGS, "alias($self, a, b, /)\n--\n\nBoth get the same offset."},
+    {"apart", plan_apart, METH_VARARGS, "apart($self, a, b, /)\n--\n\nThe two never share a byte."},
     {"add_trace", plan_add_trace, METH_VARARGS,
-     "add_trace(trace, space) -> int\n\nAdds the tensors of one space of a trace."},
+     "add_trace($self, trace, space, /)\n--\n\nAdds the tensors of one space of a trace."},
     {"solve", PY_FUNC(plan_solve), METH_VARARGS | METH_KEYWORDS,
-     "solve(minimize=None, timeout=None, node_limit=0, seed=1, threads=1, progress=None)\n\n"
-     "Places the buffers. minimize: the lowest height (default without a capacity) instead of\n"
-     "any plan within the capacity. progress(facts) is called now and then; true cancels."},
+     "solve($self, minimize=None, timeout=None, node_limit=0, seed=1, threads=1, progress=None, "
+     "interrupt='raise')\n--\n\nPlaces the buffers. minimize: the lowest height (default without a "
+     "capacity) instead of\nany plan within the capacity. progress(facts) is called now and then; "
+     "true ends it with the best\nplan so far. interrupt='best': so does Ctrl-C, which otherwise "
+     "is a KeyboardInterrupt."},
     {"check", plan_check, METH_O,
-     "check(result) -> int\n\nChecks a plan without any part of the solver; its height. A result "
-     "of "
-     "the plan before it\nchanged is a StateError, here and everywhere."},
+     "check($self, result, /)\n--\n\nChecks a plan without any part of the solver; its height. A "
+     "result of the plan before it\nchanged is a StateError, here and everywhere."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef plan_fields[] = {
@@ -610,21 +486,11 @@ static PyGetSetDef plan_fields[] = {
     {.name = "target", .get = plan_target, .doc = "The chip, or None."},
     {.name = NULL}};
 
-static PyType_Slot plan_slots[] = {
-    {Py_tp_doc, "Plan(target=None, space=None, capacity=None)\n\nBuffers that need offsets."},
-    {Py_tp_new, PY_SLOT(plan_new)},
-    {Py_tp_dealloc, PY_SLOT(plan_dealloc)},
-    {Py_tp_traverse, PY_SLOT(plan_traverse)},
-    {Py_tp_methods, plan_methods},
-    {Py_tp_getset, plan_fields},
-    {Py_sq_length, PY_SLOT(plan_length)},
-    {Py_sq_item, PY_SLOT(plan_get)},
-    {0, NULL}};
-
-static PyType_Spec plan_spec = {.name = "spad._spad.Plan",
-                                .basicsize = sizeof(py_plan),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = plan_slots};
+PY_TYPE_OPEN(plan, "Plan",
+             "Plan(target=None, space=None, capacity=None)\n--\n\nBuffers that need offsets.",
+             {Py_tp_new, PY_SLOT(plan_new)}, {Py_tp_methods, plan_methods},
+             {Py_tp_getset, plan_fields}, {Py_sq_length, PY_SLOT(plan_length)},
+             {Py_sq_item, PY_SLOT(plan_get)});
 
 /* ---- the result -------------------------------------------------------------------- */
 
@@ -651,14 +517,8 @@ static spad_status result_write_json(const void *object, const spad_sink *sink, 
                                 error);
 }
 
-static PyObject *result_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_text, self);
-}
-static PyObject *result_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(result_write_json, self);
-}
+PY_METHOD(result_text, py_text(result_write_text, self))
+PY_METHOD(result_json, py_text(result_write_json, self))
 
 static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
@@ -673,12 +533,16 @@ static PyObject *result_explain(PyObject *object, PyObject *const *args, Py_ssiz
         return NULL;
     spad_plan_reason *reason = NULL;
     if (!py_read_begin(&plan->guard)) return NULL;
-    PyThreadState *const outside = PyEval_SaveThread();
-    const spad_status status =
-        spad_plan_explain(&reason, plan->plan, self->result, deadline, &error);
-    PyEval_RestoreThread(outside);
+    py_watch watch;
+    py_watch_begin(&watch);
+    const spad_status status = spad_plan_explain_watched(&reason, plan->plan, self->result,
+                                                         deadline, py_watch_of(&watch), &error);
+    const bool finished = py_watch_end(&watch);
     py_read_end(&plan->guard);
-    if (status != SPAD_OK) return py_raise(&error);
+    if (!finished || status != SPAD_OK) {
+        spad_plan_reason_destroy(reason);
+        return py_raise(&error);
+    }
     spad_plan_reason_destroy(self->reason);
     self->reason = reason;
     return py_text(result_write_text, self);
@@ -715,27 +579,15 @@ static PyObject *places_view(PyObject *self, bool lanes) {
                           sizeof r->places[0]);
 }
 
-static PyObject *result_offsets(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, false);
-}
-static PyObject *result_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return places_view(self, true);
-}
-static PyObject *result_verdict(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(spad_plan_verdict_name(result_in(self)->verdict));
-}
+PY_GETTER(result_offsets, places_view(self, false))
+PY_GETTER(result_lanes, places_view(self, true))
+PY_GETTER(result_verdict, py_string(spad_plan_verdict_name(result_in(self)->verdict)))
 static PyObject *result_fits(PyObject *self, void *unused) {
     (void)unused;
     const spad_plan_verdict v = result_in(self)->verdict;
     return PyBool_FromLong(v == SPAD_PLAN_OPTIMAL || v == SPAD_PLAN_FEASIBLE);
 }
-static PyObject *result_height(PyObject *self, void *unused) {
-    (void)unused;
-    return py_fact(result_in(self)->height, SPAD_UNBOUNDED);
-}
+PY_GETTER(result_height, py_fact(result_in(self)->height, SPAD_UNBOUNDED))
 static PyObject *result_plan(PyObject *self, void *unused) {
     (void)unused;
     PyObject *plan = ((py_result *)self)->plan;
@@ -743,11 +595,8 @@ static PyObject *result_plan(PyObject *self, void *unused) {
     return plan;
 }
 
-#define RESULT_NUMBER(field)                                           \
-    static PyObject *result_##field(PyObject *self, void *unused) {    \
-        (void)unused;                                                  \
-        return PyLong_FromLongLong((long long)result_in(self)->field); \
-    }
+#define RESULT_NUMBER(field) \
+    PY_GETTER(result_##field, PyLong_FromLongLong((long long)result_in(self)->field))
 RESULT_NUMBER(bound)
 RESULT_NUMBER(peak_time)
 RESULT_NUMBER(peak_load)
@@ -776,12 +625,12 @@ static Py_ssize_t result_length(PyObject *self) {
 }
 
 static PyMethodDef result_methods[] = {
-    {"text", result_text, METH_NOARGS, "A few lines about it."},
-    {"json", result_json, METH_NOARGS, "Everything as JSON."},
+    {"text", result_text, METH_NOARGS, "text($self, /)\n--\n\nA few lines about it."},
+    {"json", result_json, METH_NOARGS, "json($self, /)\n--\n\nEverything as JSON."},
     {"csv", result_csv, METH_O,
-     "csv(text)\n\nThe rows of the CSV text that was read, with offsets."},
+     "csv($self, text, /)\n--\n\nThe rows of the CSV text that was read, with offsets."},
     {"explain", PY_FUNC(result_explain), PY_FAST,
-     "explain(timeout=1) -> str\n\nWhy it does not fit, and what would help; text() and json() "
+     "explain($self, timeout=1)\n--\n\nWhy it does not fit, and what would help; text() and json() "
      "have it from then on."},
     {NULL, NULL, 0, NULL}};
 
@@ -792,8 +641,8 @@ static PyGetSetDef result_fields[] = {
     {.name = "bound", .get = result_bound, .doc = "No plan is lower."},
     {.name = "offsets",
      .get = result_offsets,
-     .doc = "A memoryview of the offsets, by number; None: no plan."},
-    {.name = "lanes", .get = result_lanes, .doc = "A memoryview of first lanes."},
+     .doc = "The offsets, by number, as a Column; None: no plan."},
+    {.name = "lanes", .get = result_lanes, .doc = "The first lanes, as a Column."},
     {.name = "peak_time", .get = result_peak_time, .doc = "When most bytes are alive."},
     {.name = "peak_load", .get = result_peak_load, .doc = "How many."},
     {.name = "together_bytes", .get = result_together_bytes, .doc = "Bytes of `together`."},
@@ -807,22 +656,11 @@ static PyGetSetDef result_fields[] = {
     {.name = "plan", .get = result_plan, .doc = "The problem."},
     {.name = NULL}};
 
-static PyType_Slot result_slots[] = {{Py_tp_doc, "What came out of Plan.solve()."},
-                                     {Py_tp_dealloc, PY_SLOT(result_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(result_traverse)},
-                                     {Py_tp_methods, result_methods},
-                                     {Py_tp_getset, result_fields},
-                                     {Py_sq_length, PY_SLOT(result_length)},
-                                     {0, NULL}};
-
-static PyType_Spec result_spec = {.name = "spad._spad.PlanResult",
-                                  .basicsize = sizeof(py_result),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = result_slots};
+PY_TYPE_MADE(result, "PlanResult", "What came out of Plan.solve().",
+             {Py_tp_methods, result_methods}, {Py_tp_getset, result_fields},
+             {Py_sq_length, PY_SLOT(result_length)});
 
 int py_add_plan(PyObject *module) {
-    if (py_add_type(module, &py.column, &column_spec) != 0 ||
-        py_add_type(module, &py.plan, &plan_spec) != 0)
-        return -1;
+    if (py_add_column(module) != 0 || py_add_type(module, &py.plan, &plan_spec) != 0) return -1;
     return py_add_type(module, &py.result, &result_spec);
 }

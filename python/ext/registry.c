@@ -90,10 +90,7 @@ static PyObject *registry_components(PyObject *self, void *unused) {
     return list;
 }
 
-static PyObject *registry_groups(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromSize_t(spad_registry_group_count(registry_in(self)));
-}
+PY_GETTER(registry_groups, PyLong_FromSize_t(spad_registry_group_count(registry_in(self))))
 
 static PyObject *registry_reset(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -103,8 +100,9 @@ static PyObject *registry_reset(PyObject *self, PyObject *unused) {
 
 static PyMethodDef registry_methods[] = {
     {"add", PY_FUNC(registry_add), PY_FAST,
-     "add(name, precision='float32') -> Component\n\nA component without buffers."},
-    {"reset", registry_reset, METH_NOARGS, "Drops the buffers of every component."},
+     "add($self, name, precision='float32')\n--\n\nA component without buffers."},
+    {"reset", registry_reset, METH_NOARGS,
+     "reset($self, /)\n--\n\nDrops the buffers of every component."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef registry_fields[] = {
@@ -114,19 +112,10 @@ static PyGetSetDef registry_fields[] = {
      .doc = "Components that have registered something."},
     {.name = NULL}};
 
-static PyType_Slot registry_slots[] = {
-    {Py_tp_doc, "Registry()\n\nThe buffers of components, laid out by name (docs/registry.md)."},
-    {Py_tp_new, PY_SLOT(registry_new)},
-    {Py_tp_dealloc, PY_SLOT(registry_dealloc)},
-    {Py_tp_traverse, PY_SLOT(registry_traverse)},
-    {Py_tp_methods, registry_methods},
-    {Py_tp_getset, registry_fields},
-    {0, NULL}};
-
-static PyType_Spec registry_spec = {.name = "spad._spad.Registry",
-                                    .basicsize = sizeof(py_registry),
-                                    .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                    .slots = registry_slots};
+PY_TYPE_OPEN(registry, "Registry",
+             "Registry()\n--\n\nThe buffers of components, laid out by name (docs/registry.md).",
+             {Py_tp_new, PY_SLOT(registry_new)}, {Py_tp_methods, registry_methods},
+             {Py_tp_getset, registry_fields});
 
 /* ---- buffers ----------------------------------------------------------------------- */
 
@@ -612,8 +601,8 @@ static PyObject *allocator_repr(PyObject *self) {
 
 static PyMethodDef allocator_methods[] = {
     {"slice", PY_FUNC(allocator_slice), METH_VARARGS | METH_KEYWORDS,
-     "slice(thread=0, shared=0, shared_stride=0, persistent=0) -> (offset, length)\n\nWhere a "
-     "thread finds the buffer, if the regions begin there."},
+     "slice($self, thread=0, shared=0, shared_stride=0, persistent=0)\n--\n\nWhere a thread finds "
+     "the buffer, if the regions begin there."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef allocator_fields[] = {
@@ -634,18 +623,9 @@ static PyGetSetDef allocator_fields[] = {
      .closure = "i"},
     {.name = NULL}};
 
-static PyType_Slot allocator_slots[] = {{Py_tp_doc, "What a kernel needs to find a buffer."},
-                                        {Py_tp_dealloc, PY_SLOT(allocator_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(allocator_traverse)},
-                                        {Py_tp_repr, PY_SLOT(allocator_repr)},
-                                        {Py_tp_methods, allocator_methods},
-                                        {Py_tp_getset, allocator_fields},
-                                        {0, NULL}};
-
-static PyType_Spec allocator_spec = {.name = "spad._spad.Allocator",
-                                     .basicsize = sizeof(py_allocator),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = allocator_slots};
+PY_TYPE_MADE(allocator, "Allocator", "What a kernel needs to find a buffer.",
+             {Py_tp_repr, PY_SLOT(allocator_repr)}, {Py_tp_methods, allocator_methods},
+             {Py_tp_getset, allocator_fields});
 
 /* ---- components -------------------------------------------------------------------- */
 
@@ -693,7 +673,7 @@ static PyObject *component_field(PyObject *self, void *which) {
     }
 }
 
-/* Two objects are the same component if they say so: one is made whenever one is asked for. */
+/* Two objects are the same component if registry and number are: each request makes an object. */
 static PyObject *component_compare(PyObject *self, PyObject *other, int op) {
     if (!PyObject_TypeCheck(other, py.component) || (op != Py_EQ && op != Py_NE))
         Py_RETURN_NOTIMPLEMENTED;
@@ -713,45 +693,46 @@ static PyObject *component_repr(PyObject *self) {
 
 static PyMethodDef component_methods[] = {
     {"register", PY_FUNC(component_register), PY_FAST,
-     "register(name, size, location='shared', persistent=False, aliases=None, precision=None,\n"
-     "         begin=0, end=0)\n\nA buffer; one of the same name is replaced."},
+     "register($self, name, size, location='shared', persistent=False, aliases=None, "
+     "precision=None, begin=0, end=0)\n--\n\nA buffer; one of the same name is replaced."},
     {"update", PY_FUNC(component_update), PY_FAST,
-     "update(name, size, location, persistent, aliases, precision, begin, end)\n"
-     "-> (recognised, changed)\n\nSets the fields that are given."},
+     "update($self, name, size=..., location=..., persistent=..., aliases=..., precision=..., "
+     "begin=..., end=...)\n--\n\nSets the fields that are given."},
     {"settings", component_settings, METH_O,
-     "settings(dict) -> list\n\nApplies {'state_location': 'local'} and the like; the keys that "
-     "were recognised."},
-    {"find", component_find, METH_O, "find(name) -> dict\n\nThe buffer of that name."},
+     "settings($self, settings, /)\n--\n\nApplies {'x_location': 'local'}; the keys it knows."},
+    {"find", component_find, METH_O, "find($self, name, /)\n--\n\nThe buffer of that name."},
     {"add_child", PY_FUNC(component_add_child), PY_FAST,
-     "add_child(child, name=None) -> (shared, persistent)\n\nRegisters the totals of another "
-     "component: the names of the two buffers."},
+     "add_child($self, child, name=None)\n--\n\nIts totals as two buffers: their names."},
     {"layout", PY_FUNC(component_layout), PY_FAST,
-     "layout(bytes=False) -> dict\n\nWhere each buffer is, in elements or bytes."},
-    {"slice", PY_FUNC(component_slice), PY_FAST, "slice(name, bytes=False) -> dict"},
+     "layout($self, bytes=False)\n--\n\nWhere each buffer is, in elements or bytes."},
+    {"slice", PY_FUNC(component_slice), PY_FAST,
+     "slice($self, name, bytes=False)\n--\n\nThe place of a buffer as a dict."},
     {"size", PY_FUNC(component_size), PY_FAST,
-     "size(region, bytes=False) -> int\n\nOf shared, persistent or local memory."},
-    {"alignment", PY_FUNC(component_alignment), PY_FAST, "alignment(region, bytes=False) -> int"},
+     "size($self, region, bytes=False)\n--\n\nOf shared, persistent or local memory."},
+    {"alignment", PY_FUNC(component_alignment), PY_FAST,
+     "alignment($self, region, bytes=False)\n--\n\nThe alignment that a region needs."},
     {"declared_local", PY_FUNC(component_declared_local), PY_FAST,
-     "declared_local(bytes=False) -> int\n\nLocal memory with that of all descendants; StateError "
-     "if "
-     "it is one of them itself."},
+     "declared_local($self, bytes=False)\n--\n\nWith all descendants; StateError: a circle."},
     {"nonaliased", PY_FUNC(component_nonaliased), PY_FAST,
-     "nonaliased(names, bytes=False) -> int\n\nSum of those that alias nothing."},
-    {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST, "is_laid_out(bytes=False) -> bool"},
+     "nonaliased($self, names, bytes=False)\n--\n\nSum of those that alias nothing."},
+    {"is_laid_out", PY_FUNC(component_is_laid_out), PY_FAST,
+     "is_laid_out($self, bytes=False)\n--\n\nIs the layout computed?"},
     {"set_automatic", component_set_automatic, METH_O,
-     "set_automatic(flag)\n\nThe planner decides who shares shared memory, by lifetimes."},
-    {"clear", PY_FUNC(component_clear), PY_FAST, "clear(descendants=False)\n\nDrops the buffers."},
-    {"clear_layout", component_clear_layout, METH_NOARGS, "Drops the layouts only."},
-    {"remove", component_remove, METH_NOARGS, "Takes the component out of its registry."},
+     "set_automatic($self, flag, /)\n--\n\nLifetimes decide who shares bytes."},
+    {"clear", PY_FUNC(component_clear), PY_FAST,
+     "clear($self, descendants=False)\n--\n\nDrops the buffers."},
+    {"clear_layout", component_clear_layout, METH_NOARGS,
+     "clear_layout($self, /)\n--\n\nDrops the layouts only."},
+    {"remove", component_remove, METH_NOARGS,
+     "remove($self, /)\n--\n\nTakes the component out of its registry."},
     {"allocator", PY_FUNC(component_allocator), PY_FAST,
-     "allocator(name, bytes=False, zero=False) -> Allocator"},
+     "allocator($self, name, bytes=False, zero=False)\n--\n\nFinds a buffer at run time."},
     {"child_allocators", PY_FUNC(component_child_allocators), PY_FAST,
-     "child_allocators(child, name=None) -> (Allocator, Allocator)\n\nadd_child, and how to find "
-     "its two buffers."},
+     "child_allocators($self, child, name=None)\n--\n\nadd_child, as two Allocators."},
     {"toplevel_allocators", component_toplevel_allocators, METH_NOARGS,
-     "The memories that a kernel starts with: shared and persistent."},
+     "toplevel_allocators($self, /)\n--\n\nThe shared and persistent memory of a kernel."},
     {"trace", component_trace, METH_VARARGS,
-     "trace(target, spaces) -> Trace\n\nThe layout in bytes; spaces: {'shared': name of a space}."},
+     "trace($self, target, spaces, /)\n--\n\nThe layout in bytes; {'shared': name of a space}."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef component_fields[] = {
@@ -771,25 +752,13 @@ static PyGetSetDef component_fields[] = {
     {.name = "registry", .get = component_field, .doc = "Where it belongs.", .closure = "r"},
     {.name = "buffers", .get = component_buffers, .doc = "Its buffers, a dict each."},
     {.name = "children", .get = component_children, .doc = "Components that it contains, by name."},
-    {.name = "relocatable",
-     .get = component_relocatable,
-     .doc = "Buffers that are not a child's totals."},
+    {.name = "relocatable", .get = component_relocatable, .doc = "Not a child's totals."},
     {.name = NULL}};
 
-static PyType_Slot component_slots[] = {{Py_tp_doc, "A component of a Registry; see Registry.add."},
-                                        {Py_tp_dealloc, PY_SLOT(component_dealloc)},
-                                        {Py_tp_traverse, PY_SLOT(component_traverse)},
-                                        {Py_tp_repr, PY_SLOT(component_repr)},
-                                        {Py_tp_richcompare, PY_SLOT(component_compare)},
-                                        {Py_tp_hash, PY_SLOT(component_hash)},
-                                        {Py_tp_methods, component_methods},
-                                        {Py_tp_getset, component_fields},
-                                        {0, NULL}};
-
-static PyType_Spec component_spec = {.name = "spad._spad.Component",
-                                     .basicsize = sizeof(py_component),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                     .slots = component_slots};
+PY_TYPE_MADE(component, "Component", "A component of a Registry; see Registry.add.",
+             {Py_tp_repr, PY_SLOT(component_repr)}, {Py_tp_richcompare, PY_SLOT(component_compare)},
+             {Py_tp_hash, PY_SLOT(component_hash)}, {Py_tp_methods, component_methods},
+             {Py_tp_getset, component_fields});
 
 int py_add_registry(PyObject *module) {
     if (py_add_type(module, &py.registry, &registry_spec) != 0 ||

@@ -296,14 +296,14 @@ static PyObject *report_stats(PyObject *self, PyObject *name) {
 }
 
 static PyObject *box_row(const spad_target *target, const spad_report_box *b) {
-    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:i}", "name",
+    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:N}", "name",
                          py_string(b->name), "space", target->spaces[b->space].name, "mode",
                          spad_mode_name(b->mode), "lane", (long long)b->rect.lane, "lanes",
                          (long long)b->rect.lanes, "byte", py_fact(b->rect.byte, SPAD_NO_BYTE),
                          "bytes", (long long)b->rect.bytes, "padding", (long long)b->padding,
                          "begin", (long long)b->begin, "end", (long long)b->end, "open",
                          b->open ? Py_True : Py_False, "slot", (long long)b->slot, "slots",
-                         (long long)b->slots, "line", (int)b->line);
+                         (long long)b->slots, "line", py_fact(b->line, 0));
 }
 
 static PyObject *report_boxes(PyObject *self, PyObject *unused) {
@@ -326,46 +326,47 @@ static Py_ssize_t report_length(PyObject *self) {
 }
 
 static PyMethodDef report_methods[] = {
-    {"add_trace", report_add_trace, METH_O, "Adds the tensors of a Trace."},
+    {"add_trace", report_add_trace, METH_O,
+     "add_trace($self, trace, /)\n--\n\nAdds the tensors of a Trace."},
     {"add_plan", report_add_plan, METH_VARARGS,
-     "add_plan(result, space=None)\n\nAdds the buffers of a PlanResult."},
+     "add_plan($self, result, space=None, /)\n--\n\nAdds the buffers of a PlanResult."},
     {"add_log", report_add_log, METH_VARARGS,
-     "add_log(log, space=None)\n\nAdds the allocations of a Log."},
+     "add_log($self, log, space=None, /)\n--\n\nAdds the allocations of a Log."},
     {"add_reason", report_add_reason, METH_O,
-     "Adds the verdict of a PlanResult and, once it was explained, why it does not fit."},
+     "add_reason($self, result, /)\n--\n\nAdds the verdict of a PlanResult and, once it was "
+     "explained, why it does not fit."},
     {"add_layout", PY_FUNC(report_add_layout), PY_FAST,
-     "add_layout(layout, sim=None, event_limit=0)\n\nAdds the tiles and operations of a kernel."},
+     "add_layout($self, layout, sim=None, event_limit=0)\n--\n\nAdds the tiles and operations of a "
+     "kernel."},
     {"add_analysis", report_add_analysis, METH_O,
-     "Adds all of an Analysis: tiles, operations, notes, findings and source."},
+     "add_analysis($self, analysis, /)\n--\n\nAdds all of an Analysis: tiles, operations, notes, "
+     "findings and source."},
     {"add_buffers", report_add_buffers, METH_O,
-     "Adds the buffers of a Layout over the statements in which they are needed."},
-    {"add_findings", report_add_findings, METH_O, "Adds the findings of a Check."},
+     "add_buffers($self, layout, /)\n--\n\nAdds the buffers of a Layout over the statements in "
+     "which they are needed."},
+    {"add_findings", report_add_findings, METH_O,
+     "add_findings($self, check, /)\n--\n\nAdds the findings of a Check."},
     {"add_box", PY_FUNC(report_add_box), METH_VARARGS | METH_KEYWORDS,
-     "add_box(name, begin, end, byte, bytes, space=None, lane=0, lanes=1, padding=0, line=0)"},
+     "add_box($self, name, begin, end, byte, bytes, space=None, lane=0, lanes=1, padding=0, "
+     "line=0)\n--\n\nAdds bytes of a memory over a time."},
     {"add_bar", PY_FUNC(report_add_bar), METH_VARARGS | METH_KEYWORDS,
-     "add_bar(row, name, begin, end, ready=None, wait=None, critical=False)"},
-    {"add_note", report_add_note, METH_O, "A line under the title."},
-    {"set_source", report_set_source, METH_VARARGS, "set_source(file, text)"},
+     "add_bar($self, row, name, begin, end, ready=None, wait=None, critical=False)\n--\n\nAdds "
+     "something that happens on a row of the timeline."},
+    {"add_note", report_add_note, METH_O,
+     "add_note($self, note, /)\n--\n\nA line under the title."},
+    {"set_source", report_set_source, METH_VARARGS,
+     "set_source($self, file, text, /)\n--\n\nThe text that lines refer to."},
     {"write", report_write, METH_O,
-     "write(format) -> str | bytes\n\ntext, svg, html, json, trace (Chrome's) or snapshot "
-     "(bytes)."},
-    {"stats", report_stats, METH_O, "stats(space) -> dict"},
-    {"boxes", report_boxes, METH_NOARGS, "What is drawn, a dict each."},
+     "write($self, format, /)\n--\n\ntext, svg, html, json, trace (Chrome's) or snapshot (bytes)."},
+    {"stats", report_stats, METH_O,
+     "stats($self, space, /)\n--\n\nThe figures of a space as a dict."},
+    {"boxes", report_boxes, METH_NOARGS, "boxes($self, /)\n--\n\nWhat is drawn, a dict each."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot report_slots[] = {
-    {Py_tp_doc, "Report(target, title=None, time_unit=None)\n\nBoxes in memory over time."},
-    {Py_tp_new, PY_SLOT(report_new)},
-    {Py_tp_dealloc, PY_SLOT(report_dealloc)},
-    {Py_tp_traverse, PY_SLOT(report_traverse)},
-    {Py_tp_methods, report_methods},
-    {Py_sq_length, PY_SLOT(report_length)},
-    {0, NULL}};
-
-static PyType_Spec report_spec = {.name = "spad._spad.Report",
-                                  .basicsize = sizeof(py_report),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = report_slots};
+PY_TYPE_OPEN(report, "Report",
+             "Report(target, title=None, time_unit=None)\n--\n\nBoxes in memory over time.",
+             {Py_tp_new, PY_SLOT(report_new)}, {Py_tp_methods, report_methods},
+             {Py_sq_length, PY_SLOT(report_length)});
 
 /* ---- diff and emit ----------------------------------------------------------------- */
 
@@ -538,12 +539,12 @@ static PyObject *emit(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"diff", diff, METH_VARARGS,
-     "diff(before, after, format='text') -> str | list\n\nWhat is different in two reports: text, "
-     "json or html, or changes as a list of dicts."},
+     "diff($module, before, after, format='text', /)\n--\n\nWhat is different in two reports: "
+     "text, json or html, or changes as a list of dicts."},
     {"emit", emit, METH_VARARGS,
-     "emit(what, lang, name=None, target=None, space=None) -> str\n\nPlaces as source text: c, "
-     "cuda, nki, json or csv. what: a Layout, a PlanResult, or\nrows (name, space, lanes, bytes, "
-     "alignment, places, shape, dtype)."},
+     "emit($module, what, lang, name=None, target=None, space=None, /)\n--\n\nPlaces as source "
+     "text: c, cuda, nki, json or csv. what: a Layout, a PlanResult, or\nrows (name, space, lanes, "
+     "bytes, alignment, places, shape, dtype)."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_report(PyObject *module) {

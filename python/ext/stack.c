@@ -22,7 +22,7 @@ typedef struct py_stack {
     PyObject *target;
     PyObject *trace; /* or NULL */
     spad_stack_behaviour behaviour;
-    bool tells; /* calls its method _outermost_closed */
+    bool notifies; /* calls its method _outermost_closed */
 } py_stack;
 
 /* ---- tensors ----------------------------------------------------------------------- */
@@ -52,11 +52,7 @@ static PyObject *tensor_make(PyObject *given, spad_shape shape, PyObject *dtype,
     return (PyObject *)self;
 }
 
-#define TENSOR_OBJECT(field)                                        \
-    static PyObject *tensor_##field(PyObject *self, void *unused) { \
-        (void)unused;                                               \
-        return py_keep(((py_tensor *)self)->field);                 \
-    }
+#define TENSOR_OBJECT(field) PY_GETTER(tensor_##field, py_keep(((py_tensor *)self)->field))
 TENSOR_OBJECT(shape)
 TENSOR_OBJECT(dtype)
 TENSOR_OBJECT(name)
@@ -69,15 +65,9 @@ static PyObject *tensor_address(PyObject *self, void *unused) {
     return Py_BuildValue("(LL)", (long long)rect->lane, (long long)rect->byte);
 }
 
-static PyObject *tensor_bytes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(((py_tensor *)self)->rect.bytes);
-}
+PY_GETTER(tensor_bytes, PyLong_FromLongLong(((py_tensor *)self)->rect.bytes))
 
-static PyObject *tensor_lanes(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(((py_tensor *)self)->rect.lanes);
-}
+PY_GETTER(tensor_lanes, PyLong_FromLongLong(((py_tensor *)self)->rect.lanes))
 
 static PyObject *tensor_repr(PyObject *object) {
     const py_tensor *self = (py_tensor *)object;
@@ -107,17 +97,8 @@ static PyGetSetDef tensor_fields[] = {
     {.name = "lanes", .get = tensor_lanes, .doc = "Lanes (partitions)."},
     {.name = NULL}};
 
-static PyType_Slot tensor_slots[] = {{Py_tp_doc, "A tensor with a place."},
-                                     {Py_tp_dealloc, PY_SLOT(tensor_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(tensor_traverse)},
-                                     {Py_tp_repr, PY_SLOT(tensor_repr)},
-                                     {Py_tp_getset, tensor_fields},
-                                     {0, NULL}};
-
-static PyType_Spec tensor_spec = {.name = "spad._spad.Tensor",
-                                  .basicsize = sizeof(py_tensor),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                  .slots = tensor_slots};
+PY_TYPE_MADE(tensor, "Tensor", "A tensor with a place.", {Py_tp_repr, PY_SLOT(tensor_repr)},
+             {Py_tp_getset, tensor_fields});
 
 /* ---- the manager ------------------------------------------------------------------- */
 
@@ -333,7 +314,7 @@ static PyObject *stack_close_scope(PyObject *self, PyObject *unused) {
     (void)unused;
     spad_error error;
     const spad_status status = spad_stack_close_scope(stack_in(self), &error);
-    if (status == SPAD_OK && ((py_stack *)self)->tells &&
+    if (status == SPAD_OK && ((py_stack *)self)->notifies &&
         spad_stack_scope_count(stack_in(self)) == 0)
         return PyObject_CallMethod(self, "_outermost_closed", NULL);
     return finish(self, "close_scope", status, &error);
@@ -352,18 +333,9 @@ static PyObject *stack_pop_heap(PyObject *self, PyObject *unused) {
     return finish(self, "pop_heap", spad_stack_pop_heap(stack_in(self), &error), &error);
 }
 
-static PyObject *stack_total(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_stack_get_total_space(stack_in(self)));
-}
-static PyObject *stack_free_space(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_stack_get_free_space(stack_in(self)));
-}
-static PyObject *stack_used(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_stack_get_used_space(stack_in(self)));
-}
+PY_METHOD(stack_total, PyLong_FromLongLong(spad_stack_get_total_space(stack_in(self))))
+PY_METHOD(stack_free_space, PyLong_FromLongLong(spad_stack_get_free_space(stack_in(self))))
+PY_METHOD(stack_used, PyLong_FromLongLong(spad_stack_get_used_space(stack_in(self))))
 
 static PyObject *stack_address(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -404,10 +376,7 @@ static PyObject *stack_set_prefix(PyObject *self, PyObject *prefix) {
                   &error);
 }
 
-static PyObject *stack_prefix(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_string(spad_stack_get_prefix(stack_in(self)));
-}
+PY_METHOD(stack_prefix, py_string(spad_stack_get_prefix(stack_in(self))))
 
 static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
     const int automatic = PyObject_IsTrue(flag);
@@ -416,20 +385,14 @@ static PyObject *stack_set_auto(PyObject *self, PyObject *flag) {
     Py_RETURN_NONE;
 }
 
-static PyObject *stack_is_auto(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return PyBool_FromLong(spad_stack_is_automatic(stack_in(self)));
-}
+PY_METHOD(stack_is_auto, PyBool_FromLong(spad_stack_is_automatic(stack_in(self))))
 
 /* Flushing changes the manager; py_text passes it as const. */
 static spad_status flush_log(const void *object, const spad_sink *sink, spad_error *error) {
     return spad_stack_flush_log(*(spad_stack *const *)object, sink, error);
 }
 
-static PyObject *stack_log(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(flush_log, &((py_stack *)self)->stack);
-}
+PY_METHOD(stack_log, py_text(flush_log, &((py_stack *)self)->stack))
 
 PY_WRITER(spad_stack_write_stats, spad_stack)
 
@@ -509,10 +472,7 @@ static PyObject *stack_scopes(PyObject *self, PyObject *unused) {
     return list;
 }
 
-static PyObject *stack_overlap_count(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromLongLong(spad_stack_overlap_count(stack_in(self)));
-}
+PY_GETTER(stack_overlap_count, PyLong_FromLongLong(spad_stack_overlap_count(stack_in(self))))
 
 static PyObject *stack_check(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -542,68 +502,75 @@ static PyObject *stack_rollback(PyObject *self, PyObject *mark) {
                   &error);
 }
 
-static PyObject *stack_depth(PyObject *self, void *unused) {
-    (void)unused;
-    return PyLong_FromSize_t(spad_stack_scope_count(stack_in(self)));
-}
+PY_GETTER(stack_depth, PyLong_FromSize_t(spad_stack_scope_count(stack_in(self))))
 static PyObject *stack_trace(PyObject *self, void *unused) {
     (void)unused;
     PyObject *trace = ((py_stack *)self)->trace;
     return py_keep(trace == NULL ? Py_None : trace);
 }
-static PyObject *stack_target(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_stack *)self)->target);
-}
-static PyObject *stack_tells(PyObject *self, void *unused) {
-    (void)unused;
-    return PyBool_FromLong(((py_stack *)self)->tells);
-}
-static int stack_set_tells(PyObject *self, PyObject *flag, void *unused) {
+PY_GETTER(stack_target, py_keep(((py_stack *)self)->target))
+PY_GETTER(stack_notifies, PyBool_FromLong(((py_stack *)self)->notifies))
+static int stack_set_notifies(PyObject *self, PyObject *flag, void *unused) {
     (void)unused;
     const int on = flag == NULL ? 0 : PyObject_IsTrue(flag);
-    if (on >= 0) ((py_stack *)self)->tells = on != 0;
+    if (on >= 0) ((py_stack *)self)->notifies = on != 0;
     return on < 0 ? -1 : 0;
 }
-static PyObject *stack_behaviour(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(behaviours[((py_stack *)self)->behaviour]);
-}
+PY_GETTER(stack_behaviour, py_string(behaviours[((py_stack *)self)->behaviour]))
 
-#define ALLOC_ARGUMENTS "(shape, dtype, buffer=None, name=None, base_partition=0, align=None)\n\n"
+#define ALLOC_ARGUMENTS \
+    "($self, shape, dtype, buffer=None, name=None, base_partition=0, align=None)\n--\n\n"
 
 static PyMethodDef stack_methods[] = {
     {"open_scope", PY_FUNC(stack_open_scope), PY_FAST,
-     "open_scope(interleave_degree=1, name='')\n\nOpens a scope of that many sections."},
-    {"close_scope", stack_close_scope, METH_NOARGS, "Closes the innermost scope."},
-    {"increment_section", stack_increment_section, METH_NOARGS, "On to the next section."},
+     "open_scope($self, interleave_degree=1, name='')\n--\n\nOpens a scope of that many sections."},
+    {"close_scope", stack_close_scope, METH_NOARGS,
+     "close_scope($self, /)\n--\n\nCloses the innermost scope."},
+    {"increment_section", stack_increment_section, METH_NOARGS,
+     "increment_section($self, /)\n--\n\nOn to the next section."},
     {"alloc_stack", PY_FUNC(stack_alloc_stack), PY_FAST,
      "alloc_stack" ALLOC_ARGUMENTS "A tensor of the innermost scope."},
     {"alloc_heap", PY_FUNC(stack_alloc_heap), PY_FAST,
      "alloc_heap" ALLOC_ARGUMENTS "A tensor on the heap; needs no scope."},
     {"alloc", PY_FUNC(stack_alloc), PY_FAST,
      "alloc" ALLOC_ARGUMENTS "A tensor on the stack or the heap, as default_heap says."},
-    {"pop_heap", stack_pop_heap, METH_NOARGS, "Frees the newest heap tensor."},
-    {"get_total_space", stack_total, METH_NOARGS, "Bytes per lane of the region."},
-    {"get_free_space", stack_free_space, METH_NOARGS, "Bytes between stack and heap."},
-    {"get_used_space", stack_used, METH_NOARGS, "The rest."},
-    {"get_stack_curr_addr", stack_address, METH_NOARGS, "Where the next stack tensor would go."},
-    {"get_heap_curr_addr", stack_heap_address, METH_NOARGS, "Where the heap ends."},
+    {"pop_heap", stack_pop_heap, METH_NOARGS,
+     "pop_heap($self, /)\n--\n\nFrees the newest heap tensor."},
+    {"get_total_space", stack_total, METH_NOARGS,
+     "get_total_space($self, /)\n--\n\nBytes per lane of the region."},
+    {"get_free_space", stack_free_space, METH_NOARGS,
+     "get_free_space($self, /)\n--\n\nBytes between stack and heap."},
+    {"get_used_space", stack_used, METH_NOARGS, "get_used_space($self, /)\n--\n\nThe rest."},
+    {"get_stack_curr_addr", stack_address, METH_NOARGS,
+     "get_stack_curr_addr($self, /)\n--\n\nWhere the next stack tensor would go."},
+    {"get_heap_curr_addr", stack_heap_address, METH_NOARGS,
+     "get_heap_curr_addr($self, /)\n--\n\nWhere the heap ends."},
     {"align_stack_curr_addr", PY_FUNC(stack_align), PY_FAST,
-     "align_stack_curr_addr(align=32)\n\nMoves the stack address up to a multiple."},
-    {"set_name_prefix", stack_set_prefix, METH_O, "Put in front of every later name."},
-    {"get_name_prefix", stack_prefix, METH_NOARGS, "The prefix of names."},
-    {"set_auto_alloc", stack_set_auto, METH_O, "Leaves addresses to the planner, or not."},
-    {"is_auto_alloc", stack_is_auto, METH_NOARGS, "Are addresses left to the planner?"},
-    {"log", stack_log, METH_NOARGS, "What is new in the log, as a tree; needs a trace."},
-    {"stats_line", stack_stats_line, METH_NOARGS, "The library's line of statistics."},
-    {"stats", stack_stats, METH_NOARGS, "Peaks and counts."},
-    {"live", stack_live, METH_NOARGS, "The tensors that are alive, largest first."},
-    {"overlaps", stack_overlaps, METH_NOARGS, "Sections that have grown into each other."},
-    {"scopes", stack_scopes, METH_NOARGS, "The open scopes, the outermost first."},
-    {"check", stack_check, METH_NOARGS, "Checks the invariants of the manager."},
-    {"mark", stack_mark, METH_NOARGS, "A state to come back to."},
-    {"rollback", stack_rollback, METH_O, "rollback(mark)\n\nUndoes everything since the mark."},
+     "align_stack_curr_addr($self, align=32)\n--\n\nMoves the stack address up to a multiple."},
+    {"set_name_prefix", stack_set_prefix, METH_O,
+     "set_name_prefix($self, prefix, /)\n--\n\nPut in front of every later name."},
+    {"get_name_prefix", stack_prefix, METH_NOARGS,
+     "get_name_prefix($self, /)\n--\n\nThe prefix of names."},
+    {"set_auto_alloc", stack_set_auto, METH_O,
+     "set_auto_alloc($self, automatic, /)\n--\n\nLeaves addresses to the planner, or not."},
+    {"is_auto_alloc", stack_is_auto, METH_NOARGS,
+     "is_auto_alloc($self, /)\n--\n\nAre addresses left to the planner?"},
+    {"log", stack_log, METH_NOARGS,
+     "log($self, /)\n--\n\nWhat is new in the log, as a tree; needs a trace."},
+    {"stats_line", stack_stats_line, METH_NOARGS,
+     "stats_line($self, /)\n--\n\nThe library's line of statistics."},
+    {"stats", stack_stats, METH_NOARGS, "stats($self, /)\n--\n\nPeaks and counts."},
+    {"live", stack_live, METH_NOARGS,
+     "live($self, /)\n--\n\nThe tensors that are alive, largest first."},
+    {"overlaps", stack_overlaps, METH_NOARGS,
+     "overlaps($self, /)\n--\n\nSections that have grown into each other."},
+    {"scopes", stack_scopes, METH_NOARGS,
+     "scopes($self, /)\n--\n\nThe open scopes, the outermost first."},
+    {"check", stack_check, METH_NOARGS,
+     "check($self, /)\n--\n\nChecks the invariants of the manager."},
+    {"mark", stack_mark, METH_NOARGS, "mark($self, /)\n--\n\nA state to come back to."},
+    {"rollback", stack_rollback, METH_O,
+     "rollback($self, mark, /)\n--\n\nUndoes everything since the mark."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef stack_fields[] = {
@@ -613,31 +580,21 @@ static PyGetSetDef stack_fields[] = {
      .doc = "How many overlaps there were; overlaps() keeps 4096."},
     {.name = "trace", .get = stack_trace, .doc = "The trace, or None."},
     {.name = "target", .get = stack_target, .doc = "The chip."},
-    {.name = "_tells",
-     .get = stack_tells,
-     .set = stack_set_tells,
+    {.name = "_notifies",
+     .get = stack_notifies,
+     .set = stack_set_notifies,
      .doc = "Is _outermost_closed() called?"},
     {.name = "behaviour",
      .get = stack_behaviour,
      .doc = "exact, library_2026_04 or library_later."},
     {.name = NULL}};
 
-static PyType_Slot stack_slots[] = {
-    {Py_tp_doc,
-     "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None,\n"
-     "      automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n\n"
-     "A manager of one region of a memory, with scopes (docs/stack.md)."},
-    {Py_tp_new, PY_SLOT(stack_new)},
-    {Py_tp_dealloc, PY_SLOT(stack_dealloc)},
-    {Py_tp_traverse, PY_SLOT(stack_traverse)},
-    {Py_tp_methods, stack_methods},
-    {Py_tp_getset, stack_fields},
-    {0, NULL}};
-
-static PyType_Spec stack_spec = {.name = "spad._spad.Stack",
-                                 .basicsize = sizeof(py_stack),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = stack_slots};
+PY_TYPE_OPEN(stack, "Stack",
+             "Stack(target, space='sbuf', lower=0, upper=None, behaviour='exact', trace=None, "
+             "automatic=False, default_heap=False, use_reserved=False, manual_log=False)\n--\n\nA "
+             "manager of one region of a memory, with scopes (docs/stack.md).",
+             {Py_tp_new, PY_SLOT(stack_new)}, {Py_tp_methods, stack_methods},
+             {Py_tp_getset, stack_fields});
 
 int py_add_stack(PyObject *module) {
     if (py_add_type(module, &py.tensor, &tensor_spec) != 0) return -1;

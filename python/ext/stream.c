@@ -117,10 +117,7 @@ static PyObject *stream_native(PyObject *self, void *unused) {
     return PyLong_FromVoidPtr(native);
 }
 
-static PyObject *stream_device(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_stream *)self)->device);
-}
+PY_GETTER(stream_device, py_keep(((py_stream *)self)->device))
 
 static spad_status stream_give_back(PyObject *owner, const spad_allocation *block,
                                     spad_error *error) {
@@ -203,23 +200,14 @@ static PyObject *fence_done(PyObject *self, void *unused) {
 }
 
 static PyMethodDef fence_methods[] = {
-    {"wait", fence_wait, METH_NOARGS, "Returns when the fence is passed."}, {NULL, NULL, 0, NULL}};
+    {"wait", fence_wait, METH_NOARGS, "wait($self, /)\n--\n\nReturns when the fence is passed."},
+    {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef fence_fields[] = {{.name = "done", .get = fence_done, .doc = "Is it passed?"},
                                      {.name = NULL}};
 
-static PyType_Slot fence_slots[] = {
-    {Py_tp_doc, "A point in the order of a stream; see Stream.record."},
-    {Py_tp_dealloc, PY_SLOT(fence_dealloc)},
-    {Py_tp_traverse, PY_SLOT(fence_traverse)},
-    {Py_tp_methods, fence_methods},
-    {Py_tp_getset, fence_fields},
-    {0, NULL}};
-
-static PyType_Spec fence_spec = {.name = "spad._spad.Fence",
-                                 .basicsize = sizeof(py_fence),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = fence_slots};
+PY_TYPE_MADE(fence, "Fence", "A point in the order of a stream; see Stream.record.",
+             {Py_tp_methods, fence_methods}, {Py_tp_getset, fence_fields});
 
 static PyGetSetDef stream_fields[] = {
     {.name = "native", .get = stream_native, .doc = "The driver's stream, as a number."},
@@ -228,29 +216,22 @@ static PyGetSetDef stream_fields[] = {
 
 static PyMethodDef stream_methods[] = {
     {"wrap", stream_wrap, METH_VARARGS | METH_CLASS,
-     "wrap(device, native=0) -> Stream\n\nA stream of the driver's that belongs to someone else, "
-     "such as a cudaStream_t;\n0: the default stream."},
+     "wrap($type, device, native=0, /)\n--\n\nA stream of the driver's that belongs to someone "
+     "else, such as a cudaStream_t;\n0: the default stream."},
     {"alloc", stream_alloc, METH_VARARGS,
-     "alloc(bytes, align=1) -> Allocation\n\nMemory for work on this stream; freed in its order."},
+     "alloc($self, bytes, align=1, /)\n--\n\nMemory for work on this stream; freed in its order."},
     {"record", stream_record, METH_NOARGS,
-     "record() -> Fence\n\nPassed when everything that is on the stream now is done."},
-    {"wait_fence", stream_wait_fence, METH_O, "Later work on the stream waits for the Fence."},
-    {"wait", stream_wait, METH_NOARGS, "Returns when everything on the stream is done."},
-    {"close", stream_close, METH_NOARGS, "Waits and closes."},
+     "record($self, /)\n--\n\nPassed when everything that is on the stream now is done."},
+    {"wait_fence", stream_wait_fence, METH_O,
+     "wait_fence($self, fence, /)\n--\n\nLater work on the stream waits for the Fence."},
+    {"wait", stream_wait, METH_NOARGS,
+     "wait($self, /)\n--\n\nReturns when everything on the stream is done."},
+    {"close", stream_close, METH_NOARGS, "close($self, /)\n--\n\nWaits and closes."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot stream_slots[] = {{Py_tp_doc, "Stream(device)\n\nAn order of work."},
-                                     {Py_tp_new, PY_SLOT(stream_new)},
-                                     {Py_tp_dealloc, PY_SLOT(stream_dealloc)},
-                                     {Py_tp_traverse, PY_SLOT(stream_traverse)},
-                                     {Py_tp_methods, stream_methods},
-                                     {Py_tp_getset, stream_fields},
-                                     {0, NULL}};
-
-static PyType_Spec stream_spec = {.name = "spad._spad.Stream",
-                                  .basicsize = sizeof(py_stream),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = stream_slots};
+PY_TYPE_OPEN(stream, "Stream", "Stream(device)\n--\n\nAn order of work.",
+             {Py_tp_new, PY_SLOT(stream_new)}, {Py_tp_methods, stream_methods},
+             {Py_tp_getset, stream_fields});
 
 /* ---- copies ------------------------------------------------------------------------ */
 
@@ -451,9 +432,10 @@ static PyObject *workspace_field(PyObject *self, void *which) {
 
 static PyMethodDef workspace_methods[] = {
     {"take", PY_FUNC(workspace_take), PY_FAST,
-     "take(shape, dtype, alignment=0, name=None)\n\nA buffer for this phase."},
-    {"next", workspace_next, METH_NOARGS, "Ends the phase: what it took is gone."},
-    {"close", workspace_close, METH_NOARGS, "Gives the memory back."},
+     "take($self, shape, dtype, alignment=0, name=None)\n--\n\nA buffer for this phase."},
+    {"next", workspace_next, METH_NOARGS,
+     "next($self, /)\n--\n\nEnds the phase: what it took is gone."},
+    {"close", workspace_close, METH_NOARGS, "close($self, /)\n--\n\nGives the memory back."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef workspace_fields[] = {
@@ -468,20 +450,11 @@ static PyGetSetDef workspace_fields[] = {
      .closure = "p"},
     {.name = NULL}};
 
-static PyType_Slot workspace_slots[] = {
-    {Py_tp_doc, "Workspace(device, bytes, scope='global', name=None)\n\nBytes that phases of a "
-                "computation use in turn."},
-    {Py_tp_new, PY_SLOT(workspace_new)},
-    {Py_tp_dealloc, PY_SLOT(workspace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(workspace_traverse)},
-    {Py_tp_methods, workspace_methods},
-    {Py_tp_getset, workspace_fields},
-    {0, NULL}};
-
-static PyType_Spec workspace_spec = {.name = "spad._spad.Workspace",
-                                     .basicsize = sizeof(py_workspace),
-                                     .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                     .slots = workspace_slots};
+PY_TYPE_OPEN(workspace, "Workspace",
+             "Workspace(device, bytes, scope='global', name=None)\n--\n\nBytes that phases of a "
+             "computation use in turn.",
+             {Py_tp_new, PY_SLOT(workspace_new)}, {Py_tp_methods, workspace_methods},
+             {Py_tp_getset, workspace_fields});
 
 /* ---- pools ------------------------------------------------------------------------- */
 
@@ -537,41 +510,30 @@ static PyObject *pool_free(PyObject *self, PyObject *args) {
     return py_done(spad_pool_free(((py_pool *)self)->pool, &block, &error), &error);
 }
 
-static PyObject *pool_stats(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_pool_stats(((py_pool *)self)->pool);
-}
+PY_METHOD(pool_stats, py_pool_stats(((py_pool *)self)->pool))
 
 static PyMethodDef pool_methods[] = {
-    {"alloc", pool_alloc, METH_VARARGS, "alloc(bytes, align=1) -> (offset, bytes, handle)"},
-    {"free", pool_free, METH_VARARGS, "free(block)"},
-    {"stats", pool_stats, METH_NOARGS, "A moment's view."},
+    {"alloc", pool_alloc, METH_VARARGS,
+     "alloc($self, bytes, align=1, /)\n--\n\nA block of the pool: (offset, bytes, handle)."},
+    {"free", pool_free, METH_VARARGS, "free($self, block, /)\n--\n\nGives a block back."},
+    {"stats", pool_stats, METH_NOARGS, "stats($self, /)\n--\n\nA moment's view."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "Pool(whole, block_bytes=0)\n\nBlocks of the bytes of a Buffer."},
-    {Py_tp_new, PY_SLOT(pool_new)},
-    {Py_tp_dealloc, PY_SLOT(pool_dealloc)},
-    {Py_tp_traverse, PY_SLOT(pool_traverse)},
-    {Py_tp_methods, pool_methods},
-    {0, NULL}};
-
-static PyType_Spec pool_spec = {.name = "spad._spad.Pool",
-                                .basicsize = sizeof(py_pool),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = pool_slots};
+PY_TYPE_OPEN(pool, "Pool", "Pool(whole, block_bytes=0)\n--\n\nBlocks of the bytes of a Buffer.",
+             {Py_tp_new, PY_SLOT(pool_new)}, {Py_tp_methods, pool_methods});
 
 /* ----  ------------------------------------------------------------------------------ */
 
 static PyMethodDef functions[] = {
     {"copy", PY_FUNC(copy), METH_VARARGS | METH_KEYWORDS,
-     "copy(to, from_, stream=None)\n\nAll bytes of a buffer."},
+     "copy($module, to, from_, stream=None)\n--\n\nAll bytes of a buffer."},
     {"copy_tile", PY_FUNC(copy_tile), METH_VARARGS | METH_KEYWORDS,
-     "copy_tile(to, from_, to_start, from_start, shape,\n"
-     "          stream=None)\n\nA tile of a matrix."},
+     "copy_tile($module, to, from_, to_start, from_start, shape, stream=None)\n--\n\nA tile of a "
+     "matrix."},
     {"copy_part", PY_FUNC(copy_part), METH_VARARGS | METH_KEYWORDS,
-     "copy_part(to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, from_pitch=0,\n"
-     "          stream=None)\n\nRows of width bytes, a pitch apart on each side; 0: the width."},
+     "copy_part($module, to, from_, width, rows=1, to_offset=0, to_pitch=0, from_offset=0, "
+     "from_pitch=0, stream=None)\n--\n\nRows of width bytes, a pitch apart on each side; 0: the "
+     "width."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_stream(PyObject *module) {

@@ -80,28 +80,13 @@ static const spad_target *target_in(PyObject *self) {
     return ((py_target *)self)->target;
 }
 
-static PyObject *target_text(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_target_write_text_any, target_in(self));
-}
+PY_METHOD(target_text, py_text(spad_target_write_text_any, target_in(self)))
 
-static PyObject *target_json(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(spad_target_write_json_any, target_in(self));
-}
+PY_METHOD(target_json, py_text(spad_target_write_json_any, target_in(self)))
 
-static PyObject *target_name(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(target_in(self)->name);
-}
-static PyObject *target_about(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(target_in(self)->about);
-}
-static PyObject *target_family(PyObject *self, void *unused) {
-    (void)unused;
-    return py_string(target_in(self)->family);
-}
+PY_GETTER(target_name, py_string(target_in(self)->name))
+PY_GETTER(target_about, py_string(target_in(self)->about))
+PY_GETTER(target_family, py_string(target_in(self)->family))
 
 bool py_space(size_t *out, const spad_target *target, PyObject *name) {
     const char *text = py_chars(name);
@@ -146,15 +131,16 @@ static PyObject *target_round(PyObject *self, PyObject *args) {
 
 static PyMethodDef target_methods[] = {
     {"parse", PY_FUNC(target_parse), PY_FAST | METH_CLASS,
-     "parse(text, file='<text>')\n\nA chip from the text of a target file."},
-    {"text", target_text, METH_NOARGS, "The chip as a target file."},
-    {"json", target_json, METH_NOARGS, "The chip as JSON."},
+     "parse($type, text, file='<text>')\n--\n\nA chip from the text of a target file."},
+    {"text", target_text, METH_NOARGS, "text($self, /)\n--\n\nThe chip as a target file."},
+    {"json", target_json, METH_NOARGS, "json($self, /)\n--\n\nThe chip as JSON."},
     {"usable", target_usable, METH_O,
-     "usable(space) -> int | None\n\nBytes per lane that tensors may use; None: no limit."},
+     "usable($self, space, /)\n--\n\nBytes per lane that tensors may use; None: no limit."},
     {"check_lanes", target_check_lanes, METH_VARARGS,
-     "check_lanes(space, lane, lanes)\n\nRaises ArgumentError if a tile may not start there."},
+     "check_lanes($self, space, lane, lanes, /)\n--\n\nRaises ArgumentError if a tile may not "
+     "start there."},
     {"round", target_round, METH_VARARGS,
-     "round(space, bytes) -> int\n\nBytes per lane that a tile really takes there."},
+     "round($self, space, bytes, /)\n--\n\nBytes per lane that a tile really takes there."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef target_fields[] = {
@@ -163,19 +149,9 @@ static PyGetSetDef target_fields[] = {
     {.name = "family", .get = target_family, .doc = "neuron, nvidia ..."},
     {.name = NULL}};
 
-static PyType_Slot target_slots[] = {
-    {Py_tp_doc, "Target(name)\n\nA chip: its memory spaces and engines."},
-    {Py_tp_new, PY_SLOT(target_new)},
-    {Py_tp_dealloc, PY_SLOT(target_dealloc)},
-    {Py_tp_traverse, PY_SLOT(target_traverse)},
-    {Py_tp_methods, target_methods},
-    {Py_tp_getset, target_fields},
-    {0, NULL}};
-
-static PyType_Spec target_spec = {.name = "spad._spad.Target",
-                                  .basicsize = sizeof(py_target),
-                                  .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                  .slots = target_slots};
+PY_TYPE_OPEN(target, "Target", "Target(name)\n--\n\nA chip: its memory spaces and engines.",
+             {Py_tp_new, PY_SLOT(target_new)}, {Py_tp_methods, target_methods},
+             {Py_tp_getset, target_fields});
 
 static PyObject *target_names(PyObject *module, PyObject *unused) {
     (void)module;
@@ -188,7 +164,8 @@ static PyObject *target_names(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"target_names", target_names, METH_NOARGS, "The names of the built-in chips."},
+    {"target_names", target_names, METH_NOARGS,
+     "target_names($module, /)\n--\n\nThe names of the built-in chips."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_target(PyObject *module) {

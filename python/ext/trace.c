@@ -88,12 +88,13 @@ static PyObject *event_row(const spad_trace *trace, const spad_event *e) {
                                         [SPAD_EVENT_SECTION] = "section",
                                         [SPAD_EVENT_ALLOC] = "alloc",
                                         [SPAD_EVENT_FREE] = "free",
-                                        [SPAD_EVENT_ROLLBACK] = "rollback"};
-    return Py_BuildValue("{s:s,s:s,s:i,s:N,s:N,s:L,s:L,s:L}", "kind", kinds[e->kind], "space",
+                                        [SPAD_EVENT_ROLLBACK] = "rollback",
+                                        [SPAD_EVENT_COPY] = "copy"};
+    return Py_BuildValue("{s:s,s:s,s:i,s:N,s:N,s:N,s:L,s:L,s:L}", "kind", kinds[e->kind], "space",
                          space_name(trace, e->space), "depth", (int)e->depth, "tensor",
-                         py_fact(e->tensor, -1), "scope", py_fact(e->scope, -1), "address",
-                         (long long)e->address, "bytes", (long long)e->bytes, "count",
-                         (long long)e->count);
+                         py_fact(e->tensor, -1), "source", py_fact(e->source, -1), "scope",
+                         py_fact(e->scope, -1), "address", (long long)e->address, "bytes",
+                         (long long)e->bytes, "count", (long long)e->count);
 }
 
 static PyObject *trace_events(PyObject *self, PyObject *unused) {
@@ -164,19 +165,13 @@ static spad_status write_tree(const void *object, const spad_sink *sink, spad_er
                                  SPAD_TREE_EXACT, sink, error);
 }
 
-static PyObject *trace_tree(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return py_text(write_tree, trace_in(self));
-}
+PY_METHOD(trace_tree, py_text(write_tree, trace_in(self)))
 
 static Py_ssize_t trace_length(PyObject *self) {
     return (Py_ssize_t)spad_trace_event_count(trace_in(self));
 }
 
-static PyObject *trace_target(PyObject *self, void *unused) {
-    (void)unused;
-    return py_keep(((py_trace *)self)->target);
-}
+PY_GETTER(trace_target, py_keep(((py_trace *)self)->target))
 
 /* ---- writing ----------------------------------------------------------------------- */
 
@@ -277,50 +272,64 @@ static PyObject *trace_rollback(PyObject *self, PyObject *args) {
     return py_done(spad_trace_rollback(trace_in(self), space, scope, &error), &error);
 }
 
+static PyObject *trace_copy(PyObject *self, PyObject *args) {
+    PyObject *name, *to, *from;
+    long long bytes;
+    int on_stream = 0;
+    size_t space;
+    int64_t target, source;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "UOOL|p:copy", &name, &to, &from, &bytes, &on_stream) ||
+        !space_in(&space, self, name) || !py_int_or(&target, to, -1) ||
+        !py_int_or(&source, from, -1))
+        return NULL;
+    return py_done(
+        spad_trace_copy(trace_in(self), space, target, source, bytes, on_stream != 0, &error),
+        &error);
+}
+
 static PyMethodDef trace_methods[] = {
-    {"tensors", trace_tensors, METH_NOARGS, "Every tensor with its place and lifetime."},
-    {"scopes", trace_scopes, METH_NOARGS, "Every scope with its high-water mark."},
-    {"events", trace_events, METH_NOARGS, "Every event; its time is its place in the list."},
-    {"stats", trace_stats, METH_O, "stats(space) -> dict\n\nPeaks and sums of a space."},
+    {"tensors", trace_tensors, METH_NOARGS,
+     "tensors($self, /)\n--\n\nEvery tensor with its place and lifetime."},
+    {"scopes", trace_scopes, METH_NOARGS,
+     "scopes($self, /)\n--\n\nEvery scope with its high-water mark."},
+    {"events", trace_events, METH_NOARGS,
+     "events($self, /)\n--\n\nEvery event; its time is its place in the list."},
+    {"stats", trace_stats, METH_O, "stats($self, space, /)\n--\n\nPeaks and sums of a space."},
     {"live_at", trace_live_at, METH_VARARGS,
-     "live_at(space, time) -> list[int]\n\nNumbers of the tensors alive then, largest first."},
+     "live_at($self, space, time, /)\n--\n\nNumbers of the tensors alive then, largest first."},
     {"largest_hole", trace_largest_hole, METH_VARARGS,
-     "largest_hole(space, time, lower=0, upper=None) -> (byte, bytes)\n\nThe largest run of bytes "
+     "largest_hole($self, space, time, lower=0, upper=None, /)\n--\n\nThe largest run of bytes "
      "that is free then in every lane."},
-    {"tree", trace_tree, METH_NOARGS, "Scopes, sections and allocations as a tree."},
+    {"tree", trace_tree, METH_NOARGS,
+     "tree($self, /)\n--\n\nScopes, sections and allocations as a tree."},
     {"open_scope", PY_FUNC(trace_open_scope), PY_FAST,
-     "open_scope(space, name=None, degree=1, parent=None, start=0) -> int\n\nWrites: a scope "
+     "open_scope($self, space, name=None, degree=1, parent=None, start=0)\n--\n\nWrites: a scope "
      "opens."},
     {"close_scope", trace_close_scope, METH_VARARGS,
-     "close_scope(scope, bytes=0, high_water=0)\n\nWrites: a scope closes."},
+     "close_scope($self, scope, bytes=0, high_water=0, /)\n--\n\nWrites: a scope closes."},
     {"section", trace_section, METH_VARARGS,
-     "section(scope, section, address)\n\nWrites: the next section of a scope begins."},
+     "section($self, scope, section, address, /)\n--\n\nWrites: the next section of a scope "
+     "begins."},
     {"alloc", PY_FUNC(trace_alloc), METH_VARARGS | METH_KEYWORDS,
-     "alloc(space, name, byte, bytes, lane=0, lanes=1, shape=None, dtype=None, mode='at',\n"
-     "      scope=None, section=0) -> int\n\nWrites: a tensor begins; byte None: no address."},
+     "alloc($self, space, name, byte, bytes, lane=0, lanes=1, shape=None, dtype=None, mode='at', "
+     "scope=None, section=0)\n--\n\nWrites: a tensor begins; byte None: no address."},
     {"free", trace_free, METH_VARARGS,
-     "free(tensor, scope=None, heap_left=0)\n\nWrites: a tensor ends."},
+     "free($self, tensor, scope=None, heap_left=0, /)\n--\n\nWrites: a tensor ends."},
     {"rollback", trace_rollback, METH_VARARGS,
-     "rollback(space, scope=None)\n\nWrites: what follows undoes something."},
+     "rollback($self, space, scope=None, /)\n--\n\nWrites: what follows undoes something."},
+    {"copy", trace_copy, METH_VARARGS,
+     "copy($self, space, to, source, bytes, on_stream=False, /)\n--\n\nWrites: bytes of a tensor "
+     "are copied to another; None: a side that is not of the trace."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef trace_fields[] = {{.name = "target", .get = trace_target, .doc = "Its chip."},
                                      {.name = NULL}};
 
-static PyType_Slot trace_slots[] = {
-    {Py_tp_doc, "Trace(target)\n\nThe log of what was allocated and freed; len() is its events."},
-    {Py_tp_new, PY_SLOT(trace_new)},
-    {Py_tp_dealloc, PY_SLOT(trace_dealloc)},
-    {Py_tp_traverse, PY_SLOT(trace_traverse)},
-    {Py_tp_methods, trace_methods},
-    {Py_tp_getset, trace_fields},
-    {Py_sq_length, PY_SLOT(trace_length)},
-    {0, NULL}};
-
-static PyType_Spec trace_spec = {.name = "spad._spad.Trace",
-                                 .basicsize = sizeof(py_trace),
-                                 .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                 .slots = trace_slots};
+PY_TYPE_OPEN(trace, "Trace",
+             "Trace(target)\n--\n\nThe log of what was allocated and freed; len() is its events.",
+             {Py_tp_new, PY_SLOT(trace_new)}, {Py_tp_methods, trace_methods},
+             {Py_tp_getset, trace_fields}, {Py_sq_length, PY_SLOT(trace_length)});
 
 int py_add_trace(PyObject *module) {
     return py_add_type(module, &py.trace, &trace_spec);

@@ -255,26 +255,19 @@ static PyObject *tmem_finish(PyObject *self, PyObject *unused) {
 
 static PyMethodDef tmem_methods[] = {
     {"alloc", PY_FUNC(tmem_alloc), METH_VARARGS | METH_KEYWORDS,
-     "alloc(columns, warp=0) -> int\n\ntcgen05.alloc: the first column."},
+     "alloc($self, columns, warp=0)\n--\n\ntcgen05.alloc: the first column."},
     {"free", PY_FUNC(tmem_free), METH_VARARGS | METH_KEYWORDS,
-     "free(column, columns, warp=0)\n\ntcgen05.dealloc."},
-    {"relinquish", tmem_relinquish, METH_NOARGS, "The block allocates no more."},
-    {"finish", tmem_finish, METH_NOARGS, "The block ends: StateError if columns are still held."},
+     "free($self, column, columns, warp=0)\n--\n\ntcgen05.dealloc."},
+    {"relinquish", tmem_relinquish, METH_NOARGS,
+     "relinquish($self, /)\n--\n\nThe block allocates no more."},
+    {"finish", tmem_finish, METH_NOARGS,
+     "finish($self, /)\n--\n\nThe block ends: StateError if columns are still held."},
     {NULL, NULL, 0, NULL}};
 
-static PyType_Slot tmem_slots[] = {
-    {Py_tp_doc, "Tmem(target)\n\nThe tensor memory of one thread block: what the hardware would "
-                "refuse is an exception (docs/block.md)."},
-    {Py_tp_new, PY_SLOT(tmem_new)},
-    {Py_tp_dealloc, PY_SLOT(tmem_dealloc)},
-    {Py_tp_traverse, PY_SLOT(tmem_traverse)},
-    {Py_tp_methods, tmem_methods},
-    {0, NULL}};
-
-static PyType_Spec tmem_spec = {.name = "spad._spad.Tmem",
-                                .basicsize = sizeof(py_tmem),
-                                .flags = PY_FLAGS | Py_TPFLAGS_BASETYPE,
-                                .slots = tmem_slots};
+PY_TYPE_OPEN(tmem, "Tmem",
+             "Tmem(target)\n--\n\nThe tensor memory of one thread block: what the hardware would "
+             "refuse is an exception (docs/block.md).",
+             {Py_tp_new, PY_SLOT(tmem_new)}, {Py_tp_methods, tmem_methods});
 
 /* A tensor is (name, lanes, columns, begin, end) or also (..., freed_by_hand). */
 static bool read_tensor(spad_tmem_tensor *out, PyObject *row) {
@@ -347,34 +340,38 @@ static PyObject *tmem_alignment(PyObject *module, PyObject *columns) {
 
 static PyMethodDef functions[] = {
     {"dtype_name", dtype_name, METH_O,
-     "dtype_name(dtype) -> str\n\nThe canonical name of an element type in any spelling."},
-    {"dtype_bytes", dtype_bytes, METH_O, "dtype_bytes(dtype) -> int\n\nBytes of one element."},
-    {"dtype_bits", dtype_bits, METH_O, "dtype_bits(dtype) -> int\n\nBits of one element."},
+     "dtype_name($module, dtype, /)\n--\n\nThe canonical name of an element type in any spelling."},
+    {"dtype_bytes", dtype_bytes, METH_O,
+     "dtype_bytes($module, dtype, /)\n--\n\nBytes of one element."},
+    {"dtype_bits", dtype_bits, METH_O, "dtype_bits($module, dtype, /)\n--\n\nBits of one element."},
     {"shape_bytes", shape_bytes, METH_VARARGS,
-     "shape_bytes(shape, dtype) -> int\n\nBytes of a dense array; 4-bit types pack two to a byte."},
+     "shape_bytes($module, shape, dtype, /)\n--\n\nBytes of a dense array; 4-bit types pack two to "
+     "a byte."},
     {"tile_bytes", tile_bytes, METH_VARARGS,
-     "tile_bytes(shape, dtype) -> (lanes, bytes)\n\nThe same for a tile whose first extent runs "
+     "tile_bytes($module, shape, dtype, /)\n--\n\nThe same for a tile whose first extent runs "
      "across lanes."},
-    {"is_aligned", is_aligned, METH_VARARGS, "is_aligned(address, align) -> bool"},
+    {"is_aligned", is_aligned, METH_VARARGS,
+     "is_aligned($module, address, align, /)\n--\n\nIs the address a multiple of the alignment?"},
     {"rects_overlap", rects_overlap, METH_VARARGS,
-     "rects_overlap(a, b) -> bool\n\nDo two (lane, lanes, byte, bytes) share bytes?"},
+     "rects_overlap($module, a, b, /)\n--\n\nDo two (lane, lanes, byte, bytes) share bytes?"},
     {"value", value, METH_VARARGS,
-     "value(dtype, number) -> (dtype, bits)\n\nA constant as the bits that a chip stores."},
+     "value($module, dtype, number, /)\n--\n\nA constant as the bits that a chip stores."},
     {"reduce_identity", reduce_identity, METH_VARARGS,
-     "reduce_identity(op, dtype) -> (dtype, bits)\n\nThe value that changes nothing."},
-    {"reduce_names", reduce_names, METH_NOARGS, "The operators that reduce."},
+     "reduce_identity($module, op, dtype, /)\n--\n\nThe value that changes nothing."},
+    {"reduce_names", reduce_names, METH_NOARGS,
+     "reduce_names($module, /)\n--\n\nThe operators that reduce."},
     {"codes", codes, METH_NOARGS,
-     "codes() -> dict\n\nEvery code of errors and findings, and a sentence about it."},
+     "codes($module, /)\n--\n\nEvery code of errors and findings, and a sentence about it."},
     {"time_text", time_text, METH_O,
-     "time_text(picoseconds) -> str\n\n\"12.345 us\" and the like."},
+     "time_text($module, picoseconds, /)\n--\n\n\"12.345 us\" and the like."},
     {"close_names", close_names, METH_VARARGS,
-     "close_names(word, names) -> str\n\n\"; did you mean 'a' or 'b'?\", or \"\"."},
+     "close_names($module, word, names, /)\n--\n\n\"; did you mean 'a' or 'b'?\", or \"\"."},
     {"tmem_pack", tmem_pack, METH_VARARGS,
-     "tmem_pack(tensors, tilelang=False) -> (places, columns)\n\nPacks (name, lanes, columns, "
-     "begin, end) into as few columns as possible:\nplaces {alloc, column, lane} and the columns "
-     "of every allocation."},
+     "tmem_pack($module, tensors, tilelang=False, /)\n--\n\nPacks (name, lanes, columns, begin, "
+     "end) into as few columns as possible:\nplaces {alloc, column, lane} and the columns of every "
+     "allocation."},
     {"tmem_alignment", tmem_alignment, METH_O,
-     "tmem_alignment(columns) -> int\n\nOf what multiple its first column is."},
+     "tmem_alignment($module, columns, /)\n--\n\nOf what multiple its first column is."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_values(PyObject *module) {

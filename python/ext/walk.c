@@ -199,34 +199,23 @@ static PyObject *walk_values(PyObject *self, void *unused) {
     return dict;
 }
 
-static PyMethodDef walk_methods[] = {
-    {"jump", walk_jump, METH_O,
-     "jump(value)\n\nStraight after an iteration: continues as if it were for this later value."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef walk_methods[] = {{"jump", walk_jump, METH_O,
+                                      "jump($self, value, /)\n--\n\nStraight after an iteration: "
+                                      "continues as if it were for this later value."},
+                                     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef walk_fields[] = {{.name = "values",
                                      .get = walk_values,
                                      .doc = "Variables of the open loops, the outermost first."},
                                     {.name = NULL}};
 
-static PyType_Slot walk_slots[] = {
-    {Py_tp_doc, "The events of a kernel in program order, a dict each; see Kernel.walk."},
-    {Py_tp_dealloc, PY_SLOT(walk_dealloc)},
-    {Py_tp_traverse, PY_SLOT(walk_traverse)},
-    {Py_tp_iter, PY_SLOT(PyObject_SelfIter)},
-    {Py_tp_iternext, PY_SLOT(walk_next)},
-    {Py_tp_methods, walk_methods},
-    {Py_tp_getset, walk_fields},
-    {0, NULL}};
-
-static PyType_Spec walk_spec = {.name = "spad._spad.Walk",
-                                .basicsize = sizeof(py_walk),
-                                .flags = PY_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                .slots = walk_slots};
+PY_TYPE_MADE(walk, "Walk", "The events of a kernel in program order, a dict each; see Kernel.walk.",
+             {Py_tp_iter, PY_SLOT(PyObject_SelfIter)}, {Py_tp_iternext, PY_SLOT(walk_next)},
+             {Py_tp_methods, walk_methods}, {Py_tp_getset, walk_fields});
 
 static PyMethodDef functions[] = {
     {"walk", PY_FUNC(walk_make), PY_FAST,
-     "walk(kernel, agent='all', layout=None, trace=None) -> Walk\n\nThe events of a kernel."},
+     "walk($module, kernel, agent='all', layout=None, trace=None)\n--\n\nThe events of a kernel."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_walk(PyObject *module) {

@@ -13,8 +13,10 @@ Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.
 
 import sys
 
-if "t" in getattr(sys, "abiflags", ""):
-    raise ImportError("spad needs a Python with the GIL; this one is free-threaded")
+if "t" in sys.abiflags:  # a free-threaded Python: importing our module turns its GIL on
+    from . import _free_threaded
+
+    _free_threaded.check()
 
 from ._spad import (
     ArgumentError,
@@ -44,6 +46,7 @@ from ._spad import (
     time_text,
     tmem_alignment,
     tmem_pack,
+    torch_stats,
     value,
     version as __version__,
 )
@@ -54,6 +57,7 @@ from .core import (
     Block,
     Buffer,
     Check,
+    Column,
     Component,
     Device,
     Direct,
@@ -91,9 +95,25 @@ from .core import (
     replay,
     sim,
     targets,
+    torch_library,
     tune,
 )
 from .kernel import Condition, Expr, Kernel
+
+# What is imported above is public, for type checkers, too.
+__all__ = [
+    "__version__", "Allocation", "Allocator", "Analysis", "ArgumentError", "Block", "Buffer",
+    "Check", "Column", "Component", "Condition", "Device", "Direct", "Error", "Expr", "Fence",
+    "Finding", "FitError", "InternalError", "Kernel", "Layout", "Log", "MachineError", "Memory",
+    "Plan", "PlanResult", "Pool", "Registry", "Report", "Sim", "Stack", "StateError", "Stream",
+    "Target", "Tensor", "TextError", "TimeError", "Tmem", "Trace", "Tune", "Walk", "Workspace",
+    "analyse", "check", "check_text", "close_names", "codes", "copy", "copy_part", "copy_tile",
+    "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "is_aligned", "layout",
+    "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
+    "placement_thresholds", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
+    "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",
+    "tmem_pack", "torch_library", "torch_stats", "tune", "value",
+]
 
 _LAZY = ("nki", "tilelang", "ascend", "cubie")
 

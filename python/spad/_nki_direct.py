@@ -100,6 +100,9 @@ def _function(func, space):
 
 def _base_address(base_addr, byte_addr, default=None):
     """base_addr; the manual also prints byte_addr for it."""
+    if base_addr is Ellipsis:
+        raise _spad.ArgumentError("mod_alloc(...) of the manual stands for its arguments; write "
+                                  "mod_alloc(base_addr=0, num_free_tiles=(2,)) or what they are")
     if base_addr is not None and byte_addr is not None:
         raise TypeError("mod_alloc takes base_addr; byte_addr is another word for it, give one")
     given = base_addr if byte_addr is None else byte_addr
@@ -117,7 +120,7 @@ class _Sbuf:
         """func(idx, pdim_size, fdim_size) -> (start_partition, byte_addr)"""
         return Placement("sbuf", "func", func=_function(func, "sbuf"))
 
-    def mod_alloc(self, *, base_addr=None, base_partition=0, num_par_tiles=(), num_free_tiles=(),
+    def mod_alloc(self, base_addr=None, base_partition=0, num_par_tiles=(), num_free_tiles=(), *,
                   byte_addr=None):
         """Tiles at the block index modulo the number of physical tiles. byte_addr: base_addr."""
         return Placement("sbuf", "mod", base=(base_partition, _base_address(base_addr, byte_addr)),
@@ -135,11 +138,20 @@ class _Psum:
         """func(idx, pdim_size, fdim_size) -> (bank, start_partition, byte_addr)"""
         return Placement("psum", "func", func=_function(func, "psum"))
 
-    def mod_alloc(self, *, base_bank, base_addr=None, base_partition=0, num_bank_tiles=(),
-                  num_par_tiles=(), num_free_tiles=(), byte_addr=None):
-        """Tiles at the block index modulo the number of banks. byte_addr: base_addr."""
+    def mod_alloc(self, base_bank=None, *, base_addr=None, base_partition=None, num_bank_tiles=(),
+                  num_par_tiles=(), num_free_tiles=(), byte_addr=None, start_partition=None):
+        """Tiles at the block index modulo the number of banks. byte_addr: base_addr;
+        start_partition: base_partition."""
+        if base_partition is not None and start_partition is not None:
+            raise TypeError("mod_alloc takes base_partition; start_partition is another word for "
+                            "it, give one")
+        base_partition = base_partition if start_partition is None else start_partition
+        base_addr = _base_address(base_bank if base_bank is Ellipsis else base_addr, byte_addr, 0)
+        if base_bank is None:
+            raise TypeError("psum.mod_alloc needs base_bank, the first bank of the physical tiles; "
+                            "the byte in a bank, base_addr, is 0")
         return Placement("psum", "mod",
-                         base=(base_bank, base_partition, _base_address(base_addr, byte_addr, 0)),
+                         base=(base_bank, base_partition or 0, base_addr),
                          bank_tiles=num_bank_tiles, par_tiles=num_par_tiles,
                          free_tiles=num_free_tiles)
 
@@ -467,7 +479,7 @@ def compiled(func):
     def run(*args, **keywords):
         if _kernel.get() is not None:
             return func(*args, **keywords)
-        with kernel() as made:
+        with kernel(force_auto=getattr(func, "_force_auto", False)) as made:
             result = func(*args, **keywords)
         made.check(_arrays_in(result))
         return result
@@ -486,6 +498,7 @@ def force_auto_alloc(func):
         finally:
             _forced.reset(token)
 
+    forced._force_auto = True  # for jit around it
     return forced
 
 
@@ -576,7 +589,13 @@ class ndarray:
 
     @property
     def address(self):
+        """(partition, byte) of the first tile; None: left to the planner."""
         return self.tiles[0].address
+
+    @property
+    def bank(self):
+        """The bank of the first tile."""
+        return self.tiles[0].bank
 
     def _whole(self):
         return Part(self, [range(n) for n in self.shape], [True] * len(self.shape))

@@ -12,6 +12,8 @@ the size of that chip's UB and L0C, and T.MemoryError is raised where the chip w
 import functools
 import itertools
 import math
+import numbers
+import operator
 import os
 import sys
 import weakref
@@ -19,6 +21,7 @@ from contextlib import contextmanager
 
 from . import _spad
 from . import core
+from ._ascend_element import Element, encode
 
 MemoryError = _spad.FitError
 int8, int32, int64, float16, float32 = "int8", "int32", "int64", "float16", "float32"
@@ -81,12 +84,32 @@ class Buffer:
         return Element(self, line)
 
     def __setitem__(self, key, value):
-        self[key].assign(value)
+        if self.shape is None and key is Ellipsis:
+            self.assign(value)
+        else:
+            self[key].assign(value)
 
     def assign(self, value):
         """Fills the buffer with a number, or copies something into it."""
-        self[...].assign(value)
+        if self.shape is None and not isinstance(value, (numbers.Real, Element)):
+            copy(value, self)  # it gets its shape
+        else:
+            self[...].assign(value)
         return self
+
+    def __enter__(self):
+        """with: the buffer is freed at the end."""
+        return self
+
+    def __exit__(self, *unused):
+        if not self.raw.freed:
+            free(self)
+
+    def __len__(self):
+        """The extent of its first dimension."""
+        if not self.shape:
+            raise TypeError("the buffer has no dimensions" + " yet" * (self.shape is None))
+        return self.shape[0]
 
     def __array__(self, dtype=None, copy=None):
         import numpy
@@ -119,6 +142,7 @@ def _caller():
 
 def _place(at, extent):
     """An index of a dimension; a negative one counts from its end."""
+    at = operator.index(at)
     if not -extent <= at < extent:
         raise IndexError(f"index {at} is outside an extent of {extent}")
     return at % extent
@@ -129,8 +153,8 @@ def _range(part, extent):
     Python would cut it short, and a copy would do nothing without a word."""
     if part.step not in (None, 1):
         raise TypeError("a tile has no step")
-    start = 0 if part.start is None else part.start
-    stop = extent if part.stop is None else part.stop
+    start = 0 if part.start is None else operator.index(part.start)
+    stop = extent if part.stop is None else operator.index(part.stop)
     if not -extent <= start <= extent or not -extent <= stop <= extent:
         raise IndexError(f"[{start}:{stop}] is outside an extent of {extent}")
     start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
@@ -139,72 +163,10 @@ def _range(part, extent):
     return start, stop - start
 
 
-def _encode(value, dtype):
-    """The bits of a number as an element; one that it cannot hold is a spad.ArgumentError."""
-    value = value.value if isinstance(value, Element) else value
-    if dtype == "bool":
-        value = bool(value)
-    elif "float" in dtype:
-        value = float(value)
-    else:
-        value = int(value)
-    return _spad.value(dtype, value)[1]
-
-
 def _need(buffer):
     if not isinstance(buffer, Buffer):
         raise TypeError(f"a buffer is needed, not {type(buffer).__name__}")
     return buffer
-
-
-class Element:
-    """One element of a buffer."""
-
-    __slots__ = ("buffer", "line")
-
-    def __init__(self, buffer, line):
-        self.buffer, self.line = buffer, line
-
-    def _place(self):
-        """Its first byte, its bytes, and the first of its bits there: types of 4 bits are two to a
-        byte, the first one in the low bits."""
-        dtype = self.buffer.dtype
-        if dtype.endswith("_x4"):
-            raise _spad.ArgumentError(f"an element of {dtype} is four values; look at its bytes with "
-                                      "T.buffer_alias")
-        at = self.line * _spad.dtype_bits(dtype)
-        return at // 8, _spad.dtype_bytes(dtype), at % 8
-
-    def assign(self, value):
-        """Writes the element."""
-        at, size, shift = self._place()
-        raw = self.buffer.raw
-        code = _encode(value, raw.dtype)
-        if _spad.dtype_bits(raw.dtype) == 4:  # the other half of the byte stays
-            code = code << shift | raw.read(at, 1)[0] & 0xF0 >> shift
-        raw.write(code.to_bytes(size, "little"), at)
-        return self
-
-    @property
-    def value(self):
-        """Reads the element: a number, as assign() takes it."""
-        at, size, shift = self._place()
-        whole = int.from_bytes(self.buffer.raw.read(at, size), "little")
-        return core._number_of(self.buffer.dtype, whole >> shift)
-
-    def __float__(self):
-        return float(self.value)
-
-    def __int__(self):
-        return int(self.value)
-
-    def __eq__(self, other):
-        return self.value == (other.value if isinstance(other, Element) else other)
-
-    __hash__ = None
-
-    def __repr__(self):
-        return repr(self.value)
 
 
 class Tile:
@@ -246,7 +208,7 @@ class Tile:
 
     def assign(self, value):
         """Fills the tile with a number, or copies a buffer, a tile or data of the host into it."""
-        if isinstance(value, (int, float, Element)):
+        if isinstance(value, (numbers.Real, Element)):
             _fill(self, value)
         else:
             copy(value, self)
@@ -285,6 +247,8 @@ def alloc_buffer(shape, dtype="float16", scope="global", alignment=0, name=None,
     """A buffer. shape "auto": it gets its shape from what is copied into it first."""
     home = _device() if device is None else core.Device(device)
     shape = tuple(shape) if isinstance(shape, list) else shape
+    if isinstance(shape, numbers.Integral):
+        shape = (operator.index(shape),)
     made = Buffer(home.alloc(shape, dtype, scope, alignment, name))
     _alive.add(made)
     return made
@@ -328,7 +292,7 @@ class memory_pool:
     def allocate(self, shape, dtype="float16", alignment=1, name=None):
         """A buffer of the pool."""
         self._collect()
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        shape = (operator.index(shape),) if isinstance(shape, numbers.Integral) else tuple(shape)
         bits = math.prod(shape) * _spad.dtype_bits(dtype)
         block = self._pool.alloc((bits + 7) // 8, alignment)
         try:
@@ -365,14 +329,28 @@ class memory_pool:
         for raw in waiting:
             self._dropped(raw)
 
+    def __enter__(self):
+        """with: the pool is given back at the end, when all its buffers are."""
+        return self
+
+    def __exit__(self, *unused):
+        self._collect()
+        if not self._blocks and not self.whole.freed:
+            self.whole.free()
+
     def stats(self):
         """What the pool has given out, its largest hole and its fragmentation."""
         self._collect()
         return Stats(self._pool.stats())
 
 
-def buffer_alias(buffer, shape, dtype=None, offset=0, name=None):
-    """Another view of the bytes of a buffer."""
+def buffer_alias(buffer, shape=None, dtype=None, offset=0, name=None):
+    """Another view of the bytes of a buffer; without a shape in its own."""
+    if shape is None:
+        shape = _need(buffer).shape
+        if dtype is not None and _spad.dtype_bits(dtype) != _spad.dtype_bits(buffer.dtype):
+            raise _spad.ArgumentError(f"an alias of {buffer.dtype} as {dtype} has another number of "
+                                      "elements: give its shape")
     return Buffer(_need(buffer).raw.alias(shape, dtype, offset, name))
 
 
@@ -414,15 +392,25 @@ class _Phases:
 
 
 def address_of(buffer):
-    """The address of a buffer on its device, or in its scratchpad."""
-    return _need(buffer).raw.address
+    """The address of a buffer, or of an element or the first one of a tile, on its device or in its
+    scratchpad."""
+    first = 0
+    if isinstance(buffer, Tile):
+        first, buffer = next(buffer._runs())[0], buffer.buffer
+    elif isinstance(buffer, Element):
+        first, buffer = buffer.line, buffer.buffer
+    if _need(buffer).shape is None:
+        raise _spad.StateError("the buffer has no address yet; copy something into it first")
+    return buffer.raw.address + first * _spad.dtype_bits(buffer.dtype) // 8
 
 
 def is_aligned(address, alignment=256):
     """Is an address, or that of a buffer, a multiple?"""
-    if isinstance(address, Buffer):
+    if isinstance(address, (Buffer, Tile, Element)):
         address = address_of(address)
-    return alignment >= 1 and address % alignment == 0
+    if alignment < 1 or alignment & alignment - 1:
+        raise _spad.ArgumentError(f"alignment {alignment} is not a power of two")
+    return address % alignment == 0
 
 
 # ---- copies -----------------------------------------------------------------------------------------
@@ -433,7 +421,7 @@ _SCOPES = {"cpu": "the host", "npu": "the device", "gpu": "a GPU", "hbm": "globa
 
 def _check_scope(side, scope):
     """Is that side of a copy where its scope says? cpu: on the host; gpu: on a GPU; npu: the
-    device of T.use, which stands for the NPU; the others: in that memory of a device."""
+    device of T.use, which represents the NPU; the others: in that memory of a device."""
     if scope is None:
         return
     if scope not in _SCOPES:
@@ -459,6 +447,8 @@ _KINDS = {"?": "bool", **dict.fromkeys("bhilqn", "int"), **dict.fromkeys("BHILQN
 def _alike(src, dst):
     """Two buffers or tiles between which elements are copied as they are."""
     theirs, ours = (getattr(side, "buffer", side) for side in (src, dst))
+    if src.shape is None:
+        raise _spad.StateError("the source has no shape yet; copy something into it first")
     if theirs.dtype != ours.dtype:
         raise _spad.ArgumentError(
             f"a copy does not convert: the source is {theirs.dtype}, the destination {ours.dtype}; "
@@ -531,7 +521,7 @@ def _get(src, data):
 def _fill(tile, value):
     """Every element of a tile is the number."""
     dtype, raw = tile.dtype, tile.buffer.raw
-    bits, code = _spad.dtype_bits(dtype), _encode(value, dtype)
+    bits, code = _spad.dtype_bits(dtype), encode(value, dtype)
     if bits < 8:  # two to a byte, and a row may begin in the middle of one
         for first, count in tile._runs():
             for line in range(first, first + count):
@@ -566,6 +556,8 @@ def copy(src, dst, src_scope=None, dst_scope=None):
     buffers returns at once. A scope that is given is checked: the side has to be there."""
     _check_scope(src, src_scope)
     _check_scope(dst, dst_scope)
+    trace = _state["trace"]
+    first = 0 if trace is None else len(trace)
     ours = isinstance(src, (Buffer, Tile)), isinstance(dst, (Buffer, Tile))
     if not any(ours):
         raise TypeError(f"a buffer is needed, not {type(dst).__name__}: one side of a copy at least is a "
@@ -584,8 +576,8 @@ def copy(src, dst, src_scope=None, dst_scope=None):
     else:
         _alike(src, dst)
         _spad.copy(dst.raw, src.raw, _state["stream"])
-    if _state["trace"] is not None:
-        _state["trace"]._note(src, dst)
+    if trace is not None:
+        trace._note(first, src, dst)
 
 
 @contextmanager
@@ -621,25 +613,56 @@ def memory_stats(scope=None):
 
 
 class MemoryTrace(core.Trace):
-    """A spad.Trace of allocations and frees, and the copies between them."""
+    """A spad.Trace of all memory operations: allocations, frees, aliases and copies. The copies of
+    one T.copy are one operation, however many pieces its tiles have."""
 
     def __init__(self, target):
-        self.copies = []
+        self._notes = []  # (events [first, end), row): what T.copy knows about its events
 
-    def _note(self, src, dst):
+    def _note(self, first, src, dst):
         tile = next(side for side in (dst, src) if isinstance(side, (Buffer, Tile)))
         buffer = tile.buffer if isinstance(tile, Tile) else tile
         bits = math.prod(tile.shape) * _spad.dtype_bits(buffer.dtype)
-        self.copies.append({"time": len(self), "source": _side(src), "destination": _side(dst),
-                            "shape": tile.shape, "dtype": buffer.dtype, "bytes": (bits + 7) // 8,
-                            "asynchronous": _state["stream"] is not None, "where": _caller()})
+        self._notes.append((range(first, len(self)), {
+            "time": first, "source": _side(src), "destination": _side(dst), "shape": tile.shape,
+            "dtype": buffer.dtype, "bytes": (bits + 7) // 8,
+            "asynchronous": _state["stream"] is not None, "where": _caller()}))
+
+    @property
+    def copies(self):
+        """The copies as dicts, also those of elements and of raw buffers."""
+        return [row for row in self.operations() if row["what"] == "copy"]
 
     def operations(self):
         """Allocations, frees and copies as dicts, in the order in which they were made; `what` is
         the kind."""
-        rows = [(i, 1, {**event, "what": event["kind"]}) for i, event in enumerate(self.events())]
-        rows += [(row["time"], 0, {**row, "what": "copy"}) for row in self.copies]
-        return [row for _, _, row in sorted(rows, key=lambda r: r[:2])]
+        events, tensors, rows = self.events(), self.tensors(), []
+        notes = {note.start: (note, row) for note, row in self._notes if note}
+        skip = 0
+        for time, event in enumerate(events):
+            if time in notes:
+                note, row = notes[time]
+                skip = note.stop
+                rows.append({**row, "what": "copy"})
+            elif time >= skip:
+                rows.append({**event, "what": event["kind"]} if event["kind"] != "copy"
+                            else _plain_copy(time, event, tensors))
+        return rows
+
+
+def _plain_copy(time, event, tensors):
+    """The row of a copy that T.copy did not make: an element, or a read or write of raw bytes. A side
+    that is not of the trace, the host or an older buffer, has neither name nor scope."""
+    spaces = {"gm": "global", "ub": "shared", "l0c": "local"}
+
+    def side(number):
+        if number is None:
+            return None, None
+        return tensors[number]["name"], spaces.get(tensors[number]["space"], tensors[number]["space"])
+
+    return {"what": "copy", "time": time, "source": side(event["source"]),
+            "destination": side(event["tensor"]), "shape": None, "dtype": None,
+            "bytes": event["bytes"], "asynchronous": bool(event["count"]), "where": None}
 
 
 def _side(side):
@@ -650,8 +673,8 @@ def _side(side):
 
 @contextmanager
 def memory_trace(enabled=True):
-    """Records every allocation, free and copy of the with block in a spad.Trace: see copies and
-    operations() for the last."""
+    """Records every allocation, free and copy of the with block in a spad.Trace: operations()
+    lists them in order, copies the last."""
     if not enabled:
         yield None
         return

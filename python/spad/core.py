@@ -17,6 +17,7 @@ Fence = _spad.Fence
 Tmem = _spad.Tmem
 Component = _spad.Component
 Allocator = _spad.Allocator
+Column = _spad.Column
 copy = _spad.copy
 copy_part = _spad.copy_part
 copy_tile = _spad.copy_tile
@@ -33,8 +34,8 @@ _TEXT_MIB = 64  # kernels and chips
 _ROWS_MIB = 1024  # rows of buffers and logs
 
 
-def _read(path, mebibytes):
-    """The text of a file, and the name of the file for messages."""
+def _read_bytes(path, mebibytes):
+    """The bytes of a file as a BytesIO, and the name of the file for messages."""
     import io
 
     name, content, most = os.fsdecode(path), io.BytesIO(), mebibytes << 20
@@ -46,6 +47,14 @@ def _read(path, mebibytes):
         error.code, error.file, error.available = "SPAD-IO", name, most
         raise error
     content.seek(0)
+    return content, name
+
+
+def _read(path, mebibytes):
+    """The text of a file, and the name of the file for messages."""
+    import io
+
+    content, name = _read_bytes(path, mebibytes)
     return io.TextIOWrapper(content, encoding="utf-8").read(), name
 
 
@@ -257,6 +266,21 @@ class Trace:
         report.add_trace(self)
         return report
 
+    def plan(self, space=None, capacity=None):
+        """A Plan of the tensors of a space, by default the first with one: their sizes and
+        lifetimes, without the places that they had. Aliases are no buffers of their own."""
+        tensors = [t for t in self.tensors() if t["mode"] != "alias"]
+        if space is None:
+            space = tensors[0]["space"] if tensors else next(iter(self.target.spaces))
+        rows = [t for t in tensors if t["space"] == space]
+        end = len(self)
+        plan = Plan(self.target, space, capacity)
+        plan.add_many([t["begin"] for t in rows],
+                      [end if t["end"] is None else t["end"] for t in rows],
+                      [t["bytes"] for t in rows], lanes=[t["lanes"] for t in rows],
+                      names=_distinct(t["name"] for t in rows))
+        return plan
+
     def _repr_svg_(self):
         return self.report().svg()
 
@@ -319,6 +343,19 @@ class Attempt:
         return self.error is None
 
 
+def _distinct(names):
+    """The names, each with a number after it where it has been before."""
+    seen, out = set(), []
+    for name in names:
+        fresh, number = name, 1
+        while fresh is not None and fresh in seen:
+            number += 1
+            fresh = f"{name}#{number}"
+        seen.add(fresh)
+        out.append(fresh)
+    return out
+
+
 # ---- plans -----------------------------------------------------------------------------------
 
 
@@ -363,16 +400,9 @@ def _plan_home(result):
     return Target.parse(text, "<plan>"), "memory"
 
 
-_explain = _spad.PlanResult.explain
-
-
 @_part_of(_spad.PlanResult)
 class PlanResult:
     """Where every buffer of a Plan goes, or why they do not fit."""
-
-    def explain(self, timeout=1):
-        """Why it does not fit, and what would help; text() and json() have it from then on."""
-        return _interruptible(_explain, self, timeout)
 
     def report(self, title="plan"):
         """A Report of the buffers."""
@@ -628,12 +658,13 @@ class Tune:
         data = self.data
         names = [_escape(knob["name"]) for knob in data["knobs"]]
         cells = lambda values, mark: "".join(f"<{mark}>{value}</{mark}>" for value in values)
-        rows = "".join(f"<tr>{cells([*p['values'], p['bytes'], p['makespan_ps']], 'td')}</tr>"
+        time = lambda ps: "does not fit" if ps is None else _spad.time_text(ps)
+        rows = "".join(f"<tr>{cells([*p['values'], p['bytes'], time(p['makespan_ps'])], 'td')}</tr>"
                        for p in data["frontier"])
         chosen = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
-        return (f"<p><b>{chosen or 'nothing to choose'}</b>: {self.makespan} ps, as written "
-                f"{self.written} ps</p>"
-                f"<table><tr>{cells([*names, 'bytes', 'ps'], 'th')}</tr>{rows}</table>")
+        return (f"<p><b>{chosen or 'nothing to choose'}</b>: {time(self.makespan)}, as written "
+                f"{time(self.written)}</p>"
+                f"<table><tr>{cells([*names, 'bytes', 'time'], 'th')}</tr>{rows}</table>")
 
     def __repr__(self):
         time = "nothing fits" if self.makespan is None else _spad.time_text(self.makespan)
@@ -691,7 +722,8 @@ class Block(_spad.Block):
 
 @_part_of(_spad.Device)
 class Device:
-    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N or opencl:N."""
+    """Device(name='host', target=None, max_bytes=0, block_bytes=0): host, cuda:N, opencl:N,
+    ascend:N (or npu:N) or neuron:N."""
 
     def __repr__(self):
         return f"<spad.Device {self.name}: {self.about}>"
@@ -731,7 +763,7 @@ class Buffer:
             raise BufferError("a copy was asked for; copy the buffer first")
         if where[0] == 2 and stream != -1 and self.nbytes:
             self.read(0, 1)
-        return _spad.to_dlpack(self, *where)
+        return _spad.to_dlpack(self, *where, max_version is not None and max_version[0] >= 1)
 
     @property
     def __cuda_array_interface__(self):
@@ -783,20 +815,70 @@ class Stream(_spad.Stream):
 
 class Log(_spad.Log):
     """A log of allocations in the format of RMM's logging adaptor; a sequence of its rows.
-    Log.parse(text), Log.load(path)."""
+    Log.parse(text), Log.load(path), Log.from_snapshot(snapshot)."""
+
+    names = None  # of its allocations, by number; None: the log has none
 
     @classmethod
-    def load(cls, path):
-        """The log in a file."""
-        return cls.parse(*_read(path, _ROWS_MIB))
+    def load(cls, path, device=None):
+        """The log in a file: of RMM as CSV, or a pickled memory snapshot of PyTorch, of which
+        device says the number of the device. A pickle is read as plain data."""
+        content, name = _read_bytes(path, _ROWS_MIB)
+        head = content.read(1)
+        content.seek(0)
+        if head == b"\x80":  # every pickle since protocol 2 begins so, and no text does
+            return cls.from_snapshot(content.read(), device, name)
+        return cls.parse(content.read().decode("utf-8"), name)
+
+    @classmethod
+    def from_snapshot(cls, snapshot, device=None, file="<snapshot>"):
+        """The log of a memory snapshot of PyTorch: the dict of torch.cuda.memory._snapshot(), or
+        the bytes of its pickle. device: the number of the device, if there are several."""
+        from . import _snapshot  # here, because few programs need it
+
+        if isinstance(snapshot, (bytes, bytearray, memoryview)):
+            snapshot = _snapshot.unpickle(bytes(snapshot), file)
+        text, names = _snapshot.read(snapshot, device, file)
+        log = cls.parse(text, file)
+        log.names = tuple(names)
+        return log
+
+    def _lives(self):
+        """Begin, end, address, bytes, name and stream of every allocation; end None: not freed."""
+        lives = []
+        for time, row in enumerate(self):
+            number = row["allocation"]
+            if number is None:
+                continue
+            if row["action"] == "allocate":
+                name = None if self.names is None else self.names[number]
+                lives.append([time, None, row["address"], row["bytes"], name, row["stream"]])
+            else:
+                lives[number][1] = time
+        return lives
+
+    def plan(self, capacity=None, alignment=1):
+        """A Plan of the allocations: their sizes, and the rows between which they live."""
+        lives, plan = self._lives(), Plan(capacity=capacity)
+        plan.add_many([life[0] for life in lives],
+                      [len(self) if life[1] is None else life[1] for life in lives],
+                      [life[3] for life in lives], alignment=[alignment] * len(lives),
+                      names=_distinct(life[4] for life in lives))
+        return plan
 
     def report(self, title="log"):
         """A Report of the blocks over time."""
-        top = max((row["address"] + row["bytes"] for row in self), default=1)
-        low = min((row["address"] for row in self), default=0)
+        lives = self._lives()
+        low = min((life[2] for life in lives), default=0)
+        top = max((life[2] + life[3] for life in lives), default=1)
         chip = Target.parse(f"target log\nspace memory {{ bytes {max(top - low, 1)} }}\n", "<log>")
         report = Report(chip, title, "row")
-        report.add_log(self)
+        if self.names is None:
+            report.add_log(self)
+            return report
+        for number, (begin, end, address, size, name, stream) in enumerate(lives):
+            report.add_box(name or f"stream {stream}[{number}]", begin,
+                           len(self) if end is None else end, address - low, size)
         return report
 
     def _repr_svg_(self):
@@ -806,8 +888,20 @@ class Log(_spad.Log):
         return f"<spad.Log of {len(self)} rows, {self.allocations} allocations>"
 
 
+def torch_library():
+    """The path of the library that PyTorch's pluggable CUDA allocator loads, to take its memory
+    from our pool:
+
+        allocator = torch.cuda.memory.CUDAPluggableAllocator(
+            spad.torch_library(), "spad_torch_alloc", "spad_torch_free")
+        torch.cuda.memory.change_current_allocator(allocator)   # before the first tensor
+
+    torch_stats(device) has what it took."""
+    return _spad.__file__
+
+
 def replay(log, device="host", scope="global"):
-    """Makes the calls of a log (a Log, or the path of one) again, on the pool of a device or on a
+    """Makes the calls of a log (a Log, or the path of one: of RMM or of PyTorch) again, on the pool of a device or on a
     Memory: how long they take, and what does not fit."""
     if not isinstance(log, _spad.Log):
         log = Log.load(log)

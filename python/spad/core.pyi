@@ -31,6 +31,7 @@ Tmem: TypeAlias = _spad.Tmem
 Registry: TypeAlias = _spad.Registry
 Component: TypeAlias = _spad.Component
 Allocator: TypeAlias = _spad.Allocator
+Column: TypeAlias = _spad.Column
 copy = _spad.copy
 copy_part = _spad.copy_part
 copy_tile = _spad.copy_tile
@@ -79,8 +80,8 @@ class Finding:
     message: str
     subject: str | None
     other: str | None
-    line: int
-    column: int
+    line: int | None
+    column: int | None
     count: int
     file: str | None
     notes: list[_Facts]
@@ -123,11 +124,17 @@ class Stream(_spad.Stream):
     def __exit__(self, *unused: Any) -> None: ...
 
 class Log(_spad.Log):
+    names: tuple[str | None, ...] | None
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self: ...
+    def load(cls, path: str | PathLike[str], device: int | None = None) -> Self: ...
+    @classmethod
+    def from_snapshot(cls, snapshot: Mapping[str, Any] | bytes | bytearray | memoryview,
+                      device: int | None = None, file: str = '<snapshot>') -> Self: ...
+    def plan(self, capacity: int | None = None, alignment: int = 1) -> Plan: ...
     def report(self, title: str = 'log') -> Report: ...
     def _repr_svg_(self) -> str | None: ...
 
+def torch_library() -> str: ...
 def replay(log: Log | str | PathLike[str], device: str | Device | Memory = 'host',
            scope: str = 'global') -> dict[str, int]: ...
 def devices() -> _Facts: ...

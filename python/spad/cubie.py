@@ -231,9 +231,10 @@ def _plain_allocator(region, part, length, buffer, zeroed, stride):
     def allocate_buffer(shared, persistent=None, thread=0, stride=stride):
         if region == "shared":
             begin = thread * stride
-            out = _viewed(_whole(shared, begin + part.start, begin + part.stop, "shared"), buffer)
+            out = _viewed(_whole(shared, begin + part.start, begin + part.stop, "shared", buffer),
+                          buffer)
         elif region == "persistent":
-            out = _viewed(_whole(persistent, part.start, part.stop, "persistent"), buffer)
+            out = _viewed(_whole(persistent, part.start, part.stop, "persistent", buffer), buffer)
         else:
             out = _local_array(length, buffer._dtype)
         for i in range(zeroed):
@@ -243,8 +244,28 @@ def _plain_allocator(region, part, length, buffer, zeroed, stride):
     return allocate_buffer
 
 
-def _whole(memory, start, stop, region):
-    """memory[start:stop], all of it: Python would cut a slice short without a word."""
+def _at_address(address, count, dtype):
+    """Elements at an address of the program."""
+    import ctypes
+    letter = {"float32": "f", "float64": "d"}.get(dtype)
+    raw = (ctypes.c_char * (count * _spad.dtype_bytes(dtype))).from_address(address)
+    try:
+        import numpy
+    except ImportError:
+        if letter is None:
+            raise _spad.StateError(f"an array of {dtype} needs numpy") from None
+        return memoryview(raw).cast("B").cast(letter)
+    return numpy.frombuffer(raw, dtype)
+
+
+def _whole(memory, start, stop, region, buffer):
+    """memory[start:stop], all of it: Python would cut a slice short without a word. memory may be
+    the address of its first element, of which no length is known."""
+    if isinstance(memory, int):
+        element = buffer._parent if buffer.needs_view else buffer._dtype
+        if memory <= 0 or start < 0:
+            raise IndexError(f"elements [{start}, {stop}) of {region} memory at address {memory}")
+        return _at_address(memory + start * _spad.dtype_bytes(element), stop - start, element)
     if start < 0 or stop > len(memory):
         raise IndexError(f"elements [{start}, {stop}) are outside {region} memory of "
                          f"{len(memory)} elements")
@@ -724,14 +745,14 @@ def limit_blocksize(blocksize, dynamic_sharedmem, bytes_per_run, runs, limit=491
     """(threads, dynamic bytes) of a block that fits, halved as CuBIE does; warns where it does.
     ValueError: a single run does not fit."""
     try:
-        threads, shared, told = _spad.launch_limit(blocksize, dynamic_sharedmem, bytes_per_run,
-                                                   runs, limit)
+        threads, shared, flags = _spad.launch_limit(blocksize, dynamic_sharedmem, bytes_per_run,
+                                                    runs, limit)
     except _spad.FitError as error:
         raise ValueError(str(error)) from error
-    if told & 2:
+    if flags & 2:
         warnings.warn(f"shared memory allows {threads} threads per block, less than a warp",
                       stacklevel=2)
-    elif told & 1:
+    elif flags & 1:
         warnings.warn(f"a block takes {shared} B of shared memory: fewer blocks run side by side",
                       stacklevel=2)
     return threads, shared
@@ -756,11 +777,7 @@ def chunk_runs(runs, chunkable, unchunkable, available, free_bytes=0):
 def fit_blocksize(bytes_per_run, budget=49152, blocksize=256, runs=65536):
     """(threads, dynamic bytes) of the largest block within a budget of shared memory, in whole
     warps as long as one fits. ValueError: a single run does not fit."""
-    if bytes_per_run < 0 or budget < 0 or blocksize < 1 or runs < 1:
-        raise ValueError("bytes and budgets are at least 0, threads and runs at least 1")
-    if bytes_per_run > budget:
-        raise ValueError(f"a run takes {bytes_per_run} B of shared memory, and the budget is "
-                         f"{budget} B")
-    threads = min(blocksize, budget // bytes_per_run if bytes_per_run else blocksize)
-    threads -= threads % 32 if threads > 32 else 0
-    return threads, bytes_per_run * min(runs, threads)
+    try:
+        return _spad.launch_fit_budget(blocksize, bytes_per_run, runs, budget)[:2]
+    except (_spad.FitError, _spad.ArgumentError) as error:
+        raise ValueError(str(error)) from error

@@ -16,6 +16,7 @@ is one set of rules; `k.source` is that text. A fault names the line of the with
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 
 from . import _spad
 from . import core
@@ -470,8 +471,11 @@ class Kernel:
 
     def __getattr__(self, name):
         if not name.startswith("_") and name in self.__dict__.get("_runners", ()):
-            return lambda op, **clauses: self.op(name, op, **clauses)
+            return partial(self.op, name)
         raise AttributeError(f"'{type(self).__name__}' has no engine, unit or attribute '{name}'")
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self.__dict__.get("_runners", ())})
 
     def _about(self, word, thing, **clauses):
         self.line(f"{word} {_handle(thing).text}" + "".join(

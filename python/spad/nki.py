@@ -132,6 +132,11 @@ add, subtract, multiply, divide, maximum, minimum = map(_direct.operation, (
     "add", "subtract", "multiply", "divide", "maximum", "minimum"))
 
 
+# nki.language, nki.compiler and nki.isa are all this module: `import spad.nki.language as nl` works.
+language = compiler = isa = sys.modules[__name__]
+sys.modules.update({f"{__name__}.{name}": language for name in ("language", "compiler", "isa")})
+
+
 def __getattr__(name):
     near = difflib.get_close_matches(name, [n for n in globals() if n[0] != "_"], 1)
     hint = f"; did you mean '{near[0]}'?" if near else "; docs/nki.md lists what it has"
@@ -292,7 +297,7 @@ class SbufManager(core.Stack):
         self._default_stack = bool(default_stack_alloc)
         self._language, self._debugs, self._asked = language, debugs, None
         self._level = DEBUG if self.behaviour == "library_later" else INFO
-        self._tells = _is_on(logger, self._level)  # the level is examined once, here
+        self._notifies = _is_on(logger, self._level)  # the level is examined once, here
         self._tell(f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), "
                    f"size={sb_upper_bound - sb_lower_bound} B")
         if debugs:
@@ -318,6 +323,10 @@ class SbufManager(core.Stack):
         """A tensor with a name that is off chip."""
         return self.alloc(shape, dtype, shared_hbm if buffer is None else buffer, name)
 
+    def set_name_prefix(self, prefix):
+        """What the names of later tensors begin with."""
+        super().set_name_prefix(prefix)
+
     def flush_logs(self):
         """Prints the tree of what is new, a line at a time: to a logger at DEBUG, else where
         print() does, unless the logger is silent at INFO."""
@@ -328,7 +337,7 @@ class SbufManager(core.Stack):
 
     def _tell(self, line):
         """Logs at the level of this behaviour."""
-        if self._tells:
+        if self._notifies:
             (self.logger.debug if self._level is DEBUG else self.logger.info)(line)
 
     def attempt(self):
@@ -339,7 +348,7 @@ class SbufManager(core.Stack):
     def _outermost_closed(self):
         if self._debugs:
             self.flush_logs()
-        if self._tells and (self.behaviour != "exact" or self.get_total_space() > 0):
+        if self._notifies and (self.behaviour != "exact" or self.get_total_space() > 0):
             self._tell(self.stats_line().rstrip("\n"))
 
     def _cursors(self):

@@ -20,16 +20,26 @@ Arguments are those of TileLang; allocations also take a name, and where it make
 use, align, at and a lifetime.
 """
 
+import builtins
 import contextvars
 import math
+import numbers
+import operator
 import sys
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from . import _spad
 from . import core
 from . import _tilelang_record as _record
-from ._tilelang_record import PrimFunc, Tensor, Uncovered, Value
+from ._tilelang_record import PrimFunc, Tensor, macro  # noqa: F401
+from ._tilelang_values import Uncovered, Value
+from ._tilelang_words import (  # noqa: F401
+    Cast, GemmWarpPolicy, Layout, abs, annotate_layout, bfloat16, bool, cast, ceil, ceildiv, clamp, cos,
+    dtype, erf, exp, exp2, exp10, float, float8_e4m3fn, float8_e5m2, float16, float32, float64, floor,
+    floordiv, floormod, fma, if_then_else, infinity, int8, int16, int32, int64, isinf, isnan, log,
+    log2, log10, max, min, pow, reinterpret, round, rsqrt, sigmoid, sin, sqrt, tan, tanh, uint8,
+    uint16, uint32, uint64, use_swizzle)
 
 _current = contextvars.ContextVar("spad.tilelang.block", default=None)
 
@@ -87,7 +97,7 @@ class TileBlock(core.Block):
 
     def __init__(self, target, name=None, **options):
         self._freed, self._columns = set(), None
-        self._packs = bool(options.get("tilelang_policy"))
+        self._packs = builtins.bool(options.get("tilelang_policy"))
 
     def _check_columns(self, shape, dtype):
         """The rules of an allocation of tensor memory: a power of 2 from 32 to 512 columns, and
@@ -153,8 +163,8 @@ def _alloc(scope, **request):
     home = _current.get()
     if home is None:
         raise _spad.StateError("allocate inside `with spad.tilelang.block(target):`")
-    if isinstance(request.get("shape"), int):
-        request["shape"] = (request["shape"],)
+    if isinstance(request.get("shape"), numbers.Integral):
+        request["shape"] = (operator.index(request["shape"]),)
     columns = None
     if scope == "shared.tmem":
         columns = home._check_columns(tuple(request["shape"]), request["dtype"])
@@ -163,6 +173,8 @@ def _alloc(scope, **request):
         made = Buffer(home, home.alloc(scope, **request))
         home._columns = columns or home._columns
         return made
+    if scope in ("shared.barrier", "shared.cluster_barrier"):
+        return _body_barrier(rec, home, scope, request)
     if not set(request) <= {"shape", "dtype", "name", "op", "replication", "init"}:
         raise Uncovered(f"{scope} with {', '.join(sorted(request))} in a kernel body; the kernel "
                         "language has barriers, rings and places of its own (docs/kernel.md)")
@@ -170,6 +182,20 @@ def _alloc(scope, **request):
                   rec.fresh(request.get("name") or scope.replace(".", "_") + "_"))
     home._columns = columns or home._columns
     rec.buffers.append(made)
+    if not request.get("name"):
+        rec.unnamed.append(made)
+    return made
+
+
+def _body_barrier(rec, home, scope, request):
+    """Barriers of a kernel body: mbarriers of the kernel language."""
+    if scope != "shared.barrier":
+        raise Uncovered("T.alloc_cluster_barrier: barriers of several blocks")
+    if set(request) > {"arrivals", "name"}:
+        raise Uncovered(f"a barrier with {', '.join(sorted(set(request) - {'arrivals', 'name'}))}")
+    home.alloc(scope, **request)
+    made = _record.Barrier(rec.fresh(request.get("name") or "barrier_"), request["arrivals"])
+    rec.barriers.append(made)
     if not request.get("name"):
         rec.unnamed.append(made)
     return made
@@ -208,14 +234,21 @@ def alloc_var(dtype, *args, scope=None, init=None, name=None):
     if scope is not None and not isinstance(scope, str):
         raise TypeError(f"a scope is a str, not {scope!r}")
     if scope in (None, "local.var"):
-        return _alloc("local.var", dtype=dtype, init=init, name=name)
+        made = _alloc("local.var", dtype=dtype, init=init, name=name)
+        if init is not None and _record.recorder.get() is not None:
+            _record.need().step("simt", "init", writes=[_all_of(made)])
+        return made
+    if init is not None and _record.recorder.get() is not None:
+        made = _alloc(scope, shape=(1,), dtype=dtype, name=name)
+        made[0] = init
+        return made
     if init is not None:
         raise ValueError(f"a variable of scope '{scope}' has no init; assign it, or use 'local.var'")
     return _alloc(scope, shape=(1,), dtype=dtype, name=name)  # one element elsewhere
 
 
 def _arrivals(count):
-    return [count] if isinstance(count, int) else list(count)
+    return [operator.index(count)] if isinstance(count, numbers.Integral) else list(count)
 
 
 def alloc_barrier(arrive_count, name=None, **more):
@@ -235,8 +268,13 @@ def _barrier(scope, arrive_count, name, more):
         raise ValueError(str(error)) from error
 
 
-def alloc_tmem(shape, dtype, name=None):
-    """Tensor memory: the last two extents are the matrix."""
+def alloc_tmem(shape=None, dtype="float32", name=None, *, num_cols=None):
+    """Tensor memory: the last two extents are the matrix. num_cols: that many columns of 32 bits
+    in all 128 lanes, instead of a shape."""
+    if (shape is None) == (num_cols is None):
+        raise TypeError("alloc_tmem takes a shape such as (128, 256), or num_cols")
+    if num_cols is not None:
+        shape = (128, num_cols * 32 // _spad.dtype_bits(dtype))
     return _alloc("shared.tmem", shape=shape, dtype=dtype, name=name)
 
 
@@ -297,18 +335,47 @@ def serial(*extents):
 
 def Pipelined(*extents, num_stages=0, **unused):
     """A loop whose copies run ahead: what it has to itself gets num_stages copies."""
-    return _loop(extents, num_stages if num_stages > 1 else 1)
+    return _loop(extents, num_stages if num_stages and num_stages > 1 else 1)
+
+
+def unroll(*extents, **unused):
+    """A loop that the compiler unrolls: recorded as a loop."""
+    return _loop(extents, 1)
+
+
+def vectorized(*extents):
+    """A loop over the lanes of a vector: as T.Parallel."""
+    return _parallel(extents)
 
 
 def _loop(extents, stages):
-    begin, end = (0, extents[0]) if len(extents) == 1 else extents
-    if not isinstance(begin, int) or not isinstance(end, int):
-        raise Uncovered("a loop whose extent is not a number")
+    begin, end = (0, extents[0]) if len(extents) == 1 else extents[:2]
+    step = extents[2] if len(extents) == 3 else 1
     rec = _record.need()
-    if end <= begin:
+    limit = None
+    if isinstance(end, _record.Least):  # a loop of the number, and a branch for the rest
+        end, limit = end.number, end.index
+    if isinstance(begin, _record.Value) or isinstance(end, _record.Value):
+        raise Uncovered("a loop whose extent is data of the kernel")
+    if step != 1:
+        if not all(isinstance(n, int) for n in (begin, end, step)) or step < 1:
+            raise Uncovered("a loop with a step whose ends are not numbers")
+        end = begin + -(-(end - begin) // step)
+    extent = end - begin
+    if isinstance(extent, _record.Index):
+        if _record.has_loop(rec, extent):
+            raise Uncovered("a loop whose extent depends on another loop")
+        if extent.text.isdigit():
+            extent = int(extent.text)
+    if isinstance(extent, int) and extent <= 0:
         return
-    with rec.loop(end - begin, stages) as turn, _region("serial"):
-        yield turn + begin
+    with rec.loop(extent, stages) as turn, _region("serial"):
+        value = turn * step + begin if step != 1 else turn + begin
+        if limit is None:
+            yield value
+            return
+        for _ in rec.branches(value < limit, False, ""):
+            yield value
 
 
 def Parallel(*extents, **unused):
@@ -319,10 +386,10 @@ def Parallel(*extents, **unused):
 
 def _parallel(extents):
     rec = _record.need()
-    if not all(isinstance(extent, int) for extent in extents):
+    if not extents or not all(isinstance(extent, int) for extent in extents):
         raise Uncovered("a parallel loop whose extent is not a number")
     names = [rec.fresh("p") for _ in extents]
-    rec.parallel.update(zip(names, extents))
+    rec.parallel.update((name, (0, extent)) for name, extent in zip(names, extents))
     with _region("parallel"):
         turns = tuple(_record.Index("0", {name: 1}) for name in names)
         yield turns if len(turns) > 1 else turns[0]
@@ -408,18 +475,44 @@ def finalize_reducer(reducer, destination=None, batch=1):
 # ---- kernel bodies ------------------------------------------------------------------------------
 
 _Buffers = (Buffer, _record.GlobalBuffer)
-float16, bfloat16, float32, float64 = "float16", "bfloat16", "float32", "float64"
-int8, int32, int64, uint8 = "int8", "int32", "int64", "uint8"
-
-
-def prim_func(func):
+def prim_func(func=None, **unused):
     """A kernel function; its record(target) gives a spad.Kernel."""
-    return PrimFunc(func)
+    return PrimFunc if func is None else PrimFunc(func)
 
 
-def ceildiv(number, by):
-    """number / by, rounded up."""
-    return -(-number // by)
+class _Jit(PrimFunc):
+    def __call__(self, *args, **keywords):
+        """Of a function that makes a kernel function: the call. One that is a kernel is not run."""
+        if _record.recorder.get() is None and "with T.Kernel" not in _record.own_source(self.func):
+            return self.func(*args, **keywords)
+        return super().__call__()
+
+
+def jit(func=None, **unused):
+    """@tilelang.jit: the function is a kernel, with record(target, ...), or returns one."""
+    return _Jit if func is None else _Jit(func)
+
+
+def const(names):
+    """Sizes of a kernel by name, as in M, N = T.const("M, N"): given to record()."""
+    rec, names = _record.need(), [name.strip() for name in names.split(",")]
+    missing = [name for name in names if name not in rec.values]
+    if missing:
+        raise TypeError(f"T.const: give {', '.join(missing)} to record()")
+    found = tuple(rec.values[name] for name in names)
+    return found if len(found) > 1 else found[0]
+
+
+def empty(shape, dtype="float32"):
+    """A result in global memory."""
+    return _unnamed_tensor(Tensor(shape, dtype))
+
+
+def _unnamed_tensor(note):
+    rec = _record.need()
+    made = rec.tensor("out_", note)
+    rec.unnamed.append(made)
+    return made
 
 
 @contextmanager
@@ -430,9 +523,13 @@ def Kernel(*grid, threads=128, **unused):
     if rec.entered:
         raise Uncovered("a second T.Kernel in one function")
     rec.entered = True
+    if not all(isinstance(extent, int) for extent in grid) or len(grid) > 3:
+        raise Uncovered("a grid whose extents are not one to three numbers")
     names = [rec.fresh(stem) for stem in ("bx", "by", "bz")[:len(grid)]]
     rec.grid, rec.blocks = names, math.prod(grid)
-    made = TileBlock(rec.target, rec.name, threads=threads)
+    rec.threads = threads if isinstance(threads, int) else math.prod(threads)
+    rec.most.update((name, extent - 1) for name, extent in zip(names, grid))
+    made = TileBlock(rec.target, rec.name, threads=rec.threads)
     token = _current.set(made)
     try:
         found = tuple(map(_record.Index, names))
@@ -465,27 +562,159 @@ def _size(part):
     return math.prod(1 if count is None else count for _, count in part[1])
 
 
+def _bytes(part):
+    return _size(part) * _spad.dtype_bits(part[0].dtype) // 8
+
+
 def copy(src, dst, **unused):
-    """Copies a buffer or region; the engine is that of copies where global memory is a side."""
+    """Copies a buffer or region; the engine is that of copies where global memory is a side. What
+    reaches over the edge of a tensor in global memory is not copied: a destination on chip gets
+    zeros there."""
+    _copy(src, dst, "copy", None)
+
+
+def tma_copy(src, dst, barrier=None, **unused):
+    """A copy that arrives at a barrier: its bytes are expected there, and delivered."""
+    if not isinstance(barrier, (_record.Barrier, _record.BarrierPlace)):
+        raise Uncovered("T.tma_copy without a barrier of T.alloc_barrier")
+    _record.need().say(f"expect {{}} by {_bytes(_part(dst, src))}", barrier)
+    _copy(src, dst, "tma", barrier)
+
+
+def _copy(src, dst, engine, barrier):
     rec = _record.need()
     there, here = _part(src, dst), _part(dst, src)
     if _size(there) != _size(here):
         raise _spad.ArgumentError(f"a copy of {_size(there)} elements to {_size(here)}")
     spaces = {there[0].space, here[0].space}
-    engine = "copy" if "global" in spaces else "simt"
-    rec.step(engine, "copy", reads=[there], writes=[here])
+    if "global" not in spaces:
+        engine = "simt" if engine == "copy" else engine
+    fits = [_record.edges(side) if side[0].space == "global" else [] for side in (there, here)]
+    if not any(fits):
+        rec.step(engine, "copy", [there], [here], [], "" if barrier is None else " delivers {}",
+                 barrier)
+        return
+    if spaces == {"global"} or barrier is not None:
+        raise Uncovered("a copy over the edge of a tensor between two tensors in global memory, or "
+                        "with a barrier")
+    side = there if fits[0] else here
+    _cut_copy(rec, engine, there, here, side, sum(fits, []))
+
+
+def _cut_copy(rec, engine, there, here, side, axes):
+    """A copy that is cut at the edge along the axes of one side: a branch for each of them."""
+    if not axes:
+        rec.step(engine, "copy", reads=[there], writes=[here])
+        return
+    axis, *rest = axes
+    first, count = side[1][axis]
+    extent = side[0].shape[axis]
+    for inside in rec.branches(first + count <= extent, True, ""):
+        ranges = list(side[1])
+        if not inside:
+            within = first if _record.bounds(first)[1] < extent else first % extent
+            ranges[axis] = (within, extent - within)  # never empty, also where it is not reached
+        cut = (side[0], ranges)
+        sides = (cut, here) if side is there else (there, cut)
+        if inside or _record.bounds(first)[1] < extent:
+            _cut_copy(rec, engine, *sides, cut, rest)
+            continue
+        for reaches in rec.branches(first < extent, True, ""):
+            if reaches:
+                _cut_copy(rec, engine, *sides, cut, rest)
+            elif side is there:  # nothing of the tensor: zeros
+                rec.step("simt", "fill", writes=[here])
+
+
+def _matrix(side):
+    """(part, extents) of an operand of a gemm."""
+    if isinstance(side, _record.Place):
+        extents = side.extents()
+        if extents is None:
+            raise Uncovered("a single element as an operand of T.gemm")
+        return (side.buffer, side.ranges()), extents[-2:]
+    return _all_of(side), list(side.shape[-2:])
 
 
 def gemm(A, B, C, transpose_A=False, transpose_B=False, clear_accum=False, **unused):
     """C += A B on the tensor cores; with clear_accum C = A B."""
-    a, b, c = _all_of(A), _all_of(B), _all_of(C)
-    (m, k) = A.shape[-2:][::-1] if transpose_A else A.shape[-2:]
-    (n, k2) = B.shape[-2:] if transpose_B else B.shape[-2:][::-1]
-    if k != k2 or tuple(C.shape[-2:]) != (m, n):
-        raise _spad.ArgumentError(f"a gemm of {tuple(A.shape)} and {tuple(B.shape)} does not give "
-                                  f"{tuple(C.shape)}")
-    _record.need().step("tensor", "gemm", reads=[a, b], writes=[c] if clear_accum else [],
-                        updates=[] if clear_accum else [c])
+    (a, of_a), (b, of_b), (c, of_c) = _matrix(A), _matrix(B), _matrix(C)
+    (m, k) = of_a[::-1] if transpose_A else of_a
+    (n, k2) = of_b if transpose_B else of_b[::-1]
+    if k != k2 or of_c != [m, n]:
+        raise _spad.ArgumentError(f"a gemm of {tuple(of_a)} and {tuple(of_b)} does not give "
+                                  f"{tuple(of_c)}")
+    rec = _record.need()
+    reads, writes, updates = [a, b], [c] if clear_accum else [], [] if clear_accum else [c]
+    shared = all(part[0].space == "shared" for part in (a, b))
+    if rec.role is None or not shared or not rec.target.startswith("sm_9"):
+        rec.step("tensor", "gemm", reads=reads, writes=writes, updates=updates)
+        return
+    rec.step("tensor", "gemm", reads, writes, updates, tail=" in mmas")  # wgmma, and its wait
+    rec.home[-1].engine = "wgmma"
+    rec.say("commit mmas")
+    rec.say("wait mmas pending 0")
+
+
+# ---- barriers and warp groups --------------------------------------------------------------------
+
+
+def _barrier_step(form, barrier):
+    if not isinstance(barrier, (_record.Barrier, _record.BarrierPlace)):
+        raise Uncovered("a barrier that is none of T.alloc_barrier")
+    _record.need().say(form, barrier)
+
+
+def mbarrier_wait_parity(mbarrier, parity):
+    """Waits until the phase of a parity is complete."""
+    if isinstance(parity, _record.Value):
+        raise Uncovered("a parity that is data of the kernel")
+    _barrier_step(f"wait {{}} parity {_record.number_text(parity)}", mbarrier)
+
+
+def mbarrier_arrive(mbarrier):
+    """Every thread of the warp group, or of the block outside of T.ws, arrives."""
+    rec = _record.need()
+    _barrier_step(f"arrive {{}} by {rec.threads if rec.role is None else 128}", mbarrier)
+
+
+def mbarrier_expect_tx(mbarrier, tx):
+    """The phase needs so many bytes more."""
+    _barrier_step(f"expect {{}} by {_record.number_text(tx)}", mbarrier)
+
+
+barrier_wait, barrier_arrive = mbarrier_wait_parity, mbarrier_arrive
+
+
+def sync_threads(*unused):
+    """A barrier of the block. Outside of T.ws what stands before is done anyway."""
+    if _record.need().role is not None:
+        raise Uncovered("T.sync_threads inside of T.ws")
+
+
+@contextmanager
+def ws(*groups):
+    """What one warp group does, as an agent of the kernel."""
+    rec = _record.need()
+    if len(groups) != 1 or not isinstance(groups[0], int):
+        raise Uncovered("T.ws of several warp groups")
+    if rec.role is not None:
+        raise Uncovered("T.ws inside of T.ws")
+    rec.role = groups[0]
+    if groups[0] not in rec.roles:
+        rec.roles.append(groups[0])
+    try:
+        yield
+    finally:
+        rec.role = None
+
+
+def atomic_add(destination, value, **unused):
+    """Adds to an element: reads and writes it."""
+    if not isinstance(destination, _record.Place):
+        raise Uncovered("T.atomic_add to more than an element")
+    destination.buffer[destination.key] = destination + (
+        value if isinstance(value, Value) else 0)
 
 
 def _reduce(name, buffer, out, clear):
@@ -509,19 +738,14 @@ def reduce_min(buffer, out, dim=-1, clear=True):
     _reduce("reduce_min", buffer, out, clear)
 
 
-def _function(kind):
-    def value(*parts):
-        return Value(kind, *parts)
-    return value
-
-
-max, min = _function("max"), _function("min")
-exp, exp2, log, log2, sqrt, rsqrt, tanh, sigmoid, abs, cast, if_then_else = (
-    _function("other") for _ in range(11))
+def reduce_absmax(buffer, out, dim=-1, clear=True):
+    """The largest absolute value along a dimension."""
+    _reduce("reduce_absmax", buffer, out, clear)
 
 
 def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
-    raise AttributeError(f"spad.tilelang does not cover T.{name}; docs/tilelang.md lists what it "
-                         "covers")
+    where = _record.place_text(" ({}:{})")
+    raise AttributeError(f"spad.tilelang does not cover T.{name}{where}; docs/tilelang.md lists what "
+                         "it covers")

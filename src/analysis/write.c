@@ -151,8 +151,7 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     spad__json_key_int(json, "makespan_ps", totals.makespan);
     spad__json_key_int(json, "operations", totals.operations);
     spad__json_key_int(json, "unknown", totals.unknown);
-    spad__json_key(json, "busy_ps");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "busy_ps", '{');
     for (size_t i = 0; i < target->engine_count; i++) {
         const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);
         if (engine.operations > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Faults of a text: where they are, what they say, and how they look.
+ * Faults of a text: where they are, their messages, and how they are shown.
  *
  * A fault is found by its bytes. Line and column are counted only then, with
  * one pass over the text in front of it, so that reading a text without faults
@@ -341,8 +341,7 @@ static void open_faults(spad__out *out, spad__json *json, const spad_sink *sink,
     spad__json_start(json, out);
     spad__json_open(json, '{');
     spad__json_key_string(json, "file", file);
-    spad__json_key(json, "faults");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "faults", '[');
 }
 
 static spad_status close_faults(spad__out *out, spad__json *json, spad_error *error) {

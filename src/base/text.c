@@ -71,14 +71,15 @@ void spad__out_limit(spad__out *out, const spad__limit *limit) {
 
 /* Is it time to end? */
 static bool is_over(spad__out *out) {
-    if (!out->limited || (out->sent > 0 && out->sent - out->asked < SPAD__OUT_LOOK)) return false;
+    if (!out->limited || (out->sent > 0 && out->sent - out->asked < SPAD__OUT_BYTES_PER_CHECK))
+        return false;
     out->asked = out->sent;
     return spad__limit_reached(&out->limit);
 }
 
 static void out_send(spad__out *out, const char *bytes, size_t count) {
     while (count > 0 && !out->failed) {
-        const size_t part = count < SPAD__OUT_LOOK ? count : SPAD__OUT_LOOK;
+        const size_t part = count < SPAD__OUT_BYTES_PER_CHECK ? count : SPAD__OUT_BYTES_PER_CHECK;
         if (is_over(out) || out->sink.write(out->sink.context, bytes, part) != 0)
             out->failed = true;
         out->sent += part;
@@ -328,6 +329,11 @@ void spad__json_bool(spad__json *json, bool value) {
 
 void spad__json_end(spad__json *json) {
     spad__out_string(json->out, "\n");
+}
+
+void spad__json_key_open(spad__json *json, const char *key, char bracket) {
+    spad__json_key(json, key);
+    spad__json_open(json, bracket);
 }
 
 void spad__json_key_string(spad__json *json, const char *key, const char *text) {

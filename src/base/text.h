@@ -34,9 +34,9 @@ typedef struct spad__out {
     char buffer[512];
 } spad__out;
 
-/* From here on a copy of the limit is asked once in SPAD__OUT_LOOK bytes; when it is reached,
- * writing fails with its status. */
-enum { SPAD__OUT_LOOK = 16 * 1024 };
+/* From here on a copy of the limit is asked once in SPAD__OUT_BYTES_PER_CHECK bytes; when it is
+ * reached, writing fails with its status. */
+enum { SPAD__OUT_BYTES_PER_CHECK = 16 * 1024 };
 void spad__out_limit(spad__out *out, const spad__limit *limit);
 void spad__out_start(spad__out *out, const spad_sink *sink);
 /* For text that a person reads on a terminal: whatever is written, a character that would act on
@@ -92,6 +92,7 @@ void spad__json_thousandths(spad__json *json, int64_t value); /* 1500: 1.500 */
 void spad__json_bool(spad__json *json, bool value);
 void spad__json_end(spad__json *json); /* the last newline */
 /* key and value in one */
+void spad__json_key_open(spad__json *json, const char *key, char bracket);
 void spad__json_key_string(spad__json *json, const char *key, const char *text);
 void spad__json_key_int(spad__json *json, const char *key, int64_t value);
 void spad__json_key_bool(spad__json *json, const char *key, bool value);

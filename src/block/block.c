@@ -460,7 +460,7 @@ static spad_status settle_scope(draft *d, spad_error *error) {
     return status == SPAD_OK ? SPAD_OK : no_scope(d, status, &reason, error);
 }
 
-static spad_status settle_draft(draft *d, spad_error *error) {
+static spad_status complete_draft(draft *d, spad_error *error) {
     static spad_status (*const steps[])(draft *, spad_error *) = {
         settle_scope, settle_size, settle_alignment, settle_stages, settle_time, settle_pin,
     };
@@ -494,7 +494,7 @@ static bool copy_numbers(const int64_t **out, spad_block *block, const int64_t *
 }
 
 /* Gives the draft texts of its own; room for it is there afterwards. */
-static bool keep_draft(spad_block *block, draft *d) {
+static bool copy_draft_texts(spad_block *block, draft *d) {
     const spad_block_request *r = d->request;
     spad_block_buffer *info = &d->buffer.info;
     const size_t rank = is_descriptor(info->scope) || spad__block_is_barrier(info->scope) ||
@@ -526,10 +526,10 @@ spad_status spad_block_alloc(int64_t *out, spad_block *block, const spad_block_r
     d.buffer.info.byte = SPAD_NO_BYTE;
     d.buffer.region = spad__block_region_now(block);
     spad_status status = check_name(block, name, error);
-    if (status == SPAD_OK) status = settle_draft(&d, error);
+    if (status == SPAD_OK) status = complete_draft(&d, error);
     if (status != SPAD_OK) return status;
     const spad__arena_mark mark = spad__arena_here(&block->texts);
-    if (!keep_draft(block, &d)) {
+    if (!copy_draft_texts(block, &d)) {
         spad__arena_rewind(&block->texts, mark);
         return spad__fail_host_memory(error);
     }

@@ -150,7 +150,7 @@ static void add_hole(holes *h, int64_t begin, int64_t end) {
 }
 
 /* Takes [at, at + bytes) out of hole i, which may end before it. */
-static void take_hole(holes *h, size_t i, int64_t at, int64_t bytes) {
+static void carve_hole(holes *h, size_t i, int64_t at, int64_t bytes) {
     const hole taken = h->items[i];
     remove_hole(h, i);
     add_hole(h, taken.begin, at);
@@ -177,7 +177,7 @@ static int64_t place_one(holes *h, int64_t *top, const block_item *item) {
     int64_t at;
     if (best < h->count) {
         at = spad__align_up_fits(h->items[best].begin, item->align);
-        take_hole(h, best, at, item->bytes);
+        carve_hole(h, best, at, item->bytes);
     } else {
         at = spad__align_up_fits(*top, item->align);
         add_hole(h, *top, at);

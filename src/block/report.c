@@ -222,15 +222,13 @@ spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink
 /* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_shape(spad__json *json, spad_shape shape) {
-    spad__json_key(json, "shape");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "shape", '[');
     for (size_t i = 0; i < shape.rank; i++) spad__json_int(json, shape.dims[i]);
     spad__json_close(json, ']');
 }
 
 static void json_numbers(spad__json *json, const char *key, const int64_t *numbers, size_t count) {
-    spad__json_key(json, key);
-    spad__json_open(json, '[');
+    spad__json_key_open(json, key, '[');
     for (size_t i = 0; i < count; i++) spad__json_int(json, numbers[i]);
     spad__json_close(json, ']');
 }
@@ -299,16 +297,14 @@ static void json_block_totals(spad__json *json, const spad_block *block) {
         {"stage_padding", t->stage_padding}, {"lower_bound", t->lower_bound},
         {"peak_time", t->peak_time},         {"blocks_per_unit", t->blocks_per_unit},
     };
-    spad__json_key(json, "shared");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "shared", '{');
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         spad__json_key_int(json, rows[i].key, rows[i].value);
     }
     spad__json_key_string(json, "limited_by", t->limited_by);
     spad__json_key_bool(json, "needs_opt_in", t->needs_opt_in);
     spad__json_close(json, '}');
-    spad__json_key(json, "tensor_memory");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "tensor_memory", '{');
     spad__json_key_int(json, "columns", t->tmem_columns);
     spad__json_key_int(json, "available", t->tmem_available);
     json_numbers(json, "allocations", block->tmem_sizes.items, block->tmem_sizes.count);
@@ -316,8 +312,7 @@ static void json_block_totals(spad__json *json, const spad_block *block) {
 }
 
 static void json_levels(spad__json *json, const spad_block *block) {
-    spad__json_key(json, "levels");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "levels", '[');
     for (size_t s = 0; s < block->target->space_count; s++) {
         if (block->arena_bytes[s] == 0) continue;
         const spad_space *space = &block->target->spaces[s];
@@ -348,8 +343,7 @@ spad_status spad_block_write_json(const spad_block *block, const spad_sink *sink
         json_block_totals(&json, block);
     }
     spad__json_key_int(&json, "thread_bytes", block->totals.thread_bytes);
-    spad__json_key(&json, "buffers");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "buffers", '[');
     for (size_t i = 0; i < block->buffers.count; i++) {
         json_buffer(&json, block, &block->buffers.items[i]);
     }

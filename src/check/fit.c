@@ -320,8 +320,8 @@ static spad_status run_planner(const search *s, spad_error *error) {
     spad_plan_reason *reason;
     const spad_plan_verdict verdict = s->row->result->verdict;
     if (fits(verdict)) return SPAD_OK; /* it is what the kernel placed that does not fit */
-    spad_status status =
-        spad_plan_explain(&reason, s->row->plan, s->row->result, s->timeout_ns, error);
+    spad_status status = spad_plan_explain_watched(&reason, s->row->plan, s->row->result,
+                                                   s->timeout_ns, s->watch, error);
     if (status != SPAD_OK) return status;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
         const spad_plan_change *from = &reason->changes[i];

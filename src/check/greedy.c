@@ -131,7 +131,7 @@ static bool step(spad__machine *m, int32_t point) {
 
 /* ---- life -------------------------------------------------------------------------- */
 
-static bool take_machine_tables(spad__machine *m) {
+static bool allocate_machine_tables(spad__machine *m) {
     const spad__net *net = m->net;
     const size_t points = net->points.count + 1;
     m->first = spad__new_array(&net->host, points, sizeof *m->first);
@@ -148,7 +148,7 @@ static bool take_machine_tables(spad__machine *m) {
 
 spad_status spad__machine_run(spad__machine *m, spad__net *net, spad_error *error) {
     *m = (spad__machine){.net = net};
-    if (!take_machine_tables(m)) return spad__fail_host_memory(error);
+    if (!allocate_machine_tables(m)) return spad__fail_host_memory(error);
     spad__edges_link(net->edges.items, net->edges.count, net->points.count, m->first, m->successors,
                      m->missing);
     for (size_t i = 0; i < net->events->objects.count; i++) {

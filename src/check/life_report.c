@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the lifetime check says: each finding has the read, its iteration, the bytes, and
+ * What the lifetime check reports: each finding has the read, its iteration, the bytes, and
  * the write that was there instead, with its place. A finding that was made before is
  * counted without words, so a fault in every iteration costs little.
  */
@@ -188,11 +188,11 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     spad__tile_text(life->kernel, access->tensor, access->tile, tile, sizeof tile);
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
-    const bool chance = life->tensors[access->tensor].empty && access->placed;
+    const bool never = life->tensors[access->tensor].empty && access->placed;
     spad__finding_init(finding, SPAD_FINDING_UNINITIALISED_READ,
                        "%s reads %s%s, but nothing %s %s; write it first, or declare it as input",
-                       name_of(life, life->statement), tile, now, chance ? "writes" : "has written",
-                       chance ? "it anywhere" : bytes);
+                       name_of(life, life->statement), tile, now, never ? "writes" : "has written",
+                       never ? "it anywhere" : bytes);
     spad__point_note(spad__finding_add_note(finding, "declared here"),
                      life->kernel->tensors.items[access->tensor].location);
     spad__finding_set_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);

@@ -183,7 +183,7 @@ static void free_table(spad__life *life, void *items, size_t count, size_t size)
     spad__free(&life->host, items, (count > 0 ? count : 1) * size);
 }
 
-static bool take_life_tables(spad__life *life) {
+static bool allocate_life_tables(spad__life *life) {
     const spad_kernel *k = life->kernel;
     life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
     life->tensors = new_table(life, k->tensors.count, sizeof *life->tensors);
@@ -492,7 +492,7 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
     life->run = run;
     life->kernel = run->kernel;
     life->write_count = 1;
-    spad_status status = take_life_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = allocate_life_tables(life) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = find_uses(life, error);
     if (status == SPAD_OK) status = find_managed(life, error);
     if (status == SPAD_OK) status = find_outputs(life, error);
@@ -715,7 +715,7 @@ static spad_status check_operands(spad__run *run, const spad_walk_event *event, 
     return status;
 }
 
-/* What the rules say about an event. */
+/* Checks an event against the rules. */
 static spad_status check_event(spad__run *run, const spad_walk *walk, const spad_walk_event *event,
                                spad_error *error) {
     if (event->kind == SPAD_WALK_OPERATION) return check_operands(run, event, error);
@@ -723,7 +723,7 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
     return SPAD_OK;
 }
 
-enum { EVENTS_A_CLOCK_LOOK = 4096 }; /* at the clock */
+enum { EVENTS_PER_CLOCK_READ = 4096 };
 
 /* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
  * whether the kernel can be run at all. */
@@ -742,7 +742,7 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
             run->gap = "the kernel has more events than the limit";
             return SPAD_OK;
         }
-        if (events % EVENTS_A_CLOCK_LOOK == EVENTS_A_CLOCK_LOOK - 1 && spad__is_late(run)) {
+        if (events % EVENTS_PER_CLOCK_READ == EVENTS_PER_CLOCK_READ - 1 && spad__is_late(run)) {
             run->gap = spad__time_is_up;
             return SPAD_OK;
         }

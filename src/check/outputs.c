@@ -28,7 +28,9 @@ enum { NOTHING = 0, WHOLE = -1 };
 typedef struct output {
     bool is_checked;
     bool view;
-    int32_t *marks; /* per tile */
+    int32_t first_view; /* of a home: an output that shows what other names of it write; -1: none */
+    int32_t next_view;  /* of such an output: the next one of its home; -1: none */
+    int32_t *marks;     /* per tile */
 } output;
 
 struct spad__outputs {
@@ -82,6 +84,18 @@ static output classify_output(const spad_kernel *k, int64_t tensor) {
     return (output){.is_checked = true, .view = !own.written && all.written};
 }
 
+/* Views by their homes, in the order of the text. */
+static void list_views(spad__outputs *o) {
+    const size_t count = o->kernel->tensors.count;
+    for (size_t i = 0; i < count; i++) o->items[i].first_view = o->items[i].next_view = -1;
+    for (size_t i = count; i-- > 0;) {
+        output *home = &o->items[o->kernel->tensors.items[i].home];
+        if (!o->items[i].view) continue;
+        o->items[i].next_view = home->first_view;
+        home->first_view = (int32_t)i;
+    }
+}
+
 spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
                                  const spad_host *host, spad_error *error) {
     *out = NULL;
@@ -108,6 +122,7 @@ spad_status spad__outputs_create(spad__outputs **out, const spad_kernel *kernel,
         spad__outputs_destroy(o);
         return spad__fail_host_memory(error);
     }
+    list_views(o);
     *out = o;
     return SPAD_OK;
 }
@@ -205,9 +220,8 @@ static bool mark_write(spad__outputs *o, const spad_walk *walk, const spad_walk_
     if (own->is_checked && !mark_tile(o, &own->marks[access->tile], access->tile_rect, access)) {
         return false;
     }
-    for (size_t i = 0; i < o->kernel->tensors.count; i++) {
-        if (!o->items[i].view || o->kernel->tensors.items[i].home != access->home) continue;
-        if (!mark_view(o, (int64_t)i, walk, access)) return false;
+    for (int32_t i = o->items[access->home].first_view; i >= 0; i = o->items[i].next_view) {
+        if (!mark_view(o, i, walk, access)) return false;
     }
     return true;
 }

@@ -26,10 +26,12 @@
 #include "check/order.h"
 #include "kernel/kernel.h"
 
-enum {
-    USES_MAX = 2048,
-    VALUES_AT_ENDS = 3 /* of a tensor that are compared: so many from both ends of the run */
-};
+enum { USES_MAX = 2048 };
+
+/* Values of a tensor that are compared, from both ends of the run: as many as give few enough
+ * uses. */
+static const int32_t values_at_ends[] = {1024, 256, 64, 16, 3};
+enum { ENDS = sizeof values_at_ends / sizeof *values_at_ends };
 
 /* An access in the order of the run. */
 typedef struct ranked_access {
@@ -44,16 +46,16 @@ typedef struct value_use {
     int32_t first; /* events */
     int32_t last;
     bool writes;
+    int32_t older; /* use of the value; -1: none */
 } value_use;
 
 typedef struct tensor_value {
     int32_t tensor;
     int64_t slot;
-    int32_t number;    /* among those of its tensor, from 0 */
-    int32_t rank;      /* of its first access */
-    int32_t first_use; /* uses of a value are together, after it was compared; else -1 */
-    int32_t use_count;
-    int32_t older; /* value of the tensor; -1: none */
+    int32_t number;     /* among those of its tensor, from 0 */
+    int32_t rank;       /* of its first access */
+    int32_t newest_use; /* -1: it is not compared */
+    int32_t older;      /* value of the tensor; -1: none */
 } tensor_value;
 
 typedef struct orderer {
@@ -136,16 +138,15 @@ static bool list_values(orderer *o) {
                                                             .slot = access->slot,
                                                             .number = o->counts[access->home]++,
                                                             .rank = ranked->rank,
-                                                            .first_use = -1,
+                                                            .newest_use = -1,
                                                             .older = o->newest[access->home]};
         o->newest[access->home] = o->value_of[i];
     }
     return true;
 }
 
-static bool is_compared(const orderer *o, const tensor_value *value) {
-    return value->number < VALUES_AT_ENDS ||
-           value->number >= o->counts[value->tensor] - VALUES_AT_ENDS;
+static bool is_compared(const orderer *o, const tensor_value *value, int32_t ends) {
+    return value->number < ends || value->number >= o->counts[value->tensor] - ends;
 }
 
 /* ---- uses -------------------------------------------------------------------------- */
@@ -154,9 +155,10 @@ static bool is_compared(const orderer *o, const tensor_value *value) {
 static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
     const int32_t statement = o->events.items.items[ranked->event].statement;
     const bool writes = (ranked_walk_access(o, ranked)->kind & SPAD_ACCESS_WRITE) != 0;
-    for (size_t u = 0; u < o->uses.count; u++) {
+    tensor_value *owner = &o->values.items[value];
+    for (int32_t u = owner->newest_use; u >= 0; u = o->uses.items[u].older) {
         value_use *use = &o->uses.items[u];
-        if (use->value != value || use->statement != statement) continue;
+        if (use->statement != statement) continue;
         if (ranked->event > use->last) use->last = ranked->event;
         if (ranked->event < use->first) use->first = ranked->event;
         use->writes = use->writes || writes;
@@ -167,27 +169,27 @@ static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
                                                  .statement = statement,
                                                  .first = ranked->event,
                                                  .last = ranked->event,
-                                                 .writes = writes};
+                                                 .writes = writes,
+                                                 .older = owner->newest_use};
+    owner->newest_use = (int32_t)o->uses.count - 1;
     return true;
 }
 
-static int compare_uses(const void *left, const void *right) {
-    const value_use *a = left;
-    const value_use *b = right;
-    if (a->value != b->value) return a->value < b->value ? -1 : 1;
-    return (a->statement > b->statement) - (a->statement < b->statement);
+/* False: no memory. */
+static bool list_uses_of(orderer *o, int32_t ends) {
+    o->uses.count = 0;
+    for (size_t v = 0; v < o->values.count; v++) o->values.items[v].newest_use = -1;
+    for (size_t i = 0; i < o->events.accesses.count && o->uses.count <= USES_MAX; i++) {
+        if (!is_compared(o, &o->values.items[o->value_of[i]], ends)) continue;
+        if (!add_use(o, o->value_of[i], &o->accesses[i])) return false;
+    }
+    return true;
 }
 
 static bool list_uses(orderer *o) {
-    for (size_t i = 0; i < o->events.accesses.count && o->uses.count <= USES_MAX; i++) {
-        if (!is_compared(o, &o->values.items[o->value_of[i]])) continue;
-        if (!add_use(o, o->value_of[i], &o->accesses[i])) return false;
-    }
-    if (o->uses.count > 0) qsort(o->uses.items, o->uses.count, sizeof *o->uses.items, compare_uses);
-    for (size_t u = o->uses.count; u-- > 0;) {
-        tensor_value *value = &o->values.items[o->uses.items[u].value];
-        value->first_use = (int32_t)u;
-        value->use_count++;
+    for (size_t k = 0; k < ENDS; k++) {
+        if (!list_uses_of(o, values_at_ends[k])) return false;
+        if (o->uses.count <= USES_MAX) return true;
     }
     return true;
 }
@@ -222,8 +224,9 @@ static spad_status is_before_value(orderer *o, const value_use *use, const tenso
     const int32_t end = spad__net_last(&o->net, use->last, use->writes);
     spad_status status = SPAD_OK;
     *before = true;
-    for (int32_t k = 0; k < value->use_count && *before && status == SPAD_OK; k++) {
-        const value_use *other = &o->uses.items[value->first_use + k];
+    for (int32_t u = value->newest_use; u >= 0 && *before && status == SPAD_OK;) {
+        const value_use *other = &o->uses.items[u];
+        u = other->older;
         const int32_t start = spad__net_first(&o->net, other->first);
         status = spad__causes_before(&o->causes, end, start, before, error);
         if (end == start) *before = false;
@@ -238,7 +241,7 @@ static spad_status compare_use(orderer *o, const value_use *use, spad_error *err
     spad_status status = SPAD_OK;
     for (size_t v = 0; v < o->values.count && status == SPAD_OK; v++) {
         const tensor_value *other = &o->values.items[v];
-        if (other->use_count == 0 || other->tensor == value->tensor) continue;
+        if (other->newest_use < 0 || other->tensor == value->tensor) continue;
         if (other->rank < value->rank) continue;
         if (o->out->shared[(size_t)value->tensor * n + (size_t)other->tensor] == 0) continue;
         bool before = other->rank > value->rank;

@@ -55,6 +55,9 @@ typedef struct cu_calls {
     cu_result (*context_pop)(void **context);
     cu_result (*alloc)(cu_address *address, size_t bytes);
     cu_result (*free)(cu_address address);
+    cu_result (*host_alloc)(void **pointer, size_t bytes, unsigned flags);
+    cu_result (*host_free)(void *pointer);
+    cu_result (*fill_async)(cu_address address, unsigned char value, size_t bytes, void *stream);
     cu_result (*to_device)(cu_address to, const void *from, size_t bytes);
     cu_result (*from_device)(void *to, cu_address from, size_t bytes);
     cu_result (*to_device_async)(cu_address to, const void *from, size_t bytes, void *stream);
@@ -75,7 +78,7 @@ typedef struct cu_calls {
 } cu_calls;
 
 #define CUDA_SYMBOL(member, function) \
-    { function, offsetof(cu_calls, member) }
+    { function, offsetof(cu_calls, member), false }
 static const spad__driver_symbol cuda_symbols[] = {
     CUDA_SYMBOL(init, "cuInit"),
     CUDA_SYMBOL(driver_version, "cuDriverGetVersion"),
@@ -91,6 +94,9 @@ static const spad__driver_symbol cuda_symbols[] = {
     CUDA_SYMBOL(context_pop, "cuCtxPopCurrent_v2"),
     CUDA_SYMBOL(alloc, "cuMemAlloc_v2"),
     CUDA_SYMBOL(free, "cuMemFree_v2"),
+    CUDA_SYMBOL(host_alloc, "cuMemHostAlloc"),
+    CUDA_SYMBOL(host_free, "cuMemFreeHost"),
+    CUDA_SYMBOL(fill_async, "cuMemsetD8Async"),
     CUDA_SYMBOL(to_device, "cuMemcpyHtoD_v2"),
     CUDA_SYMBOL(from_device, "cuMemcpyDtoH_v2"),
     CUDA_SYMBOL(to_device_async, "cuMemcpyHtoDAsync_v2"),
@@ -251,10 +257,7 @@ static spad_status cuda_alloc(int64_t *address, void *opaque, int64_t bytes, spa
     const cu_result result = device->driver->cu.alloc(&got, (size_t)bytes);
     leave(&v, 0, "", NULL);
     if (result == CU_OUT_OF_MEMORY || result == CU_INVALID_VALUE) { /* the latter: absurd sizes */
-        spad__fail(error, SPAD_ERR_NO_FIT, "the cuda device has no %lld B left; ask for less",
-                   (long long)bytes);
-        spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
-        return SPAD_ERR_NO_FIT;
+        return spad__fail_device_memory(error, "cuda", bytes);
     }
     *address = (int64_t)got;
     return check_cuda(device->driver, result, "cuMemAlloc", error);
@@ -267,6 +270,32 @@ static spad_status cuda_free(void *opaque, int64_t address, spad_error *error) {
     const cu_result result = device->driver->cu.free((cu_address)address);
     leave(&v, 0, "", NULL);
     return check_cuda(device->driver, result, "cuMemFree", error);
+}
+
+/* Page-locked memory: copies on a stream are only then made while the program goes on. */
+static spad_status cuda_host_alloc(int64_t *address, void *opaque, int64_t bytes,
+                                   spad_error *error) {
+    cuda_device *device = opaque;
+    void *got = NULL;
+    *address = 0;
+    visit v;
+    const spad_status status = enter(&v, device, error);
+    if (status != SPAD_OK) return status;
+    const cu_result result = device->driver->cu.host_alloc(&got, (size_t)bytes, 0);
+    leave(&v, 0, "", NULL);
+    if (result == CU_OUT_OF_MEMORY || result == CU_INVALID_VALUE)
+        return spad__fail_pinned_memory(error, "cuda", bytes);
+    *address = (int64_t)(uintptr_t)got;
+    return check_cuda(device->driver, result, "cuMemHostAlloc", error);
+}
+
+static spad_status cuda_host_free(void *opaque, int64_t address, spad_error *error) {
+    cuda_device *device = opaque;
+    visit v;
+    enter(&v, device, NULL); /* giving back is tried all the same */
+    const cu_result result = device->driver->cu.host_free((void *)(uintptr_t)address);
+    leave(&v, 0, "", NULL);
+    return check_cuda(device->driver, result, "cuMemFreeHost", error);
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
@@ -340,6 +369,18 @@ static spad_status cuda_copy_between(void *to_opaque, void *from_opaque, void *s
     }
     if (result == 0 && stream == NULL) result = cu->stream_synchronize(NULL);
     return leave(&v, result, "a copy between cuda devices", error);
+}
+
+static spad_status cuda_fill(void *opaque, void *stream, int64_t address, int64_t bytes,
+                             uint8_t value, spad_error *error) {
+    cuda_device *device = opaque;
+    const cu_calls *cu = &device->driver->cu;
+    visit v;
+    const spad_status status = enter(&v, device, error);
+    if (status != SPAD_OK) return status;
+    cu_result result = cu->fill_async((cu_address)address, value, (size_t)bytes, stream);
+    if (result == 0 && stream == NULL) result = cu->stream_synchronize(NULL);
+    return leave(&v, result, "cuMemsetD8Async", error);
 }
 
 /* ---- streams and events ------------------------------------------------------------ */
@@ -447,4 +488,7 @@ const spad_backend spad__backend_cuda = {
     .event_done = cuda_event_done,
     .event_wait = cuda_event_wait,
     .stream_wait_event = cuda_stream_wait_event,
+    .fill = cuda_fill,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
 };

@@ -121,6 +121,15 @@ static spad_status host_copy(void *device, void *stream, const spad_transfer *t,
     return SPAD_OK;
 }
 
+static spad_status host_fill(void *device, void *stream, int64_t address, int64_t bytes,
+                             uint8_t value, spad_error *error) {
+    (void)device;
+    (void)stream;
+    (void)error;
+    memset((void *)(uintptr_t)address, value, (size_t)bytes);
+    return SPAD_OK;
+}
+
 /* Streams and events hold nothing: any pointer will do. */
 static spad_status host_object(void **out, void *device, spad_error *error) {
     (void)error;
@@ -172,4 +181,7 @@ const spad_backend spad__backend_host = {
     .event_done = host_event_done,
     .event_wait = host_wait,
     .stream_wait_event = host_two,
+    .fill = host_fill,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
 };

@@ -2,9 +2,7 @@
  *
  * OpenCL devices (1.2 and later) through the loader, libOpenCL.so.1, opened at run time.
  *
- * OpenCL memory has objects, not addresses. Every buffer object is given a range
- * of made-up addresses that is never used again, and a sorted table finds the object
- * of an address: O(log n) of the number of allocations, of which a pool makes few.
+ * OpenCL memory has objects, not addresses: they are made up (spad__objects).
  * Devices are numbered through all platforms, in the loader's order.
  *
  * The declarations are our own, after the OpenCL 1.2 specification and its registry
@@ -72,6 +70,9 @@ typedef struct cl_calls {
                            const size_t *to_origin, const size_t *region, size_t from_row_pitch,
                            size_t from_slice_pitch, size_t to_row_pitch, size_t to_slice_pitch,
                            uint32_t waits, void *const *wait_for, void **event);
+    cl_result (*fill)(void *queue, void *buffer, const void *pattern, size_t pattern_size,
+                      size_t offset, size_t size, uint32_t waits, void *const *wait_for,
+                      void **event);
     cl_result (*marker)(void *queue, uint32_t waits, void *const *wait_for, void **event);
     cl_result (*barrier)(void *queue, uint32_t waits, void *const *wait_for, void **event);
     cl_result (*events_wait)(uint32_t count, void *const *events);
@@ -80,7 +81,7 @@ typedef struct cl_calls {
 } cl_calls;
 
 #define OPENCL_SYMBOL(member, function) \
-    { function, offsetof(cl_calls, member) }
+    { function, offsetof(cl_calls, member), false }
 static const spad__driver_symbol opencl_symbols[] = {
     OPENCL_SYMBOL(platforms, "clGetPlatformIDs"),
     OPENCL_SYMBOL(platform_info, "clGetPlatformInfo"),
@@ -100,6 +101,7 @@ static const spad__driver_symbol opencl_symbols[] = {
     OPENCL_SYMBOL(read_rows, "clEnqueueReadBufferRect"),
     OPENCL_SYMBOL(write_rows, "clEnqueueWriteBufferRect"),
     OPENCL_SYMBOL(copy_rows, "clEnqueueCopyBufferRect"),
+    OPENCL_SYMBOL(fill, "clEnqueueFillBuffer"),
     OPENCL_SYMBOL(marker, "clEnqueueMarkerWithWaitList"),
     OPENCL_SYMBOL(barrier, "clEnqueueBarrierWithWaitList"),
     OPENCL_SYMBOL(events_wait, "clWaitForEvents"),
@@ -118,21 +120,13 @@ typedef struct cl_driver {
     void *platforms[DEVICES_MAX]; /* of each device */
 } cl_driver;
 
-/* A buffer object and its made-up addresses. */
-typedef struct object {
-    int64_t address;
-    int64_t bytes;
-    void *buffer;
-} object;
-
 typedef struct cl_device {
     cl_driver *driver;
     void *id; /* the driver's */
     void *context;
-    void *queue;                /* for copies that are on no stream */
-    pthread_mutex_t mutex;      /* guards the table, and the host */
-    SPAD_ARRAY(object) objects; /* by address */
-    int64_t next_address;
+    void *queue;           /* for copies that are on no stream */
+    pthread_mutex_t mutex; /* guards the table, and the host */
+    spad__objects buffers;
 } cl_device;
 
 /* An event of ours: a marker of OpenCL's once it is recorded. */
@@ -236,14 +230,14 @@ static spad_status cl_describe(spad_device_info *out, void *opaque, int index, s
 static void cl_close(void *opaque) {
     cl_device *device = opaque;
     const cl_calls *cl = &device->driver->cl;
-    for (size_t i = 0; i < device->objects.count; i++) {
-        cl->buffer_release(device->objects.items[i].buffer);
+    for (size_t i = 0; i < device->buffers.items.count; i++) {
+        cl->buffer_release(device->buffers.items.items[i].native);
     }
     if (device->queue != NULL) cl->queue_release(device->queue);
     if (device->context != NULL) cl->context_release(device->context);
     const spad_host host = device->driver->host;
     pthread_mutex_destroy(&device->mutex);
-    spad__array_free(&host, &device->objects);
+    spad__array_free(&host, &device->buffers.items);
     spad__free(&host, device, sizeof *device);
 }
 
@@ -259,7 +253,6 @@ static spad_status cl_open(void **out, void *opaque, int index, spad_error *erro
     }
     device->driver = driver;
     device->id = driver->devices[index];
-    device->next_address = INT64_C(1) << 32;
     device->context = driver->cl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
     spad_status status = check_opencl(result, "clCreateContext", error);
     if (status == SPAD_OK) {
@@ -276,32 +269,14 @@ static spad_status cl_open(void **out, void *opaque, int index, spad_error *erro
 
 /* ---- memory ------------------------------------------------------------------------ */
 
-/* The place of the last object that begins at or below the address, + 1. Under the mutex. */
-static size_t objects_up_to(const cl_device *device, int64_t address) {
-    size_t low = 0;
-    size_t high = device->objects.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (device->objects.items[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* The object that an address is in. */
-static spad_status find_object(object *out, cl_device *device, int64_t address, spad_error *error) {
-    bool found = false;
+static spad_status find_object(spad__object *out, cl_device *device, int64_t address,
+                               spad_error *error) {
     pthread_mutex_lock(&device->mutex);
-    const size_t count = objects_up_to(device, address);
-    if (count > 0) {
-        *out = device->objects.items[count - 1];
-        found = address - out->address < out->bytes;
-    }
+    const spad__object *found = spad__objects_find(&device->buffers, address);
+    if (found != NULL) *out = *found;
     pthread_mutex_unlock(&device->mutex);
-    if (found) return SPAD_OK;
+    if (found != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_DEVICE, "no opencl buffer has the address 0x%llx",
                       (unsigned long long)address);
 }
@@ -319,27 +294,19 @@ static spad_status fail_alloc(cl_result result, int64_t bytes, spad_error *error
 
 static spad_status cl_alloc(int64_t *address, void *opaque, int64_t bytes, spad_error *error) {
     cl_device *device = opaque;
-    const int64_t unit = 1 << 21; /* ranges do not touch */
-    int64_t end = 0;
-    cl_result result = CL_INVALID_BUFFER_SIZE;
+    int64_t made_up;
     *address = 0;
     pthread_mutex_lock(&device->mutex);
-    object added = {.address = device->next_address, .bytes = bytes};
-    spad_status status = SPAD_OK;
-    if (!spad__array_reserve(&device->driver->host, &device->objects, 1)) {
-        status = spad__fail_host_memory(error);
-    } else if (!spad__add(added.address, bytes, &end) || !spad__add(end, 2 * unit, &end)) {
-        status = fail_alloc(result, bytes, error);
-    } else {
-        added.buffer = device->driver->cl.buffer_create(device->context, CL_MEM_READ_WRITE,
+    spad_status status =
+        spad__objects_reserve(&made_up, &device->buffers, &device->driver->host, bytes, error);
+    if (status == SPAD_OK) {
+        cl_result result;
+        void *buffer = device->driver->cl.buffer_create(device->context, CL_MEM_READ_WRITE,
                                                         (size_t)bytes, NULL, &result);
         if (result != 0) status = fail_alloc(result, bytes, error);
+        if (status == SPAD_OK) spad__objects_add(&device->buffers, bytes, buffer);
     }
-    if (status == SPAD_OK) {
-        device->objects.items[device->objects.count++] = added; /* the highest address */
-        device->next_address = end & -unit;
-        *address = added.address;
-    }
+    if (status == SPAD_OK) *address = made_up;
     pthread_mutex_unlock(&device->mutex);
     return status;
 }
@@ -347,58 +314,56 @@ static spad_status cl_alloc(int64_t *address, void *opaque, int64_t bytes, spad_
 static spad_status cl_free(void *opaque, int64_t address, spad_error *error) {
     cl_device *device = opaque;
     pthread_mutex_lock(&device->mutex);
-    const size_t count = objects_up_to(device, address);
-    object *items = device->objects.items;
+    const spad__object *found = spad__objects_find(&device->buffers, address);
     spad_status status;
-    if (count == 0 || items[count - 1].address != address) {
+    if (found == NULL || found->address != address) {
         status = spad__fail(error, SPAD_ERR_DEVICE, "no opencl buffer begins at 0x%llx",
                             (unsigned long long)address);
     } else {
         /* the driver keeps it until the commands that use it are done */
-        status = check_opencl(device->driver->cl.buffer_release(items[count - 1].buffer),
+        status = check_opencl(device->driver->cl.buffer_release(found->native),
                               "clReleaseMemObject", error);
     }
-    if (status == SPAD_OK) {
-        memmove(items + count - 1, items + count, (device->objects.count - count) * sizeof *items);
-        device->objects.count--;
-    }
+    if (status == SPAD_OK) spad__objects_remove(&device->buffers, found);
     pthread_mutex_unlock(&device->mutex);
     return status;
 }
 
 static spad_status cl_native(void **out, int64_t *offset, void *opaque, int64_t address,
                              spad_error *error) {
-    object o;
+    spad__object o;
     const spad_status status = find_object(&o, opaque, address, error);
     if (status != SPAD_OK) return status;
-    *out = o.buffer;
+    *out = o.native;
     *offset = address - o.address;
     return SPAD_OK;
 }
 
 /* ---- copies ------------------------------------------------------------------------ */
 
-static cl_result copy_row(const cl_calls *cl, void *queue, uint32_t blocking, const object *from,
-                          const object *to, const spad_transfer *t) {
+static cl_result copy_row(const cl_calls *cl, void *queue, uint32_t blocking,
+                          const spad__object *from, const spad__object *to,
+                          const spad_transfer *t) {
     const size_t bytes = (size_t)t->width;
     const size_t from_offset = (size_t)(t->from - from->address);
     const size_t to_offset = (size_t)(t->to - to->address);
     switch (t->direction) {
     case SPAD_TO_DEVICE:
-        return cl->write(queue, to->buffer, blocking, to_offset, bytes,
+        return cl->write(queue, to->native, blocking, to_offset, bytes,
                          (const void *)(uintptr_t)t->from, 0, NULL, NULL);
     case SPAD_FROM_DEVICE:
-        return cl->read(queue, from->buffer, blocking, from_offset, bytes, (void *)(uintptr_t)t->to,
+        return cl->read(queue, from->native, blocking, from_offset, bytes, (void *)(uintptr_t)t->to,
                         0, NULL, NULL);
     case SPAD_ON_DEVICE: break;
     }
-    return cl->copy(queue, from->buffer, to->buffer, from_offset, to_offset, bytes, 0, NULL, NULL);
+    return cl->copy(queue, from->native, to->native, from_offset, to_offset, bytes, 0, NULL, NULL);
 }
 
 /* The beginning is given as bytes in a row, rows and slices: all of it in bytes, because
  * it may be beyond the first row. */
-static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking, const object *from,
-                           const object *to, const spad_transfer *t) {
+static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking,
+                           const spad__object *from, const spad__object *to,
+                           const spad_transfer *t) {
     const size_t from_pitch = (size_t)t->from_pitch;
     const size_t to_pitch = (size_t)t->to_pitch;
     const size_t from_offset = (size_t)(t->from - from->address);
@@ -409,20 +374,20 @@ static cl_result copy_rows(const cl_calls *cl, void *queue, uint32_t blocking, c
     const size_t region[3] = {(size_t)t->width, (size_t)t->rows, 1};
     switch (t->direction) {
     case SPAD_TO_DEVICE:
-        return cl->write_rows(queue, to->buffer, blocking, to_origin, host_origin, region, to_pitch,
+        return cl->write_rows(queue, to->native, blocking, to_origin, host_origin, region, to_pitch,
                               0, from_pitch, 0, (const void *)(uintptr_t)t->from, 0, NULL, NULL);
     case SPAD_FROM_DEVICE:
-        return cl->read_rows(queue, from->buffer, blocking, from_origin, host_origin, region,
+        return cl->read_rows(queue, from->native, blocking, from_origin, host_origin, region,
                              from_pitch, 0, to_pitch, 0, (void *)(uintptr_t)t->to, 0, NULL, NULL);
     case SPAD_ON_DEVICE: break;
     }
-    return cl->copy_rows(queue, from->buffer, to->buffer, from_origin, to_origin, region,
+    return cl->copy_rows(queue, from->native, to->native, from_origin, to_origin, region,
                          from_pitch, 0, to_pitch, 0, 0, NULL, NULL);
 }
 
 /* Rows within one buffer object: OpenCL wants equal pitches there and takes some tiles that
  * are adjacent for overlapping ones, so each row is copied separately. */
-static cl_result copy_within(const cl_calls *cl, void *queue, const object *o,
+static cl_result copy_within(const cl_calls *cl, void *queue, const spad__object *o,
                              const spad_transfer *t) {
     cl_result result = 0;
     for (int64_t row = 0; row < t->rows && result == 0; row++) {
@@ -434,10 +399,11 @@ static cl_result copy_within(const cl_calls *cl, void *queue, const object *o,
     return result;
 }
 
-static cl_result copy_any(const cl_calls *cl, void *queue, uint32_t blocking, const object *from,
-                          const object *to, const spad_transfer *t) {
+static cl_result copy_any(const cl_calls *cl, void *queue, uint32_t blocking,
+                          const spad__object *from, const spad__object *to,
+                          const spad_transfer *t) {
     if (t->rows == 1) return copy_row(cl, queue, blocking, from, to, t);
-    if (t->direction == SPAD_ON_DEVICE && from->buffer == to->buffer)
+    if (t->direction == SPAD_ON_DEVICE && from->native == to->native)
         return copy_within(cl, queue, from, t);
     return copy_rows(cl, queue, blocking, from, to, t);
 }
@@ -445,8 +411,8 @@ static cl_result copy_any(const cl_calls *cl, void *queue, uint32_t blocking, co
 static spad_status cl_copy(void *opaque, void *stream, const spad_transfer *t, spad_error *error) {
     cl_device *device = opaque;
     const cl_calls *cl = &device->driver->cl;
-    object from = {.address = t->from};
-    object to = {.address = t->to};
+    spad__object from = {.address = t->from};
+    spad__object to = {.address = t->to};
     spad_status status = SPAD_OK;
     if (t->direction != SPAD_TO_DEVICE) status = find_object(&from, device, t->from, error);
     if (status == SPAD_OK && t->direction != SPAD_FROM_DEVICE)
@@ -457,6 +423,20 @@ static spad_status cl_copy(void *opaque, void *stream, const spad_transfer *t, s
     cl_result result = copy_any(cl, queue, blocking, &from, &to, t);
     if (result == 0) result = blocking ? cl->finish(queue) : cl->flush(queue);
     return check_opencl(result, "a copy on the opencl device", error);
+}
+
+static spad_status cl_fill(void *opaque, void *stream, int64_t address, int64_t bytes,
+                           uint8_t value, spad_error *error) {
+    cl_device *device = opaque;
+    const cl_calls *cl = &device->driver->cl;
+    spad__object o;
+    const spad_status status = find_object(&o, device, address, error);
+    if (status != SPAD_OK) return status;
+    void *queue = stream != NULL ? stream : device->queue;
+    cl_result result = cl->fill(queue, o.native, &value, 1, (size_t)(address - o.address),
+                                (size_t)bytes, 0, NULL, NULL);
+    if (result == 0) result = stream == NULL ? cl->finish(queue) : cl->flush(queue);
+    return check_opencl(result, "clEnqueueFillBuffer", error);
 }
 
 /* ---- streams and events ------------------------------------------------------------ */
@@ -568,4 +548,5 @@ const spad_backend spad__backend_opencl = {
     .event_wait = cl_event_wait,
     .stream_wait_event = cl_stream_wait_event,
     .native = cl_native,
+    .fill = cl_fill,
 };

@@ -117,7 +117,9 @@ static spad_status take_memory(grant *out, spad_device *device, spad_memory_scop
     if (status == SPAD_OK) status = spad_device_get_pool(&pool, device, scope, error);
     if (status != SPAD_OK) return status;
     if (scope == SPAD_GLOBAL) {
-        status = spad_pool_alloc(&out->block, pool, out->bytes, align, error);
+        int64_t guarded;
+        if (!spad__add(out->bytes, device->info.guard_bytes, &guarded)) guarded = out->bytes;
+        status = spad_pool_alloc(&out->block, pool, guarded, align, error);
         out->address = out->block.address;
         return status;
     }
@@ -146,8 +148,9 @@ static void release_memory(spad_device *device, spad_memory_scope scope,
 
 static spad_status trace_alloc(spad_device *device, spad__buffer_record *record,
                                spad_error *error) {
-    const size_t space = device->spaces[record->scope];
-    if (device->trace == NULL || space == SPAD_NO_SPACE) return SPAD_OK;
+    if (device->trace == NULL) return SPAD_OK;
+    const size_t space = device->traced_spaces[record->scope];
+    if (space == SPAD_NO_SPACE) return SPAD_OK;
     const spad__buffer_record *root = spad__buffer_root(device, record);
     spad_tensor tensor = {
         .name = record->name,
@@ -158,7 +161,10 @@ static spad_status trace_alloc(spad_device *device, spad__buffer_record *record,
         .rect = {.lanes = 1, .byte = SPAD_NO_BYTE, .bytes = record->bytes},
         .scope = -1,
     };
-    if (record->scope != SPAD_GLOBAL) {
+    if (record->scope == SPAD_GLOBAL) {
+        const int64_t position = spad__pool_position(device->pool, root->block.address);
+        if (position != SPAD_NO_BYTE) tensor.rect.byte = position + record->offset;
+    } else {
         const int64_t lanes = device->scratchpads[record->scope].space->lanes;
         tensor.rect.byte = root->block.address + record->offset / lanes;
         if (lanes > 1 && record->root == 0) {
@@ -603,6 +609,17 @@ spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer b
                           device->info.name);
     }
     return device->backend->native(object, offset, device->native, address, error);
+}
+
+spad_status spad_buffer_open_view(void **out, spad_buffer buffer, spad_error *error) {
+    int64_t address;
+    int64_t visible;
+    spad_buffer_info info;
+    *out = NULL;
+    spad_status status = memory_address(&address, buffer, &visible, error);
+    if (status == SPAD_OK) status = spad_buffer_get_info(&info, buffer, error);
+    if (status != SPAD_OK) return status;
+    return spad__device_open_view(out, buffer.device, false, address, info.bytes, error);
 }
 
 /* ---- aliases ----------------------------------------------------------------------- */

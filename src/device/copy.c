@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Copies: both sides are looked up and checked, the streams brought into order, and then
- * one call of a back end moves the bytes. Between two devices neither of which the
- * processor reads their back end does it, if both have the same and it can; otherwise the bytes
- * go through a piece of host memory.
+ * one call of a back end moves the bytes. A trace gets one event for it. Between two devices
+ * neither of which the processor reads their back end does it, if both have the same and it can;
+ * otherwise the bytes go through a piece of host memory.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,11 +24,12 @@ typedef struct side {
     int64_t bytes;   /* of the buffer; -1: its extent is not known yet */
     int64_t pitch;
     spad_stream last;
+    size_t space; /* in the trace of the device; SPAD_NO_SPACE: not traced */
 } side;
 
 /* Looks a buffer up. Everything that only messages need is left to them. */
 static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
-    *out = (side){.buffer = buffer, .device = buffer.device};
+    *out = (side){.buffer = buffer, .device = buffer.device, .space = SPAD_NO_SPACE};
     if (buffer.device == NULL)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no buffer to copy");
     pthread_mutex_lock(&buffer.device->mutex);
@@ -38,6 +39,7 @@ static spad_status find_side(side *out, spad_buffer buffer, spad_error *error) {
         out->address = root->address + record->offset;
         out->bytes = record->bytes;
         out->last = root->stream;
+        if (buffer.device->trace != NULL) out->space = buffer.device->traced_spaces[record->scope];
     }
     pthread_mutex_unlock(&buffer.device->mutex);
     return record != NULL ? SPAD_OK : SPAD_ERR_STALE;
@@ -54,7 +56,7 @@ static const char *side_title(char field[TITLE_MAX], const side *s) {
 }
 
 static side program_side(const void *memory, int64_t bytes) {
-    return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes};
+    return (side){.address = (int64_t)(uintptr_t)memory, .bytes = bytes, .space = SPAD_NO_SPACE};
 }
 
 /* ---- checks ------------------------------------------------------------------------ */
@@ -248,6 +250,69 @@ static void set_last(const side *s, const spad_stream *stream) {
     pthread_mutex_unlock(&s->device->mutex);
 }
 
+/* ---- the trace --------------------------------------------------------------------- */
+
+/* The event that the trace of a device gets. The trace at the beginning of the copy is kept: it
+ * may be replaced, and destroyed, while the bytes move, and is not touched then. */
+typedef struct note {
+    spad_device *device;
+    spad_trace *trace; /* NULL: there is nothing to write */
+    size_t space;
+} note;
+
+static spad_status begin_note(note *out, const side *s, spad_error *error) {
+    *out = (note){.device = s->device, .space = s->space};
+    if (s->space == SPAD_NO_SPACE) return SPAD_OK; /* the usual case: no lock */
+    spad_status status = SPAD_OK;
+    pthread_mutex_lock(&s->device->mutex);
+    spad_trace *trace = s->device->trace;
+    if (trace != NULL) {
+        status = spad_trace_reserve_copy(trace, error);
+        if (status == SPAD_OK) out->trace = trace;
+    }
+    pthread_mutex_unlock(&s->device->mutex);
+    return status;
+}
+
+/* The number of a side in the trace of a device. Under the mutex. */
+static int64_t traced_side(const spad_device *device, const side *s) {
+    const spad__buffer_record *record =
+        s->device == device ? spad__buffer_find(s->buffer, NULL) : NULL;
+    return record != NULL ? record->traced : -1;
+}
+
+static void end_note(const note *n, const side *to, const side *from, int64_t bytes, bool on_stream,
+                     bool done) {
+    if (n->trace == NULL) return;
+    pthread_mutex_lock(&n->device->mutex);
+    if (n->device->trace == n->trace) {
+        if (done) {
+            spad_trace_copy(n->trace, n->space, traced_side(n->device, to),
+                            traced_side(n->device, from), bytes, on_stream, NULL);
+        } else {
+            spad_trace_release_copy(n->trace);
+        }
+    }
+    pthread_mutex_unlock(&n->device->mutex);
+}
+
+/* Moves the bytes, and writes the copy into the traces of both devices: once if there is one. */
+static spad_status move_noted(const side *to, const side *from, int64_t width, int64_t rows,
+                              const spad_stream *stream, spad_error *error) {
+    note here = {0};
+    note there = {0};
+    spad_status status = begin_note(&here, to, error);
+    if (status != SPAD_OK) return status;
+    if (from->device != to->device) status = begin_note(&there, from, error);
+    if (status == SPAD_OK) status = move(to, from, width, rows, stream, error);
+    const bool done = status == SPAD_OK;
+    end_note(&here, to, from, width * rows, stream != NULL, done);
+    end_note(&there, to, from, width * rows, stream != NULL, done && there.trace != here.trace);
+    return status;
+}
+
+/* ---- a checked copy ---------------------------------------------------------------- */
+
 static spad_status check_stream(const spad_stream *stream, const side *to, const side *from,
                                 spad_error *error) {
     if (stream == NULL) return SPAD_OK;
@@ -267,7 +332,7 @@ static spad_status copy_sides(const side *to, const side *from, int64_t width, i
     if (status != SPAD_OK || width == 0) return status;
     status = spad__stream_follow(to->last, stream, error);
     if (status == SPAD_OK) status = spad__stream_follow(from->last, stream, error);
-    if (status == SPAD_OK) status = move(to, from, width, rows, stream, error);
+    if (status == SPAD_OK) status = move_noted(to, from, width, rows, stream, error);
     if (status != SPAD_OK) return status;
     set_last(to, stream);
     set_last(from, stream);
@@ -410,6 +475,30 @@ spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from, 
     if (status == SPAD_OK) status = place_side(&b, 0, bytes, bytes, 1, error);
     if (status != SPAD_OK) return status;
     return copy_sides(&a, &b, bytes, 1, stream, error);
+}
+
+spad_status spad_buffer_fill(spad_buffer to, int64_t offset, int64_t bytes, uint8_t value,
+                             const spad_stream *stream, spad_error *error) {
+    side a;
+    spad_status status = find_side(&a, to, error);
+    if (status == SPAD_OK && bytes < 0)
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a fill of %" PRId64 " B", bytes);
+    if (status == SPAD_OK) status = place_side(&a, offset, bytes, bytes, 1, error);
+    if (status == SPAD_OK) status = check_stream(stream, &a, &a, error);
+    if (status != SPAD_OK || bytes == 0) return status;
+    const spad_backend *backend = a.device->backend;
+    if (backend->fill == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "the back end of %s has no fill; write the bytes", a.device->info.name);
+    }
+    status = spad__stream_follow(a.last, stream, error);
+    if (status != SPAD_OK) return status;
+    const spad__stream_record *record = stream != NULL ? spad__stream_find(*stream, error) : NULL;
+    if (stream != NULL && record == NULL) return SPAD_ERR_STALE; /* closed by another thread */
+    status = backend->fill(a.device->native, record != NULL ? record->native : NULL, a.address,
+                           bytes, value, error);
+    if (status == SPAD_OK) set_last(&a, stream);
+    return status;
 }
 
 spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,

@@ -66,18 +66,26 @@ static size_t find_global(const spad_target *target) {
     return target->space_count > 0 ? 0 : SPAD_NO_SPACE;
 }
 
+static size_t find_shared(const spad_target *target) {
+    static const char *const names[] = {"ub", "sbuf", "shared", "l1"};
+    return find_space(target, names, 4);
+}
+
+static size_t find_local(const spad_target *target) {
+    static const char *const names[] = {"l0c", "psum", "registers", "local"};
+    return find_space(target, names, 4);
+}
+
 static spad_status set_spaces(spad_device *device, const spad_device_options *o,
                               spad_error *error) {
-    static const char *const shared[] = {"ub", "sbuf", "shared", "l1"};
-    static const char *const local[] = {"l0c", "psum", "registers", "local"};
     size_t *spaces = device->spaces;
     spad_status status = SPAD_OK;
     device->target = o->target;
     if (device->target == NULL) status = spad_target_find(&device->target, "910b", error);
     if (status != SPAD_OK) return status;
     spaces[SPAD_GLOBAL] = find_global(device->target);
-    spaces[SPAD_SHARED] = find_space(device->target, shared, 4);
-    spaces[SPAD_LOCAL] = find_space(device->target, local, 4);
+    spaces[SPAD_SHARED] = find_shared(device->target);
+    spaces[SPAD_LOCAL] = find_local(device->target);
     if (o->shared_space != NULL)
         status =
             spad_target_find_space(&spaces[SPAD_SHARED], device->target, o->shared_space, error);
@@ -122,6 +130,68 @@ spad_memory spad_device_get_memory(spad_device *device) {
     return (spad_memory){.calls = &calls, .context = device};
 }
 
+/* ---- the driver's memory on the host ----------------------------------------------- */
+
+/* What a driver gives is aligned as malloc's at least; the rest is taken out of a larger block. */
+static spad_status pinned_alloc(void *context, spad_allocation *out, int64_t bytes, int64_t align,
+                                spad_error *error) {
+    const spad_device *device = context;
+    int64_t address;
+    int64_t size;
+    if (device->backend->host_alloc == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "the driver of %s makes no host memory; use memory of the program",
+                          device->info.name);
+    }
+    if (!spad__add(spad__max(bytes, 1), align - 1, &size)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "%lld B at alignment %lld do not fit 64 bits",
+                          (long long)bytes, (long long)align);
+    }
+    const spad_status status = device->backend->host_alloc(&address, device->native, size, error);
+    if (status != SPAD_OK) return status;
+    *out = (spad_allocation){.address = spad__align_up_fits(address, align),
+                             .bytes = bytes,
+                             .handle = (uint64_t)address};
+    return SPAD_OK;
+}
+
+static spad_status pinned_free(void *context, const spad_allocation *block, spad_error *error) {
+    const spad_device *device = context;
+    return device->backend->host_free(device->native, (int64_t)block->handle, error);
+}
+
+spad_memory spad_device_get_host_memory(spad_device *device) {
+    static const spad_memory_calls calls = {.alloc = pinned_alloc, .free = pinned_free};
+    return (spad_memory){.calls = &calls, .context = device};
+}
+
+/* ---- views ------------------------------------------------------------------------- */
+
+spad_status spad__device_open_view(void **out, spad_device *device, bool in_host, int64_t address,
+                                   int64_t bytes, spad_error *error) {
+    *out = NULL;
+    if (device->backend->view_open == NULL) {
+        return spad__fail(error, SPAD_ERR_CAPABILITY,
+                          "%s needs no objects for parts of its memory; use the address",
+                          device->info.name);
+    }
+    return device->backend->view_open(out, device->native, in_host, address, bytes, error);
+}
+
+spad_status spad_device_open_view(void **out, spad_device *device, void *memory, int64_t bytes,
+                                  spad_error *error) {
+    *out = NULL;
+    if (memory == NULL || bytes <= 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a view of %lld B of %s memory",
+                          (long long)bytes, memory == NULL ? "no" : "host");
+    }
+    return spad__device_open_view(out, device, true, (int64_t)(uintptr_t)memory, bytes, error);
+}
+
+void spad_device_close_view(spad_device *device, void *view) {
+    if (view != NULL) device->backend->view_close(device->native, view);
+}
+
 /* ---- opening ----------------------------------------------------------------------- */
 
 /* The pool is full: what streams have given back may do. */
@@ -142,11 +212,18 @@ static spad_status open_pool(spad_device *device, const spad_device_options *o, 
     return spad_pool_create(&device->pool, &memory, &options, error);
 }
 
-static spad_status check_trace(const spad_device *device, const spad_trace *trace,
-                               spad_error *error) {
-    if (trace == NULL || spad_trace_get_target(trace) == device->target) return SPAD_OK;
+/* The spaces of a trace's target in which the scopes are recorded. Another target than the device's
+ * may do, if it has no scratchpads: buffers of global memory are recorded, and no others. */
+static spad_status find_traced_spaces(size_t out[SPAD_SCOPE_COUNT], const spad_device *device,
+                                      const spad_trace *trace, spad_error *error) {
+    memcpy(out, device->spaces, sizeof device->spaces);
+    const spad_target *target = trace != NULL ? spad_trace_get_target(trace) : device->target;
+    if (target == device->target) return SPAD_OK;
+    out[SPAD_GLOBAL] = find_global(target);
+    out[SPAD_SHARED] = out[SPAD_LOCAL] = SPAD_NO_SPACE;
+    if (find_shared(target) == SPAD_NO_SPACE && find_local(target) == SPAD_NO_SPACE) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace is of target '%s', the device's is '%s'",
-                      spad_trace_get_target(trace)->name, device->target->name);
+                      target->name, device->target->name);
 }
 
 /* Steps of opening, each of which may fail; spad_device_close undoes what was done. */
@@ -155,7 +232,8 @@ static spad_status open_parts(spad_device *device, int index, const spad_device_
     const spad_backend *b = device->backend;
     int count;
     spad_status status = set_spaces(device, o, error);
-    if (status == SPAD_OK) status = check_trace(device, o->trace, error);
+    if (status == SPAD_OK)
+        status = find_traced_spaces(device->traced_spaces, device, o->trace, error);
     if (status == SPAD_OK) device->trace = o->trace;
     if (status == SPAD_OK) status = b->load(&device->driver, &device->host, error);
     if (status == SPAD_OK) status = b->count(&count, device->driver, error);
@@ -163,8 +241,8 @@ static spad_status open_parts(spad_device *device, int index, const spad_device_
         status = spad__fail(error, SPAD_ERR_NO_DEVICE, "there is no %s:%d; %s has %d device%s",
                             b->name, index, b->name, count, count == 1 ? "" : "s");
     }
-    if (status == SPAD_OK) status = b->describe(&device->info, device->driver, index, error);
     if (status == SPAD_OK) status = b->open(&device->native, device->driver, index, error);
+    if (status == SPAD_OK) status = b->describe(&device->info, device->driver, index, error);
     if (status == SPAD_OK) status = open_pool(device, o, error);
     return status;
 }
@@ -210,22 +288,37 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
     return SPAD_OK;
 }
 
-/* "cuda:12" as a back end and a number; "host" has none. */
-static const spad_backend *parse_name(const char *name, int *index) {
+/* The number after the name of a back end: none is 0, "cuda" is the first. -1: not a number. */
+static int parse_index(const char *rest) {
+    if (rest[0] == '\0') return 0;
+    if (rest[0] != ':' || rest[1] == '\0') return -1;
+    int index = 0;
+    const char *digit = rest + 1;
+    for (; *digit >= '0' && *digit <= '9' && index < 100000; digit++) {
+        index = index * 10 + (*digit - '0');
+    }
+    return *digit == '\0' ? index : -1;
+}
+
+static const spad_backend *find_backend(const char *name, size_t length) {
     const spad_backend *backend;
     for (size_t i = 0; (backend = spad_backend_get(i)) != NULL; i++) {
-        const size_t length = strlen(backend->name);
-        if (strncmp(name, backend->name, length) != 0) continue;
-        *index = 0;
-        if (name[length] == '\0') return backend; /* "cuda": the first */
-        if (name[length] != ':' || name[length + 1] == '\0') continue;
-        const char *digit = name + length + 1;
-        for (; *digit >= '0' && *digit <= '9' && *index < 100000; digit++) {
-            *index = *index * 10 + (*digit - '0');
-        }
-        if (*digit == '\0') return backend;
+        if (strlen(backend->name) == length && memcmp(name, backend->name, length) == 0)
+            return backend;
     }
     return NULL;
+}
+
+/* "cuda:12" as a back end and a number. */
+static const spad_backend *parse_name(const char *name, int *index) {
+    size_t length = strcspn(name, ":");
+    *index = parse_index(name + length);
+    if (*index < 0) return NULL;
+    if (length == 3 && memcmp(name, "npu", length) == 0) { /* what TileLang-Ascend calls it */
+        name = spad__backend_ascend.name;
+        length = strlen(name);
+    }
+    return find_backend(name, length);
 }
 
 spad_status spad_device_open(spad_device **out, const char *name,
@@ -235,7 +328,9 @@ spad_status spad_device_open(spad_device **out, const char *name,
     const spad_backend *backend = parse_name(name, &index);
     if (backend == NULL) {
         spad__fail(error, SPAD_ERR_UNKNOWN,
-                   "'%s' is not the name of a device; there are host, cuda:N and opencl:N", name);
+                   "'%s' is not the name of a device; there are host, cuda:N, opencl:N, ascend:N "
+                   "(or npu:N) and neuron:N",
+                   name);
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_UNKNOWN;
     }
@@ -323,6 +418,10 @@ const spad_device_info *spad_device_get_info(const spad_device *device) {
     return &device->info;
 }
 
+const spad_target *spad_device_get_target(const spad_device *device) {
+    return device->target;
+}
+
 /* ---- pools ------------------------------------------------------------------------- */
 
 static spad_status fail_no_scratchpad(const spad_device *device, spad_memory_scope scope,
@@ -391,11 +490,13 @@ spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope s
 spad_status spad_device_set_trace(spad_trace **before, spad_device *device, spad_trace *trace,
                                   spad_error *error) {
     if (before != NULL) *before = NULL;
-    const spad_status status = check_trace(device, trace, error);
+    size_t spaces[SPAD_SCOPE_COUNT];
+    const spad_status status = find_traced_spaces(spaces, device, trace, error);
     if (status != SPAD_OK) return status;
     pthread_mutex_lock(&device->mutex);
     if (before != NULL) *before = device->trace;
     device->trace = trace;
+    memcpy(device->traced_spaces, spaces, sizeof spaces);
     for (size_t i = 0; i < device->buffers.count; i++) device->buffers.items[i].traced = -1;
     pthread_mutex_unlock(&device->mutex);
     return SPAD_OK;

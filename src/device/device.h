@@ -73,6 +73,7 @@ struct spad_device {
 
     pthread_mutex_t mutex; /* guards what follows */
     spad_trace *trace;
+    size_t traced_spaces[SPAD_SCOPE_COUNT]; /* numbers in its target; SPAD_NO_SPACE: not recorded */
     spad__scratchpad scratchpads[SPAD_SCOPE_COUNT];
     SPAD_ARRAY(spad__buffer_record) buffers;
     uint32_t free_buffer; /* first record that is not live, + 1 */
@@ -83,6 +84,10 @@ struct spad_device {
 
 /* The name that opens the device: "host", "cuda:0". */
 void spad__device_set_name(spad_device_info *info, const spad_backend *backend, int index);
+
+/* An object of the driver's for these bytes; see the back end. */
+spad_status spad__device_open_view(void **out, spad_device *device, bool in_host, int64_t address,
+                                   int64_t bytes, spad_error *error);
 
 /* ---- buffers ----------------------------------------------------------------------- */
 

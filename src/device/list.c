@@ -46,7 +46,7 @@ size_t spad_device_list(spad_device_info *out, size_t capacity, const spad_host 
 
 /* ---- as text ----------------------------------------------------------------------- */
 
-enum { LISTED_MAX = 80, ABSENT_MAX = 4 };
+enum { LISTED_MAX = 80, ABSENT_MAX = 8 };
 
 typedef struct listing {
     size_t count;

@@ -232,11 +232,28 @@ static bool reserve(spad_pool *pool, uint32_t holds) {
            (!grows || spad__array_reserve(&pool->host, &pool->chunks, 1));
 }
 
+/* The lowest place for so many bytes beside the other chunks; SPAD_NO_BYTE: none fits 64 bits. */
+static int64_t free_position(const spad_pool *pool, int64_t bytes) {
+    int64_t position = 0;
+    for (size_t i = 0; i < pool->chunks.count;) {
+        const spad__pool_chunk *c = &pool->chunks.items[i];
+        if (c->position == SPAD_NO_BYTE || c->position >= position + bytes ||
+            position >= c->position + c->bytes) {
+            i++;
+            continue;
+        }
+        position = c->position + c->bytes;
+        if (position > INT64_MAX - bytes) return SPAD_NO_BYTE;
+        i = 0;
+    }
+    return position;
+}
+
 /* Adds a chunk of so many bytes, a multiple of the block; `reserve` was called before. */
 static spad_status add_chunk(spad_pool *pool, int64_t bytes, spad_error *error) {
     spad__assert(bytes > 0 && (bytes & (pool->range.granule - 1)) == 0);
     spad__assert(pool->chunks.count < pool->chunks.capacity);
-    spad__pool_chunk added = {.bytes = bytes};
+    spad__pool_chunk added = {.bytes = bytes, .position = free_position(pool, bytes)};
     const spad_status status =
         spad_memory_alloc(&added.block, &pool->below, bytes, pool->range.granule, error);
     if (status != SPAD_OK) return status;

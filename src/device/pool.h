@@ -14,6 +14,7 @@
 #include "device/lock.h"
 #include "device/range.h"
 #include "spad/device/pool.h"
+#include "spad/trace.h"
 
 enum {
     SPAD__CACHES = 32,      /* a power of two */
@@ -58,6 +59,8 @@ typedef struct spad__cache {
 typedef struct spad__pool_chunk {
     spad_allocation block; /* of the memory below */
     int64_t bytes;         /* in whole blocks */
+    int64_t position;      /* where it begins when chunks are counted as one memory, see
+                              spad__pool_position */
     uint32_t first;        /* piece */
 } spad__pool_chunk;
 
@@ -149,6 +152,12 @@ void spad__pool_empty_caches(spad_pool *pool);
 
 /* Per cent of the free bytes that are not in the largest hole. */
 int spad__pool_fragmentation(int64_t free_bytes, int64_t largest);
+
+/* An address as a place in the memory of the pool as a whole: the chunks one after the other, each
+ * at the lowest place where it has room when it is taken. It does not depend on where the memory
+ * below has its chunks, so that two runs of a program give the same places. SPAD_NO_BYTE: no chunk
+ * has it, or the place does not fit 64 bits. O(chunks). */
+int64_t spad__pool_position(spad_pool *pool, int64_t address);
 
 /* The number of the calling thread's cache, in which there may be blocks from now on. */
 uint32_t spad__pool_home(spad_pool *pool);

@@ -42,6 +42,20 @@ spad_status spad_pool_trim(int64_t *released, spad_pool *pool, int64_t keep_byte
     return status;
 }
 
+int64_t spad__pool_position(spad_pool *pool, int64_t address) {
+    int64_t position = SPAD_NO_BYTE;
+    pthread_mutex_lock(&pool->mutex);
+    for (size_t i = 0; i < pool->chunks.count; i++) {
+        const spad__pool_chunk *c = &pool->chunks.items[i];
+        const int64_t start = spad__range_at(&pool->range, c->first)->address;
+        if (address < start || address - start >= c->bytes) continue;
+        if (c->position != SPAD_NO_BYTE) position = c->position + (address - start);
+        break;
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return position;
+}
+
 static void add_stats(spad_memory_stats *sum, const spad__cache *c) {
     sum->frees += c->frees;
     sum->failures += c->failures;

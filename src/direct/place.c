@@ -424,7 +424,7 @@ static spad_status check_ring_lanes(const direct_check *check, spad_error *error
         const spad_status status =
             check_lane(check, index, tensor->base.lane + line * tensor->lanes, error);
         if (status != SPAD_OK) return status;
-        if (check->space->lane_rule_count == 0) return SPAD_OK; /* the footprint says it all */
+        if (check->space->lane_rule_count == 0) return SPAD_OK; /* the footprint decides */
     } while (spad__next_index(rank, extent, index));
     return SPAD_OK;
 }

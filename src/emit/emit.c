@@ -320,34 +320,6 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
     return status;
 }
 
-/* ---- what writers share ------------------------------------------------------------ */
-
-int64_t spad__emit_total(const spad_emit *table, size_t space) {
-    int64_t total = 0;
-    for (size_t i = 0; i < table->rows.count; i++) {
-        const spad_emit_buffer *b = &table->rows.items[i].buffer;
-        if (b->space != space) continue;
-        for (size_t k = 0; k < b->count; k++) {
-            total = spad__max(total, b->places[k].byte + b->bytes);
-        }
-    }
-    return total;
-}
-
-bool spad__emit_stride(const spad_emit_buffer *b, int64_t *stride) {
-    *stride = b->bytes;
-    if (b->count < 2) return true;
-    if (!spad__sub(b->places[1].byte, b->places[0].byte, stride) || *stride < 0) return false;
-    for (size_t i = 1; i < b->count; i++) {
-        int64_t step;
-        if (b->places[i].lane != b->places[0].lane ||
-            !spad__sub(b->places[i].byte, b->places[i - 1].byte, &step) || step != *stride) {
-            return false;
-        }
-    }
-    return true;
-}
-
 spad_status spad_emit_write(const spad_emit *table, spad_emit_lang lang, const spad_sink *sink,
                             spad_error *error) {
     spad__out out;

@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Places as a Python table for NKI, as JSON and as CSV. Names are as they were
+ * What writers share; places as a Python table for NKI, as JSON and as CSV. Names are as they were
  * given, in the quotes of each format.
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "emit/emit.h"
+
+/* ---- what writers share ------------------------------------------------------------ */
+
+int64_t spad__emit_total(const spad_emit *table, size_t space) {
+    int64_t total = 0;
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const spad_emit_buffer *b = &table->rows.items[i].buffer;
+        if (b->space != space) continue;
+        for (size_t k = 0; k < b->count; k++) {
+            total = spad__max(total, b->places[k].byte + b->bytes);
+        }
+    }
+    return total;
+}
+
+bool spad__emit_stride(const spad_emit_buffer *b, int64_t *stride) {
+    *stride = b->bytes;
+    if (b->count < 2) return true;
+    if (!spad__sub(b->places[1].byte, b->places[0].byte, stride) || *stride < 0) return false;
+    for (size_t i = 1; i < b->count; i++) {
+        int64_t step;
+        if (b->places[i].lane != b->places[0].lane ||
+            !spad__sub(b->places[i].byte, b->places[i - 1].byte, &step) || step != *stride) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* ---- Python ------------------------------------------------------------------------ */
 
@@ -106,15 +135,13 @@ static void json_emit_row(const spad_emit *table, const spad__emit_row *row, spa
     spad__json_key_int(json, "ring", (int64_t)b->count);
     if (spad__emit_stride(b, &stride)) spad__json_key_int(json, "stride", stride);
     if (b->shape.rank > 0) {
-        spad__json_key(json, "shape");
-        spad__json_open(json, '[');
+        spad__json_key_open(json, "shape", '[');
         for (size_t i = 0; i < b->shape.rank; i++) spad__json_int(json, b->shape.dims[i]);
         spad__json_close(json, ']');
     }
     if (b->dtype != SPAD_DTYPE_NONE)
         spad__json_key_string(json, "dtype", spad_dtype_name(b->dtype));
-    spad__json_key(json, "places");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "places", '[');
     for (size_t k = 0; k < b->count; k++) {
         spad__json_open(json, '[');
         spad__json_int(json, b->places[k].lane);
@@ -133,8 +160,7 @@ void spad__emit_write_json(const spad_emit *table, spad__out *out) {
     spad__json_key_int(&json, "version", 1);
     spad__json_key_string(&json, "kernel", table->name);
     spad__json_key_string(&json, "target", table->target->name);
-    spad__json_key(&json, "spaces");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "spaces", '[');
     for (size_t s = 0; s < table->target->space_count; s++) {
         const spad_space *space = &table->target->spaces[s];
         if (spad__emit_total(table, s) == 0) continue;
@@ -147,8 +173,7 @@ void spad__emit_write_json(const spad_emit *table, spad__out *out) {
         spad__json_close_flat(&json, '}');
     }
     spad__json_close(&json, ']');
-    spad__json_key(&json, "buffers");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "buffers", '[');
     for (size_t i = 0; i < table->rows.count; i++)
         json_emit_row(table, &table->rows.items[i], &json);
     spad__json_close(&json, ']');

@@ -390,7 +390,7 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                    .flags = SPAD_SYNC_READS},
 };
 
-/* What a statement says, against what it can say. */
+/* The clauses of a statement are those that its kind may have. */
 static spad_status check_clauses(const spad_statement *row, const spad_kernel_sync *sync,
                                  spad_error *error) {
     const form *f = &forms[row->kind];

@@ -2,7 +2,7 @@
  *
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
  * layout_given.c what has an address already, layout_solve.c asks the planner for
- * one space, layout.c joins them.
+ * one space, layout.c joins them, layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H

@@ -152,7 +152,7 @@ static void drop_doubles(spad_layout *layout, size_t from) {
 }
 
 /* The places of a tensor whose declaration has just run. Managers are in use for all of
- * the kernel: what they hold when is theirs to say. */
+ * the kernel: when they hold what is their own decision. */
 static spad_status add_scoped(spad_layout *layout, size_t tensor, const spad_walk *walk,
                               spad_error *error) {
     const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];

@@ -221,15 +221,67 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
     return fail_at(k, tensor, status, error);
 }
 
+static int compare_begins(const void *left, const void *right) {
+    const spad__box *a = left;
+    const spad__box *b = right;
+    if (a->life.begin != b->life.begin) return a->life.begin < b->life.begin ? -1 : 1;
+    if (a->rect.byte != b->rect.byte) return a->rect.byte < b->rect.byte ? -1 : 1;
+    return (a->rect.lane > b->rect.lane) - (a->rect.lane < b->rect.lane);
+}
+
+/* Boxes in the order of their begins: one can only meet those that are not over by then, unless
+ * boxes are joined, which may reach back. `alive` has the numbers of those that are not over. */
+static bool join_boxes(const spad_host *host, spad__box_list *boxes, const spad_space *rules,
+                       const spad__box *all, size_t count) {
+    SPAD_ARRAY(size_t) alive = {0};
+    bool fine = true;
+    for (size_t i = 0; i < count && fine; i++) {
+        size_t kept = 0;
+        bool meets = false;
+        for (size_t k = 0; k < alive.count; k++) {
+            const spad__box *box = &boxes->items[alive.items[k]];
+            if (box->life.end <= all[i].life.begin) continue;
+            meets = meets || boxes_meet(box, &all[i]);
+            alive.items[kept++] = alive.items[k];
+        }
+        alive.count = kept;
+        const size_t before = boxes->count;
+        fine = meets ? add_box(host, boxes, rules, all[i])
+                     : spad__array_reserve(host, boxes, 1) && spad__array_reserve(host, &alive, 1);
+        if (!fine) break;
+        if (!meets) {
+            boxes->items[boxes->count++] = all[i];
+            alive.items[alive.count++] = before;
+            continue;
+        }
+        alive.count = 0;
+        fine = spad__array_reserve(host, &alive, boxes->count);
+        for (size_t k = 0; k < boxes->count && fine; k++) alive.items[alive.count++] = k;
+    }
+    spad__array_free(host, &alive);
+    return fine;
+}
+
+/* The parts of the obstacles that are inside the space. */
+static bool list_boxes(const spad_layout *layout, const spad__layout_space *space,
+                       const spad_plan *plan, spad__box_list *all) {
+    if (!spad__array_reserve(&layout->host, all, layout->given.count)) return false;
+    for (size_t i = 0; i < layout->given.count; i++) {
+        spad__box box;
+        if (box_of(plan, &space->rules, &layout->given.items[i], &box))
+            all->items[all->count++] = box;
+    }
+    if (all->count > 0) qsort(all->items, all->count, sizeof *all->items, compare_begins);
+    return true;
+}
+
 static spad_status add_obstacles(const spad_layout *layout, const spad__layout_space *space,
                                  spad_plan *plan, spad_error *error) {
     spad__box_list boxes = {0};
-    bool fine = true;
-    for (size_t i = 0; i < layout->given.count && fine; i++) {
-        spad__box box;
-        if (!box_of(plan, &space->rules, &layout->given.items[i], &box)) continue;
-        fine = add_box(&layout->host, &boxes, &space->rules, box);
-    }
+    spad__box_list all = {0};
+    const bool fine = list_boxes(layout, space, plan, &all) &&
+                      join_boxes(&layout->host, &boxes, &space->rules, all.items, all.count);
+    spad__array_free(&layout->host, &all);
     spad_status status = fine ? SPAD_OK : spad__fail_host_memory(error);
     for (size_t i = 0; i < boxes.count && status == SPAD_OK; i++) {
         const spad__box *box = &boxes.items[i];
@@ -473,25 +525,26 @@ static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer)
            buffer->end >= (int64_t)k->statements.items[last].end;
 }
 
-/* Two buffers of agents may be ordered, and then a layout may let them share bytes. What is
- * certain is the size of every single slot, and what the kernel has placed itself. An order of
- * the tensors settles it. */
+/* A buffer of an agent and another one may be ordered, and then a layout may let them share bytes.
+ * What is certain is the size of every single slot, and what the kernel has placed itself. An order
+ * of the tensors settles it. */
 static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row) {
     const spad_tensor_order *order = layout->options.order;
-    size_t of_agents = 0;
+    bool of_agents = false;
+    size_t slots = 0;
     int64_t certain = 0;
-
     bool given_fits = true;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool planned = i < row->planned_count;
         const int64_t top = buffer->rect.byte + buffer->taken;
-        if (planned && is_of_agents(layout->kernel, buffer)) of_agents += (size_t)buffer->slots;
+        if (planned && is_of_agents(layout->kernel, buffer)) of_agents = true;
+        if (planned) slots += (size_t)buffer->slots;
         if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
         if (buffer->begin < buffer->end)
             certain = spad__max(certain, planned ? buffer->rect.bytes : top);
     }
-    if (of_agents < 2 || row->height <= certain) return;
+    if (!of_agents || slots < 2 || row->height <= certain) return;
     row->agents_ordered = order != NULL && order->known;
     row->agents_apart = !row->agents_ordered;
     if (row->agents_ordered) return;

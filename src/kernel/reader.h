@@ -38,7 +38,7 @@ void spad__put_place(spad__reader *r, spad__span span);
 /* From a span to the last word that was taken. */
 spad__span spad__span_from(const spad__reader *r, spad__span first);
 
-/* Reports that the next word is none of those that may stand there; false. */
+/* Reports that the next word is not one of those that are allowed there; false. */
 bool spad__unknown_word(spad__reader *r, const char *what, const char *const *words, size_t count);
 
 /* ---- words ------------------------------------------------------------------------- */

@@ -13,15 +13,11 @@
 
 /* ---- life -------------------------------------------------------------------------- */
 
-void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
-    return count > 0 ? spad__new_array(&walk->host, count, size) : NULL;
-}
-
 static void free_items(spad_walk *walk, void *items, size_t count, size_t size) {
     spad__free(&walk->host, items, count * size);
 }
 
-static bool take_walk_tables(spad_walk *walk) {
+static bool allocate_walk_tables(spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; i < k->statements.count; i++) {
         const spad_statement *s = &k->statements.items[i];
@@ -79,7 +75,7 @@ spad_status spad__walk_create(spad_walk **out, const spad_kernel *kernel,
         walk->stop = kernel->statements.items[walk->at].end;
         walk->forked = walk->joined = true;
     }
-    spad_status status = take_walk_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
+    spad_status status = allocate_walk_tables(walk) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__walk_make_managers(walk, error);
     if (status == SPAD_OK) {
         *out = walk;
@@ -115,25 +111,6 @@ void spad_walk_destroy(spad_walk *walk) {
 
 const int64_t *spad_walk_get_values(const spad_walk *walk) {
     return walk->values;
-}
-
-static bool is_loop(const spad_walk *walk, size_t frame_number) {
-    const size_t statement = walk->frames[frame_number].statement;
-    return walk->kernel->statements.items[statement].kind == SPAD_STATEMENT_FOR;
-}
-
-size_t spad_walk_loop_count(const spad_walk *walk) {
-    size_t depth = 0;
-    for (size_t i = 0; i < walk->frame_count; i++) depth += is_loop(walk, i);
-    return depth;
-}
-
-int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth) {
-    for (size_t i = 0; i < walk->frame_count; i++) {
-        if (!is_loop(walk, i)) continue;
-        if (depth-- == 0) return walk->kernel->statements.items[walk->frames[i].statement].item;
-    }
-    return -1;
 }
 
 /* ---- control ----------------------------------------------------------------------- */
@@ -193,10 +170,6 @@ static spad_status leave_frame(spad_walk *walk) {
     }
     walk->frame_count--;
     return SPAD_OK;
-}
-
-void spad__walk_push(spad_walk *walk, size_t statement) {
-    walk->frames[walk->frame_count++] = (spad__walk_frame){.statement = statement};
 }
 
 /* Enters a loop, unless nothing in it can happen. */

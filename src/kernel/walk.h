@@ -7,6 +7,7 @@
 #ifndef SPAD_KERNEL_WALK_H
 #define SPAD_KERNEL_WALK_H
 
+#include "base/memory.h"
 #include "kernel/kernel.h"
 #include "spad/walk.h"
 
@@ -57,10 +58,14 @@ struct spad_walk {
 };
 
 /* A zeroed table, or NULL; NULL for an empty one, too. */
-void *spad__walk_take(spad_walk *walk, size_t count, size_t size);
+static inline void *spad__walk_take(spad_walk *walk, size_t count, size_t size) {
+    return count > 0 ? spad__new_array(&walk->host, count, size) : NULL;
+}
 
 /* Opens a frame: a loop, a scope or an agent. */
-void spad__walk_push(spad_walk *walk, size_t statement);
+static inline void spad__walk_push(spad_walk *walk, size_t statement) {
+    walk->frames[walk->frame_count++] = (spad__walk_frame){.statement = statement};
+}
 
 /* ---- what operations and synchronisation touch ------------------------------------- */
 

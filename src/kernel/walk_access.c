@@ -10,6 +10,27 @@
 #include "base/checked.h"
 #include "kernel/place.h"
 
+/* ---- open loops -------------------------------------------------------------------- */
+
+static bool is_loop(const spad_walk *walk, size_t frame_number) {
+    const size_t statement = walk->frames[frame_number].statement;
+    return walk->kernel->statements.items[statement].kind == SPAD_STATEMENT_FOR;
+}
+
+size_t spad_walk_loop_count(const spad_walk *walk) {
+    size_t depth = 0;
+    for (size_t i = 0; i < walk->frame_count; i++) depth += is_loop(walk, i);
+    return depth;
+}
+
+int64_t spad_walk_get_loop(const spad_walk *walk, size_t depth) {
+    for (size_t i = 0; i < walk->frame_count; i++) {
+        if (!is_loop(walk, i)) continue;
+        if (depth-- == 0) return walk->kernel->statements.items[walk->frames[i].statement].item;
+    }
+    return -1;
+}
+
 /* ---- failures ---------------------------------------------------------------------- */
 
 /* "; iteration i = 3, j = 0", or nothing outside of loops. */

@@ -42,18 +42,24 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
     *count = n;
 }
 
-static bool allocate_boxes(spad__boxes *b, size_t n, size_t sections) {
+bool spad__boxes_take(spad__boxes *b, size_t n, size_t sections) {
     spad__arena *arena = &b->arena;
     b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
     b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
     b->size = spad__arena_array(arena, n + 1, sizeof *b->size);
+    b->first = spad__arena_array(arena, sections + 2, sizeof *b->first);
+    b->load = spad__arena_array(arena, sections + 2, sizeof *b->load);
+    return b->begin != NULL && b->end != NULL && b->size != NULL && b->first != NULL &&
+           b->load != NULL;
+}
+
+static bool allocate_boxes(spad__boxes *b, size_t n, size_t sections) {
+    spad__arena *arena = &b->arena;
+    if (!spad__boxes_take(b, n, sections)) return false;
     b->trim = spad__arena_array(arena, n + 1, sizeof *b->trim);
     b->item = spad__arena_array(arena, n + 1, sizeof *b->item);
     b->twin = spad__arena_array(arena, n + 1, sizeof *b->twin);
-    b->first = spad__arena_array(arena, sections + 1, sizeof *b->first);
-    b->load = spad__arena_array(arena, sections + 1, sizeof *b->load);
-    return b->begin != NULL && b->end != NULL && b->size != NULL && b->trim != NULL &&
-           b->item != NULL && b->twin != NULL && b->first != NULL && b->load != NULL;
+    return b->trim != NULL && b->item != NULL && b->twin != NULL;
 }
 
 static spad_status sum_box_loads(spad__boxes *b, spad_error *error) {

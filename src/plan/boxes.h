@@ -42,6 +42,10 @@ spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, bool
                               spad_error *error);
 void spad__boxes_free(spad__boxes *boxes);
 
+/* The arrays that all boxes have, from their arena; false: no memory. `first` and `load` have room
+ * for one section more. */
+bool spad__boxes_take(spad__boxes *boxes, size_t count, size_t sections);
+
 /* For assertions: the invariants above. O(boxes + sections). */
 bool spad__boxes_is_valid(const spad__boxes *boxes);
 

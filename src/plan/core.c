@@ -13,16 +13,8 @@
 #include "base/checked.h"
 
 static bool allocate_core(spad__core *c, size_t n, size_t sections) {
-    spad__boxes *b = &c->boxes;
-    spad__arena *arena = &b->arena;
-    c->origin = spad__arena_array(arena, n + 1, sizeof *c->origin);
-    b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
-    b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
-    b->size = spad__arena_array(arena, n + 1, sizeof *b->size);
-    b->first = spad__arena_array(arena, sections + 2, sizeof *b->first);
-    b->load = spad__arena_array(arena, sections + 2, sizeof *b->load);
-    return c->origin != NULL && b->begin != NULL && b->end != NULL && b->size != NULL &&
-           b->first != NULL && b->load != NULL;
+    c->origin = spad__arena_array(&c->boxes.arena, n + 1, sizeof *c->origin);
+    return c->origin != NULL && spad__boxes_take(&c->boxes, n, sections);
 }
 
 /* The run of sections around the peak with at least that share of its load. */

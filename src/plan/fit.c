@@ -234,7 +234,7 @@ static void order_by(fitter *f, int32_t kind) {
     for (int32_t i = 0; i < n; i++) f->order[i] = f->rows[i].value;
 }
 
-/* The best order with the items at the top, and some chance ones, further in front. */
+/* The best order with the items at the top, and some random ones, further in front. */
 static void disturb_order(fitter *f, const spad_plan_place *best, int64_t height,
                           spad__random *random) {
     const int32_t n = f->m->item_count;

@@ -113,7 +113,7 @@ static bool work(searcher *s, int64_t amount) {
 }
 
 /* Counts a step against the limits; false: time to stop. */
-static bool step_search(searcher *s) {
+static bool count_search_step(searcher *s) {
     if (s->steps == s->pairs->step_limit) return s->cut = true, false;
     s->steps++;
     return work(s, STEP_WORK);
@@ -166,7 +166,7 @@ static bool propagate(searcher *s) {
             const int32_t to = s->edges.items[e].to;
             const int64_t least = s->value[from] + s->edges.items[e].distance;
             if (!holds || s->value[to] >= least) continue;
-            holds = step_search(s) && raise_value(s, to, least);
+            holds = count_search_step(s) && raise_value(s, to, least);
             if (to == origin && s->value[origin] - origin_least > most) holds = false;
             if (!holds || s->queued[to]) continue;
             const int32_t tail =
@@ -309,7 +309,7 @@ static void search_orders(searcher *s) {
             s->no_memory = s->cut = true;
             return;
         }
-        if (!step_search(s)) return;
+        if (!count_search_step(s)) return;
         s->pairs->nodes++;
         decision d = {.edge_mark = (int32_t)s->edges.count,
                       .change_mark = (int32_t)s->changes.count};

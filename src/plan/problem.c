@@ -11,6 +11,16 @@
 
 #include "base/checked.h"
 
+const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
+    switch (verdict) {
+    case SPAD_PLAN_OPTIMAL: return "optimal";
+    case SPAD_PLAN_FEASIBLE: return "feasible";
+    case SPAD_PLAN_INFEASIBLE: return "infeasible";
+    case SPAD_PLAN_UNKNOWN: return "unknown";
+    }
+    return "unknown";
+}
+
 spad_status spad_plan_create(spad_plan **out, const spad_host *host, spad_error *error) {
     *out = NULL;
     const spad_host memory = spad__host_or_default(host);

@@ -134,7 +134,7 @@ static void text_load(spad__out *out, const spad_plan_result *r) {
         spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
 }
 
-/* The bound alone says that it does not fit, without a search. */
+/* The bound alone shows that it does not fit, without a search. */
 static bool is_bounded_away(const spad_plan *plan, const spad_plan_result *r) {
     return r->bound > plan->capacity && r->proof != SPAD_PLAN_BY_SEARCH;
 }
@@ -321,8 +321,7 @@ static void json_plan_buffer(spad__json *json, const spad_plan *plan, size_t num
 
 static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
     spad__json_key_string(json, "clash", clash_sentence(reason->clash));
-    spad__json_key(json, "buffers");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "buffers", '[');
     json_plan_buffer(json, plan, reason->clash_first);
     spad__json_close(json, '}');
     json_plan_buffer(json, plan, reason->clash_second);
@@ -331,8 +330,7 @@ static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_
 }
 
 static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
-    spad__json_key(json, "why");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "why", '{');
     spad__json_key_bool(json, "proved", reason->proved);
     if (reason->clash != SPAD_PLAN_NO_CLASH) {
         json_clash(json, plan, reason);
@@ -346,15 +344,13 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
         spad__json_key_int(json, "works_at", reason->works_at);
         spad__json_key_bool(json, "works_best", reason->works_best);
     }
-    spad__json_key(json, "alive");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "alive", '[');
     for (size_t k = 0; k < reason->alive_count; k++) {
         json_plan_buffer(json, plan, reason->alive[k]);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');
-    spad__json_key(json, "changes");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "changes", '[');
     for (size_t k = 0; k < reason->change_count; k++) {
         json_plan_buffer(json, plan, reason->changes[k].buffer);
         spad__json_key_string(json, "kind", change_name(reason->changes[k].kind));
@@ -368,8 +364,7 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
 }
 
 static void json_places(spad__json *json, const spad_plan *plan, const spad_plan_result *r) {
-    spad__json_key(json, "places");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "places", '[');
     for (size_t i = 0; r->places != NULL && i < r->count; i++) {
         spad__json_open(json, '{');
         spad__json_key_string(json, "name", plan->buffers.items[i].name);
@@ -404,8 +399,7 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__json_key_int(&json, "peak_load", r->peak_load);
     if (r->together_count > 0) {
         spad__json_key_int(&json, "together_bytes", r->together_bytes);
-        spad__json_key(&json, "together");
-        spad__json_open(&json, '[');
+        spad__json_key_open(&json, "together", '[');
         for (size_t k = 0; k < r->together_count; k++)
             spad__json_int(&json, (int64_t)r->together[k]);
         spad__json_close(&json, ']');

@@ -35,11 +35,11 @@
 #include "plan/units.h"
 
 enum {
-    LEAF = 8,                    /* boxes per leaf of the tree */
-    SEARCH_STEPS = 4096,         /* nodes examined to improve on the first box found */
-    SKYLINE_LOOKS_PER_BOX = 300, /* at waiting boxes, on average */
-    STOP_BOXES = 1024,           /* placed between two readings of the clock */
-    GONE = INT32_MAX,            /* end of a placed box */
+    LEAF = 8,               /* boxes per leaf of the tree */
+    SEARCH_STEPS = 4096,    /* nodes examined to improve on the first box found */
+    EXAMINED_PER_BOX = 300, /* waiting boxes, on average */
+    STOP_BOXES = 1024,      /* placed between two readings of the clock */
+    GONE = INT32_MAX,       /* end of a placed box */
     WORST = INT32_MIN
 };
 
@@ -220,7 +220,7 @@ static void search_below(spad__skyline *s, box_search *q, int32_t top) {
         const int32_t k = stack[--depth];
         if (s->tree[k].least_end > q->end) continue;
         if (q->box >= 0 && (s->tree[k].best <= q->best || q->steps <= 0)) continue;
-        if (s->looked > s->boxes->count * (int64_t)SKYLINE_LOOKS_PER_BOX) return;
+        if (s->looked > s->boxes->count * (int64_t)EXAMINED_PER_BOX) return;
         q->steps--;
         if (k >= s->leaves) {
             search_leaf(s, q, k - s->leaves);
@@ -258,7 +258,7 @@ static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
 
 /* ---- the heap of runs -------------------------------------------------------------- */
 
-static bool lower_run(const spad__skyline *s, int32_t a, int32_t b) {
+static bool is_lower_run(const spad__skyline *s, int32_t a, int32_t b) {
     const int64_t x = s->runs[a].floor;
     const int64_t y = s->runs[b].floor;
     return x != y ? x < y : a < b;
@@ -270,7 +270,7 @@ static void heap_put(spad__skyline *s, int32_t *heap, size_t at, int32_t l) {
     s->runs[l].heap = (int32_t)at;
 }
 
-SPAD__HEAP(run_heap, spad__skyline *, int32_t, lower_run, heap_put)
+SPAD__HEAP(run_heap, spad__skyline *, int32_t, is_lower_run, heap_put)
 
 static void heap_add(spad__skyline *s, int32_t l) {
     s->heap[s->heap_count] = l;
@@ -405,7 +405,7 @@ static bool skyline_is_valid(const spad__skyline *s) {
         runs++;
     }
     for (int32_t at = 1; at < s->heap_count; at++) {
-        if (lower_run(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
+        if (is_lower_run(s, s->heap[at], s->heap[(at - 1) / 2])) return false;
     }
     return runs == s->heap_count;
 }
@@ -418,7 +418,7 @@ int64_t spad__skyline_pass(spad__skyline *s, const spad__preference *preference,
         spad__assert(s->heap_count > 0); /* the runs cover all sections */
         const int32_t l = s->heap[0];
         const int32_t r = s->runs[l].end;
-        if (s->looked > s->boxes->count * (int64_t)SKYLINE_LOOKS_PER_BOX) return -1;
+        if (s->looked > s->boxes->count * (int64_t)EXAMINED_PER_BOX) return -1;
         if (left % STOP_BOXES == 0 && stop != NULL && spad__stopped(stop)) return -1;
         int32_t box = take_due(s, l, r, s->runs[l].floor);
         if (box < 0) box = find_box(s, l, r);

@@ -22,16 +22,6 @@
 #include "plan/model.h"
 #include "plan/pairs.h"
 
-const char *spad_plan_verdict_name(spad_plan_verdict verdict) {
-    switch (verdict) {
-    case SPAD_PLAN_OPTIMAL: return "optimal";
-    case SPAD_PLAN_FEASIBLE: return "feasible";
-    case SPAD_PLAN_INFEASIBLE: return "infeasible";
-    case SPAD_PLAN_UNKNOWN: return "unknown";
-    }
-    return "unknown";
-}
-
 enum {
     HULL_NODES = 200,       /* per box, where boxes are only hulls */
     FIRST_TURN_STEPS = 4096 /* of the exact search, before first fit tries other orders */
@@ -251,7 +241,7 @@ static spad_status write_places(solver *s, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_plan_verdict judge_plan(const solver *s) {
+static spad_plan_verdict verdict_of_plan(const solver *s) {
     if (s->height <= s->plan->capacity && s->height != SPAD_UNBOUNDED)
         return s->height <= s->low ? SPAD_PLAN_OPTIMAL : SPAD_PLAN_FEASIBLE;
     return s->impossible || s->low > s->plan->capacity ? SPAD_PLAN_INFEASIBLE : SPAD_PLAN_UNKNOWN;
@@ -382,7 +372,7 @@ spad_status spad_plan_solve(spad_plan_result **out, const spad_plan *plan,
         spad_plan_result_destroy(s.result);
         return status;
     }
-    s.result->verdict = judge_plan(&s);
+    s.result->verdict = verdict_of_plan(&s);
     s.result->nanoseconds = spad__clock() - s.listener.started;
     *out = s.result;
     return SPAD_OK;

@@ -121,21 +121,13 @@ static bool make_cuts(walk *w, bool *suits) {
 }
 
 static bool strip_allocate(strip *t, size_t n) {
-    spad__boxes *b = &t->boxes;
-    spad__arena *arena = &b->arena;
-    const size_t sections = (size_t)b->sections;
-    b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);
-    b->end = spad__arena_array(arena, n + 1, sizeof *b->end);
-    b->size = spad__arena_array(arena, n + 1, sizeof *b->size);
-    b->first = spad__arena_array(arena, sections + 2, sizeof *b->first);
-    b->load = spad__arena_array(arena, sections + 2, sizeof *b->load);
+    spad__arena *arena = &t->boxes.arena;
+    if (!spad__boxes_take(&t->boxes, n, (size_t)t->boxes.sections)) return false;
     t->origin = spad__arena_array(arena, n + 1, sizeof *t->origin);
     t->fixed = spad__arena_array(arena, n + 1, sizeof *t->fixed);
     t->offset = spad__arena_array(arena, n + 1, sizeof *t->offset);
     t->trial = spad__arena_array(arena, n + 1, sizeof *t->trial);
-    return b->begin != NULL && b->end != NULL && b->size != NULL && b->first != NULL &&
-           b->load != NULL && t->origin != NULL && t->fixed != NULL && t->offset != NULL &&
-           t->trial != NULL;
+    return t->origin != NULL && t->fixed != NULL && t->offset != NULL && t->trial != NULL;
 }
 
 static void strip_add(strip *t, const spad__boxes *whole, int32_t box, int64_t fixed) {
@@ -179,7 +171,7 @@ static bool strip_build(strip *t, const spad__pack *p, int32_t begin, int32_t en
 /* ---- packing ----------------------------------------------------------------------- */
 
 /* Packs one strip; it need not be lower than the rest of the plan. *found: whether there is a
- * plan around what is given. False: no memory. */
+ * plan around the boxes whose offsets are given. False: no memory. */
 static bool strip_pack(strip *t, const spad__pack *whole, int64_t rest, bool *found) {
     const int64_t low = whole->enough + whole->enough / ENOUGH_ABOVE;
     spad__pack p = {.boxes = &t->boxes,

@@ -37,7 +37,7 @@
  * Memory of failures. What happens in a part depends only on its unplaced boxes
  * and the slack of its sections (floors follow from both), so a part that
  * failed once fails always. The table keeps a 64-bit tag under a slot chosen
- * by an independent hash: a look-up is wrong with a chance of 2^-64, so N
+ * by an independent hash: a look-up is wrong with probability 2^-64, so N
  * look-ups of a proof with at most N x 2^-64, below 10^-9 for 10^10 nodes.
  * The table survives restarts.
  *
@@ -141,7 +141,8 @@ typedef struct tally {
  *   bit i of unplaced is set exactly when box i is in no part's past
  *   slack[s] = top of the part - floor of s - sizes of unplaced boxes over s >= 0
  *   slack_key[s] = hash of (s, slack[s])
- *   key of a part = XOR of box_key over its unplaced boxes + sum of slack_key
+ *   key of a part = sum of box_key over its unplaced boxes and of slack_key over its sections;
+ *     all of it is a sum, so it does not depend on the order of the choices that led here
  */
 struct spad__valley {
     spad_host host;
@@ -428,8 +429,8 @@ static void add_part(spad__valley *v, int32_t lo, int32_t hi, int64_t top, int32
     for
         EACH_UNPLACED(v, i, v->boxes->first[lo], stop) {
             p.left++;
-            p.key.slot ^= v->box_key[i].slot;
-            p.key.tag ^= v->box_key[i].tag;
+            p.key.slot += v->box_key[i].slot;
+            p.key.tag += v->box_key[i].tag;
         }
     if (p.left == 0) return;
     for (int32_t s = lo; s < hi; s++) {
@@ -518,7 +519,7 @@ static bool place_box(spad__valley *v, int32_t at, int32_t i) {
     v->part = f->part;
     v->back = at;
     v->left = f->left - 1;
-    v->key = (key){f->key.slot ^ v->box_key[i].slot, f->key.tag ^ v->box_key[i].tag};
+    v->key = (key){f->key.slot - v->box_key[i].slot, f->key.tag - v->box_key[i].tag};
     spad__assert(f->left > 0 && f->valley <= b->begin[i] && b->end[i] <= v->runs[f->valley].end);
     const bool cut = take_box(v, i, floor);
     if (v->left == 0) {
@@ -712,7 +713,21 @@ static bool start_valley(spad__valley *v) {
     return true;
 }
 
-/* Runs, crossings and slack of the part at hand, as the invariants say. O(boxes x sections). */
+/* The key of the part at hand, from nothing but its unplaced boxes and its slack. */
+static bool key_is_valid(const spad__valley *v, const valley_part *p) {
+    key sum = {0};
+    for (int32_t i = v->boxes->first[p->lo]; i < v->boxes->first[p->hi]; i++) {
+        if ((v->unplaced[i >> 6] >> (i & 63) & 1) == 0) continue;
+        sum = (key){sum.slot + v->box_key[i].slot, sum.tag + v->box_key[i].tag};
+    }
+    for (int32_t s = p->lo; s < p->hi; s++) {
+        const key k = slack_key(s, v->slack[s]);
+        sum = (key){sum.slot + k.slot, sum.tag + k.tag};
+    }
+    return sum.slot == v->key.slot && sum.tag == v->key.tag;
+}
+
+/* Runs, crossings, slack and key of the part at hand hold the invariants. O(boxes x sections). */
 static bool part_is_valid(const spad__valley *v, const valley_part *p) {
     int32_t left = 0;
     for (int32_t l = p->lo; l < p->hi; l = v->runs[l].end) {
@@ -732,8 +747,9 @@ static bool part_is_valid(const spad__valley *v, const valley_part *p) {
             if (v->crossing[s] != crossing || (crossing == 0 && s > p->lo)) return false;
         }
     }
-    return left == v->left;
+    return left == v->left && key_is_valid(v, p);
 }
+
 spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64_t seed,
                                int64_t node_limit, spad__stop *stop, int64_t *offset) {
     v->taste = *taste;

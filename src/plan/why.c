@@ -31,8 +31,22 @@ typedef struct explorer {
     spad_plan_change *changes;
     size_t *tried; /* buffers to change, largest first */
     size_t tried_count;
-    int64_t deadline;
+    spad__limit limit;
 } explorer;
+
+/* ---- time and the caller ----------------------------------------------------------- */
+
+/* While a problem is solved: has the caller cancelled? */
+static int ask_caller(void *context, const spad_plan_progress *progress) {
+    (void)progress;
+    return spad__limit_cancelled(context);
+}
+
+/* A cancelled call has no result. */
+static spad_status go_on(const explorer *x, spad_error *error) {
+    if (x->limit.status != SPAD_ERR_CANCELLED) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_CANCELLED, "the call was cancelled");
+}
 
 /* ---- who is alive ------------------------------------------------------------------ */
 
@@ -90,10 +104,13 @@ static bool list_candidates(explorer *x) {
 static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer *other, bool *fits,
                               spad_error *error) {
     *fits = false;
-    const int64_t left = x->deadline - spad__clock();
-    if (left <= 0) return SPAD_OK;
-    const spad_plan_options options = {
-        .goal = SPAD_PLAN_DECIDE, .timeout_ns = left, .node_limit = NODES_PER_TRY};
+    if (spad__limit_reached(&x->limit)) return go_on(x, error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE,
+                                       .timeout_ns = spad__limit_left(&x->limit),
+                                       .node_limit = NODES_PER_TRY,
+                                       .progress =
+                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
+                                       .context = &x->limit};
     spad_plan_result *result;
     const spad_plan_buffer before = x->changed.buffers.items[number];
     x->changed.buffers.items[number] = *other;
@@ -103,7 +120,7 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
     if (status != SPAD_OK) return spad__attempted(status, error);
     *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
     spad_plan_result_destroy(result);
-    return SPAD_OK;
+    return go_on(x, error);
 }
 
 static spad_status offer(explorer *x, spad_plan_change change, const spad_plan_buffer *other,
@@ -182,10 +199,18 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
     unlimited.capacity = SPAD_UNBOUNDED;
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .timeout_ns = time / CAPACITY_SHARE + 1,
-                                       .node_limit = NODES_PER_TRY * MOST_TRIED};
+                                       .node_limit = NODES_PER_TRY * MOST_TRIED,
+                                       .progress =
+                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
+                                       .context = &x->limit};
     spad_plan_result *result;
-    const spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
+    spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
     if (status != SPAD_OK) return status;
+    status = go_on(x, error);
+    if (status != SPAD_OK) {
+        spad_plan_result_destroy(result);
+        return status;
+    }
     if (result->height <= reason->works_at) {
         reason->works_at = result->height;
         reason->works_best = result->verdict == SPAD_PLAN_OPTIMAL;
@@ -230,6 +255,12 @@ static int64_t missing(const spad_plan *plan, const spad_plan_result *result,
 spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                               const spad_plan_result *result, int64_t timeout_ns,
                               spad_error *error) {
+    return spad_plan_explain_watched(out, plan, result, timeout_ns, (spad_watch){0}, error);
+}
+
+spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *plan,
+                                      const spad_plan_result *result, int64_t timeout_ns,
+                                      spad_watch watch, spad_error *error) {
     *out = NULL;
     const spad_status match = spad_plan_match(plan, result, error);
     if (match != SPAD_OK) return match;
@@ -252,9 +283,9 @@ spad_status spad_plan_explain(spad_plan_reason **out, const spad_plan *plan,
                                    .owned = h};
     explorer x = {.plan = plan, .result = result, .out = h};
     const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
-    if (!spad__add(spad__clock(), time, &x.deadline)) x.deadline = INT64_MAX;
-    spad_status status = SPAD_OK;
-    if (result->clash == SPAD_PLAN_NO_CLASH) {
+    spad_status status = spad__limit_start(&x.limit, time, watch, error);
+    if (status == SPAD_OK && spad__limit_cancelled(&x.limit)) status = go_on(&x, error);
+    if (status == SPAD_OK && result->clash == SPAD_PLAN_NO_CLASH) {
         if (!h->reason.works_best) status = find_capacity(&x, result, time, error);
         h->reason.over = missing(plan, result, &h->reason);
         if (status == SPAD_OK && h->found == NULL) status = explore(&x, error);

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "base/error.h"
 
@@ -110,6 +111,28 @@ spad_status spad_launch_fit(spad_launch_size *out, int64_t elements, spad_dtype 
     status = spad_launch_limit(out, threads, shared_bytes, run.bytes, runs, limit, error);
     if (status == SPAD_OK) out->shared_bytes = spad__max(4, out->shared_bytes);
     return status;
+}
+
+spad_status spad_launch_fit_budget(spad_launch_size *out, int64_t threads, int64_t run_bytes,
+                                   int64_t runs, int64_t budget, spad_error *error) {
+    memset(out, 0, sizeof *out);
+    if (threads < 1 || runs < 1 || run_bytes < 0 || budget < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a block needs at least one thread and one run, and bytes of 0 or more; "
+                          "given %lld threads, %lld runs of %lld bytes, a budget of %lld bytes",
+                          (long long)threads, (long long)runs, (long long)run_bytes,
+                          (long long)budget);
+    }
+    if (run_bytes > budget) return one_run_too_large(run_bytes, budget, error);
+    int64_t most = threads;
+    if (run_bytes > 0) most = spad__min(threads, budget / run_bytes);
+    const bool sub_warp = most < spad__min(threads, SPAD_WARP_THREADS);
+    if (most > SPAD_WARP_THREADS) most -= most % SPAD_WARP_THREADS;
+    spad_launch_size block = {.warnings = sub_warp ? SPAD_LAUNCH_SUB_WARP : 0};
+    set_threads(&block, most, run_bytes, runs); /* at most the budget, so it fits 64 bits */
+    spad__assert(block.threads >= 1 && block.shared_bytes <= budget);
+    *out = block;
+    return SPAD_OK;
 }
 
 /* ---- chunks ------------------------------------------------------------------------ */

@@ -5,7 +5,7 @@
  * A sweep over time. The buffers that are alive stand in a binary tree over all
  * buffers sorted by offset, whose nodes know the one that ends highest. When a
  * buffer [start, end) begins to live, the highest end among the live ones that
- * begin below `end` says it all: if that is above `start`, the two overlap, else
+ * begin below `end` decides: if that is above `start`, the two overlap, else
  * no pair with this one does. O(n log n) time, O(n) memory; how the buffers came
  * to share bytes does not matter.
  */

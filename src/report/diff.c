@@ -375,8 +375,7 @@ static void json_change(spad__json *json, const spad_report_diff *diff,
     spad__json_open_flat(json, '{');
     spad__json_key_string(json, "space", diff->sides[side].report->target->spaces[box->space].name);
     spad__json_key_string(json, "name", box->name);
-    spad__json_key(json, "what");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "what", '[');
     for (int w = 0; w < WORDS; w++) {
         if ((change->what & change_words[w].bit) != 0)
             spad__json_string(json, change_words[w].word);
@@ -401,12 +400,10 @@ spad_status spad_report_diff_write_json(const spad_report_diff *diff, const spad
     spad__json_key_string(&json, "before", diff->sides[0].report->title);
     spad__json_key_string(&json, "after", diff->sides[1].report->title);
     spad__json_key_int(&json, "same", (int64_t)count_changes(diff, 0));
-    spad__json_key(&json, "spaces");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "spaces", '[');
     each_space(diff, json_diff_space, &json);
     spad__json_close(&json, ']');
-    spad__json_key(&json, "changes");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "changes", '[');
     for (size_t i = 0; i < diff->changes.count; i++) {
         if (diff->changes.items[i].what != 0) json_change(&json, diff, &diff->changes.items[i]);
     }

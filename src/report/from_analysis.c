@@ -12,7 +12,7 @@
 #include "report/report.h"
 
 /* What a memo holds, as a string in the arena of the report. */
-static const char *keep_memo(spad_report *report, const spad__memo *memo) {
+static const char *copy_memo(spad_report *report, const spad__memo *memo) {
     return spad__arena_copy(&report->texts, memo->text.items, memo->text.count);
 }
 
@@ -43,7 +43,7 @@ static spad_status set_title(spad_report *report, const spad_kernel *kernel, spa
     spad__out_start(&out, &sink);
     spad__out_string(&out, kernel->name);
     spad__write_params(&out, kernel);
-    const char *title = spad__out_finish(&out, NULL) == SPAD_OK ? keep_memo(report, &memo) : NULL;
+    const char *title = spad__out_finish(&out, NULL) == SPAD_OK ? copy_memo(report, &memo) : NULL;
     spad__memo_free(&memo);
     if (title == NULL) return spad__fail_host_memory(error);
     report->title = title;

@@ -64,8 +64,7 @@ static void json_view(spad__json *json, const spad__picture *p, const spad__view
     spad__json_key_int(json, "padding", facts->padding);
     spad__json_key_int(json, "conflicts", facts->conflicts);
     if (facts->sampled) spad__json_key_bool(json, "sampled", true);
-    spad__json_key(json, "peak");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "peak", '{');
     spad__json_key_int(json, "time", facts->peak_time);
     spad__json_key_int(json, "bytes", facts->peak_bytes);
     spad__json_key_int(json, "free", facts->peak_free);
@@ -86,8 +85,7 @@ static void json_view(spad__json *json, const spad__picture *p, const spad__view
         spad__json_close(json, ']');
     }
     spad__json_close_flat(json, ']');
-    spad__json_key(json, "boxes");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "boxes", '[');
     for (size_t i = 0; i < facts->boxes; i++) {
         const size_t number = p->order[view->first + i];
         write_box(json, &p->report->boxes.items[number], (int64_t)number, p->partner[number]);
@@ -101,8 +99,7 @@ static void json_bars(spad__json *json, const spad_report *report) {
     spad__json_open_flat(json, '[');
     for (size_t i = 0; i < report->rows.count; i++) spad__json_string(json, report->rows.items[i]);
     spad__json_close_flat(json, ']');
-    spad__json_key(json, "bars");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "bars", '[');
     for (size_t i = 0; i < report->bars.count; i++) {
         const spad_report_bar *bar = &report->bars.items[i].bar;
         spad__json_open_flat(json, '{');
@@ -132,8 +129,7 @@ static void json_report_finding(spad__json *json, const spad_finding *finding) {
     }
     if (finding->time != SPAD_NO_FACT) spad__json_key_int(json, "time", finding->time);
     if (finding->count > 1) spad__json_key_int(json, "count", finding->count);
-    spad__json_key(json, "notes");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "notes", '[');
     for (size_t i = 0; i < finding->note_count; i++) {
         spad__json_open_flat(json, '{');
         spad__json_key_string(json, "message", finding->notes[i].message);
@@ -150,8 +146,7 @@ static void json_head(spad__json *json, const spad__picture *p) {
     spad__json_key_int(json, "version", JSON_VERSION);
     spad__json_key_string(json, "title", report->title);
     spad__json_key_string(json, "target", report->target->name);
-    spad__json_key(json, "notes");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "notes", '[');
     for (size_t i = 0; i < report->note_count; i++) spad__json_string(json, report->notes[i]);
     spad__json_close(json, ']');
     spad__json_key(json, "time");
@@ -174,20 +169,17 @@ spad_status spad_report_write_json(const spad_report *report, const spad_sink *s
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
     json_head(&json, &picture);
-    spad__json_key(&json, "spaces");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "spaces", '[');
     for (size_t i = 0; i < picture.view_count; i++) json_view(&json, &picture, &picture.views[i]);
     spad__json_close(&json, ']');
     json_bars(&json, report);
-    spad__json_key(&json, "findings");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "findings", '[');
     for (size_t i = 0; i < report->findings.count; i++) {
         json_report_finding(&json, &report->findings.items[i]);
     }
     spad__json_close(&json, ']');
     if (report->source != NULL) {
-        spad__json_key(&json, "source");
-        spad__json_open(&json, '{');
+        spad__json_key_open(&json, "source", '{');
         spad__json_key_string(&json, "file", report->file);
         spad__json_key_string(&json, "text", report->source);
         spad__json_close(&json, '}');

@@ -170,7 +170,7 @@ static bool same_family(const spad_report *report, size_t a, size_t b) {
     return a == b || (family >= 0 && family == report->boxes.items[b].family);
 }
 
-static void offer_latest(const spad_report *report, latest *best, size_t box, int64_t end) {
+static void update_latest(const spad_report *report, latest *best, size_t box, int64_t end) {
     if (best->box[0] == 0 || end > best->end[0]) {
         if (best->box[0] != 0 && !same_family(report, best->box[0] - 1, box)) {
             best->box[1] = best->box[0];
@@ -186,9 +186,9 @@ static void offer_latest(const spad_report *report, latest *best, size_t box, in
 }
 
 static void insert_latest(const latest_tree *tree, size_t node, size_t low, size_t high) {
-    offer_latest(tree->report, &tree->nodes[2 * node + 1], tree->box, tree->end);
+    update_latest(tree->report, &tree->nodes[2 * node + 1], tree->box, tree->end);
     if (tree->first <= low && high <= tree->last) {
-        offer_latest(tree->report, &tree->nodes[2 * node], tree->box, tree->end);
+        update_latest(tree->report, &tree->nodes[2 * node], tree->box, tree->end);
         return;
     }
     const size_t middle = low + (high - low) / 2;
@@ -203,7 +203,7 @@ static void query_latest(latest *best, const latest_tree *tree, size_t node, siz
     const latest *from = &tree->nodes[2 * node + (whole ? 1 : 0)];
     for (int i = 0; i < 2; i++) {
         if (from->box[i] == 0 || same_family(tree->report, from->box[i] - 1, tree->box)) continue;
-        offer_latest(tree->report, best, from->box[i] - 1, from->end[i]);
+        update_latest(tree->report, best, from->box[i] - 1, from->end[i]);
     }
     if (whole) return;
     const size_t middle = low + (high - low) / 2;

@@ -244,3 +244,33 @@ spad_status spad_report_add_note(spad_report *report, const char *note, spad_err
     report->notes[report->note_count++] = copy;
     return SPAD_OK;
 }
+
+/* ---- taking back ------------------------------------------------------------------- */
+
+spad__mark spad__report_mark(const spad_report *report) {
+    return (spad__mark){.boxes = report->boxes.count,
+                        .bars = report->bars.count,
+                        .rows = report->rows.count,
+                        .findings = report->findings.count,
+                        .notes = report->note_count,
+                        .total_bytes = report->total_bytes,
+                        .title = report->title,
+                        .time_unit = report->time_unit,
+                        .file = report->file,
+                        .source = report->source,
+                        .origin = report->origin};
+}
+
+void spad__report_restore(spad_report *report, spad__mark before) {
+    report->boxes.count = before.boxes;
+    report->bars.count = before.bars;
+    report->rows.count = before.rows;
+    report->findings.count = before.findings;
+    report->note_count = before.notes;
+    report->total_bytes = before.total_bytes;
+    report->title = before.title;
+    report->time_unit = before.time_unit;
+    report->file = before.file;
+    report->source = before.source;
+    report->origin = before.origin;
+}

@@ -314,7 +314,7 @@ static void put_snapshot_event(pickle *p, word action, int64_t address, int64_t 
     put_item_int(p, TIME_US, time);
 }
 
-/* The place on the chip, which one dimension cannot say. */
+/* The place on the chip, which one dimension cannot describe. */
 static void put_rectangle(pickle *p, const spad_rect *rect) {
     pickle_word(p, USER_METADATA);
     put_byte(p, EMPTY_DICT);

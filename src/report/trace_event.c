@@ -37,8 +37,7 @@ static void trace_name(event_writer *w, const char *what, int64_t process, int64
                        const char *name) {
     open_event(w, "M", what, process);
     if (thread > 0) spad__json_key_int(&w->json, "tid", thread);
-    spad__json_key(&w->json, "args");
-    spad__json_open(&w->json, '{');
+    spad__json_key_open(&w->json, "args", '{');
     spad__json_key_string(&w->json, "name", name);
     spad__json_close(&w->json, '}');
     spad__json_close_flat(&w->json, '}');
@@ -65,8 +64,7 @@ static void trace_bars(event_writer *w, const spad_report *report) {
         const int64_t thread = (int64_t)report->bars.items[i].row + 1;
         write_slice(w, bar->name != NULL ? bar->name : "(unnamed)", thread, bar->begin, bar->end,
                     bar->critical ? "critical" : "operation");
-        spad__json_key(&w->json, "args");
-        spad__json_open(&w->json, '{');
+        spad__json_key_open(&w->json, "args", '{');
         if (bar->wait != NULL) {
             spad__json_key_string(&w->json, "waited for", bar->wait);
             out_time(w, "waited", bar->begin - bar->ready);
@@ -87,8 +85,7 @@ static void trace_life(event_writer *w, const spad_report_box *box, size_t numbe
     spad__json_key_int(&w->json, "tid", 1);
     out_time(w, "ts", begins ? box->begin : box->end);
     if (begins) {
-        spad__json_key(&w->json, "args");
-        spad__json_open(&w->json, '{');
+        spad__json_key_open(&w->json, "args", '{');
         if (spad__is_drawn(box)) spad__json_key_int(&w->json, "byte", box->rect.byte);
         spad__json_key_int(&w->json, "bytes", box->rect.bytes);
         spad__json_key_int(&w->json, "lane", box->rect.lane);
@@ -105,8 +102,7 @@ static void trace_view(event_writer *w, const spad__picture *p, const spad__view
     for (size_t i = 0; i < view->steps.count; i++) {
         open_event(w, "C", "live bytes", process);
         out_time(w, "ts", view->steps.items[i].time);
-        spad__json_key(&w->json, "args");
-        spad__json_open(&w->json, '{');
+        spad__json_key_open(&w->json, "args", '{');
         spad__json_key_int(&w->json, "bytes", view->steps.items[i].live);
         spad__json_close(&w->json, '}');
         spad__json_close_flat(&w->json, '}');
@@ -130,14 +126,12 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     spad__json_start(&w.json, &out);
     spad__json_open(&w.json, '{');
     spad__json_key_string(&w.json, "displayTimeUnit", "ns");
-    spad__json_key(&w.json, "otherData");
-    spad__json_open(&w.json, '{');
+    spad__json_key_open(&w.json, "otherData", '{');
     spad__json_key_string(&w.json, "title", report->title);
     spad__json_key_string(&w.json, "target", report->target->name);
     spad__json_key_string(&w.json, "time unit", report->time_unit);
     spad__json_close(&w.json, '}');
-    spad__json_key(&w.json, "traceEvents");
-    spad__json_open(&w.json, '[');
+    spad__json_key_open(&w.json, "traceEvents", '[');
     trace_bars(&w, report);
     for (size_t i = 0; i < picture.view_count; i++) trace_view(&w, &picture, &picture.views[i]);
     spad__json_close(&w.json, ']');

@@ -20,12 +20,12 @@
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
-enum { RUNNERS_A_STEP = 8 }; /* that are examined */
+enum { RUNNERS_PER_STEP = 8 }; /* examined runners that count as a step */
 
 /* ---- tasks ------------------------------------------------------------------------- */
 
 /* Room for one more task. */
-static bool new_task(spad__crowd *c, size_t *number) {
+static bool new_task(spad__agents_run *c, size_t *number) {
     const spad_host *host = &c->sim->host;
     if (c->ended.count > 0) {
         *number = c->ended.items[--c->ended.count];
@@ -43,16 +43,12 @@ static bool new_task(spad__crowd *c, size_t *number) {
     return true;
 }
 
-int64_t *spad__task_values(spad__crowd *c, size_t number) {
-    return c->values.items + number * c->values_each;
-}
-
-static spad_walk_completion *completions_of(spad__crowd *c, size_t number) {
+static spad_walk_completion *completions_of(spad__agents_run *c, size_t number) {
     return c->completions.items + number * c->completions_each;
 }
 
-/* Copies what an event says about an operation. */
-static spad_status make_task(spad__crowd *c, const spad__runner *agent,
+/* Copies an operation from its event. */
+static spad_status make_task(spad__agents_run *c, const spad__runner *agent,
                              const spad_walk_event *event, size_t *number, spad_error *error) {
     const spad_kernel *k = c->sim->kernel;
     const spad_statement *s = spad_kernel_get_statement(k, (size_t)event->statement);
@@ -85,7 +81,7 @@ static spad_status make_task(spad__crowd *c, const spad__runner *agent,
     return SPAD_OK;
 }
 
-static void request_engine(spad__crowd *c, spad__runner *r, size_t number) {
+static void request_engine(spad__agents_run *c, spad__runner *r, size_t number) {
     spad__task *t = &c->tasks.items[number];
     int64_t ready = c->now;
     if (t->cost.startup > 0) ready = spad__max(ready, t->issued + t->cost.startup);
@@ -96,7 +92,7 @@ static void request_engine(spad__crowd *c, spad__runner *r, size_t number) {
 
 /* ---- what a runner waits for ------------------------------------------------------- */
 
-static bool all_ended(const spad__crowd *c) {
+static bool all_ended(const spad__agents_run *c) {
     for (size_t i = 1; i < c->agent_count; i++) {
         if (c->runners[i].state != SPAD__ENDED) return false;
     }
@@ -104,7 +100,7 @@ static bool all_ended(const spad__crowd *c) {
 }
 
 /* Is everything done that an agent has issued? */
-static bool units_are_idle(const spad__crowd *c, int64_t agent) {
+static bool units_are_idle(const spad__agents_run *c, int64_t agent) {
     for (size_t i = c->agent_count; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
         if (r->agent == agent && r->head < r->queue.count) return false;
@@ -113,7 +109,7 @@ static bool units_are_idle(const spad__crowd *c, int64_t agent) {
 }
 
 /* The request of a runner: true if it has happened. */
-static bool try_request(spad__crowd *c, spad__runner *r) {
+static bool try_request(spad__agents_run *c, spad__runner *r) {
     int64_t row = -1;
     const bool is_drain = r->request.kind == SPAD_STATEMENT_DRAIN;
     const bool passes = is_drain ? units_are_idle(c, r->agent)
@@ -126,18 +122,18 @@ static bool try_request(spad__crowd *c, spad__runner *r) {
 
 /* ---- agents ------------------------------------------------------------------------ */
 
-static spad__runner *queue_of(const spad__crowd *c, int64_t agent, int64_t unit) {
+static spad__runner *queue_of(const spad__agents_run *c, int64_t agent, int64_t unit) {
     return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
 /* Queues are not endless: an agent that finds one full waits with what it has. */
-static bool is_full(const spad__crowd *c, int64_t agent, int64_t unit) {
+static bool is_full(const spad__agents_run *c, int64_t agent, int64_t unit) {
     const spad__runner *r = queue_of(c, agent, unit);
     return r->queue.count - r->head >= c->queue_most;
 }
 
-static spad_status queue_entry(spad__crowd *c, int64_t agent, int64_t unit, const spad__entry *e,
-                               spad_error *error) {
+static spad_status queue_entry(spad__agents_run *c, int64_t agent, int64_t unit,
+                               const spad__entry *e, spad_error *error) {
     spad__runner *r = queue_of(c, agent, unit);
     if (r->head >= SPAD_SIM_WINDOW) { /* what is done goes */
         r->queue.count -= r->head;
@@ -149,8 +145,8 @@ static spad_status queue_entry(spad__crowd *c, int64_t agent, int64_t unit, cons
     return SPAD_OK;
 }
 
-static spad_status handle_operation(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
-                                    spad_error *error) {
+static spad_status handle_operation(spad__agents_run *c, spad__runner *r,
+                                    const spad_walk_event *event, spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     size_t number;
     const spad_status status = make_task(c, r, event, &number, error);
@@ -163,17 +159,29 @@ static spad_status handle_operation(spad__crowd *c, spad__runner *r, const spad_
     return queue_entry(c, r->agent, s->unit, &e, error);
 }
 
-static spad_status handle_sync(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+/* In place: a request is made for every statement of synchronisation. */
+static void set_request(spad__request *r, const spad_kernel *kernel, const spad_statement *s,
+                        const spad_walk_event *event) {
+    r->statement = event->statement;
+    r->kind = s->kind;
+    r->agent = event->agent;
+    r->object = event->object;
+    r->element = event->element;
+    r->change.flags = s->flags;
+    r->change.amount = event->amount;
+    r->change.expect = event->expect;
+    r->change.phase = 0;
+    /* Only an arrive depends on what it is at: a barrier or an mbarrier. */
+    const spad_sync_kind kind = s->kind == SPAD_STATEMENT_ARRIVE
+                                    ? spad_kernel_get_sync(kernel, (size_t)r->object)->kind
+                                    : SPAD_SYNC_BARRIER;
+    r->change.kind = spad__sync_action(s->kind, kind);
+}
+
+static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_walk_event *event,
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
-    r->request = (spad__request){.statement = event->statement,
-                                 .kind = s->kind,
-                                 .flags = s->flags,
-                                 .agent = event->agent,
-                                 .object = event->object,
-                                 .element = event->element,
-                                 .amount = event->amount,
-                                 .expect = event->expect};
+    set_request(&r->request, c->sim->kernel, s, event);
     if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
     if (s->unit >= 0) {
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
@@ -183,7 +191,7 @@ static spad_status handle_sync(spad__crowd *c, spad__runner *r, const spad_walk_
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-static void fork_agents(spad__crowd *c, const spad__runner *main_agent) {
+static void fork_agents(spad__agents_run *c, const spad__runner *main_agent) {
     for (size_t i = 1; i < c->agent_count; i++) {
         c->runners[i].state = SPAD__GOES_ON;
         c->runners[i].end = main_agent->end;
@@ -192,14 +200,14 @@ static void fork_agents(spad__crowd *c, const spad__runner *main_agent) {
 }
 
 /* Keeps track of the outermost loop, and takes a jump that has been waiting for its head. */
-static spad_status handle_loop(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+static spad_status handle_loop(spad__agents_run *c, spad__runner *r, const spad_walk_event *event,
                                spad_error *error) {
     const bool is_outermost = event->loop == r->loop;
     if (event->kind == SPAD_WALK_LOOP_BEGIN && r->loop < 0) r->loop = event->loop;
     if (event->kind == SPAD_WALK_LOOP_END && is_outermost) r->loop = -1;
     if (event->kind != SPAD_WALK_ITERATION || !is_outermost) return SPAD_OK;
     if (r->jump == 0) {
-        const spad_status status = spad__crowd_repeat(c, (size_t)(r - c->runners), event, error);
+        const spad_status status = spad__agents_repeat(c, (size_t)(r - c->runners), event, error);
         if (status != SPAD_OK || r->jump == 0) return status;
     }
     const int64_t value = event->value + r->jump;
@@ -207,7 +215,7 @@ static spad_status handle_loop(spad__crowd *c, spad__runner *r, const spad_walk_
     return spad_walk_jump(r->walk, value, error);
 }
 
-static spad_status handle_event(spad__crowd *c, spad__runner *r, const spad_walk_event *event,
+static spad_status handle_event(spad__agents_run *c, spad__runner *r, const spad_walk_event *event,
                                 spad_error *error) {
     switch (event->kind) {
     case SPAD_WALK_OPERATION: return handle_operation(c, r, event, error);
@@ -227,12 +235,13 @@ static spad_status handle_event(spad__crowd *c, spad__runner *r, const spad_walk
 }
 
 /* The unit that an event goes to; -1: none. */
-static int64_t queued_on(const spad__crowd *c, const spad_walk_event *event) {
+static int64_t queued_on(const spad__agents_run *c, const spad_walk_event *event) {
     if (event->kind != SPAD_WALK_OPERATION && event->kind != SPAD_WALK_SYNC) return -1;
     return spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement)->unit;
 }
 
-static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, spad_error *error) {
+static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *moved,
+                                 spad_error *error) {
     const spad_walk_event *event;
     if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
         r->state = SPAD__GOES_ON;
@@ -262,7 +271,7 @@ static spad_status advance_agent(spad__crowd *c, spad__runner *r, bool *moved, s
 
 /* ---- units ------------------------------------------------------------------------- */
 
-static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
+static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
     while ((r->state == SPAD__GOES_ON || r->state == SPAD__WAITS) && r->head < r->queue.count) {
         spad__entry *e = &r->queue.items[r->head];
         if (r->state == SPAD__GOES_ON && e->issued > r->end) r->cause = e->cause;
@@ -286,7 +295,7 @@ static void advance_unit(spad__crowd *c, spad__runner *r, bool *moved) {
 /* ---- time -------------------------------------------------------------------------- */
 
 /* Ends what is over. */
-static void end_tasks(spad__crowd *c, bool *moved) {
+static void end_tasks(spad__agents_run *c, bool *moved) {
     for (size_t i = 0; i < c->count; i++) {
         spad__runner *r = &c->runners[i];
         if (r->state != SPAD__WORKS || r->end > c->now) continue;
@@ -307,7 +316,7 @@ static void end_tasks(spad__crowd *c, bool *moved) {
     }
 }
 
-static spad_status fail_overflown(const spad__crowd *c, spad_error *error) {
+static spad_status fail_overflown(const spad__agents_run *c, spad_error *error) {
     const spad_kernel_sync *sync =
         spad_kernel_get_sync(c->sim->kernel, (size_t)c->objects.overflown);
     spad__fail(error, SPAD_ERR_OVERFLOW, "the amounts at '%s' do not fit 64 bits; use smaller ones",
@@ -317,11 +326,11 @@ static spad_status fail_overflown(const spad__crowd *c, spad_error *error) {
     return SPAD_ERR_OVERFLOW;
 }
 
-static spad_status run_until_blocked(spad__crowd *c, spad_error *error) {
+static spad_status run_until_blocked(spad__agents_run *c, spad_error *error) {
     bool moved = true;
     while (moved) {
         moved = false;
-        c->sim->steps += 1 + (int64_t)c->count / RUNNERS_A_STEP;
+        c->sim->steps += 1 + (int64_t)c->count / RUNNERS_PER_STEP;
         end_tasks(c, &moved);
         for (size_t i = 0; i < c->count; i++) {
             spad_status status = SPAD_OK;
@@ -343,7 +352,7 @@ static int64_t places_of(const spad_engine *engine) {
 }
 
 /* Starts a task. Its wait is counted from the end of the one before on the same runner. */
-static spad_status start_task(spad__crowd *c, spad__runner *r, spad_error *error) {
+static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *error) {
     spad__task *t = &c->tasks.items[r->task];
     spad_sim_row *row = &t->row;
     spad__cause cause = r->cause;
@@ -373,7 +382,7 @@ static spad_status start_task(spad__crowd *c, spad__runner *r, spad_error *error
 }
 
 /* Hands free engines to those that have been ready longest. */
-static spad_status hand_out(spad__crowd *c, bool *started, spad_error *error) {
+static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *error) {
     *started = false;
     for (;;) {
         spad__runner *next = NULL;
@@ -392,7 +401,7 @@ static spad_status hand_out(spad__crowd *c, bool *started, spad_error *error) {
 }
 
 /* The next moment at which something happens; false: none. */
-static bool next_moment(spad__crowd *c) {
+static bool next_moment(spad__agents_run *c) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
@@ -406,7 +415,7 @@ static bool next_moment(spad__crowd *c) {
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-static const char *runner_name(const spad__crowd *c, size_t number) {
+static const char *runner_name(const spad__agents_run *c, size_t number) {
     if (number >= c->agent_count) {
         return spad_kernel_get_unit(c->sim->kernel, (size_t)c->runners[number].unit)->name;
     }
@@ -414,7 +423,7 @@ static const char *runner_name(const spad__crowd *c, size_t number) {
 }
 
 /* The first that waits forever, in a sentence; false: all came to their end. */
-static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
+static bool describe_deadlock(const spad__agents_run *c, char *field, size_t size) {
     for (size_t pass = 0; pass < 2; pass++) { /* who waits for agents to end comes last */
         for (size_t i = 0; i < c->count; i++) {
             const spad__runner *r = &c->runners[i];
@@ -439,14 +448,14 @@ static bool describe_deadlock(const spad__crowd *c, char *field, size_t size) {
 
 /* The length of a queue is a matter of time, and no reason to be stuck: where nothing else can
  * happen, queues that are full take more. */
-static bool lengthen_queues(spad__crowd *c) {
+static bool lengthen_queues(spad__agents_run *c) {
     bool full = false;
     for (size_t i = 0; i < c->agent_count; i++) full |= c->runners[i].held != NULL;
     if (full) c->queue_most *= 2; /* no more than events, of which there is a limit */
     return full;
 }
 
-static spad_status run(spad__crowd *c, spad_error *error) {
+static spad_status run(spad__agents_run *c, spad_error *error) {
     do {
         bool started = true;
         while (started) {
@@ -464,7 +473,7 @@ static spad_status run(spad__crowd *c, spad_error *error) {
 
 /* ---- life -------------------------------------------------------------------------- */
 
-static void size_lists(spad__crowd *c) {
+static void size_lists(spad__agents_run *c) {
     const spad_kernel *k = c->sim->kernel;
     c->values_each = c->completions_each = 1;
     for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
@@ -492,7 +501,7 @@ static spad_status check_objects(const spad_kernel *kernel, spad_error *error) {
 }
 
 /* Which agent uses which unit? Numbers the queues, by unit and then by agent. */
-static bool number_queues(spad__crowd *c) {
+static bool number_queues(spad__agents_run *c) {
     const spad_kernel *k = c->sim->kernel;
     const size_t units = spad_kernel_unit_count(k);
     c->queues = spad__new_array(&c->sim->host, units + 1, c->agent_count * sizeof *c->queues);
@@ -509,7 +518,7 @@ static bool number_queues(spad__crowd *c) {
     return true;
 }
 
-static void start_runner(spad__crowd *c, size_t number) {
+static void start_runner(spad__agents_run *c, size_t number) {
     spad__runner *r = &c->runners[number];
     r->row = r->loop = -1;
     r->agent = (int64_t)number;
@@ -518,7 +527,7 @@ static void start_runner(spad__crowd *c, size_t number) {
 }
 
 /* The queues know whose they are. */
-static void start_queues(spad__crowd *c) {
+static void start_queues(spad__agents_run *c) {
     const size_t units = spad_kernel_unit_count(c->sim->kernel);
     for (size_t u = 0; u < units; u++) {
         for (size_t a = 0; a < c->agent_count; a++) {
@@ -530,7 +539,7 @@ static void start_queues(spad__crowd *c) {
     }
 }
 
-static spad_status make_crowd(spad__crowd *c, spad_error *error) {
+static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
     const size_t engines = sim->target->engine_count + 1;
@@ -540,8 +549,9 @@ static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     c->runners = spad__new_array(host, c->count, sizeof *c->runners);
     c->busy = spad__new_array(host, engines, sizeof *c->busy);
     c->last = spad__new_array(host, engines, sizeof *c->last);
-    c->watches = spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->watches);
-    if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->watches == NULL ||
+    c->loop_states =
+        spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->loop_states);
+    if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->loop_states == NULL ||
         !spad__objects_make(&c->objects, host, sim->kernel)) {
         return spad__fail_host_memory(error);
     }
@@ -559,7 +569,7 @@ static spad_status make_crowd(spad__crowd *c, spad_error *error) {
     return SPAD_OK;
 }
 
-static void free_crowd(spad__crowd *c) {
+static void free_crowd(spad__agents_run *c) {
     const spad_host *host = &c->sim->host;
     const size_t engines = c->sim->target->engine_count + 1;
     for (size_t i = 0; c->runners != NULL && i < c->count; i++) {
@@ -567,7 +577,7 @@ static void free_crowd(spad__crowd *c) {
         spad__array_free(host, &c->runners[i].queue);
     }
     spad__objects_free(&c->objects);
-    spad__crowd_free_watches(c);
+    spad__agents_free_loops(c);
     spad__free(host, c->runners, c->count * sizeof *c->runners);
     spad__free(host, c->queues,
                (spad_kernel_unit_count(c->sim->kernel) + 1) * c->agent_count * sizeof *c->queues);
@@ -586,7 +596,7 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error) {
                           "that does not adjust it",
                           spad_kernel_get_name(sim->kernel));
     }
-    spad__crowd c = {.sim = sim};
+    spad__agents_run c = {.sim = sim};
     spad_status status = check_objects(sim->kernel, error);
     if (status == SPAD_OK) status = make_crowd(&c, error);
     if (status == SPAD_OK) status = run(&c, error);

@@ -55,14 +55,10 @@ spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object
 typedef struct spad__request {
     int64_t statement;
     spad_statement_kind kind;
-    unsigned flags;
     int64_t agent;
     int64_t object;
     int64_t element;
-    int64_t amount;
-    int64_t expect;
-    int64_t phase;    /* barrier: that must be complete; set by the first attempt */
-    bool contributed; /* barrier: set by the first attempt */
+    spad__sync_change change; /* SYNC: ENTER, and from the first attempt on LEAVE */
 } spad__request;
 
 /* Tries it: true if it happened, false if it has to wait. `row`: the operation that causes it.
@@ -137,7 +133,7 @@ typedef struct spad__runner {
 } spad__runner;
 
 /* A state at the head of an iteration, relative to time and iterations. */
-typedef struct spad__crowd_moment {
+typedef struct spad__agents_snapshot {
     bool valid;
     int64_t now;
     size_t rows;
@@ -147,17 +143,17 @@ typedef struct spad__crowd_moment {
     spad__numbers values; /* per agent: of the variable of its outermost open loop */
     spad__numbers loops;  /* per agent: the number of that loop; -1: none */
     spad__numbers counts;
-} spad__crowd_moment;
+} spad__agents_snapshot;
 
-typedef struct spad__loop_watch {
+typedef struct spad__agents_loop {
     bool studied;
     spad__period period;
-    spad__crowd_moment saved;
+    spad__agents_snapshot saved;
     int64_t patience; /* iterations until another state is saved */
     int64_t seen;     /* since then */
-} spad__loop_watch;
+} spad__agents_loop;
 
-typedef struct spad__crowd {
+typedef struct spad__agents_run {
     spad_sim *sim;
     spad__objects objects;
     spad__runner *runners; /* agents, then queues of units */
@@ -175,17 +171,19 @@ typedef struct spad__crowd {
     size_t completions_each;
     SPAD_ARRAY(size_t) ended; /* tasks that can be used again */
     int64_t now;
-    spad__loop_watch *watches; /* per loop */
+    spad__agents_loop *loop_states; /* per loop */
     spad__numbers scratch;
-} spad__crowd;
+} spad__agents_run;
 
 /* The values of a task: of the loops around it. */
-int64_t *spad__task_values(spad__crowd *crowd, size_t task);
+static inline int64_t *spad__task_values(spad__agents_run *c, size_t number) {
+    return c->values.items + number * c->values_each;
+}
 
 /* An agent is at the head of an iteration: jumps to a later one if everything is as it has
  * been before (agents_repeat.c). */
-spad_status spad__crowd_repeat(spad__crowd *crowd, size_t agent, const spad_walk_event *event,
-                               spad_error *error);
-void spad__crowd_free_watches(spad__crowd *crowd);
+spad_status spad__agents_repeat(spad__agents_run *run, size_t agent, const spad_walk_event *event,
+                                spad_error *error);
+void spad__agents_free_loops(spad__agents_run *run);
 
 #endif

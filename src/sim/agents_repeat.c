@@ -24,13 +24,13 @@ enum { NUMBERS_A_STEP = 8 }; /* that are written down and compared */
 /* ---- the state --------------------------------------------------------------------- */
 
 typedef struct capture {
-    spad__crowd *crowd;
+    spad__agents_run *run;
     spad__numbers *out;
     bool failed; /* no memory */
 } capture;
 
 static void put_number(capture *l, int64_t number) {
-    if (!spad__array_reserve(&l->crowd->sim->host, l->out, 1)) {
+    if (!spad__array_reserve(&l->run->sim->host, l->out, 1)) {
         l->failed = true;
         return;
     }
@@ -39,7 +39,7 @@ static void put_number(capture *l, int64_t number) {
 
 /* A row is compared by its statement. */
 static void put_row(capture *l, int64_t row) {
-    put_number(l, row >= 0 ? l->crowd->sim->rows.items[row].statement : -1);
+    put_number(l, row >= 0 ? l->run->sim->rows.items[row].statement : -1);
 }
 
 static void put_cause(capture *l, const spad__cause *cause) {
@@ -62,7 +62,7 @@ static int64_t value_of(const spad__runner *agent) {
 }
 
 static void put_task(capture *l, size_t number) {
-    spad__crowd *c = l->crowd;
+    spad__agents_run *c = l->run;
     const spad__task *t = &c->tasks.items[number];
     const spad__runner *agent = &c->runners[t->row.agent];
     const int64_t *values = spad__task_values(c, number);
@@ -91,12 +91,12 @@ static void put_request(capture *l, const spad__request *r) {
     put_number(l, r->statement);
     put_number(l, r->object);
     put_number(l, r->element);
-    put_number(l, r->amount);
-    put_number(l, r->expect);
-    put_number(l, r->contributed);
-    if (r->contributed) {
-        const spad__sim_object *o = spad__objects_get(&l->crowd->objects, r->object, r->element);
-        put_number(l, r->phase - o->sync.phase);
+    put_number(l, r->change.amount);
+    put_number(l, r->change.expect);
+    put_number(l, r->change.kind == SPAD__ACTION_LEAVE);
+    if (r->change.kind == SPAD__ACTION_LEAVE) {
+        const spad__sim_object *o = spad__objects_get(&l->run->objects, r->object, r->element);
+        put_number(l, r->change.phase - o->sync.phase);
     }
 }
 
@@ -113,7 +113,7 @@ static void put_position(capture *l, const spad__runner *agent) {
 }
 
 static void put_runner(capture *l, size_t number) {
-    const spad__crowd *c = l->crowd;
+    const spad__agents_run *c = l->run;
     const spad__runner *r = &c->runners[number];
     put_row(l, r->row);
     put_cause(l, &r->cause);
@@ -136,7 +136,7 @@ static void put_runner(capture *l, size_t number) {
 }
 
 static void put_objects(capture *l) {
-    const spad__objects *objects = &l->crowd->objects;
+    const spad__objects *objects = &l->run->objects;
     for (size_t i = 0; i < objects->object_count; i++) {
         const spad__sync_object *o = &objects->objects[i].sync;
         put_number(l, o->value);
@@ -145,7 +145,7 @@ static void put_objects(capture *l) {
         put_number(l, ((o->phase - o->base) & 1) + 2 * o->live);
         put_row(l, objects->objects[i].row);
     }
-    const size_t bundles = l->crowd->agent_count * spad_kernel_sync_count(l->crowd->sim->kernel);
+    const size_t bundles = l->run->agent_count * spad_kernel_sync_count(l->run->sim->kernel);
     for (size_t i = 0; i < bundles; i++) {
         const spad__bundles *b = &objects->bundles[i];
         size_t first = b->done; /* what is complete since does not matter */
@@ -156,7 +156,7 @@ static void put_objects(capture *l) {
     }
 }
 
-static bool capture_light(spad__crowd *c, spad__numbers *out) {
+static bool capture_light(spad__agents_run *c, spad__numbers *out) {
     capture l = {c, out, false};
     out->count = 0;
     put_number(&l, c->sim->totals.makespan - c->now);
@@ -174,7 +174,7 @@ static bool capture_light(spad__crowd *c, spad__numbers *out) {
     return !l.failed;
 }
 
-static bool capture_heavy(spad__crowd *c, spad__numbers *out) {
+static bool capture_heavy(spad__agents_run *c, spad__numbers *out) {
     capture l = {c, out, false};
     out->count = 0;
     for (size_t i = 0; i < c->count; i++) put_runner(&l, i);
@@ -183,7 +183,7 @@ static bool capture_heavy(spad__crowd *c, spad__numbers *out) {
     return !l.failed;
 }
 
-static bool capture_agents(const spad__crowd *c, spad__numbers *values, spad__numbers *loops) {
+static bool capture_agents(const spad__agents_run *c, spad__numbers *values, spad__numbers *loops) {
     values->count = loops->count = 0;
     if (!spad__array_reserve(&c->sim->host, values, c->agent_count) ||
         !spad__array_reserve(&c->sim->host, loops, c->agent_count)) {
@@ -198,7 +198,7 @@ static bool capture_agents(const spad__crowd *c, spad__numbers *values, spad__nu
 
 /* ---- saving and skipping ----------------------------------------------------------- */
 
-static bool save_ends(const spad__crowd *c, spad__numbers *ends) {
+static bool save_ends(const spad__agents_run *c, spad__numbers *ends) {
     ends->count = 0;
     if (!spad__array_reserve(&c->sim->host, ends, c->count)) return false;
     for (size_t i = 0; i < c->count; i++) {
@@ -208,13 +208,13 @@ static bool save_ends(const spad__crowd *c, spad__numbers *ends) {
 }
 
 /* Has a runner begun something since then? */
-static bool has_run(const spad__crowd *c, const spad__crowd_moment *saved, size_t number) {
+static bool has_run(const spad__agents_run *c, const spad__agents_snapshot *saved, size_t number) {
     return c->runners[number].row >= (int64_t)saved->rows;
 }
 
 /* Waiting is counted from these, so they must be the same to the moment, unless nothing ran
  * there since. */
-static bool are_ends_same(const spad__crowd *c, const spad__crowd_moment *saved) {
+static bool are_ends_same(const spad__agents_run *c, const spad__agents_snapshot *saved) {
     for (size_t i = 0; i < c->count; i++) {
         if (has_run(c, saved, i) && c->runners[i].end - c->now != saved->ends.items[i]) {
             return false;
@@ -223,7 +223,7 @@ static bool are_ends_same(const spad__crowd *c, const spad__crowd_moment *saved)
     return true;
 }
 
-static bool save(spad__crowd *c, spad__crowd_moment *saved) {
+static bool save(spad__agents_run *c, spad__agents_snapshot *saved) {
     saved->valid = true;
     saved->now = c->now;
     saved->rows = c->sim->rows.count;
@@ -233,14 +233,14 @@ static bool save(spad__crowd *c, spad__crowd_moment *saved) {
 }
 
 /* How often can the stretch since then be repeated, as far as one agent goes? */
-static int64_t reach_of(spad__crowd *c, const spad__crowd_moment *saved, size_t number,
+static int64_t reach_of(spad__agents_run *c, const spad__agents_snapshot *saved, size_t number,
                         bool at_head) {
     const spad__runner *agent = &c->runners[number];
     if (agent->loop != saved->loops.items[number]) return 0;
     const int64_t now = value_of(agent);
     const int64_t moved = now - saved->values.items[number];
     if (agent->loop < 0 || moved == 0) return INT64_MAX;
-    const spad__loop_watch *watch = &c->watches[agent->loop];
+    const spad__agents_loop *watch = &c->loop_states[agent->loop];
     if (!watch->period.repeats || moved % watch->period.period != 0) return 0;
     const int64_t next = at_head ? now : now + 1;
     if (next >= c->sim->kernel->loops.items[agent->loop].end.value) return 0;
@@ -250,7 +250,7 @@ static int64_t reach_of(spad__crowd *c, const spad__crowd_moment *saved, size_t 
     return reach / (moved / watch->period.period);
 }
 
-static void move_values(spad__crowd *c, const spad__crowd_moment *saved, int64_t times) {
+static void move_values(spad__agents_run *c, const spad__agents_snapshot *saved, int64_t times) {
     for (size_t i = 0; i < c->tasks.count; i++) { /* those that ended do not matter */
         const spad__task *t = &c->tasks.items[i];
         const spad__runner *agent = &c->runners[t->row.agent];
@@ -268,7 +268,7 @@ static void move_values(spad__crowd *c, const spad__crowd_moment *saved, int64_t
     }
 }
 
-static void move_times(spad__crowd *c, const spad__crowd_moment *saved, int64_t by) {
+static void move_times(spad__agents_run *c, const spad__agents_snapshot *saved, int64_t by) {
     c->now += by;
     for (size_t i = 0; i < c->tasks.count; i++) c->tasks.items[i].issued += by;
     for (size_t i = 0; i < c->count; i++) {
@@ -279,7 +279,7 @@ static void move_times(spad__crowd *c, const spad__crowd_moment *saved, int64_t 
     }
 }
 
-static spad_status skip(spad__crowd *c, const spad__crowd_moment *saved, size_t agent,
+static spad_status skip(spad__agents_run *c, const spad__agents_snapshot *saved, size_t agent,
                         const spad_walk_event *event, int64_t times, spad_error *error) {
     spad_sim *sim = c->sim;
     const int64_t time = c->now - saved->now;
@@ -300,22 +300,22 @@ static spad_status skip(spad__crowd *c, const spad__crowd_moment *saved, size_t 
                           .row = sim->rows.count};
     move_values(c, saved, times);
     move_times(c, saved, by);
-    for (size_t i = 0; i < sim->kernel->loops.count; i++) c->watches[i].saved.valid = false;
+    for (size_t i = 0; i < sim->kernel->loops.count; i++) c->loop_states[i].saved.valid = false;
     return SPAD_OK;
 }
 
 /* ---- the head of an iteration ------------------------------------------------------ */
 
-static bool study_loops(spad__crowd *c) {
+static bool study_loops(spad__agents_run *c) {
     for (size_t i = 0; i < c->agent_count; i++) {
         const int64_t loop = c->runners[i].loop;
-        if (loop < 0 || c->watches[loop].studied) continue;
-        if (!spad__period_of(&c->watches[loop].period, &c->sim->host, c->sim->kernel, loop,
+        if (loop < 0 || c->loop_states[loop].studied) continue;
+        if (!spad__period_of(&c->loop_states[loop].period, &c->sim->host, c->sim->kernel, loop,
                              SPAD__BYTES_IGNORED)) {
             return false;
         }
-        c->watches[loop].studied = true;
-        c->watches[loop].patience = 1;
+        c->loop_states[loop].studied = true;
+        c->loop_states[loop].patience = 1;
     }
     return true;
 }
@@ -325,7 +325,7 @@ static bool is_same(const spad__numbers *a, const spad__numbers *b) {
 }
 
 /* Is the state the saved one? *fine: memory was enough. */
-static bool is_same_state(spad__crowd *c, const spad__crowd_moment *saved, bool *fine) {
+static bool is_same_state(spad__agents_run *c, const spad__agents_snapshot *saved, bool *fine) {
     spad__numbers *now = &c->scratch;
     *fine = true;
     if (!are_ends_same(c, saved)) return false;
@@ -336,7 +336,7 @@ static bool is_same_state(spad__crowd *c, const spad__crowd_moment *saved, bool 
 }
 
 /* How often everything can be repeated; 0: this state has not been. */
-static spad_status times_of(spad__crowd *c, const spad__crowd_moment *saved, size_t agent,
+static spad_status times_of(spad__agents_run *c, const spad__agents_snapshot *saved, size_t agent,
                             int64_t *times, spad_error *error) {
     bool fine;
     *times = 0;
@@ -349,13 +349,13 @@ static spad_status times_of(spad__crowd *c, const spad__crowd_moment *saved, siz
     return fine ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-spad_status spad__crowd_repeat(spad__crowd *c, size_t agent, const spad_walk_event *event,
-                               spad_error *error) {
+spad_status spad__agents_repeat(spad__agents_run *c, size_t agent, const spad_walk_event *event,
+                                spad_error *error) {
     if (c->sim->options.no_repeat || (int64_t)c->sim->rows.count < c->sim->options.repeat_after) {
         return SPAD_OK;
     }
     if (!study_loops(c)) return spad__fail_host_memory(error);
-    spad__loop_watch *watch = &c->watches[event->loop];
+    spad__agents_loop *watch = &c->loop_states[event->loop];
     if (!watch->period.repeats) return SPAD_OK;
     watch->seen++;
     if (watch->saved.valid && watch->seen % watch->period.period == 0) {
@@ -373,11 +373,11 @@ spad_status spad__crowd_repeat(spad__crowd *c, size_t agent, const spad_walk_eve
     return SPAD_OK;
 }
 
-void spad__crowd_free_watches(spad__crowd *c) {
+void spad__agents_free_loops(spad__agents_run *c) {
     const spad_host *host = &c->sim->host;
     const size_t count = c->sim->kernel->loops.count;
-    for (size_t i = 0; c->watches != NULL && i < count; i++) {
-        spad__loop_watch *watch = &c->watches[i];
+    for (size_t i = 0; c->loop_states != NULL && i < count; i++) {
+        spad__agents_loop *watch = &c->loop_states[i];
         if (watch->studied) spad__period_free(&watch->period, host, c->sim->kernel);
         spad__array_free(host, &watch->saved.ends);
         spad__array_free(host, &watch->saved.light);
@@ -387,5 +387,5 @@ void spad__crowd_free_watches(spad__crowd *c) {
         spad__array_free(host, &watch->saved.counts);
     }
     spad__array_free(host, &c->scratch);
-    spad__free(host, c->watches, (count + 1) * sizeof *c->watches);
+    spad__free(host, c->loop_states, (count + 1) * sizeof *c->loop_states);
 }

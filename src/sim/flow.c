@@ -235,11 +235,6 @@ static void note_ports(spad__flow *flow, const spad_walk_event *event, int64_t e
     }
 }
 
-bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
-    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
-    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
-}
-
 /* May something still wait for it? What ended before the floor is later than nothing. */
 static bool keeps_touch(const void *context, const spad__touch *touch) {
     const spad__flow *flow = context;

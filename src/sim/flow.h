@@ -71,7 +71,10 @@ typedef struct spad__flow {
 } spad__flow;
 
 /* Was it written by the last operation of its engine? Then a reader may take longer. */
-bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch);
+static inline bool spad__flow_is_last(const spad__flow *flow, const spad__touch *touch) {
+    const spad_sim_row *row = &flow->sim->rows.items[touch->row];
+    return touch->writes && flow->streams[flow->stream_of[row->statement]].last == touch->row;
+}
 
 /* At an iteration event: jumps to a later one if the state has occurred before. */
 spad_status spad__flow_repeat(spad__flow *flow, const spad_walk_event *event, spad_error *error);

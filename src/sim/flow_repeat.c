@@ -89,7 +89,7 @@ static bool capture_calendars(const flow_capture *l, spad__numbers *out) {
 
 enum {
     TOUCH_NUMBERS = 12,
-    FLOW_NUMBERS_A_STEP = 8 /* that are written down and compared */
+    FLOW_NUMBERS_PER_STEP = 8 /* that are written down and compared */
 };
 
 static int compare_touches(const void *left, const void *right) {
@@ -149,7 +149,7 @@ static bool flow_capture_heavy(const flow_capture *l, spad__numbers *out) {
     out->count = 0;
     const bool done = capture_window(l, out) && capture_calendars(l, out) && capture_bytes(l, out);
     l->flow->sim->steps +=
-        (int64_t)(out->count + l->flow->places.places.count) / FLOW_NUMBERS_A_STEP;
+        (int64_t)(out->count + l->flow->places.places.count) / FLOW_NUMBERS_PER_STEP;
     return done;
 }
 

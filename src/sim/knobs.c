@@ -21,6 +21,18 @@
  * shape is examined first. With synchronisation one shape must be enough. */
 enum { KNOB_EVENTS = 1000000, CHECK_EVENTS_DEEP = 100000, CHECK_EVENTS_ORDERED = 20000 };
 
+/* ---- limits ------------------------------------------------------------------------ */
+
+spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error) {
+    *late = spad__limit_reached(&tune->limit);
+    if (!*late) return SPAD_OK;
+    if (tune->limit.status == SPAD_ERR_CANCELLED) {
+        return spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
+    }
+    tune->totals.cut = true;
+    return SPAD_OK;
+}
+
 /* ---- shapes ------------------------------------------------------------------------ */
 
 spad_status spad__tune_shape(spad_kernel **out, const spad_tune *tune, const int64_t *values,
@@ -104,8 +116,8 @@ int64_t spad__tune_room(const spad_kernel *kernel, const spad_kernel_tensor *ten
 
 /* ---- rings ------------------------------------------------------------------------- */
 
-/* Depths are multiples of this: of the inner dimensions that a ring keeps whole. 0: the
- * ring is none that one number can describe. */
+/* Depths are multiples of this: of the inner dimensions that a ring keeps whole. 0: one number
+ * cannot describe the ring. */
 static int64_t ring_step(const spad_kernel_tensor *t) {
     if (t->ring.count <= 1) return 1;
     int64_t step = 1;
@@ -204,7 +216,7 @@ static spad_status is_value_right(spad_tune *tune, const range *r, int64_t value
     return status;
 }
 
-/* Copies the values, with what the kernel says at the end where all are smaller. */
+/* Copies the values, and adds that of the kernel at the end where all are smaller. */
 static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int64_t *found,
                                size_t count, spad_error *error) {
     int64_t *values = spad__arena_array(&tune->arena, count + 1, sizeof *values);
@@ -217,7 +229,7 @@ static spad_status keep_values(spad_tune *tune, spad_tune_knob *knob, const int6
 }
 
 /* Allowed values of the knob that was added last: the right ones of the multiples of the step,
- * and what the kernel says. Where there are many, only some are examined, the largest too. */
+ * and that of the kernel. Where there are many, only some are examined, the largest too. */
 static spad_status find_values(spad_tune *tune, const range *r, spad_error *error) {
     SPAD_ARRAY(int64_t) found = {0};
     spad_tune_knob *knob = &tune->knobs.items[tune->knobs.count - 1];

@@ -247,8 +247,7 @@ static void json_statement(spad__json *json, const spad_sim *sim, const char *ke
 }
 
 static void json_engines(spad__json *json, const spad_sim *sim) {
-    spad__json_key(json, "engines");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "engines", '[');
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         if (sim->engines[i].operations == 0) continue;
         spad__json_open(json, '{');
@@ -271,8 +270,7 @@ static void json_about(spad__json *json, const spad_sim *sim, spad_wait_kind kin
 }
 
 static void json_waits(spad__json *json, const spad_sim *sim) {
-    spad__json_key(json, "waits");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "waits", '[');
     for (size_t i = 0; i < sim->waits.count; i++) {
         const spad_sim_wait *w = &sim->waits.items[i];
         spad__json_open(json, '{');
@@ -287,8 +285,7 @@ static void json_waits(spad__json *json, const spad_sim *sim) {
 }
 
 static void json_repeats(spad__json *json, const spad_sim *sim) {
-    spad__json_key(json, "repeats");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "repeats", '[');
     for (size_t i = 0; i < sim->repeats.count; i++) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__json_open(json, '{');
@@ -311,8 +308,7 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     json_name(json, "engine", sim->target->engines[row.engine].name);
     json_name(json, "agent", spad_kernel_get_agent(sim->kernel, (size_t)row.agent)->name);
     spad__json_key_int(json, "line", s->location.line);
-    spad__json_key(json, "iteration");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "iteration", '[');
     for (size_t i = 0; i < row.value_count; i++) spad__json_int(json, row.values[i]);
     spad__json_close(json, ']');
     spad__json_key_int(json, "start_ps", row.start);
@@ -343,13 +339,11 @@ spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad
     json_engines(&json, sim);
     json_waits(&json, sim);
     json_repeats(&json, sim);
-    spad__json_key(&json, "path");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "path", '[');
     for (size_t i = 0; i < sim->path.count; i++) spad__json_int(&json, (int64_t)sim->path.items[i]);
     spad__json_close(&json, ']');
     spad__json_key_int(&json, "row_count", (int64_t)sim->rows.count);
-    spad__json_key(&json, "rows");
-    spad__json_open(&json, '[');
+    spad__json_key_open(&json, "rows", '[');
     for (size_t i = 0; i < sim->rows.count && i < SPAD_SIM_JSON_ROWS; i++) {
         json_row(&json, sim, i);
     }

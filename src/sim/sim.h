@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulator from the inside. sim.c keeps what comes out; flow.c runs kernels without
- * synchronisation, agents.c those with it; places.c knows who touches which bytes until
- * when; repeat.c knows when a loop does the same again; cost.c has the durations.
+ * The simulator from the inside. sim.c makes a simulation and answers; record.c keeps what comes
+ * out; flow.c runs kernels without synchronisation, agents.c those with it; places.c knows who
+ * touches which bytes until when; repeat.c knows when a loop does the same again; cost.c has the
+ * durations.
  */
 #ifndef SPAD_SIM_SIM_H
 #define SPAD_SIM_SIM_H
@@ -46,7 +47,7 @@ struct spad_sim {
     spad__limit limit;
 };
 
-/* ---- what comes out (sim.c) -------------------------------------------------------- */
+/* ---- what comes out (record.c) ----------------------------------------------------- */
 
 /* The values of the loops around a statement, the outermost first, in a list of
  * SPAD__LOOPS_DEEP; returns how many. */

@@ -115,20 +115,18 @@ static bool commit(spad__objects *objects, const spad__request *r) {
     return !objects->failed;
 }
 
-/* An action on an object: whether it passed, and what released it. */
-static bool act_on_object(spad__objects *objects, spad__request *r, spad__action_kind kind,
-                          int64_t row, int64_t *cause_row) {
+/* An action on an object: whether it passed, and what released it. A wait is tried many times,
+ * so the change stays in the request, and is not made anew. */
+static bool act_on_object(spad__objects *objects, spad__request *r, int64_t row,
+                          int64_t *cause_row) {
     spad__sim_object *o = spad__objects_get(objects, r->object, r->element);
-    spad__sync_change change = {.kind = kind,
-                                .flags = r->flags,
-                                .amount = r->amount,
-                                .expect = r->expect,
-                                .phase = r->phase};
-    const bool passes = spad__sync_passes(&o->sync, &change);
+    if (r->kind == SPAD_STATEMENT_SYNC && r->change.kind == SPAD__ACTION_ENTER) {
+        apply_outcome(objects, r->object, o, &r->change, row);
+        r->change.kind = SPAD__ACTION_LEAVE;
+    }
     *cause_row = o->row;
-    if (!passes) return false;
-    apply_outcome(objects, r->object, o, &change, row);
-    r->phase = change.phase;
+    if (!spad__sync_passes(&o->sync, &r->change)) return false;
+    if (spad__sync_changes(r->change.kind)) apply_outcome(objects, r->object, o, &r->change, row);
     return true;
 }
 
@@ -138,15 +136,8 @@ bool spad__objects_try(spad__objects *objects, spad__request *r, int64_t row, in
     case SPAD_STATEMENT_FENCE: return true;
     case SPAD_STATEMENT_COMMIT: return commit(objects, r);
     case SPAD_STATEMENT_WAIT_GROUP:
-        return is_drained(bundles_of(objects, r->agent, r->object), r->amount, cause_row);
-    case SPAD_STATEMENT_SYNC:
-        if (!r->contributed) act_on_object(objects, r, SPAD__ACTION_ENTER, row, cause_row);
-        r->contributed = true;
-        return act_on_object(objects, r, SPAD__ACTION_LEAVE, row, cause_row);
-    default: {
-        const spad_sync_kind kind = spad_kernel_get_sync(objects->kernel, (size_t)r->object)->kind;
-        return act_on_object(objects, r, spad__sync_action(r->kind, kind), row, cause_row);
-    }
+        return is_drained(bundles_of(objects, r->agent, r->object), r->change.amount, cause_row);
+    default: return act_on_object(objects, r, row, cause_row);
     }
 }
 
@@ -172,19 +163,19 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
                  (long long)o->value, (long long)o->count);
         break;
     case SPAD_SYNC_COUNTER:
-        snprintf(field, size, "counter '%s' to be %lld, which is %lld", name, (long long)r->amount,
-                 (long long)o->value);
+        snprintf(field, size, "counter '%s' to be %lld, which is %lld", name,
+                 (long long)r->change.amount, (long long)o->value);
         break;
     default:
         if (!o->live) {
             snprintf(field, size, "parity %lld of mbarrier '%s', which is not initialised",
-                     (long long)r->amount, name);
+                     (long long)r->change.amount, name);
             break;
         }
         snprintf(field, size,
                  "parity %lld of mbarrier '%s', where %lld arrivals and %lld bytes "
                  "are missing",
-                 (long long)r->amount, name, (long long)o->value, (long long)o->bytes);
+                 (long long)r->change.amount, name, (long long)o->value, (long long)o->bytes);
         break;
     }
 }

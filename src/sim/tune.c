@@ -34,16 +34,6 @@ enum { PLACED_MOST = 64 };
 
 /* ---- limits ------------------------------------------------------------------------ */
 
-spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error) {
-    *late = spad__limit_reached(&tune->limit);
-    if (!*late) return SPAD_OK;
-    if (tune->limit.status == SPAD_ERR_CANCELLED) {
-        return spad__limit_fail(&tune->limit, tune->totals.simulations, "simulations", error);
-    }
-    tune->totals.cut = true;
-    return SPAD_OK;
-}
-
 /* Time that a layout may take. */
 static int64_t layout_time(const spad_tune *tune) {
     const int64_t left = spad__limit_left(&tune->limit);
@@ -276,7 +266,7 @@ static bool is_better(const spad_tune_point *a, const spad_tune_point *b) {
     return a->bytes < b->bytes;
 }
 
-static spad_status take_point(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
+static spad_status choose_point(spad_tune *tune, const spad_tune_point *point, spad_error *error) {
     const spad_status status = spad__tune_shape(&tune->chosen, tune, point->values, error);
     if (status != SPAD_OK) return status;
     tune->totals.makespan = point->makespan;
@@ -307,7 +297,7 @@ static spad_status choose(spad_tune *tune, const ranked *order, spad_error *erro
         placed++;
         if (best == NULL || is_better(point, best)) best = point;
     }
-    return best != NULL ? take_point(tune, best, error) : SPAD_OK;
+    return best != NULL ? choose_point(tune, best, error) : SPAD_OK;
 }
 
 /* Asks the planner about the points that nothing with as few bytes beats without places. */

@@ -146,8 +146,7 @@ static void json_time(spad__json *json, const char *key, int64_t time) {
 }
 
 static void json_values(spad__json *json, const char *key, const int64_t *values, size_t count) {
-    spad__json_key(json, key);
-    spad__json_open(json, '[');
+    spad__json_key_open(json, key, '[');
     for (size_t i = 0; i < count; i++) spad__json_int(json, values[i]);
     spad__json_close(json, ']');
 }
@@ -174,8 +173,7 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
 }
 
 static void json_knobs(spad__json *json, const spad_tune *tune) {
-    spad__json_key(json, "knobs");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "knobs", '[');
     for (size_t i = 0; i < tune->knobs.count; i++) {
         const spad_tune_knob *knob = &tune->knobs.items[i];
         spad__json_open(json, '{');
@@ -190,8 +188,7 @@ static void json_knobs(spad__json *json, const spad_tune *tune) {
 }
 
 static void json_frontier(spad__json *json, const spad_tune *tune) {
-    spad__json_key(json, "frontier");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "frontier", '[');
     for (size_t i = 0; i < tune->points.count; i++) {
         const spad_tune_point *p = &tune->points.items[i];
         spad__json_open(json, '{');
@@ -206,8 +203,7 @@ static void json_frontier(spad__json *json, const spad_tune *tune) {
 }
 
 static void json_hoists(spad__json *json, const spad_tune *tune) {
-    spad__json_key(json, "hoists");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "hoists", '[');
     for (size_t i = 0; i < tune->hoists.count; i++) {
         const spad_tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);

@@ -76,8 +76,8 @@ static spad_status check_space(const spad_stack *stack, spad_mode mode,
 }
 
 /* The exact behaviour obeys the space: start lanes, granules. */
-static spad_status obey_space_rules(const spad_stack *stack, stack_request *request,
-                                    spad_error *error) {
+static spad_status apply_space_rules(const spad_stack *stack, stack_request *request,
+                                     spad_error *error) {
     const spad_space *space = stack->space;
     spad_status status = spad_space_check_lanes(space, request->base_lane, request->lanes, error);
     if (status != SPAD_OK) {
@@ -115,7 +115,7 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
         spad__fact_names(error, name, NULL);
         return status;
     }
-    if (exact) return obey_space_rules(stack, out, error);
+    if (exact) return apply_space_rules(stack, out, error);
     if (!library_knows(dtype)) {
         spad__fail(error, SPAD_ERR_DTYPE, "the library behaviours do not know the size of %s",
                    spad_dtype_name(dtype));
@@ -405,6 +405,27 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
     spad__fact_amounts(error, bytes, available, largest_hole(stack));
     if (stack->trace != NULL) error->time = (int64_t)spad_trace_event_count(stack->trace);
     return SPAD_ERR_NO_FIT;
+}
+
+spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error) {
+    const spad_status status = spad__stack_refuse_automatic(stack, "aligning the stack", error);
+    if (status != SPAD_OK) return status;
+    if (align < 1) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "an alignment of %lld B; it must be at least 1", (long long)align);
+    }
+    int64_t address;
+    if (!spad__align_up(stack->sp, align, &address) || address > STACK_ADDRESS_LIMIT) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "aligning %lld to %lld leads to an address beyond 2^60",
+                          (long long)stack->sp, (long long)align);
+    }
+    if (stack->behaviour == SPAD_STACK_EXACT && address > stack->hp) {
+        return spad__stack_no_fit(stack, SPAD_MODE_STACK, "alignment padding", address - stack->sp,
+                                  align, stack->hp - stack->sp, error);
+    }
+    stack->sp = address;
+    return SPAD_OK;
 }
 
 /* ---- names ------------------------------------------------------------------------- */

@@ -25,7 +25,8 @@ int64_t spad_stack_get_used_space(const spad_stack *stack) {
     return spad_stack_get_total_space(stack) - spad_stack_get_free_space(stack);
 }
 
-static spad_status refuse_automatic(const spad_stack *stack, const char *what, spad_error *error) {
+spad_status spad__stack_refuse_automatic(const spad_stack *stack, const char *what,
+                                         spad_error *error) {
     if (!stack->automatic) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_NO_ADDRESS,
                       "%s has no answer in automatic mode: addresses come from the planner", what);
@@ -33,37 +34,16 @@ static spad_status refuse_automatic(const spad_stack *stack, const char *what, s
 
 spad_status spad_stack_get_address(int64_t *out, const spad_stack *stack, spad_error *error) {
     *out = SPAD_NO_BYTE;
-    const spad_status status = refuse_automatic(stack, "the stack address", error);
+    const spad_status status = spad__stack_refuse_automatic(stack, "the stack address", error);
     if (status == SPAD_OK) *out = stack->sp;
     return status;
 }
 
 spad_status spad_stack_get_heap_address(int64_t *out, const spad_stack *stack, spad_error *error) {
     *out = SPAD_NO_BYTE;
-    const spad_status status = refuse_automatic(stack, "the heap address", error);
+    const spad_status status = spad__stack_refuse_automatic(stack, "the heap address", error);
     if (status == SPAD_OK) *out = stack->hp;
     return status;
-}
-
-spad_status spad_stack_align(spad_stack *stack, int64_t align, spad_error *error) {
-    const spad_status status = refuse_automatic(stack, "aligning the stack", error);
-    if (status != SPAD_OK) return status;
-    if (align < 1) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "an alignment of %lld B; it must be at least 1", (long long)align);
-    }
-    int64_t address;
-    if (!spad__align_up(stack->sp, align, &address) || address > STACK_ADDRESS_LIMIT) {
-        return spad__fail(error, SPAD_ERR_OVERFLOW,
-                          "aligning %lld to %lld leads to an address beyond 2^60",
-                          (long long)stack->sp, (long long)align);
-    }
-    if (stack->behaviour == SPAD_STACK_EXACT && address > stack->hp) {
-        return spad__stack_no_fit(stack, SPAD_MODE_STACK, "alignment padding", address - stack->sp,
-                                  align, stack->hp - stack->sp, error);
-    }
-    stack->sp = address;
-    return SPAD_OK;
 }
 
 /* ---- settings ---------------------------------------------------------------------- */

@@ -129,6 +129,10 @@ static inline void spad__stack_expect_peaks(spad_stack *stack) {
     stack->quiet_top = INT64_MIN;
 }
 
+/* Fails in automatic mode, where `what` has no answer. */
+spad_status spad__stack_refuse_automatic(const spad_stack *stack, const char *what,
+                                         spad_error *error);
+
 /* Fills *error for a tensor of `bytes` that does not fit although `available` are free. */
 spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const char *name,
                                int64_t bytes, int64_t align, int64_t available, spad_error *error);

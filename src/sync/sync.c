@@ -100,28 +100,3 @@ unsigned spad__sync_apply(spad__sync_object *o, spad__sync_change *c) {
     default: c->phase = o->phase + 1; return change_mbarrier(o, c);
     }
 }
-
-/* ---- actions of a kernel ----------------------------------------------------------- */
-
-spad__action_kind spad__sync_action(spad_statement_kind statement, spad_sync_kind object) {
-    switch (statement) {
-    case SPAD_STATEMENT_SYNC: return SPAD__ACTION_ENTER;
-    case SPAD_STATEMENT_ARRIVE:
-        return object == SPAD_SYNC_BARRIER ? SPAD__ACTION_ENTER : SPAD__ACTION_ARRIVE;
-    case SPAD_STATEMENT_SIGNAL: return SPAD__ACTION_SIGNAL;
-    case SPAD_STATEMENT_WAIT_VALUE: return SPAD__ACTION_WAIT;
-    case SPAD_STATEMENT_TAKE: return SPAD__ACTION_TAKE;
-    case SPAD_STATEMENT_INIT: return SPAD__ACTION_INIT;
-    case SPAD_STATEMENT_EXPECT: return SPAD__ACTION_EXPECT;
-    case SPAD_STATEMENT_WAIT_PARITY: return SPAD__ACTION_PARITY;
-    default: return SPAD__ACTION_INVALIDATE;
-    }
-}
-
-spad__action_kind spad__sync_completion(spad_completion_kind completion) {
-    switch (completion) {
-    case SPAD_COMPLETION_DELIVER: return SPAD__ACTION_DELIVER;
-    case SPAD_COMPLETION_ARRIVE: return SPAD__ACTION_ARRIVE;
-    default: return SPAD__ACTION_SIGNAL;
-    }
-}

@@ -87,6 +87,11 @@ static inline bool spad__sync_waits(spad__action_kind kind) {
            kind == SPAD__ACTION_PARITY;
 }
 
+/* Is it an action that may change the object? The other waits only compare. */
+static inline bool spad__sync_changes(spad__action_kind kind) {
+    return kind == SPAD__ACTION_TAKE || !spad__sync_waits(kind);
+}
+
 /* Does the object let the action happen now? Asked again and again by the simulator: inline. */
 static inline bool spad__sync_passes(const spad__sync_object *o, const spad__sync_change *c) {
     switch (c->kind) {
@@ -105,10 +110,30 @@ static inline bool spad__sync_passes(const spad__sync_object *o, const spad__syn
 unsigned spad__sync_apply(spad__sync_object *object, spad__sync_change *change);
 
 /* The action of a statement about an object, other than of a group. SYNC: ENTER, then LEAVE. */
-spad__action_kind spad__sync_action(spad_statement_kind statement, spad_sync_kind object);
+static inline spad__action_kind spad__sync_action(spad_statement_kind statement,
+                                                  spad_sync_kind object) {
+    switch (statement) {
+    case SPAD_STATEMENT_SYNC: return SPAD__ACTION_ENTER;
+    case SPAD_STATEMENT_ARRIVE:
+        return object == SPAD_SYNC_BARRIER ? SPAD__ACTION_ENTER : SPAD__ACTION_ARRIVE;
+    case SPAD_STATEMENT_SIGNAL: return SPAD__ACTION_SIGNAL;
+    case SPAD_STATEMENT_WAIT_VALUE: return SPAD__ACTION_WAIT;
+    case SPAD_STATEMENT_TAKE: return SPAD__ACTION_TAKE;
+    case SPAD_STATEMENT_INIT: return SPAD__ACTION_INIT;
+    case SPAD_STATEMENT_EXPECT: return SPAD__ACTION_EXPECT;
+    case SPAD_STATEMENT_WAIT_PARITY: return SPAD__ACTION_PARITY;
+    default: return SPAD__ACTION_INVALIDATE;
+    }
+}
 
 /* The action of the end of an operation. */
-spad__action_kind spad__sync_completion(spad_completion_kind completion);
+static inline spad__action_kind spad__sync_completion(spad_completion_kind completion) {
+    switch (completion) {
+    case SPAD_COMPLETION_DELIVER: return SPAD__ACTION_DELIVER;
+    case SPAD_COMPLETION_ARRIVE: return SPAD__ACTION_ARRIVE;
+    default: return SPAD__ACTION_SIGNAL;
+    }
+}
 
 /* Of a group: how many of its oldest bundles must be complete for a wait that leaves `pending`. */
 static inline int64_t spad__group_due(int64_t committed, int64_t pending) {

@@ -104,9 +104,10 @@ static const spad_engine hopper_engines[] = {
 };
 static const spad_engine blackwell_engines[] = {
     THREAD_ENGINE(IN_TENSOR),
+    /* with tcgen05.cp, which brings scale factors from shared to tensor memory and runs in the
+     * order of the products; no other copy reaches tensor memory [ptx] */
     MATRIX_ENGINE(IN_SHARED | IN_TENSOR, IN_TENSOR),
-    /* tcgen05.cp brings scale factors from shared to tensor memory [ptx] */
-    BULK_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED | IN_TENSOR),
+    BULK_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
 };
 static const spad_engine blackwell_rtx_engines[] = {
     THREAD_ENGINE(0),

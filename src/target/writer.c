@@ -251,15 +251,13 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_bool(json, "banks_exclusive", space->banks_exclusive);
     spad__json_key_bool(json, "power_of_two", space->power_of_two);
     spad__json_key_bool(json, "off_chip", space->off_chip);
-    spad__json_key(json, "lane_rules");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {
         const spad_lane_rule *rule = &space->lane_rules[i];
         spad__json_open(json, '{');
         spad__json_key_int(json, "lanes_min", rule->lanes_min);
         spad__json_key_int(json, "lanes_max", rule->lanes_max);
-        spad__json_key(json, "starts");
-        spad__json_open(json, '[');
+        spad__json_key_open(json, "starts", '[');
         for (size_t s = 0; s < rule->start_count; s++) spad__json_int(json, rule->starts[s]);
         spad__json_close(json, ']');
         spad__json_close(json, '}');
@@ -270,8 +268,7 @@ static void json_target_space(spad__json *json, const spad_space *space) {
 
 static void json_space_set(spad__json *json, const char *key, const spad_target *target,
                            uint64_t set) {
-    spad__json_key(json, key);
-    spad__json_open(json, '[');
+    spad__json_key_open(json, key, '[');
     for (size_t s = 0; s < target->space_count; s++) {
         if (set >> s & 1) spad__json_string(json, target->spaces[s].name);
     }
@@ -301,8 +298,7 @@ static void json_engine(spad__json *json, const spad_target *target, const spad_
 static void json_limits(spad__json *json, const spad_limits *limits) {
     limit rows[LIMITS];
     list_limits(rows, limits);
-    spad__json_key(json, "limits");
-    spad__json_open(json, '{');
+    spad__json_key_open(json, "limits", '{');
     for (size_t i = 0; i < LIMITS; i++) {
         if (rows[i].value != 0) spad__json_key_int(json, rows[i].name, rows[i].value);
     }
@@ -314,24 +310,20 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_string(json, "name", target->name);
     spad__json_key_string(json, "about", target->about);
     spad__json_key_string(json, "family", target->family);
-    spad__json_key(json, "aliases");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "aliases", '[');
     for (size_t i = 0; i < target->alias_count; i++) spad__json_string(json, target->aliases[i]);
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
     json_limits(json, &target->limits);
-    spad__json_key(json, "spaces");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "spaces", '[');
     for (size_t i = 0; i < target->space_count; i++) json_target_space(json, &target->spaces[i]);
     spad__json_close(json, ']');
-    spad__json_key(json, "engines");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "engines", '[');
     for (size_t i = 0; i < target->engine_count; i++) {
         json_engine(json, target, &target->engines[i]);
     }
     spad__json_close(json, ']');
-    spad__json_key(json, "exclusions");
-    spad__json_open(json, '[');
+    spad__json_key_open(json, "exclusions", '[');
     for (size_t i = 0; i < target->exclusion_count; i++) {
         const spad_exclusion *e = &target->exclusions[i];
         spad__json_open(json, '{');

@@ -80,7 +80,8 @@ static spad_event *append_event(spad_trace *trace, spad_event_kind kind, size_t 
     spad__assert(trace->events.count < trace->events.capacity &&
                  space < trace->target->space_count);
     spad_event *event = &trace->events.items[trace->events.count++];
-    *event = (spad_event){.kind = kind, .depth = depth, .space = space, .tensor = -1, .scope = -1};
+    *event = (spad_event){
+        .kind = kind, .depth = depth, .space = space, .tensor = -1, .source = -1, .scope = -1};
     return event;
 }
 
@@ -314,6 +315,57 @@ spad_status spad_trace_rollback(spad_trace *trace, size_t space, int64_t scope, 
     return SPAD_OK;
 }
 
+/* A side of a copy: a live tensor, or -1. */
+static spad_status check_copied(const spad_trace *trace, int64_t number, spad_error *error) {
+    if (number == -1) return SPAD_OK;
+    if (number < 0 || (size_t)number >= trace->tensors.count) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the trace has no tensor number %lld",
+                          (long long)number);
+    }
+    const spad_tensor *tensor = &trace->tensors.items[number];
+    if (tensor->t_end == SPAD_OPEN_END) return SPAD_OK;
+    spad__fail(error, SPAD_ERR_NOT_LIVE,
+               "a copy of tensor number %lld, which was freed at event %lld", (long long)number,
+               (long long)tensor->t_end);
+    spad__fact_names(error, tensor->name, NULL);
+    return SPAD_ERR_NOT_LIVE;
+}
+
+spad_status spad_trace_copy(spad_trace *trace, size_t space, int64_t to, int64_t from,
+                            int64_t bytes, bool on_stream, spad_error *error) {
+    spad_status status = check_trace_space(trace, space, error);
+    if (status == SPAD_OK) status = check_copied(trace, to, error);
+    if (status == SPAD_OK) status = check_copied(trace, from, error);
+    if (status != SPAD_OK) return status;
+    if (bytes < 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a copy of %lld bytes", (long long)bytes);
+    if (trace->copies > 0) {
+        spad_trace_release_copy(trace);
+    } else if (!reserve_events(trace, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    spad_event *event = append_event(trace, SPAD_EVENT_COPY, space, 0);
+    event->tensor = to;
+    event->source = from;
+    event->bytes = bytes;
+    event->count = on_stream;
+    spad__assert_valid(trace->events.count > SPAD__FEW || spad__trace_is_valid(trace));
+    return SPAD_OK;
+}
+
+spad_status spad_trace_reserve_copy(spad_trace *trace, spad_error *error) {
+    if (!reserve_events(trace, 1)) return spad__fail_host_memory(error);
+    trace->owed++;
+    trace->copies++;
+    return SPAD_OK;
+}
+
+void spad_trace_release_copy(spad_trace *trace) {
+    if (trace->copies == 0) return;
+    trace->copies--;
+    trace->owed--;
+}
+
 /* ---- marks ------------------------------------------------------------------------- */
 
 void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
@@ -321,6 +373,7 @@ void spad__trace_here(spad__trace_mark *out, const spad_trace *trace) {
     out->tensors = trace->tensors.count;
     out->scopes = trace->scopes.count;
     out->owed = trace->owed;
+    out->copies = trace->copies;
     out->texts = spad__arena_here(&trace->texts);
     memcpy(out->stats, trace->stats, stats_size(trace->target));
 }
@@ -332,6 +385,7 @@ void spad__trace_take_back(spad_trace *trace, const spad__trace_mark *mark) {
     trace->tensors.count = mark->tensors;
     trace->scopes.count = mark->scopes;
     trace->owed = mark->owed;
+    trace->copies = mark->copies;
     memcpy(trace->stats, mark->stats, stats_size(trace->target));
     spad__arena_rewind(&trace->texts, mark->texts);
 }
@@ -362,7 +416,7 @@ static bool space_is_valid(const spad_trace *trace, size_t space) {
 }
 
 bool spad__trace_is_valid(const spad_trace *trace) {
-    size_t owed = 0;
+    size_t owed = trace->copies;
     for (size_t i = 0; i < trace->tensors.count; i++) {
         const spad_tensor *t = &trace->tensors.items[i];
         const bool open = t->t_end == SPAD_OPEN_END;

@@ -8,8 +8,8 @@
  *   tensors[e.tensor].t_begin == time of its alloc event, t_end of its free event
  *   stats[s].live_bytes  == sum of rect.bytes over the tensors of s with an open end
  *   stats[s].peak_bytes  == maximum of live_bytes over time
- *   owed                 == scopes and tensors with an open end: each will append one more
- *                           event, for which events has room
+ *   owed                 == scopes and tensors with an open end, and copies that have begun:
+ *                           each will append one more event, for which events has room
  */
 #ifndef SPAD_TRACE_TRACE_H
 #define SPAD_TRACE_TRACE_H
@@ -26,6 +26,7 @@ struct spad_trace {
     SPAD_ARRAY(spad_scope) scopes;
     spad_space_stats *stats; /* target->space_count of them */
     size_t owed;
+    size_t copies; /* of those owed: copies that have begun */
 };
 
 /* For calls that append several events and must append all or none: the state
@@ -35,6 +36,7 @@ typedef struct spad__trace_mark {
     size_t tensors;
     size_t scopes;
     size_t owed;
+    size_t copies;
     spad__arena_mark texts;
     spad_space_stats stats[SPAD_SPACES_MAX];
 } spad__trace_mark;

@@ -114,6 +114,23 @@ static void write_tree_alloc(spad__out *out, const spad_event *event, const spad
     spad__out_format(out, " %s", spad_dtype_name(tensor->dtype));
 }
 
+static void write_side(spad__out *out, const spad_trace *trace, int64_t number) {
+    if (number < 0) {
+        spad__out_string(out, "(outside)");
+    } else {
+        write_tensor_name(out, trace->tensors.items[number].name);
+    }
+}
+
+static void write_tree_copy(spad__out *out, const spad_trace *trace, const spad_event *event) {
+    spad__out_string(out, "COPY ");
+    write_side(out, trace, event->source);
+    spad__out_string(out, " -> ");
+    write_side(out, trace, event->tensor);
+    spad__out_format(out, ": %lld B%s", (long long)event->bytes,
+                     event->count != 0 ? ", on a stream" : "");
+}
+
 static void write_line(spad__out *out, const spad_trace *trace, const spad_event *event,
                        spad_tree_style style) {
     switch (event->kind) {
@@ -144,6 +161,7 @@ static void write_line(spad__out *out, const spad_trace *trace, const spad_event
         spad__out_format(out, ": %lld B, remaining=%lld",
                          (long long)tensor_of(trace, event)->rect.bytes, (long long)event->count);
         break;
+    case SPAD_EVENT_COPY: write_tree_copy(out, trace, event); break;
     case SPAD_EVENT_ROLLBACK: spad__out_string(out, "⟲ ROLLBACK"); break;
     }
 }

@@ -7,7 +7,7 @@
 static const spad_backend *below;
 static long fail_at;
 static long calls;
-static long drivers, devices, blocks, streams, events; /* open now */
+static long drivers, devices, blocks, streams, events, views; /* open now */
 
 /* True: this call fails. */
 static bool fails(spad_error *error) {
@@ -92,8 +92,30 @@ static spad_status f_stream_wait_event(void *device, void *stream, void *event, 
     PASS(nothing, 0, below->stream_wait_event(device, stream, event, error));
 }
 
+static spad_status f_fill(void *device, void *stream, int64_t address, int64_t bytes, uint8_t value,
+                          spad_error *error) {
+    PASS(nothing, 0, below->fill(device, stream, address, bytes, value, error));
+}
+static spad_status f_host_alloc(int64_t *address, void *device, int64_t bytes, spad_error *error) {
+    PASS(blocks, 1, below->host_alloc(address, device, bytes, error));
+}
+static spad_status f_host_free(void *device, int64_t address, spad_error *error) {
+    const bool wrong = fails(error);
+    const spad_status status = below->host_free(device, address, error);
+    if (status == SPAD_OK) blocks--;
+    return wrong ? SPAD_ERR_DEVICE : status;
+}
+static spad_status f_view_open(void **view, void *device, bool in_host, int64_t address,
+                               int64_t bytes, spad_error *error) {
+    PASS(views, 1, below->view_open(view, device, in_host, address, bytes, error));
+}
+static void f_view_close(void *device, void *view) {
+    views--;
+    below->view_close(device, view);
+}
+
 const spad_backend *faulty_backend(const spad_backend *over, long fail_at_call) {
-    static const spad_backend faulty = {
+    static spad_backend faulty = {
         .version = SPAD_BACKEND_VERSION,
         .name = "faulty",
         .load = f_load,
@@ -115,6 +137,12 @@ const spad_backend *faulty_backend(const spad_backend *over, long fail_at_call) 
         .event_wait = f_event_wait,
         .stream_wait_event = f_stream_wait_event,
     };
+    /* what is optional is there if it is there below */
+    faulty.fill = over->fill != NULL ? f_fill : NULL;
+    faulty.host_alloc = over->host_alloc != NULL ? f_host_alloc : NULL;
+    faulty.host_free = over->host_free != NULL ? f_host_free : NULL;
+    faulty.view_open = over->view_open != NULL ? f_view_open : NULL;
+    faulty.view_close = over->view_close != NULL ? f_view_close : NULL;
     below = over;
     fail_at = fail_at_call;
     calls = 0;
@@ -131,4 +159,5 @@ void faulty_assert_clean(void) {
     assert_int_equal(blocks, 0);
     assert_int_equal(streams, 0);
     assert_int_equal(events, 0);
+    assert_int_equal(views, 0);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copies, streams and fences. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "device/stand_in.h"
 #include "device/suite.h"
 
 /* ---- copies ------------------------------------------------------------------------ */
@@ -113,10 +113,11 @@ static void devices_of_one_kind_copy_directly(void **state) {
     assert_ok(spad_buffer_copy_async(b, a, stream, &error), &error);
     assert_ok(spad_fence_record(&fence, stream, &error), &error);
     assert_ok(spad_fence_done(&done, fence, &error), &error);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (strncmp(device_name, "cuda", 4) == 0 && dlsym(library, "fake_cuda_calls") != NULL)
+    stand_in fake;
+    if (strncmp(device_name, "cuda", 4) == 0 && stand_in_open(&fake, "libcuda.so.1")) {
         assert_false(done); /* it is on the stream, and that library puts it off */
-    if (library != NULL) dlclose(library);
+        dlclose(fake.library);
+    }
     free_buffer(a);
     assert_ok(spad_buffer_read(out, b, 0, BYTES, NULL, &error), &error);
     assert_memory_equal(in, out, BYTES);
@@ -265,6 +266,101 @@ static void order_goes_along_with_the_buffer(void **state) {
     close_device(device);
 }
 
+static void bytes_are_filled(void **state) {
+    (void)state;
+    enum { BYTES = 1000 };
+    spad_error error;
+    uint8_t in[BYTES];
+    uint8_t out[BYTES];
+    spad_device *device = open_device(NULL);
+    spad_stream one = new_stream(device);
+    spad_stream two = new_stream(device);
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    memset(in, 1, sizeof in);
+    assert_ok(spad_buffer_write(a, 0, in, BYTES, &one, &error), &error);
+    assert_ok(spad_buffer_fill(a, 100, 300, 0xA5, &two, &error), &error); /* after the write */
+    assert_ok(spad_buffer_fill(a, 390, 10, 3, &two, &error), &error);
+    assert_ok(spad_buffer_read(out, a, 0, BYTES, &two, &error), &error);
+    assert_ok(spad_buffer_fill(a, 0, BYTES, 9, NULL, &error), &error); /* after the read */
+    memset(in + 100, 0xA5, 290);
+    memset(in + 390, 3, 10);
+    assert_ok(spad_stream_wait(two, &error), &error);
+    assert_memory_equal(in, out, BYTES);
+    assert_ok(spad_buffer_read(out, a, 0, BYTES, NULL, &error), &error);
+    memset(in, 9, sizeof in);
+    assert_memory_equal(in, out, BYTES);
+    assert_ok(spad_buffer_fill(a, BYTES, 0, 1, NULL, &error), &error); /* nothing */
+    assert_int_equal(spad_buffer_fill(a, 1, BYTES, 1, NULL, &error), SPAD_ERR_BOUNDS);
+    assert_int_equal(spad_buffer_fill(a, 0, -1, 1, NULL, &error), SPAD_ERR_ARGUMENT);
+    assert_ok(spad_stream_close(two, &error), &error);
+    assert_int_equal(spad_buffer_fill(a, 0, 1, 1, &two, &error), SPAD_ERR_STALE);
+    free_buffer(a);
+    assert_int_equal(spad_buffer_fill(a, 0, 1, 1, NULL, &error), SPAD_ERR_STALE);
+    close_device(device);
+}
+
+/* Memory of the host that the driver made, with a pool over it. */
+static void host_memory_of_the_driver(void **state) {
+    (void)state;
+    enum { BYTES = 4096 };
+    spad_error error;
+    spad_allocation block;
+    spad_pool *pool;
+    spad_device *device = open_device(NULL);
+    const spad_memory memory = spad_device_get_host_memory(device);
+    if (strncmp(device_name, "opencl", 6) == 0) {
+        assert_int_equal(spad_memory_alloc(&block, &memory, BYTES, 1, &error), SPAD_ERR_CAPABILITY);
+        close_device(device);
+        return;
+    }
+    spad_stream stream = new_stream(device);
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(BYTES), SPAD_UINT8);
+    assert_int_equal(spad_memory_alloc(&block, &memory, INT64_MAX, 2, &error), SPAD_ERR_OVERFLOW);
+    assert_int_equal(spad_memory_alloc(&block, &memory, INT64_MAX / 2, 1, &error), SPAD_ERR_NO_FIT);
+    assert_int_equal(error.needed, INT64_MAX / 2);
+    assert_ok(spad_memory_alloc(&block, &memory, 10, 4096, &error), &error);
+    assert_true(spad_is_aligned(block.address, 4096));
+    assert_ok(spad_memory_free(&memory, &block, &error), &error);
+    assert_ok(spad_pool_create(&pool, &memory, NULL, &error), &error);
+    assert_ok(spad_pool_alloc(&block, pool, 2 * BYTES, 256, &error), &error);
+    uint8_t *bytes = (uint8_t *)(uintptr_t)block.address;
+    for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)(i * 7);
+    assert_ok(spad_buffer_write(a, 0, bytes, BYTES, &stream, &error), &error);
+    assert_ok(spad_buffer_read(bytes + BYTES, a, 0, BYTES, &stream, &error), &error);
+    assert_ok(spad_stream_wait(stream, &error), &error);
+    assert_memory_equal(bytes, bytes + BYTES, BYTES);
+    assert_ok(spad_pool_free(pool, &block, &error), &error);
+    spad_pool_destroy(pool);
+    free_buffer(a);
+    close_device(device);
+}
+
+/* Objects of a driver that has no addresses, and the refusal of one that has. */
+static void views_are_objects_of_the_driver(void **state) {
+    (void)state;
+    spad_error error;
+    void *view;
+    char bytes[64] = {0};
+    spad_device *device = open_device(NULL);
+    spad_buffer first = new_buffer(device, SPAD_SHAPE(100), SPAD_UINT8);
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
+    const bool has_views = strncmp(device_name, "neuron", 6) == 0;
+    assert_int_equal(spad_buffer_open_view(&view, a, &error),
+                     has_views ? SPAD_OK : SPAD_ERR_CAPABILITY);
+    assert_true((view != NULL) == has_views);
+    spad_device_close_view(device, view);
+    assert_int_equal(spad_device_open_view(&view, device, bytes, sizeof bytes, &error),
+                     has_views ? SPAD_OK : SPAD_ERR_CAPABILITY);
+    spad_device_close_view(device, view);
+    assert_int_equal(spad_device_open_view(&view, device, NULL, 1, &error), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_device_open_view(&view, device, bytes, 0, &error), SPAD_ERR_ARGUMENT);
+    free_buffer(first);
+    free_buffer(a);
+    assert_int_equal(spad_buffer_open_view(&view, a, &error), SPAD_ERR_STALE);
+    assert_null(view);
+    close_device(device);
+}
+
 static void blocks_in_the_order_of_a_stream(void **state) {
     (void)state;
     spad_error error;
@@ -273,6 +369,7 @@ static void blocks_in_the_order_of_a_stream(void **state) {
     spad_device *device = open_device(&options);
     spad_stream one = new_stream(device);
     spad_stream two;
+    const int64_t alignment = spad_device_get_info(device)->alignment;
     assert_ok(spad_stream_wrap(&two, device, NULL, &error), &error); /* the driver's default */
     assert_ok(spad_stream_alloc(&a, one, 30000, 1, &error), &error);
     const int64_t address = a.address;
@@ -288,7 +385,7 @@ static void blocks_in_the_order_of_a_stream(void **state) {
         assert_int_not_equal(c.address, address);
         assert_ok(spad_stream_free(two, &c, &error), &error);
         /* nothing is left but what streams hold back: they are waited for */
-        assert_ok(spad_stream_alloc(&c, two, 65536, 256, &error), &error);
+        assert_ok(spad_stream_alloc(&c, two, 65536, alignment, &error), &error);
         assert_ok(spad_stream_free(two, &c, &error), &error);
         assert_int_equal(spad_stream_alloc(&c, two, 65537, 1, &error), SPAD_ERR_NO_FIT);
         assert_int_equal(spad_stream_alloc(&c, two, -1, 1, &error), SPAD_ERR_ARGUMENT);
@@ -356,6 +453,9 @@ int run_copy_tests(void) {
         cmocka_unit_test(bad_copies_are_refused),
         cmocka_unit_test(memory_is_reused_in_the_order_of_the_stream),
         cmocka_unit_test(order_goes_along_with_the_buffer),
+        cmocka_unit_test(bytes_are_filled),
+        cmocka_unit_test(host_memory_of_the_driver),
+        cmocka_unit_test(views_are_objects_of_the_driver),
         cmocka_unit_test(blocks_in_the_order_of_a_stream),
         cmocka_unit_test(blocks_of_another_thread_join_the_stream),
     };

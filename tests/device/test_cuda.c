@@ -2,39 +2,21 @@
  *
  * CUDA on the library of our own (fake/cuda.c): what is reported when a call of the driver fails.
  * The back end's table is called directly, so that each call of the driver is one of the test. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/backend.h"
+#include "device/stand_in.h"
 #include "support/support.h"
 
-static struct {
-    void *library;
-    void (*fail_at)(long call);
-    void (*set_code)(int code);
-    long (*calls)(void);
-    long (*live)(void);
-} fake;
+static stand_in fake;
 
 static const spad_backend *const cuda = &spad__backend_cuda;
 
-/* dlsym's pointer to data as one to a function. */
-static void load(void *out, const char *name) {
-    void *symbol = dlsym(fake.library, name);
-    assert_non_null(symbol);
-    memcpy(out, &symbol, sizeof symbol);
-}
-
 static int open_fake(void **state) {
     (void)state;
-    fake.library = dlopen("libcuda.so.1", RTLD_NOW);
-    assert_non_null(fake.library);
-    load(&fake.fail_at, "fake_cuda_fail_at");
-    load(&fake.set_code, "fake_cuda_set_code");
-    load(&fake.calls, "fake_cuda_calls");
-    load(&fake.live, "fake_cuda_live");
+    assert_true(stand_in_open(&fake, "libcuda.so.1"));
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Threads, and drivers and hosts that fail. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "device/faulty.h"
+#include "device/stand_in.h"
 #include "device/suite.h"
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -73,6 +73,24 @@ static void threads_share_a_device(void **state) {
 
 /* ---- faults ------------------------------------------------------------------------ */
 
+/* What a driver need not have. */
+static spad_status use_more(spad_device *device, const spad_backend *backend, spad_buffer buffer) {
+    const spad_memory memory = spad_device_get_host_memory(device);
+    spad_allocation block = {0};
+    void *views[2] = {NULL, NULL};
+    char bytes[64];
+    spad_status status = SPAD_OK;
+    if (backend->host_alloc != NULL) status = spad_memory_alloc(&block, &memory, 100, 64, NULL);
+    if (backend->view_open != NULL) {
+        if (status == SPAD_OK) status = spad_buffer_open_view(&views[0], buffer, NULL);
+        if (status == SPAD_OK) status = spad_device_open_view(&views[1], device, bytes, 64, NULL);
+        spad_device_close_view(device, views[0]);
+        spad_device_close_view(device, views[1]);
+    }
+    const spad_status freed = spad_memory_free(&memory, &block, NULL);
+    return status == SPAD_OK ? freed : status;
+}
+
 /* A bit of everything; ends at the first error. before_close: driver calls until then. */
 static spad_status use_everything(const spad_backend *backend, const spad_host *host,
                                   long *before_close) {
@@ -100,6 +118,9 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
     TRY(spad_stream_open(&two, device, NULL));
     TRY(spad_buffer_write(a, 0, bytes, 64, &one, NULL));
     TRY(spad_buffer_copy_async(b, a, two, NULL));
+    TRY(spad_buffer_fill(a, 0, 32, 7, &one, NULL));
+    TRY(spad_buffer_fill(a, 32, 32, 7, NULL, NULL));
+    TRY(use_more(device, backend, a));
     TRY(spad_buffer_copy_matrix(b, a, &tile, &one, NULL));
     TRY(spad_buffer_copy_matrix(a, b, &tile, NULL, NULL));
     TRY(spad_fence_record(&fence, one, NULL));
@@ -117,12 +138,6 @@ static spad_status use_everything(const spad_backend *backend, const spad_host *
     *before_close = faulty_calls();
     spad_device_close(device, NULL);
     return status;
-}
-
-/* dlsym's pointer to data as one to a function. */
-static void load(void *out, void *library, const char *name) {
-    void *symbol = dlsym(library, name);
-    memcpy(out, &symbol, sizeof symbol);
 }
 
 static const spad_backend *backend_under_test(void) {
@@ -151,58 +166,46 @@ static void every_driver_call_may_fail(void **state) {
 }
 
 /* The libraries that stand in for the drivers'. */
-typedef struct stand_in {
+static const struct {
     const char *device; /* how its devices' names begin */
     const char *file;
-    const char *fail_at;
-    const char *calls;
-    const char *live;
-} stand_in;
+    long least; /* calls of use_everything that can fail */
+} stand_ins[] = {{"cuda", "libcuda.so.1", 30},
+                 {"opencl", "libOpenCL.so.1", 30},
+                 {"ascend", "libascendcl.so", 30},
+                 {"neuron", "libnrt.so.1", 8}};
 
-static const stand_in stand_ins[] = {
-    {"cuda", "libcuda.so.1", "fake_cuda_fail_at", "fake_cuda_calls", "fake_cuda_live"},
-    {"opencl", "libOpenCL.so.1", "fake_opencl_fail_at", "fake_opencl_calls", "fake_opencl_live"},
-};
-
-/* The one that the device under test is on; NULL: it is a driver's own. */
-static void *open_stand_in(const stand_in **out) {
+/* The one that the device under test is on; false: there is none. */
+static bool open_stand_in(stand_in *out, long *least) {
     for (size_t i = 0; i < sizeof stand_ins / sizeof stand_ins[0]; i++) {
-        *out = &stand_ins[i];
-        if (strncmp(device_name, (*out)->device, strlen((*out)->device)) != 0) continue;
-        void *library = dlopen((*out)->file, RTLD_NOW);
-        if (library == NULL || dlsym(library, (*out)->fail_at) != NULL) return library;
-        dlclose(library);
+        if (strncmp(device_name, stand_ins[i].device, strlen(stand_ins[i].device)) != 0) continue;
+        *least = stand_ins[i].least;
+        return stand_in_open(out, stand_ins[i].file);
     }
-    return NULL;
+    return false;
 }
 
 /* The same one level below, where the library that stands in for the driver's is loaded. */
 static void every_call_of_the_library_may_fail(void **state) {
     (void)state;
-    const stand_in *names;
-    void *library = open_stand_in(&names);
-    if (library == NULL) skip();
-    void (*fail_at)(long);
-    long (*calls)(void);
-    long (*live)(void);
-    load(&fail_at, library, names->fail_at);
-    load(&calls, library, names->calls);
-    load(&live, library, names->live);
-    const long before = live();
+    stand_in fake;
+    long least;
+    if (!open_stand_in(&fake, &least)) skip();
+    const long before = fake.live();
     long failed = 0;
     for (long n = 1;; n++) {
         long unused;
-        fail_at(n);
+        fake.fail_at(n);
         const spad_status status = use_everything(backend_under_test(), NULL, &unused);
-        const long made = calls();
-        fail_at(0);
-        assert_int_equal(live(), before);
+        const long made = fake.calls();
+        fake.fail_at(0);
+        assert_int_equal(fake.live(), before);
         if (made < n) break;
         assert_true(status == SPAD_OK || status == SPAD_ERR_DEVICE); /* closing has no status */
         failed += status != SPAD_OK;
     }
-    assert_true(failed > 30);
-    dlclose(library);
+    assert_true(failed > least);
+    dlclose(fake.library);
 }
 
 static spad_status everything_on_a_host(const spad_host *host, void *context) {

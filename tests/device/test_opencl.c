@@ -4,41 +4,25 @@
  * has, and what is reported when a call of the driver fails. The back end's table is called
  * directly, so that each call of the driver is one of the test.
  */
-#include <dlfcn.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/backend.h"
+#include "device/stand_in.h"
 #include "spad/device.h"
 #include "support/support.h"
 
-static struct {
-    void *library;
-    void (*fail_at)(long call);
-    void (*set_code)(int32_t code);
-    long (*live)(void);
-    void (*set_devices)(uint32_t platforms, const uint32_t *devices);
-    void (*set_event_state)(int32_t state);
-} fake;
+static stand_in fake;
+static void (*set_devices)(uint32_t platforms, const uint32_t *devices);
+static void (*set_event_state)(int32_t state);
 
 static const spad_backend *const cl = &spad__backend_opencl;
 
-/* dlsym's pointer to data as one to a function. */
-static void load(void *out, const char *name) {
-    void *symbol = dlsym(fake.library, name);
-    assert_non_null(symbol);
-    memcpy(out, &symbol, sizeof symbol);
-}
-
 static int open_fake(void **state) {
     (void)state;
-    fake.library = dlopen("libOpenCL.so.1", RTLD_NOW);
-    assert_non_null(fake.library);
-    load(&fake.fail_at, "fake_opencl_fail_at");
-    load(&fake.set_code, "fake_opencl_set_code");
-    load(&fake.live, "fake_opencl_live");
-    load(&fake.set_devices, "fake_opencl_set_devices");
-    load(&fake.set_event_state, "fake_opencl_set_event_state");
+    assert_true(stand_in_open(&fake, "libOpenCL.so.1"));
+    assert_true(stand_in_find(&set_devices, fake.library, "fake_opencl_set_devices"));
+    assert_true(stand_in_find(&set_event_state, fake.library, "fake_opencl_set_event_state"));
     return 0;
 }
 
@@ -51,8 +35,8 @@ static int close_fake(void **state) {
 static int reset(void **state) {
     (void)state;
     fake.fail_at(0);
-    fake.set_event_state(1);
-    fake.set_devices(1, (const uint32_t[]){2});
+    set_event_state(1);
+    set_devices(1, (const uint32_t[]){2});
     assert_int_equal(fake.live(), 0);
     return 0;
 }
@@ -91,7 +75,7 @@ static void devices_are_numbered_through_the_platforms(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error;
         int count = -1;
-        fake.set_devices(cases[i].platforms, cases[i].devices);
+        set_devices(cases[i].platforms, cases[i].devices);
         void *driver = new_driver();
         assert_ok(cl->count(&count, driver, &error), &error);
         assert_int_equal(count, cases[i].count);
@@ -139,7 +123,7 @@ static void a_list_without_devices_has_the_reason(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error why = {0};
         spad_device_info info;
-        fake.set_devices(cases[i].platforms, (const uint32_t[]){0});
+        set_devices(cases[i].platforms, (const uint32_t[]){0});
         fake.fail_at(cases[i].fail_at);
         spad_device_list(&info, 1, NULL, note_reason, &why);
         assert_int_equal(why.code, cases[i].code);
@@ -359,13 +343,13 @@ static void an_event_reports_what_its_commands_do(void **state) {
     bool done;
     void *fresh;
     scene s = new_scene();
-    fake.set_event_state(2); /* submitted */
+    set_event_state(2); /* submitted */
     assert_ok(cl->event_done(&done, s.device, s.event, &error), &error);
     assert_false(done);
-    fake.set_event_state(0);
+    set_event_state(0);
     assert_ok(cl->event_done(&done, s.device, s.event, &error), &error);
     assert_true(done);
-    fake.set_event_state(-14); /* a command in front of it failed */
+    set_event_state(-14); /* a command in front of it failed */
     assert_int_equal(cl->event_done(&done, s.device, s.event, &error), SPAD_ERR_DEVICE);
     assert_true(done);
     assert_string_equal(error.message, "a command before an event failed with error -14");

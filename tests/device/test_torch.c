@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The allocator for PyTorch, on the CUDA device that is there (in ./test, the stand-in). */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "device/stand_in.h"
 #include "spad/device/stream.h"
 #include "spad/device/torch.h"
 #include "support/support.h"
@@ -63,24 +63,18 @@ static void streams_keep_their_memory(void **state) {
 typedef int (*copy_from)(void *to, uint64_t from, size_t bytes, void *stream);
 typedef int (*copy_to)(uint64_t to, const void *from, size_t bytes, void *stream);
 
-/* dlsym's pointer to data as one to a function. */
-static void load(void *out, void *library, const char *name) {
-    void *symbol = dlsym(library, name);
-    memcpy(out, &symbol, sizeof symbol);
-}
-
 /* A stream reads memory that is freed and used again on another: it reads what was there, however
  * many streams use the memory and whenever its work came. On the stand-in, which puts work off. */
 static void work_on_recorded_streams_comes_first(void **state) {
     (void)state;
     enum { STREAMS = 6, BYTES = 200000 };
     static char old[BYTES], new[BYTES], seen[BYTES];
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library == NULL || dlsym(library, "fake_cuda_live") == NULL) skip();
+    stand_in fake;
+    if (!stand_in_open(&fake, "libcuda.so.1")) skip();
     copy_from from_device;
     copy_to to_device;
-    load(&from_device, library, "cuMemcpyDtoHAsync_v2");
-    load(&to_device, library, "cuMemcpyHtoDAsync_v2");
+    assert_true(stand_in_find(&from_device, fake.library, "cuMemcpyDtoHAsync_v2"));
+    assert_true(stand_in_find(&to_device, fake.library, "cuMemcpyHtoDAsync_v2"));
     memset(old, 1, sizeof old);
     memset(new, 2, sizeof new);
     for (int late = 0; late < STREAMS - 1; late++) {
@@ -110,7 +104,7 @@ static void work_on_recorded_streams_comes_first(void **state) {
         for (int i = 0; i < STREAMS; i++) assert_ok(spad_stream_wait(streams[i], &error), &error);
         /* they stay open: PyTorch's streams are never closed either */
     }
-    dlclose(library);
+    dlclose(fake.library);
 }
 
 /* When the table of streams is full, memory that one more uses is not used again. */

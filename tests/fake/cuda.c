@@ -4,39 +4,17 @@
  * is put off (later.h); a program that uses memory too early or too late reads wrong bytes, or
  * is stopped by AddressSanitizer. Any one call can be made to fail.
  */
-#include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "later.h"
-
-/* The functions of our own. */
-void fake_cuda_fail_at(long call);
-long fake_cuda_calls(void);
-long fake_cuda_live(void);
-/* The code of calls that fail; at first LAUNCH_FAILED. */
-void fake_cuda_set_code(int code);
-
 typedef int result;
-enum { SUCCESS = 0, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum { OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719 };
+enum { DEFAULT_CODE = LAUNCH_FAILED };
+
+#include "fake.h" /* live: blocks, streams, events, contexts, pushed contexts */
+
 static const size_t MOST_BYTES = (size_t)1 << 30;
 enum { DEVICES = 2, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_CONTEXT = 201 };
 /* Codes of our own: one that has no name, and one that cannot be asked for. */
 enum { NAMELESS = 9001, STRANGE = 9002 };
 static char contexts[DEVICES]; /* their addresses count */
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static long calls;
-static long fail_at;
-static result fail_code = LAUNCH_FAILED;
-static long live; /* blocks, streams, events, contexts, pushed contexts */
-
-static bool fails(void) {
-    return ++calls == fail_at;
-}
 
 static later_queue *stream_of(void *opaque) {
     return opaque != NULL ? opaque : &later_first;
@@ -44,43 +22,6 @@ static later_queue *stream_of(void *opaque) {
 
 static result start(void *opaque, later_work work) {
     return later_start(stream_of(opaque), work) ? SUCCESS : OUT_OF_MEMORY;
-}
-
-/* Every call: the lock, and the one that fails. */
-#define CALL(body)                \
-    pthread_mutex_lock(&mutex);   \
-    result call_result = SUCCESS; \
-    if (fails()) {                \
-        call_result = fail_code;  \
-    } else {                      \
-        body;                     \
-    }                             \
-    pthread_mutex_unlock(&mutex); \
-    return call_result
-
-/* A call that gives something back: it does so even when it fails. */
-#define CLOSING_CALL(body)                                    \
-    pthread_mutex_lock(&mutex);                               \
-    const result call_result = fails() ? fail_code : SUCCESS; \
-    body;                                                     \
-    pthread_mutex_unlock(&mutex);                             \
-    return call_result
-
-void fake_cuda_fail_at(long call) {
-    calls = 0;
-    fail_at = call;
-}
-
-long fake_cuda_calls(void) {
-    return calls;
-}
-
-long fake_cuda_live(void) {
-    return live;
-}
-
-void fake_cuda_set_code(int code) {
-    fail_code = code;
 }
 
 /* ---- the library ------------------------------------------------------------------- */
@@ -154,6 +95,23 @@ result cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 result cuMemFree_v2(uint64_t address);
 result cuMemFree_v2(uint64_t address) {
     CLOSING_CALL(later_finish(&later_first); free((void *)(uintptr_t)address); live--);
+}
+
+result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags);
+result cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALL(*pointer = bytes <= MOST_BYTES ? malloc(bytes) : NULL; live += *pointer != NULL;
+         if (*pointer == NULL) call_result = OUT_OF_MEMORY);
+}
+result cuMemFreeHost(void *pointer);
+result cuMemFreeHost(void *pointer) {
+    CLOSING_CALL(free(pointer); live--);
+}
+result cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s);
+result cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *s) {
+    const later_work w = {
+        .to = (char *)(uintptr_t)to, .width = bytes, .fills = true, .value = value};
+    CALL(call_result = start(s, w));
 }
 
 result cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes);

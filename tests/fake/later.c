@@ -27,7 +27,8 @@ static void run_one(later_queue *queue) {
         if (w->wait_for->done < w->wait_until) return;
         release(w->wait_for);
     }
-    for (size_t row = 0; row < w->rows; row++) {
+    if (w->fills) memset(w->to, w->value, w->width);
+    for (size_t row = 0; row < w->rows && !w->fills; row++) {
         memmove(w->to + row * w->to_pitch, w->from + row * w->from_pitch, w->width);
     }
     queue->first = w->next;
@@ -86,6 +87,17 @@ bool later_wait(later_queue *queue, const later_event *event) {
 
 void later_finish(later_queue *queue) {
     run_until(queue, queue->started);
+}
+
+void later_finish_until(later_queue *queue, long piece) {
+    run_until(queue, piece);
+}
+
+bool later_is_busy(void) {
+    for (later_queue *each = &later_first; each != NULL; each = each->next) {
+        if (each->first != NULL) return true;
+    }
+    return false;
 }
 
 void later_finish_all(void) {

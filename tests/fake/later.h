@@ -17,6 +17,8 @@ typedef struct later_work {
     char *to;
     const char *from;
     size_t to_pitch, from_pitch, width, rows;
+    bool fills; /* not a copy: every byte is set to the value */
+    unsigned char value;
     later_queue *wait_for; /* not a copy: this queue up to a point */
     long wait_until;
 } later_work;
@@ -50,6 +52,10 @@ bool later_start(later_queue *queue, later_work work);
 bool later_wait(later_queue *queue, const later_event *event);
 void later_finish(later_queue *queue);
 void later_finish_all(void);
+/* Does the work up to the given piece, counted from 1 when the queue was opened. */
+void later_finish_until(later_queue *queue, long piece);
+/* Has any queue work left? */
+bool later_is_busy(void);
 
 void later_record(later_event *event, later_queue *queue);
 /* Drops what an event holds. */

@@ -5,33 +5,10 @@
  * stopped by AddressSanitizer. Any one call can be made to fail, and the platforms and devices
  * are the test's to choose.
  */
-#include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "later.h"
-
-enum { PLATFORMS_MAX = 20, DEVICES_MAX = 40 };
-
-/* The functions of our own. */
-
-/* The call with this number, from 1, fails. */
-void fake_opencl_fail_at(long call);
-/* The code of calls that fail. */
-void fake_opencl_set_code(int32_t code);
-long fake_opencl_calls(void);
-long fake_opencl_live(void);
-/* So many platforms with so many devices each; at first one with two. */
-void fake_opencl_set_devices(uint32_t platforms, const uint32_t *devices);
-/* What the events report from now on; 1: whether their work is done. */
-void fake_opencl_set_event_state(int32_t state);
 
 typedef int32_t result;
 enum {
-    SUCCESS = 0,
     DEVICE_NOT_FOUND = -1,
     OUT_OF_HOST_MEMORY = -6,
     INVALID_VALUE = -30,
@@ -40,14 +17,22 @@ enum {
     INVALID_BUFFER_SIZE = -61,
     NO_PLATFORM = -1001
 };
+enum { DEFAULT_CODE = INVALID_OPERATION };
+
+#include "fake.h" /* live: contexts, queues, buffers, events */
+
+enum { PLATFORMS_MAX = 20, DEVICES_MAX = 40 };
+
+/* More functions of our own. */
+
+/* So many platforms with so many devices each; at first one with two. */
+void fake_opencl_set_devices(uint32_t platforms, const uint32_t *devices);
+/* What the events report from now on; 1: whether their work is done. */
+void fake_opencl_set_event_state(int32_t state);
+
 enum { COMPLETE = 0, BY_WORK = 1, QUEUED = 3 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static long calls;
-static long fail_at;
-static result fail_code = INVALID_OPERATION;
-static long live; /* contexts, queues, buffers, events */
 static uint32_t platform_count = 1;
 static uint32_t device_counts[PLATFORMS_MAX] = {2};
 static result event_state = BY_WORK;
@@ -59,31 +44,10 @@ static char context_id;
 /* The buffer whose release has failed, until it is tried again; it goes with the context. */
 static void *left;
 
-static bool fails(void) {
-    return ++calls == fail_at;
-}
-
 static void drop_buffer(void *buffer) {
     later_finish_all();
     free(buffer);
     live--;
-}
-
-void fake_opencl_fail_at(long call) {
-    calls = 0;
-    fail_at = call;
-}
-
-void fake_opencl_set_code(int32_t code) {
-    fail_code = code;
-}
-
-long fake_opencl_calls(void) {
-    return calls;
-}
-
-long fake_opencl_live(void) {
-    return live;
 }
 
 void fake_opencl_set_devices(uint32_t platforms, const uint32_t *devices) {
@@ -94,26 +58,6 @@ void fake_opencl_set_devices(uint32_t platforms, const uint32_t *devices) {
 void fake_opencl_set_event_state(int32_t state) {
     event_state = state;
 }
-
-/* Every call: the lock, and the one that fails. */
-#define CALL(body)                \
-    pthread_mutex_lock(&mutex);   \
-    result call_result = SUCCESS; \
-    if (fails()) {                \
-        call_result = fail_code;  \
-    } else {                      \
-        body;                     \
-    }                             \
-    pthread_mutex_unlock(&mutex); \
-    return call_result
-
-/* A call that gives something back: it does so even when it fails. */
-#define CLOSING_CALL(body)                                    \
-    pthread_mutex_lock(&mutex);                               \
-    const result call_result = fails() ? fail_code : SUCCESS; \
-    body;                                                     \
-    pthread_mutex_unlock(&mutex);                             \
-    return call_result
 
 /* A call that returns what it makes. */
 #define MAKING_CALL(out, body)              \
@@ -262,6 +206,22 @@ result clEnqueueCopyBuffer(void *queue, void *from, void *to, size_t from_offset
     (void)wait_for;
     (void)event;
     CALL(call_result = start(queue, 0, w));
+}
+
+result clEnqueueFillBuffer(void *queue, void *buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, uint32_t waits, void *const *wait_for,
+                           void **event);
+result clEnqueueFillBuffer(void *queue, void *buffer, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, uint32_t waits, void *const *wait_for,
+                           void **event) {
+    const later_work w = {.to = (char *)buffer + offset,
+                          .width = size,
+                          .fills = true,
+                          .value = *(const unsigned char *)pattern};
+    (void)waits;
+    (void)wait_for;
+    (void)event;
+    CALL(call_result = pattern_size == 1 ? start(queue, 0, w) : INVALID_VALUE);
 }
 
 /* A copy of rows whose slices are never more than one. */

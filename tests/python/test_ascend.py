@@ -477,6 +477,106 @@ def test_trace():
     assert len(trace.tensors()) == 1
 
 
+def test_the_trace_has_what_c_has():
+    """Copies are events of the trace itself; T.copy of a tile with gaps is one operation."""
+    before = T.alloc_buffer((2, 3), "int8", name="before")
+    with T.memory_trace() as trace:
+        cube = T.alloc_buffer((2, 3, 4), "int8", name="cube")
+        flat = T.alloc_buffer((2, 3), "int8", scope="shared", name="flat")
+        cube[1, 2, 3].assign(7)
+        T.copy(cube[:, :, 1], flat)
+        T.copy(before[0:2, :], flat)
+        assert flat[0, 0] == before[0, 0]
+        alias = T.buffer_alias(flat, (6,), name="alias")
+        with T.stream("s"):
+            T.copy(T.buffer_alias(cube, (2, 3)), flat)
+        T.free(flat)
+    events = trace.events()
+    copies = [e for e in events if e["kind"] == "copy"]
+    names = [t["name"] for t in trace.tensors()]
+    assert sum(e["bytes"] for e in copies) == 1 + 6 + 6 + 1 + 1 + 6  # with the elements
+    assert {(e["source"], e["tensor"]) for e in copies} >= {
+        (None, names.index("cube")), (names.index("cube"), names.index("flat")),
+        (None, names.index("flat")), (names.index("flat"), None)}
+    assert copies[-1]["count"] == 1 and names[:2] == ["cube", "flat"] and "alias" in names
+    assert [(row["source"], row["destination"], row["bytes"]) for row in trace.copies] == [
+        ((None, None), ("cube", "global"), 1),
+        (("cube", "global"), ("flat", "shared"), 6),
+        (("before", "global"), ("flat", "shared"), 6),
+        (("flat", "shared"), (None, None), 1),
+        ((None, None), (None, None), 1),  # of an older buffer
+        ((None, "global"), ("flat", "shared"), 6)]
+    assert [row["asynchronous"] for row in trace.copies] == [False] * 5 + [True]
+    assert "COPY cube -> flat: 1 B" in trace.tree()
+    assert alias.raw.freed
+
+
+def test_with_frees_buffers_and_pools():
+    with T.alloc_buffer((4,), "int8") as buf:
+        buf[0].assign(1)
+    assert buf.raw.freed
+    with T.memory_pool(max_size=8192, block_size=4096, scope="shared") as pool:
+        with pool.allocate(shape=(4,), dtype="int8") as part:
+            part[3].assign(2)
+        assert pool.stats().allocated_bytes == 0
+    assert T.memory_stats("shared").allocated_bytes == 0
+
+
+def test_automatic_shapes_come_with_assignments():
+    source = T.alloc_buffer((2, 3), "float16").assign(1.5)
+    for fill in (lambda b: b.assign(source), lambda b: b.__setitem__(..., source)):
+        auto = T.alloc_buffer("auto", "float16", scope="shared")
+        for early in (lambda: T.address_of(auto), lambda: T.copy(auto, source),
+                      lambda: auto.assign(1.0)):
+            with pytest.raises(spad.StateError, match="copy something into it first"):
+                early()
+        fill(auto)
+        assert auto.shape == (2, 3) and auto[1, 2] == 1.5
+
+
+def test_elements_compute():
+    buf = T.alloc_buffer((3,), "float32").assign(2.0)
+    buf[0].assign(buf[0] + 1)
+    buf[1] += buf[0] * 2 - 1
+    assert [float(e) for e in buf] == [3.0, 7.0, 2.0] and len(buf) == 3
+    assert buf[0] + buf[1] == 10 and 1 - buf[0] == -2 and 6 / buf[0] == 2 and -buf[2] == -2
+    assert buf[0] > 2 and buf[0] <= buf[1] and not buf[0] < 3 and buf[2] and max(buf) == 7
+    with pytest.raises(TypeError):
+        buf[0] + "1"
+    with pytest.raises(TypeError, match="no dimensions yet"):
+        len(T.alloc_buffer("auto", "int8"))
+
+
+def test_numbers_of_numpy():
+    np = pytest.importorskip("numpy")
+    assert T.alloc_buffer(np.array([2, 3]), "int8").shape == (2, 3)
+    buf = T.alloc_buffer(np.int64(4), np.float32)
+    buf.assign(np.float32(2.5))
+    assert buf.shape == (4,) and buf[np.int64(1)] == 2.5
+    buf[np.int64(1):np.int64(3)] = np.float64(1.5)
+    buf[np.int32(0)].assign(np.float16(0.5))
+    assert [e.value for e in buf] == [0.5, 1.5, 1.5, 2.5]
+    pool = T.memory_pool(np.int64(8192), block_size=np.int64(4096))
+    assert pool.allocate(np.int64(8), np.int8).shape == (8,)
+    for wrong in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            buf[wrong]
+
+
+def test_addresses_of_parts():
+    buf = T.alloc_buffer((4, 8), "float32", alignment=256)
+    assert T.address_of(buf[1, 2]) - T.address_of(buf) == 40
+    assert T.address_of(buf[2:4, 1:3]) - T.address_of(buf) == 68
+    assert not T.is_aligned(buf[0, 1], alignment=256) and T.is_aligned(buf[:, 0:2])
+    for wrong in (0, 3, -4):
+        with pytest.raises(spad.ArgumentError, match="power of two"):
+            T.is_aligned(buf, alignment=wrong)
+    same = T.buffer_alias(buf)
+    assert same.shape == (4, 8) and T.buffer_alias(buf, dtype="int32").dtype == "int32"
+    with pytest.raises(spad.ArgumentError, match="give its shape"):
+        T.buffer_alias(buf, dtype="int8")
+
+
 def test_views_keep_the_memory():
     buf = T.alloc_buffer((4, 4), "float32")
     alias = T.buffer_alias(buf, (2, 2))

@@ -231,18 +231,33 @@ def test_ctrl_c_ends_an_explanation():
     result = plan.solve(timeout=1)
     assert result.verdict == "infeasible"
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    start = time.monotonic()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        result.explain(timeout=3)
-    assert time.monotonic() - start < 2
-    with pytest.raises(RuntimeError, match="in use, in another thread"):
-        plan.add(0, 1, 1)  # the explanation ends by itself
-    found = []
-    aside = threading.Thread(target=lambda: found.append(result.explain(timeout=0.1)))
-    aside.start()
-    aside.join()
-    assert str(plan.capacity) in found[0]
+        result.explain(timeout=100000)
+    assert str(plan.capacity) in result.explain(timeout=0.1)
+    plan.add(0, 1, 1)  # the work is over, not only the waiting
+
+
+def test_ctrl_c_gives_the_best_plan_on_request():
+    plan = hard_plan()
+    assert plan.solve(timeout=0.3).verdict == "feasible"  # there is something to wait for
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    result = plan.solve(timeout=100000, interrupt="best")
+    assert result.verdict == "feasible" and plan.check(result) == result.height >= result.bound
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        plan.solve(timeout=100000, interrupt="raise")
+    with pytest.raises(spad.ArgumentError, match="'raise' or 'best'"):
+        plan.solve(interrupt="never")
+    before = signal.signal(signal.SIGALRM, lambda *unused: {}["other"])
+    try:  # what another handler raises is raised
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyError):
+            plan.solve(timeout=100000, interrupt="best")
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_an_explanation_raises_what_the_library_says():
@@ -692,9 +707,15 @@ def test_the_module_is_imported_once():
 
 
 def test_a_python_without_the_gil_is_refused():
-    done = run("import sys; sys.abiflags = 't'\n"
-               "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
-    assert "free-threaded" in done.stdout, done.stderr
+    if "t" in sys.abiflags:
+        done = subprocess.run([sys.executable, "-X", "gil=0", "-c", "import spad"], text=True,
+                              capture_output=True)
+        assert "spad needs the GIL, which -X gil=0" in done.stderr
+        assert sys._is_gil_enabled()
+    else:
+        done = run("import sys; sys.abiflags = 't'\n"
+                   "try:\n    import spad\nexcept ImportError as error:\n    print(error)")
+        assert "built for a Python with the GIL, and this one is free-threaded" in done.stdout, done.stderr
 
 
 def test_threads_share_a_kernel():

@@ -2,13 +2,15 @@
 """Runs the Python of the manual pages, each page from top to bottom."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
 import spad.ascend
 from spad import cubie, nki
 
-PAGES = ("python.md", "nki.md", "tilelang.md", "ascend.md", "cubie.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "tilelang.md", "ascend.md", "cubie.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -45,3 +47,23 @@ def test_dask(root):
         if needs in ("", "dask"):
             exec(compile(code, "docs/python.md", "exec"), names)
     assert names["fits"] and names["makespan"] > 0
+
+
+def test_numpy(root):
+    np = pytest.importorskip("numpy")
+    if tuple(int(n) for n in re.findall(r"\d+", np.__version__)[:2]) < (2, 1):
+        pytest.skip(f"numpy {np.__version__} takes whatever DLPack gives for read-only")
+    names = {"__name__": "docs"}
+    for needs, code in blocks(root, "python-devices.md"):
+        if needs in ("", "numpy"):
+            exec(compile(code, "docs/python-devices.md", "exec"), names)
+    assert names["np"] is np
+
+
+def test_torch(root):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch has no CUDA device here")
+    code = [code for needs, code in blocks(root, "python-devices.md") if needs == "torch"]
+    done = subprocess.run([sys.executable, "-c", code[0]], capture_output=True, text=True)
+    assert len(code) == 1 and done.returncode == 0, done.stderr

@@ -88,7 +88,7 @@ def test_names_that_are_nearly_right():
     refused(spad.ArgumentError, "it has sbuf, psum, hbm", spad.Plan, "trn2", "sbuff")
     refused(spad.ArgumentError, "did you mean 'N'?", spad.Kernel.parse,
             KERNEL.replace("tensor", "param N = 4\ntensor", 1), defines={"M": 3})
-    refused(spad.ArgumentError, "there are host, cuda:N and opencl:N", spad.Device, "abacus:0")
+    refused(spad.ArgumentError, "there are host, cuda:N, opencl:N, ascend:N", spad.Device, "abacus:0")
     refused(AttributeError, "no engine, unit or attribute 'warp'", getattr, spad.Kernel("trn2"), "warp")
 
 
@@ -192,6 +192,18 @@ def test_errors_in_a_text_say_where(call, start):
     with pytest.raises(spad.Error) as caught:
         call()
     assert str(caught.value).startswith(start)
+
+
+def test_what_has_no_place_has_no_line():
+    report = spad.Report("trn2")
+    report.add_box("a", 0, 1, 0, 64)
+    report.add_box("b", 0, 1, 64, 64, line=3)
+    assert [box["line"] for box in report.boxes()] == [None, 3]
+    direct = spad.Direct("trn2")
+    direct.declare("sbuf", (128, 8), "uint8", name="x", mode="at", base=(0, 0))
+    direct.declare("sbuf", (128, 8), "uint8", name="y")
+    found = direct.findings()
+    assert found and all(finding["line"] is finding["column"] is None for finding in found)
 
 
 def test_findings_without_a_place_name_no_line():

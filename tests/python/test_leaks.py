@@ -34,14 +34,19 @@ def managers():
 
 def plans():
     plan = spad.Plan(capacity=100)
-    plan.add_many([0, 1], [3, 4], (40, 30))
-    result = plan.solve()
-    list(result.offsets), result.text()
-    try:
-        plan.add(3, 3, 1)
-    except spad.Error:
-        pass
+    plan.add_many([0, 1], [3, 4], (40, 30), names=["a", None])
+    result = plan.solve(interrupt="best")
+    list(result.offsets[::-1]), repr(result.offsets), result.offsets == [1, 2], result.text()
+    for wrong in (lambda: plan.add(3, 3, 1), lambda: plan.solve(interrupt="no"),
+                  lambda: plan.add_many([0], [1], [1], names=["b", "c"])):
+        try:
+            wrong()
+        except spad.Error:
+            pass
     result.report().svg()
+    tight = spad.Plan(capacity=10)
+    tight.add(0, 1, 11)
+    tight.solve().explain()
 
 
 def kernels():
@@ -58,7 +63,24 @@ def buffers():
     buf = T.alloc_buffer((8, 8), "float32")
     memoryview(T.buffer_alias(buf, (4,)).raw)[0] = 1.0
     buf.__dlpack__()
+    buf.__dlpack__(max_version=(1, 0))
     T.free(buf)
+
+
+def traces():
+    device, trace = spad.Device(), spad.Trace("host")
+    device.record(trace)
+    with device.alloc((64,), "uint8", name="x"):
+        pass
+    trace.plan(), device.target, trace.report().boxes()
+    log = spad.Log.from_snapshot({"device_traces": [[
+        {"action": "alloc", "addr": 64, "size": 8, "frames": [{"name": "f", "filename": "f.py", "line": 3}]},
+        {"action": "free_completed", "addr": 128, "size": 8}]]})
+    log.plan(), log.report().boxes()
+    try:
+        spad.Log.from_snapshot(b"\x80\x04cos\nsystem\n.")
+    except spad.TextError:
+        pass
 
 
 def groups():
@@ -110,7 +132,8 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 @pytest.mark.skipif("SPAD_SANITIZED" in os.environ, reason="the sanitizer keeps freed memory")
-@pytest.mark.parametrize("work", [managers, plans, kernels, buffers, groups, memories, registries, walks])
+@pytest.mark.parametrize("work", [managers, plans, kernels, buffers, traces, groups, memories,
+                                  registries, walks])
 def test_memory_does_not_grow(work, leak_rounds):
     rounds = leak_rounds if work not in (plans, kernels, walks) else max(leak_rounds // 10, 100)
     growth = []

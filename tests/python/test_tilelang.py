@@ -43,6 +43,16 @@ def test_everything_once():
         a.colour
 
 
+def test_numbers_of_numpy():
+    np = pytest.importorskip("numpy")
+    with T.block("sm_90") as block:
+        a = T.alloc_shared((np.int64(128), np.int64(64)), np.float16)
+        b = T.alloc_shared(np.int64(8), T.float32)
+        T.alloc_barrier(np.int64(4))
+        T.alloc_barrier(np.array([1, 2]))
+    assert a.shape == (128, 64) and b.shape == (8,) and block.fits
+
+
 def test_reuse_over_time():
     with T.block("sm_90") as block:
         with T.Serial():
@@ -284,13 +294,13 @@ def test_what_is_not_covered_is_refused():
             r[i] += f[i]
 
     for statement, error, message in (
-            (branch, T.Uncovered, "branch"), (strided, T.Uncovered, "one parallel variable"),
+            (branch, T.Uncovered, "in the kernel or a T.macro"), (strided, T.Uncovered, "one parallel variable"),
             (wrong_reducer, spad.ArgumentError, "a reducer is combined"),
             (other_op, spad.Error, "max"),
             (lambda X, f, r, bx: T.copy(X, f), spad.ArgumentError, "4096 elements to 64"),
             (lambda X, f, r, bx: T.gemm(X, X, f), spad.ArgumentError, "does not give"),
-            (lambda X, f, r, bx: T.alloc_barrier(1), T.Uncovered, "shared.barrier"),
-            (lambda X, f, r, bx: T.atomic_add(X, f), AttributeError, "does not cover T.atomic_add")):
+            (lambda X, f, r, bx: T.alloc_shared((8,), "int8", stages=2), T.Uncovered, "stages"),
+            (lambda X, f, r, bx: T.atomic_max(X, f), AttributeError, "does not cover T.atomic_max")):
         with pytest.raises(error, match=message):
             body(statement)
     with pytest.raises(T.Uncovered, match="no `with T.Kernel"):

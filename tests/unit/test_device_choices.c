@@ -319,8 +319,41 @@ static void leaks_of_equal_size_stand_in_order(void **state) {
     test_text_free(&text);
 }
 
+/* ---- back ends ---------------------------------------------------------------------- */
+
+/* What a table leaves out is refused; the rest works. */
+static void a_table_may_leave_things_out(void **state) {
+    (void)state;
+    spad_error error = {0};
+    spad_device *device;
+    spad_buffer x;
+    spad_allocation block;
+    void *view;
+    char bytes[16] = {0};
+    spad_backend small = *spad_backend_get(0);
+    small.fill = NULL;
+    small.host_alloc = NULL;
+    small.host_free = NULL;
+    assert_ok(spad_device_open_on(&device, &small, 0, NULL, &error), &error);
+    const spad_buffer_spec spec = {.shape = SPAD_SHAPE(16), .dtype = SPAD_UINT8};
+    assert_ok(spad_buffer_alloc(&x, device, &spec, &error), &error);
+    assert_int_equal(spad_buffer_fill(x, 0, 16, 1, NULL, &error), SPAD_ERR_CAPABILITY);
+    assert_string_equal(error.message, "the back end of host has no fill; write the bytes");
+    const spad_memory memory = spad_device_get_host_memory(device);
+    assert_int_equal(spad_memory_alloc(&block, &memory, 16, 1, &error), SPAD_ERR_CAPABILITY);
+    assert_string_equal(error.message,
+                        "the driver of host makes no host memory; use memory of the program");
+    assert_int_equal(spad_buffer_open_view(&view, x, &error), SPAD_ERR_CAPABILITY);
+    assert_string_equal(error.message,
+                        "host needs no objects for parts of its memory; use the address");
+    assert_ok(spad_buffer_write(x, 0, bytes, 16, NULL, &error), &error);
+    assert_ok(spad_buffer_free(x, &error), &error);
+    assert_int_equal(spad_device_close(device, NULL), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_may_leave_things_out),
         cmocka_unit_test(scopes_are_spaces_of_the_chip),
         cmocka_unit_test(global_memory_has_a_space_of_the_trace),
         cmocka_unit_test(scopes_are_those_that_exist),

@@ -325,7 +325,8 @@ static void streams_of_another_device_are_refused(void **state) {
 
 static void a_library_without_a_function_is_too_old(void **state) {
     (void)state;
-    static const spad__driver_symbol symbols[] = {{"malloc", 0}, {"spad_no_such_function", 8}};
+    static const spad__driver_symbol symbols[] = {{"malloc", 0, false},
+                                                  {"spad_no_such_function", 8, false}};
     spad_error error = {0};
     void *library = &library;
     void *table[2] = {NULL, NULL};

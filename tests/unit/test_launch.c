@@ -122,6 +122,47 @@ static void a_run_beyond_the_limit_fits_no_block(void **state) {
     assert_int_equal(block.threads, 0);
 }
 
+static void a_block_uses_its_budget_up(void **state) {
+    (void)state;
+    static const struct {
+        int64_t threads, run, runs, budget, threads_out, shared_out;
+        unsigned warnings;
+    } rows[] = {
+        {256, 320, 65536, 49152, 128, 40960, 0}, /* 153 would fit, in warps it is 128 */
+        {256, 320, 65536, 98304, 256, 81920, 0},
+        {256, 192, 65536, 49152, 256, 49152, 0}, /* to the last byte */
+        {256, 193, 65536, 49152, 224, 43232, 0},
+        {256, 320, 10, 49152, 128, 3200, 0},
+        {256, 4096, 65536, 49152, 12, 49152, SPAD_LAUNCH_SUB_WARP},
+        {256, 49152, 65536, 49152, 1, 49152, SPAD_LAUNCH_SUB_WARP},
+        {16, 4, 65536, 49152, 16, 64, 0}, /* fewer were asked for */
+        {100, 4, 65536, 49152, 96, 384, 0},
+        {256, 0, 65536, 0, 256, 0, 0},
+        {INT64_MAX, 1, INT64_MAX, INT64_MAX, INT64_MAX - 31, INT64_MAX - 31, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        spad_launch_size block;
+        assert_ok(spad_launch_fit_budget(&block, rows[i].threads, rows[i].run, rows[i].runs,
+                                         rows[i].budget, &error),
+                  &error);
+        assert_int_equal(block.threads, rows[i].threads_out);
+        assert_int_equal(block.shared_bytes, rows[i].shared_out);
+        assert_int_equal(block.warnings, rows[i].warnings);
+    }
+    spad_launch_size block;
+    fails(spad_launch_fit_budget(&block, 256, 49153, 65536, 49152, &error), SPAD_ERR_NO_FIT,
+          "a single run takes 49153 bytes of shared memory and a block has 49152; move buffers to "
+          "local memory");
+    assert_int_equal(error.needed, 49153);
+    fails(spad_launch_fit_budget(&block, 0, 4, 1, 49152, &error), SPAD_ERR_ARGUMENT,
+          "a block needs at least one thread and one run, and bytes of 0 or more; given 0 threads, "
+          "1 runs of 4 bytes, a budget of 49152 bytes");
+    assert_int_equal(spad_launch_fit_budget(&block, 1, -1, 1, 1, NULL), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_launch_fit_budget(&block, 1, 1, 0, 1, NULL), SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_launch_fit_budget(&block, 1, 1, 1, -1, NULL), SPAD_ERR_ARGUMENT);
+    assert_int_equal(block.threads, 0);
+}
+
 static void a_launch_is_planned_from_its_elements(void **state) {
     (void)state;
     spad_launch_size block;
@@ -428,6 +469,7 @@ int main(void) {
         cmocka_unit_test(skew_makes_the_stride_odd),
         cmocka_unit_test(blocks_are_halved_until_they_fit),
         cmocka_unit_test(a_run_beyond_the_limit_fits_no_block),
+        cmocka_unit_test(a_block_uses_its_budget_up),
         cmocka_unit_test(a_launch_is_planned_from_its_elements),
         cmocka_unit_test(candidates_follow_the_thresholds),
         cmocka_unit_test(thresholds_stand_for_every_gpu),

@@ -342,6 +342,28 @@ static void rectangles_overlap_where_they_share_a_cell(void **state) {
     assert_true(spad_rect_overlaps(top, (spad_rect){INT64_MAX, 1, 0, 1}));
 }
 
+/* The copies of TMA go to shared memory; tcgen05.cp runs with the products [ptx]. */
+static void tensor_memory_is_reached_by_matrix_units_and_threads(void **state) {
+    (void)state;
+    static const struct {
+        const char *engine;
+        bool reads, writes;
+    } rows[] = {{"simt", true, true}, {"tensor", true, true}, {"copy", false, false}};
+    static const char *const chips[] = {"sm_100", "sm_103", "sm_110"};
+    for (size_t c = 0; c < 3; c++) {
+        const spad_target *chip = find(chips[c]);
+        spad_error error;
+        size_t tmem;
+        assert_ok(spad_target_find_space(&tmem, chip, "tmem", &error), &error);
+        for (size_t i = 0; i < 3; i++) {
+            size_t engine;
+            assert_ok(spad_target_find_engine(&engine, chip, rows[i].engine, &error), &error);
+            assert_int_equal(chip->engines[engine].reads >> tmem & 1, rows[i].reads);
+            assert_int_equal(chip->engines[engine].writes >> tmem & 1, rows[i].writes);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neuron_memories_have_their_public_sizes),
@@ -355,6 +377,7 @@ int main(void) {
         cmocka_unit_test(sizes_round_up_like_a_search),
         cmocka_unit_test(sizes_that_cannot_be_rounded_are_refused),
         cmocka_unit_test(rectangles_overlap_where_they_share_a_cell),
+        cmocka_unit_test(tensor_memory_is_reached_by_matrix_units_and_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,87 @@ static void wrong_numbers_are_refused(void **state) {
     spad_trace_destroy(trace);
 }
 
+/* A copy is one event about both sides; statistics and lifetimes stay as they are. */
+static void copies_are_events(void **state) {
+    (void)state;
+    spad_trace *trace = make();
+    spad_error error;
+    const int64_t a = put(trace, 0, 0, 16, "a");
+    const int64_t b = put(trace, 1, 0, 16, NULL);
+    assert_ok(spad_trace_copy(trace, 1, b, a, 64, false, &error), &error);
+    assert_ok(spad_trace_copy(trace, 0, a, -1, 8, true, &error), &error);
+    assert_ok(spad_trace_copy(trace, 0, -1, -1, 0, false, &error),
+              &error); /* older than the trace */
+    const spad_event *event = spad_trace_get_event(trace, 2);
+    assert_int_equal(event->kind, SPAD_EVENT_COPY);
+    assert_int_equal(event->tensor, b);
+    assert_int_equal(event->source, a);
+    assert_int_equal(event->bytes, 64);
+    assert_int_equal(event->space, 1);
+    assert_int_equal(event->count, 0);
+    event = spad_trace_get_event(trace, 3);
+    assert_int_equal(event->source, -1);
+    assert_int_equal(event->count, 1);
+    assert_int_equal(spad_trace_get_event(trace, 0)->source, -1);
+    spad_space_stats stats;
+    assert_ok(spad_trace_get_stats(&stats, trace, 0, &error), &error);
+    assert_int_equal(stats.live_bytes, 16);
+    test_text text;
+    test_text_init(&text);
+    assert_ok(
+        spad_trace_write_tree(trace, SPAD_ALL_SPACES, 0, 5, SPAD_TREE_EXACT, &text.sink, &error),
+        &error);
+    assert_non_null(strstr(text.bytes, "    COPY a -> (unnamed): 64 B\n"
+                                       "    COPY (outside) -> a: 8 B, on a stream\n"));
+    test_text_free(&text);
+    drop(trace, b);
+    assert_int_equal(spad_trace_copy(trace, 0, a, b, 1, false, &error), SPAD_ERR_NOT_LIVE);
+    assert_string_equal(error.message, "a copy of tensor number 1, which was freed at event 5");
+    assert_int_equal(spad_trace_copy(trace, 0, 7, a, 1, false, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the trace has no tensor number 7");
+    assert_int_equal(spad_trace_copy(trace, 0, a, -2, 1, false, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the trace has no tensor number -2");
+    assert_int_equal(spad_trace_copy(trace, 9, a, -1, 1, false, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "target toy has no space number 9");
+    assert_int_equal(spad_trace_copy(trace, 0, a, -1, -1, false, &error), SPAD_ERR_ARGUMENT);
+    assert_string_equal(error.message, "a copy of -1 bytes");
+    assert_int_equal(spad_trace_event_count(trace), 6);
+    spad_trace_destroy(trace);
+}
+
+/* A place that was reserved is there, whatever is written in between. */
+static void a_reserved_copy_needs_no_memory(void **state) {
+    (void)state;
+    test_host host;
+    test_host_init(&host);
+    spad_error error;
+    spad_trace *trace;
+    assert_ok(spad_trace_create(&trace, &target, &host.host, &error), &error);
+    const int64_t a = put(trace, 0, 0, 1, "a");
+    for (int i = 0; i < 40; i++) {
+        assert_ok(spad_trace_reserve_copy(trace, &error), &error);
+        assert_ok(spad_trace_reserve_copy(trace, &error), &error);
+        spad_trace_release_copy(trace);
+        for (int j = 0; j < i % 5; j++) put(trace, 0, 0, 1, NULL);
+        host.fail_at = host.calls + 1;
+        assert_ok(spad_trace_copy(trace, 0, a, -1, 1, false, &error), &error);
+        host.fail_at = 0;
+    }
+    host.fail_at = host.calls + 1;
+    spad_status status = SPAD_OK;
+    for (int i = 0; i < 1000 && status == SPAD_OK; i++)
+        status = spad_trace_copy(trace, 0, a, -1, 1, false, &error);
+    assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+    const size_t events = spad_trace_event_count(trace);
+    assert_int_equal(spad_trace_reserve_copy(trace, &error), SPAD_ERR_HOST_MEMORY);
+    assert_int_equal(spad_trace_event_count(trace), events);
+    spad_trace_release_copy(trace); /* nothing is reserved: nothing happens */
+    host.fail_at = 0;
+    assert_ok(spad_trace_copy(trace, 0, a, -1, 1, false, &error), &error);
+    spad_trace_destroy(trace);
+    test_host_assert_clean(&host);
+}
+
 /* One field wrong at a time: refused, and the trace stays as it was. */
 static void each_wrong_field_is_refused(void **state) {
     (void)state;
@@ -399,6 +480,8 @@ static void long_names_are_written_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_events),
+        cmocka_unit_test(a_reserved_copy_needs_no_memory),
         cmocka_unit_test(each_wrong_field_is_refused),
         cmocka_unit_test(totals_stop_at_the_end_of_64_bits),
         cmocka_unit_test(tables_follow_the_events),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * backend: how the library talks to a kind of device: a table of functions, for those
- * who write one. Host, OpenCL and CUDA are built in (spad_backend_get); any other table can
- * be given to spad_device_open_on.
+ * who write one. Host, CUDA, OpenCL, Ascend and Neuron are built in (spad_backend_get); any
+ * other table can be given to spad_device_open_on.
  *
  * Addresses are numbers of the back end's choosing; 0 is never one. Host memory is
  * passed as an address too: the pointer as a number. Pointers to the back end's own
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 /** The version of this table. */
-#define SPAD_BACKEND_VERSION 1
+#define SPAD_BACKEND_VERSION 2
 
 #define SPAD_DEVICE_NAME_MAX 128
 
@@ -36,6 +36,8 @@ typedef struct spad_device_info {
     int64_t total_bytes;               /**< memory; 0: not known */
     int64_t alignment;                 /**< of every allocation */
     bool host_reads;                   /**< its addresses are pointers for the processor */
+    int64_t guard_bytes;               /**< after every buffer, free of other buffers: kernels of
+                                            the device may touch them */
 } spad_device_info;
 
 typedef enum spad_direction {
@@ -64,7 +66,7 @@ typedef struct spad_backend {
     spad_status (*load)(void **driver, const spad_host *host, spad_error *error);
     void (*unload)(void *driver);
     spad_status (*count)(int *count, void *driver, spad_error *error);
-    /** Fills all but the name. */
+    /** Fills all but the name. Of an open device it is asked after `open`. */
     spad_status (*describe)(spad_device_info *out, void *driver, int index, spad_error *error);
 
     spad_status (*open)(void **device, void *driver, int index, spad_error *error);
@@ -102,12 +104,28 @@ typedef struct spad_backend {
      *  address's distance from its beginning. */
     spad_status (*native)(void **object, int64_t *offset, void *device, int64_t address,
                           spad_error *error);
+
+    /** Optional (NULL): sets bytes to a value, on a stream or without one as `copy`. */
+    spad_status (*fill)(void *device, void *stream, int64_t address, int64_t bytes, uint8_t value,
+                        spad_error *error);
+
+    /** Optional (NULL, both): memory of the host that the driver made for copies; the address is a
+     *  pointer for the processor. SPAD_ERR_NO_FIT. */
+    spad_status (*host_alloc)(int64_t *address, void *device, int64_t bytes, spad_error *error);
+    spad_status (*host_free)(void *device, int64_t address, spad_error *error);
+
+    /** Optional (NULL, both): an object of the driver's for these bytes and no others, of the
+     * device or, with in_host, of the host's memory. */
+    spad_status (*view_open)(void **view, void *device, bool in_host, int64_t address,
+                             int64_t bytes, spad_error *error);
+    void (*view_close)(void *device, void *view);
 } spad_backend;
 
 /** Number of built-in back ends. */
 SPAD_API size_t spad_backend_count(void);
 
-/** A built-in back end by number: host, cuda, opencl; NULL beyond the count. Static storage. */
+/** A built-in back end by number: host, cuda, opencl, ascend, neuron;
+ *  NULL beyond the count. Static storage. */
 SPAD_API const spad_backend *spad_backend_get(size_t index);
 
 #ifdef __cplusplus

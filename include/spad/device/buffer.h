@@ -77,10 +77,16 @@ SPAD_API spad_status spad_buffer_get_address(int64_t *out, spad_buffer buffer, s
  *  freed. SPAD_ERR_CAPABILITY: another device. */
 SPAD_API spad_status spad_buffer_get_pointer(void **out, spad_buffer buffer, spad_error *error);
 
-/** The driver's own object, such as a cl_mem, and the distance of the buffer from its
- *  beginning. SPAD_ERR_CAPABILITY: the driver has addresses only. */
+/** The driver's own object, such as a cl_mem or a Neuron tensor, and the distance of the buffer
+ *  from its beginning. SPAD_ERR_CAPABILITY: the driver has addresses only. */
 SPAD_API spad_status spad_buffer_get_native(void **object, int64_t *offset, spad_buffer buffer,
                                             spad_error *error);
+
+/** An object of the driver for the bytes of this buffer only, to pass to the driver: on Neuron a
+ *  slice of a tensor. Close it with spad_device_close_view before the buffer is freed. It does not
+ *  wait for streams that use the buffer. SPAD_ERR_CAPABILITY: the driver has addresses, or is
+ * OpenCL (use spad_buffer_get_native). */
+SPAD_API spad_status spad_buffer_open_view(void **out, spad_buffer buffer, spad_error *error);
 
 /** Another view of the same bytes, from `offset` bytes on: another shape, another type. It ends
  *  with the buffer, or when it is freed itself. SPAD_ERR_BOUNDS: it is larger.

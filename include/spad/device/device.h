@@ -7,9 +7,10 @@
  *     spad_buffer_copy_async(x, y, stream, &error);              stream.h
  *     spad_device_close(gpu, &report);
  *
- * Devices are "host", always there, and "cuda:N" and "opencl:N", whose drivers are opened at
- * run time. Global memory comes from a pool over the device's own. The scopes
- * shared and local are scratchpads of a chip, the target of the device: each is a region of
+ * Devices are "host", always there, and "cuda:N", "opencl:N", "ascend:N" (also "npu:N") and
+ * "neuron:N", whose drivers are opened at run time. The last two follow the public headers and have
+ * not run on the hardware. Global memory comes from a pool over the device's own. The scopes shared
+ * and local are scratchpads of a chip, the target of the device: each is a region of
  * the size that the chip has, backed by device memory, so that programs run
  * anywhere and meet the limits of the chip.
  *
@@ -82,6 +83,9 @@ SPAD_API size_t spad_device_close(spad_device *device, const spad_sink *report);
 /** Name, driver, memory and alignment of the device. Borrowed. */
 SPAD_API const spad_device_info *spad_device_get_info(const spad_device *device);
 
+/** The chip whose scratchpads shared and local memory are. Borrowed. */
+SPAD_API const spad_target *spad_device_get_target(const spad_device *device);
+
 /** Called for a driver that is absent, or fails, with the reason. */
 typedef void (*spad_device_absent)(void *context, const char *backend, const spad_error *why);
 
@@ -112,14 +116,32 @@ SPAD_API spad_status spad_device_get_pool(spad_pool **out, spad_device *device,
  *  not checked. */
 SPAD_API spad_memory spad_device_get_memory(spad_device *device);
 
+/** Host memory that the driver allocates for copies: page-locked on CUDA and Ascend, a host tensor
+ *  on Neuron, ordinary memory on the host device. Only copies from and to such memory run
+ *  asynchronously on a stream. Addresses are pointers. Every call is one of the driver's;
+ *  spad_pool_create makes it fast. SPAD_ERR_CAPABILITY from spad_memory_alloc: the driver has none
+ *  (OpenCL). */
+SPAD_API spad_memory spad_device_get_host_memory(spad_device *device);
+
+/** An object of the driver for memory of the program, which must stay valid until the view is
+ *  closed: on Neuron a tensor with the memory attached. SPAD_ERR_CAPABILITY: the driver has
+ *  addresses, or is OpenCL. spad_buffer_open_view does the same for a buffer. */
+SPAD_API spad_status spad_device_open_view(void **out, spad_device *device, void *memory,
+                                           int64_t bytes, spad_error *error);
+
+/** Closes a view of a buffer or of memory; before the device is closed. NULL is fine. */
+SPAD_API void spad_device_close_view(spad_device *device, void *view);
+
 /** Statistics of the buffers of a scope: exact, in bytes as requested. SPAD_SCOPE_COUNT: all
  *  scopes together. */
 SPAD_API spad_memory_stats spad_device_get_stats(spad_device *device, spad_memory_scope scope);
 
 /** Starts (or, with NULL, ends) the recording of every allocation and free of a buffer in a
- *  trace, whose target has to be the device's. Live buffers are not recorded
- *  afterwards; those that the old trace has stay open in it. Returns the trace that
- *  was recorded until now. SPAD_ERR_ARGUMENT: another target. */
+ *  trace. Its target is the device's, or one without scratchpads such as "host", in which only
+ *  buffers of global memory are recorded; SPAD_ERR_ARGUMENT: another one. A buffer in global memory
+ *  has its place in the memory that the pool holds, chunk after chunk from 0 on. Live buffers are
+ * not recorded afterwards; those that the old trace has stay open in it. Returns the trace that was
+ *  recorded until now. */
 SPAD_API spad_status spad_device_set_trace(spad_trace **before, spad_device *device,
                                            spad_trace *trace, spad_error *error);
 

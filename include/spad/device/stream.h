@@ -133,6 +133,11 @@ SPAD_API spad_status spad_buffer_copy_matrix(spad_buffer to, spad_buffer from,
 SPAD_API spad_status spad_buffer_write(spad_buffer to, int64_t offset, const void *from,
                                        int64_t bytes, const spad_stream *stream, spad_error *error);
 
+/** Sets bytes of a buffer, from byte `offset` on, to a value. stream: NULL to wait. On Neuron,
+ * which has no such call for streams, it waits for the stream. SPAD_ERR_BOUNDS. */
+SPAD_API spad_status spad_buffer_fill(spad_buffer to, int64_t offset, int64_t bytes, uint8_t value,
+                                      const spad_stream *stream, spad_error *error);
+
 /** Copies bytes of a buffer, from byte `offset` on, to memory of the program. stream: NULL to
  *  wait; on a stream the memory is filled when the stream is done. SPAD_ERR_BOUNDS. */
 SPAD_API spad_status spad_buffer_read(void *to, spad_buffer from, int64_t offset, int64_t bytes,

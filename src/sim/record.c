@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a simulation notes while it runs: rows, causes, counts, and whether it may go on.
+ */
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "sim/sim.h"
+
+/* ---- rows -------------------------------------------------------------------------- */
+
+size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int64_t *of_loops,
+                        int64_t *list) {
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t count = spad__loops_around(kernel, statement, loops);
+    for (size_t i = 0; i < count; i++) list[i] = of_loops[loops[i]];
+    return count;
+}
+
+static uint64_t hash_wait(const spad_sim_wait *w) {
+    const uint64_t hash = spad__hash_add(spad__hash_add((uint64_t)w->kind, w->statement), w->other);
+    return spad__hash_add(spad__hash_add(hash, w->tensor), w->object);
+}
+
+/* The number of a cause, SPAD__NO_ITEM: it is a new one. */
+static size_t find_wait(const spad_sim *sim, const spad_sim_wait *cause) {
+    spad__probe probe = spad__index_probe(&sim->wait_index, hash_wait(cause));
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const spad_sim_wait *w = &sim->waits.items[i];
+        if (w->statement == cause->statement && w->kind == cause->kind &&
+            w->other == cause->other && w->tensor == cause->tensor && w->object == cause->object) {
+            return i;
+        }
+    }
+    return SPAD__NO_ITEM;
+}
+
+/* Adds time to a cause, which may be a new one. False: no memory, or too long. */
+static bool add_wait(spad_sim *sim, const spad_sim_wait *cause, int64_t time, bool *fits) {
+    size_t i = find_wait(sim, cause);
+    if (i == SPAD__NO_ITEM) {
+        if (!spad__array_reserve(&sim->host, &sim->waits, 1) ||
+            !spad__index_reserve(&sim->wait_index, &sim->host, 1)) {
+            return false;
+        }
+        i = sim->waits.count++;
+        sim->waits.items[i] = *cause;
+        spad__index_add(&sim->wait_index, hash_wait(cause), i);
+    }
+    sim->waits.items[i].count++;
+    *fits = spad__add(sim->waits.items[i].total, time, &sim->waits.items[i].total);
+    return *fits;
+}
+
+static int64_t statement_of(const spad_sim *sim, int64_t row) {
+    return row >= 0 ? sim->rows.items[row].statement : -1;
+}
+
+/* The two parts of the waiting of an operation. */
+static bool add_waits(spad_sim *sim, const spad_sim_row *row, bool *fits) {
+    const spad_sim_wait cause = {.statement = row->statement,
+                                 .kind = row->kind,
+                                 .other = statement_of(sim, row->cause),
+                                 .tensor = row->tensor,
+                                 .object = row->object};
+    const spad_sim_wait queue = {.statement = row->statement,
+                                 .kind = SPAD_WAIT_ENGINE,
+                                 .other = statement_of(sim, row->blocker),
+                                 .tensor = -1,
+                                 .object = -1};
+    return (row->wait == 0 || add_wait(sim, &cause, row->wait, fits)) &&
+           (row->queued == 0 || add_wait(sim, &queue, row->queued, fits));
+}
+
+spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_error *error) {
+    const spad_statement *s = spad_kernel_get_statement(sim->kernel, (size_t)statement);
+    spad__fail(
+        error, SPAD_ERR_OVERFLOW,
+        "the kernel takes more than 2^63 picoseconds or operations; define smaller parameters");
+    spad__fact_location(error, spad_kernel_get_file(sim->kernel), s->location.line,
+                        s->location.column);
+    return SPAD_ERR_OVERFLOW;
+}
+
+spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error) {
+    if ((int64_t)sim->rows.count >= sim->options.operation_limit) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "more than %lld operations, and no loop that repeats itself; define "
+                          "smaller parameters",
+                          (long long)sim->options.operation_limit);
+    }
+    const size_t count = row->value_count;
+    bool fits = true;
+    if (!spad__array_reserve(&sim->host, &sim->rows, 1) ||
+        !spad__array_reserve(&sim->host, &sim->first_values, 1) ||
+        !spad__array_reserve(&sim->host, &sim->values, count) || !add_waits(sim, row, &fits)) {
+        return fits ? spad__fail_host_memory(error)
+                    : spad__sim_fail_long(sim, row->statement, error);
+    }
+    spad_sim_engine *engine = &sim->engines[row->engine];
+    if (!spad__add(engine->busy, row->end - row->start, &engine->busy)) {
+        return spad__sim_fail_long(sim, row->statement, error);
+    }
+    if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
+        return spad__sim_fail_long(sim, row->statement, error);
+    }
+    engine->operations++;
+    sim->totals.unknown += !known;
+    sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
+    sim->first_values.items[sim->first_values.count++] = sim->values.count;
+    for (size_t i = 0; i < count; i++) sim->values.items[sim->values.count++] = row->values[i];
+    sim->rows.items[sim->rows.count] = *row;
+    sim->rows.items[sim->rows.count++].values = NULL; /* filled in when it is asked for */
+    return SPAD_OK;
+}
+
+spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error) {
+    sim->steps = 0;
+    if (!spad__limit_reached(&sim->limit)) return SPAD_OK;
+    return spad__limit_fail(&sim->limit, (int64_t)sim->rows.count, "operations", error);
+}
+
+spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
+    if (++sim->events > SPAD_SIM_EVENTS) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "more than %lld events, and no loop that repeats itself; define smaller "
+                          "parameters",
+                          (long long)SPAD_SIM_EVENTS);
+    }
+    return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_check_limit(sim, error) : SPAD_OK;
+}
+
+/* ---- counts ------------------------------------------------------------------------ */
+
+/* Calls for every count, in an order to which new ones are only added at the end. */
+static bool each_count(spad_sim *sim, bool (*act)(void *context, int64_t *count), void *context) {
+    if (!act(context, &sim->totals.operations) || !act(context, &sim->totals.unknown)) return false;
+    for (size_t i = 0; i < sim->target->engine_count; i++) {
+        if (!act(context, &sim->engines[i].busy) || !act(context, &sim->engines[i].operations)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < sim->waits.count; i++) {
+        if (!act(context, &sim->waits.items[i].count) ||
+            !act(context, &sim->waits.items[i].total)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_one(void *context, int64_t *count) {
+    spad__numbers *counts = context;
+    counts->items[counts->count++] = *count;
+    return true;
+}
+
+bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts) {
+    counts->count = 0;
+    const size_t most = 2 + 2 * sim->target->engine_count + 2 * sim->waits.count;
+    if (!spad__array_reserve(&sim->host, counts, most)) return false;
+    return each_count(sim, copy_one, counts);
+}
+
+typedef struct repetition {
+    const spad__numbers *since;
+    size_t at;
+    int64_t times;
+} repetition;
+
+static bool repeat_one(void *context, int64_t *count) {
+    repetition *r = context;
+    const int64_t before = r->at < r->since->count ? r->since->items[r->at] : 0;
+    int64_t more;
+    r->at++;
+    return spad__mul(*count - before, r->times, &more) && spad__add(*count, more, count);
+}
+
+bool spad__sim_repeat_counts(spad_sim *sim, const spad__numbers *since, int64_t times) {
+    repetition r = {since, 0, times};
+    return each_count(sim, repeat_one, &r);
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stubs: mypy --strict accepts them and a program that uses them, and stubtest finds what they
+say in the modules themselves. Skipped where there is no mypy."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spad
+
+CONFIG = """\
+[mypy]
+strict = True
+[mypy-spad._ascend_element,spad._cubie_device,spad._files,spad._tilelang_body,spad._tilelang_record,spad._tilelang_values,spad._tilelang_words]
+ignore_errors = True
+[mypy-numba.*,cubie.*,numba_cuda_mlir.*]
+ignore_missing_imports = True
+"""  # these have no stubs, and are not for users
+
+# CPython shows the buffer protocol as methods from 3.12 on; the other needs numba.
+ALLOWED = """\
+spad\\._spad\\..*\\.__buffer__
+spad\\._spad\\..*\\.__release_buffer__
+spad\\._cubie_device
+"""
+
+
+@pytest.fixture(scope="module")
+def mypy(tmp_path_factory):
+    """Runs a tool of mypy; its output if it fails."""
+    pytest.importorskip("mypy", reason="there is no mypy")
+    folder = tmp_path_factory.mktemp("types")
+    (folder / "mypy.ini").write_text(CONFIG, encoding="ascii")
+    (folder / "allowed").write_text(ALLOWED, encoding="ascii")
+    home = str(Path(spad.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": home, "MYPYPATH": home}
+
+    def run(*command):
+        done = subprocess.run([sys.executable, "-m", *command], cwd=folder, env=environment,
+                              capture_output=True, text=True, timeout=500)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+    return run
+
+
+def test_stubs_are_strict(mypy):
+    mypy("mypy", "--config-file", "mypy.ini", "-p", "spad")
+
+
+def test_a_typed_program_is_accepted(mypy, root):
+    mypy("mypy", "--config-file", "mypy.ini", str(root / "tests/python/typed_use.py"))
+
+
+def test_stubs_are_those_of_the_modules(mypy):
+    mypy("mypy.stubtest", "spad", "--mypy-config-file", "mypy.ini", "--concise",
+         "--ignore-disjoint-bases", "--ignore-unused-allowlist", "--allowlist", "allowed")
+
+
+def test_the_typed_program_runs():
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        import typed_use
+    finally:
+        del sys.path[0]
+    used, total = typed_use.manager()
+    assert used == total and typed_use.direct(None) == ((0, 1024), 1)
+    assert typed_use.memory() > 1 and typed_use.block() and typed_use.registry() == 256

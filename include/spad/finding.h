@@ -127,6 +127,10 @@ typedef enum spad_severity {
       "agents have more threads than a block can have")                                            \
     X(REGISTER_LIMIT, 74, ERROR, "SPAD-REGISTER-LIMIT",                                            \
       "threads have more registers than the chip gives them")                                      \
+    X(CLUSTER_LIMIT, 75, WARNING, "SPAD-CLUSTER-LIMIT",                                            \
+      "a cluster has more blocks than every chip of the family allows")                            \
+    X(PRIVATE_MEMORY, 76, ERROR, "SPAD-PRIVATE-MEMORY",                                            \
+      "an agent uses the memory of two cores, and can reach that of one")                          \
     /* the text itself */                                                                          \
     X(SYNTAX, 90, ERROR, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the language")
 

@@ -54,6 +54,11 @@ typedef struct spad_lane_rule {
  * compiler, the runtime or the driver; [0, bytes - reserved) is for tensors. A space
  * with banks is divided into banks of bank_bytes; if banks_exclusive is set, a tile
  * may not cross from one to the next.
+ *
+ * A memory that exists several times (once per vector core, once per block of a cluster) is several
+ * spaces: the rows of instances 1, 2, ... are called "ub[1]" and so on, come after all other rows
+ * of the target, and are like the first one otherwise. So everything that is per space is per
+ * instance.
  */
 typedef struct spad_space {
     const char *name;       /**< unique in the target: "sbuf", "shared" */
@@ -70,6 +75,10 @@ typedef struct spad_space {
                                  them (registers); 0: they do not, or it is not known */
     bool banks_exclusive;   /**< a tile may not cross a bank border */
     bool power_of_two;      /**< sizes are rounded up to a power of two of granules */
+    bool one_instance;      /**< an agent can reach one instance only: each belongs to a core */
+    int64_t instances;      /**< how many there are; 0: one. The same in the rows of all */
+    int64_t instance;       /**< which one this row is, from 0 */
+    size_t instance_of;     /**< instance > 0: number of the row of instance 0 */
     bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
     size_t lane_rule_count; /**< 0: a tile may start at any lane where it fits */
     const spad_lane_rule *lane_rules;
@@ -153,8 +162,8 @@ SPAD_API spad_status spad_target_find(const spad_target **out, const char *name,
 
 /* ---- parts ------------------------------------------------------------------------- */
 
-/** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them,
- *  and *out is SIZE_MAX. */
+/** The number of the space with that name; "ub[1]" is instance 1, "ub[0]" is "ub".
+ *  SPAD_ERR_UNKNOWN: none; the message lists them, and *out is SIZE_MAX. */
 SPAD_API spad_status spad_target_find_space(size_t *out, const spad_target *target,
                                             const char *name, spad_error *error);
 

@@ -145,6 +145,16 @@ def _known(name):
     return name if name.isascii() and name.isidentifier() else _quoted(name)
 
 
+def _space(name):
+    """The name of a space of the chip, or of an instance of one: "ub", "ub[1]"."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a str, not {name!r}")
+    base, bracket, instance = name.removesuffix("]").partition("[")
+    if bracket and name.endswith("]") and instance.isascii() and instance.isdigit():
+        return f"{_known(base)}[{int(instance)}]"
+    return _known(name)
+
+
 def _number(value):
     if isinstance(value, Expr):
         return value.text
@@ -356,7 +366,7 @@ class Kernel:
                output=False, persistent=False):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
-        text = f"tensor {_name(name)} : {_known(space)} {_spad.dtype_name(dtype)}"
+        text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"
         text += f" ({_numbers(shape)})"
@@ -382,7 +392,7 @@ class Kernel:
 
     def region(self, space, lower, upper, behaviour="exact"):
         """The bytes that the scoped manager of a space works on."""
-        self.line(f"region {_known(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
+        self.line(f"region {_space(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
 
     def unit(self, name, engine, order="free", proxy=False):
         """A unit that runs operations on its own after they were issued."""

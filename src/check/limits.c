@@ -262,9 +262,85 @@ static spad_status check_operation(spad__run *run, size_t statement, spad_error 
     return spad__add_finding(run, &finding, (int64_t)statement, -1, error);
 }
 
+/* ---- instances of spaces ----------------------------------------------------------- */
+
+static spad_status check_cluster(spad__run *run, size_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    const spad_space *space = &run->kernel->target->spaces[row->space];
+    const int64_t most = run->kernel->target->limits.cluster;
+    if (most == 0 || space->instance < most) return SPAD_OK;
+    spad_finding finding;
+    spad__finding_init(&finding, SPAD_FINDING_CLUSTER_LIMIT,
+                       "'%s' is in %s, so the cluster has %lld blocks or more; %lld are portable, "
+                       "and more must be asked for",
+                       row->name, space->name, (long long)(space->instance + 1), (long long)most);
+    return spad__add_about(run, &finding, (int64_t)tensor, error);
+}
+
+/* The number of the row of instance 0. */
+static size_t base_of(const spad_target *target, size_t space) {
+    return target->spaces[space].instance > 0 ? target->spaces[space].instance_of : space;
+}
+
+/* What the agents use of one space that belongs to cores: the access that came first of each. */
+static spad_status check_private(spad__run *run, size_t base, int64_t *firsts, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < k->agents.count; i++) firsts[i] = -1;
+    for (size_t i = 0; i < k->statements.count && status == SPAD_OK; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if (s->kind != SPAD_STATEMENT_OPERATION || s->agent == 0) continue;
+        for (size_t a = s->first_access; a < s->first_access + s->access_count; a++) {
+            const spad_kernel_access *access = &k->accesses.items[a];
+            const spad_kernel_tensor *tensor = &k->tensors.items[access->tensor];
+            if (base_of(k->target, tensor->space) != base) continue;
+            int64_t *first = &firsts[s->agent];
+            if (*first < 0) *first = (int64_t)a;
+            const spad_kernel_access *before = &k->accesses.items[*first];
+            const spad_kernel_tensor *other = &k->tensors.items[before->tensor];
+            if (other->space == tensor->space) continue;
+            spad_finding finding;
+            spad__finding_init(
+                &finding, SPAD_FINDING_PRIVATE_MEMORY,
+                "'%s' uses '%s' in %s and '%s' in %s, and a core of %s reaches one of them only",
+                k->agents.items[s->agent].name, other->name, k->target->spaces[other->space].name,
+                tensor->name, k->target->spaces[tensor->space].name, k->target->name);
+            spad__finding_set_names(&finding, tensor->name, other->name);
+            spad__point_finding(&finding, access->location);
+            spad__point_note(spad__finding_add_note(&finding, "the other one is used here"),
+                             before->location);
+            const size_t agent = k->agents.items[s->agent].statement; /* once for each */
+            status = spad__add_finding(run, &finding, (int64_t)agent, -1, error);
+            break;
+        }
+    }
+    return status;
+}
+
+static spad_status check_instances(spad__run *run, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    spad_status status = SPAD_OK;
+    uint64_t apart = 0; /* spaces of cores of which another instance is used */
+    for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
+        const spad_space *space = &k->target->spaces[k->tensors.items[i].space];
+        if (space->instance == 0) continue;
+        if (space->one_instance) apart |= UINT64_C(1) << space->instance_of;
+        status = check_cluster(run, i, error);
+    }
+    if (apart == 0 || status != SPAD_OK) return status;
+    int64_t *firsts = spad__new_array(&run->check->host, k->agents.count, sizeof *firsts);
+    if (firsts == NULL) return spad__fail_host_memory(error);
+    for (size_t base = 0; base < k->target->space_count && status == SPAD_OK; base++) {
+        if (apart >> base & 1) status = check_private(run, base, firsts, error);
+    }
+    spad__free(&run->check->host, firsts, k->agents.count * sizeof *firsts);
+    return status;
+}
+
 spad_status spad__check_limits(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = check_syncs(run, error);
+    if (status == SPAD_OK) status = check_instances(run, error);
     if (status == SPAD_OK) status = check_agents(run, error);
     for (size_t i = 0; i < k->statements.count && status == SPAD_OK; i++) {
         if (k->statements.items[i].kind == SPAD_STATEMENT_OPERATION) {

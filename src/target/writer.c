@@ -77,6 +77,7 @@ static void write_lane_rule(spad__out *out, const spad_lane_rule *rule) {
 }
 
 static void write_target_space(spad__out *out, const spad_space *space) {
+    if (space->instance > 0) return; /* the first one stands for all */
     spad__out_string(out, "\n");
     write_heading(out, "space", space->name, space->about);
     spad__out_string(out, " {\n");
@@ -98,6 +99,11 @@ static void write_target_space(spad__out *out, const spad_space *space) {
         spad__out_string(out, space->banks_exclusive ? " exclusive\n" : "\n");
     }
     if (space->power_of_two) spad__out_string(out, "    size      power of two\n");
+    if (space->instances > 1) {
+        write_field(out, "instances");
+        spad__out_format(out, "%lld%s\n", (long long)space->instances,
+                         space->one_instance ? " private" : "");
+    }
     for (size_t i = 0; i < space->lane_rule_count; i++) write_lane_rule(out, &space->lane_rules[i]);
     spad__out_string(out, "}\n");
 }
@@ -114,7 +120,7 @@ static void write_space_set(spad__out *out, const char *name, const spad_target 
     write_field(out, name);
     const char *comma = "";
     for (size_t s = 0; s < target->space_count; s++) {
-        if ((set >> s & 1) == 0) continue;
+        if ((set >> s & 1) == 0 || target->spaces[s].instance > 0) continue;
         spad__out_string(out, comma);
         spad__out_name(out, target->spaces[s].name);
         comma = ", ";
@@ -154,6 +160,7 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
 }
 
 static void write_exclusion(spad__out *out, const spad_target *target, const spad_exclusion *e) {
+    if (target->spaces[e->space].instance > 0) return;
     spad__out_string(out, "exclusive ");
     spad__out_name(out, target->engines[e->engine_a].name);
     spad__out_string(out, " ");
@@ -251,6 +258,8 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_bool(json, "banks_exclusive", space->banks_exclusive);
     spad__json_key_bool(json, "power_of_two", space->power_of_two);
     spad__json_key_bool(json, "off_chip", space->off_chip);
+    spad__json_key_int(json, "instances", space->instances > 1 ? space->instances : 1);
+    spad__json_key_bool(json, "one_instance", space->one_instance);
     spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {
         const spad_lane_rule *rule = &space->lane_rules[i];
@@ -270,6 +279,7 @@ static void json_space_set(spad__json *json, const char *key, const spad_target 
                            uint64_t set) {
     spad__json_key_open(json, key, '[');
     for (size_t s = 0; s < target->space_count; s++) {
+        if (target->spaces[s].instance > 0) continue;
         if (set >> s & 1) spad__json_string(json, target->spaces[s].name);
     }
     spad__json_close(json, ']');
@@ -316,7 +326,9 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_int(json, "max_groups", target->max_groups);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');
-    for (size_t i = 0; i < target->space_count; i++) json_target_space(json, &target->spaces[i]);
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (target->spaces[i].instance == 0) json_target_space(json, &target->spaces[i]);
+    }
     spad__json_close(json, ']');
     spad__json_key_open(json, "engines", '[');
     for (size_t i = 0; i < target->engine_count; i++) {
@@ -326,6 +338,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_open(json, "exclusions", '[');
     for (size_t i = 0; i < target->exclusion_count; i++) {
         const spad_exclusion *e = &target->exclusions[i];
+        if (target->spaces[e->space].instance > 0) continue;
         spad__json_open(json, '{');
         spad__json_key_string(json, "engine_a", target->engines[e->engine_a].name);
         spad__json_key_string(json, "engine_b", target->engines[e->engine_b].name);

@@ -67,6 +67,7 @@ static const struct {
     {"kernel k on 910b\nunit mte2 fifo\nunit v on vector fifo\ncounter f[9]\n"
      "for i in 0..@ { signal f[i] on mte2; take f[i] on v }\n",
      SPAD_FINDING_FLAG_LIMIT, "8", "9"},
+    {SM "tensor x : shared[@] u8 (8)\nsimt w writes x\n", SPAD_FINDING_CLUSTER_LIMIT, "7", "8"},
     {SM TMA IN "tensor x : shared u8 (64) at @\ntma load reads in writes x\n",
      SPAD_FINDING_MISALIGNED, "48", "40"},
     {SM TMA IN "tensor x : shared u8 (64)\ntma load reads in writes x(@..32)\n",
@@ -167,6 +168,126 @@ static void places_suit_the_proxy(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* ---- instances of a space ---------------------------------------------------------- */
+
+#define CORES "kernel k on 910b\n"
+
+/* What a core of the 910b reaches; the main program is no core, and the 950 reaches both. */
+static void memory_of_a_core_is_its_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t count;
+    } rows[] = {
+        {CORES "tensor a : ub u8 (32)\ntensor b : ub[1] u8 (32)\n"
+               "agent v { vector w writes a; vector w writes b; vector w writes a }\n",
+         1},
+        {CORES "tensor a : ub u8 (32)\ntensor b : ub[1] u8 (32)\n"
+               "agent v { vector w reads a writes b }\n",
+         1},
+        {CORES "tensor a : ub u8 (32)\ntensor b : ub[1] u8 (32)\n"
+               "agent v { vector w writes a }\nagent u { vector w writes b }\n",
+         0},
+        {CORES "tensor a : ub u8 (32)\ntensor b : ub[1] u8 (32)\n"
+               "vector w writes a\nvector w writes b\n",
+         0},
+        {CORES "tensor a : ub[0] u8 (32)\ntensor b : ub u8 (32)\n"
+               "agent v { vector w writes a; vector w writes b }\n",
+         0},
+        {"kernel k on 950\ntensor a : ub u8 (32)\ntensor b : ub[1] u8 (32)\n"
+         "agent v { vector w writes a; vector w writes b }\n",
+         0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(count_code(rows[i].text, NULL, SPAD_FINDING_PRIVATE_MEMORY),
+                         rows[i].count);
+    }
+}
+
+/* The same bytes of two instances are different memory. */
+static void instances_do_not_overlap(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        SM "tensor a : shared u8 (64) at 0\ntensor b : shared%s u8 (64) at 32\n"
+           "simt w writes a\nsimt w writes b\nsimt r reads a, b\n",
+        SM "tensor a : shared u8 (64) at 0\ntensor b : shared%s u8 (64) at 32\n"
+           "agent x { simt w writes a; simt r reads a }\nagent y { simt w writes b; simt r reads b "
+           "}\n",
+    };
+    static const spad_finding_code codes[] = {SPAD_FINDING_LIFETIME_CONFLICT, SPAD_FINDING_RACE};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        const char *at = strstr(texts[i], "%s");
+        snprintf(text, sizeof text, "%.*s[1]%s", (int)(at - texts[i]), texts[i], at + 2);
+        assert_int_equal(count_code(text, NULL, codes[i]), 0);
+        snprintf(text, sizeof text, "%.*s%s", (int)(at - texts[i]), texts[i], at + 2);
+        assert_int_not_equal(count_code(text, NULL, codes[i]), 0);
+    }
+}
+
+/* Capacity is per instance, and so are the rows of a layout. */
+static void a_layout_has_a_row_for_each_instance(void **state) {
+    (void)state;
+    spad_kernel *kernel =
+        test_parse(CORES "tensor a : ub u8 (150000)\ntensor b : ub[1] u8 (100000)\n"
+                         "vector w writes a\nvector w writes b\n"
+                         "vector r reads a\nvector r reads b\n");
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_true(spad_layout_fits(layout));
+    assert_int_equal(spad_layout_space_count(layout), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        const spad_space *space = &spad_kernel_get_target(kernel)->spaces[row->space];
+        assert_int_equal(space->instance, (int64_t)i);
+        assert_int_equal(row->capacity, 196608);
+    }
+    test_text page;
+    test_text_init(&page);
+    assert_ok(spad_layout_write_json(layout, &page.sink, &error), &error);
+    assert_non_null(strstr(page.bytes, "\"ub[1]\""));
+    test_text_free(&page);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+static void instances_read_back(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(CORES "region ub[1] 0..4096\nscope s {\n"
+                                           "tensor a : ub[1] u8 (32) stack\n"
+                                           "tensor b : \"ub\"[0] u8 (32)\n"
+                                           "vector w writes a, b\n}\n");
+    test_text page;
+    spad_error error;
+    test_text_init(&page);
+    assert_ok(spad_kernel_write_text(kernel, &page.sink, &error), &error);
+    assert_non_null(strstr(page.bytes, "region ub[1] 0..4096"));
+    assert_non_null(strstr(page.bytes, "tensor a : ub[1] "));
+    assert_non_null(strstr(page.bytes, "tensor b : ub "));
+    spad_kernel *again = test_parse(page.bytes);
+    assert_int_equal(spad_kernel_get_tensor(again, 0)->space,
+                     spad_kernel_get_tensor(kernel, 0)->space);
+    spad_kernel_destroy(again);
+    test_text_free(&page);
+    spad_kernel_destroy(kernel);
+}
+
+static void instances_that_are_not_there_are_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        CORES "tensor a : ub[2] u8 (32)\n", CORES "tensor a : l1[1] u8 (32)\n",
+        CORES "tensor a : ub[x] u8 (32)\n", CORES "tensor a : ub[1 u8 (32)\n",
+        CORES "tensor a : ub u8 (32)\ntensor b : ub[1] u8 (32) alias of a\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel;
+        spad_error error;
+        assert_int_equal(
+            spad_kernel_parse(&kernel, texts[i], strlen(texts[i]), "k.spad", NULL, NULL, &error),
+            SPAD_ERR_SYNTAX);
+    }
+}
+
 /* Threads are part of the text, and of what the builder is given. */
 static void threads_read_back(void **state) {
     (void)state;
@@ -222,6 +343,11 @@ int main(void) {
         cmocka_unit_test(other_counters_are_no_flags),
         cmocka_unit_test(barriers_may_count_agents),
         cmocka_unit_test(places_suit_the_proxy),
+        cmocka_unit_test(memory_of_a_core_is_its_own),
+        cmocka_unit_test(instances_do_not_overlap),
+        cmocka_unit_test(a_layout_has_a_row_for_each_instance),
+        cmocka_unit_test(instances_read_back),
+        cmocka_unit_test(instances_that_are_not_there_are_refused),
         cmocka_unit_test(threads_read_back),
         cmocka_unit_test(threads_that_cannot_be_are_refused),
     };

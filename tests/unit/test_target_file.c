@@ -26,6 +26,10 @@ static void assert_same_space(const spad_space *a, const spad_space *b) {
     assert_int_equal(a->banks_exclusive, b->banks_exclusive);
     assert_int_equal(a->power_of_two, b->power_of_two);
     assert_int_equal(a->off_chip, b->off_chip);
+    assert_int_equal(a->instances, b->instances);
+    assert_int_equal(a->one_instance, b->one_instance);
+    assert_int_equal(a->instance, b->instance);
+    if (a->instance > 0) assert_int_equal(a->instance_of, b->instance_of);
     assert_int_equal(a->lane_rule_count, b->lane_rule_count);
     for (size_t i = 0; i < a->lane_rule_count; i++) {
         const spad_lane_rule *x = &a->lane_rules[i];
@@ -266,6 +270,8 @@ static void faults_of_spaces_are_found(void **state) {
         {"limit 70000", 1, 7, 5, "the limit of 70000 bytes is above the 65536 that are usable"},
         {"limit 0", 1, 7, 1, "'limit' must be at least 1"},
         {"thread 0", 1, 8, 1, "'thread' must be at least 1"},
+        {"instances 0", 1, 11, 1, "'instances' must be 1 to 64"},
+        {"instances 65", 1, 11, 2, "'instances' must be 1 to 64"},
         {"align 0", 1, 7, 1, "'align' must be at least 1"},
         {"granule 0", 1, 9, 1, "'granule' must be at least 1"},
         {"granule 4 KB", 1, 11, 2, "'KB' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
@@ -483,6 +489,8 @@ static void tables_have_limits(void **state) {
         const char *message;
     } rows[] = {
         {"target t\n", "space s@ { bytes 4 }\n", "", 64, "too many spaces: at most 64"},
+        {"target t\n", "space s@ { bytes 4; instances 2 }\n", "", 32,
+         "too many instances of spaces: at most 64 in all"},
         {"target t\nspace s { bytes 4 }\n", "engine e@ { }\n", "", 64,
          "too many engines: at most 64"},
         {"target t\nspace s { bytes 4 }\n", "alias a@\n", "", 256, "too many aliases: at most 256"},
@@ -531,6 +539,50 @@ static void check_round_trip(const spad_target *target) {
     spad_target_destroy(again);
     test_text_free(&first);
     test_text_free(&second);
+}
+
+/* Instances are rows after all others; what reaches the first reaches them. */
+static void instances_are_spaces(void **state) {
+    (void)state;
+    const char *text =
+        "target t\nspace ub { bytes 64; instances 3 private }\nspace gm { off chip }\n"
+        "space acc { bytes 8; instances 2 }\n"
+        "engine v { reads ub, gm; writes acc }\nengine w { reads ub }\n"
+        "exclusive v w on ub\n";
+    static const char *const names[] = {"ub", "gm", "acc", "ub[1]", "ub[2]", "acc[1]"};
+    static const size_t bases[] = {0, 1, 2, 0, 0, 2};
+    spad_target *target;
+    spad_error error;
+    size_t number;
+    assert_ok(spad_target_parse(&target, text, strlen(text), NULL, NULL, NULL, &error), &error);
+    assert_int_equal(target->space_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(target->spaces[i].name, names[i]);
+        assert_int_equal(target->spaces[i].bytes, target->spaces[bases[i]].bytes);
+        if (i >= 3) assert_int_equal(target->spaces[i].instance_of, bases[i]);
+        assert_ok(spad_target_find_space(&number, target, names[i], &error), &error);
+        assert_int_equal(number, i);
+    }
+    assert_int_equal(target->spaces[4].instance, 2);
+    assert_true(target->spaces[4].one_instance);
+    assert_int_equal(target->engines[0].reads, 1 | 2 | 8 | 16);
+    assert_int_equal(target->engines[0].writes, 4 | 32);
+    assert_int_equal(target->exclusion_count, 3);
+    assert_ok(spad_target_find_space(&number, target, "acc[0]", &error), &error);
+    assert_int_equal(number, 2);
+    static const char *const unknown[] = {
+        "ub[3]", "gm[1]", "ub[", "ub[]", "ub[1]x", "ux[1]", "ub[99999999999999999999]", "ub[-1]"};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        assert_int_equal(spad_target_find_space(&number, target, unknown[i], &error),
+                         SPAD_ERR_UNKNOWN);
+        assert_int_equal(number, SIZE_MAX);
+    }
+    assert_int_equal(spad_target_find_space(&number, target, "ub[3]", &error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(error.message, "'ub' of 't' has 3 instances, counted from 0, and no ub[3]");
+    assert_int_equal(spad_target_find_space(&number, target, "x", &error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(error.message, "target 't' has no space 'x'; it has ub, gm, acc");
+    check_round_trip(target);
+    spad_target_destroy(target);
 }
 
 static void every_built_in_target_reads_back(void **state) {
@@ -711,6 +763,7 @@ int main(void) {
         cmocka_unit_test(several_faults_are_found_in_one_run),
         cmocka_unit_test(reading_stops_after_twenty_faults),
         cmocka_unit_test(tables_have_limits),
+        cmocka_unit_test(instances_are_spaces),
         cmocka_unit_test(every_built_in_target_reads_back),
         cmocka_unit_test(random_targets_read_back),
         cmocka_unit_test(bytes_that_are_no_text_are_replaced),

@@ -98,7 +98,7 @@ def snapshot():
         event("free_requested", base, 512), event("free_completed", base, 512),
         event("free_requested", base + 8192, 256), event("free_completed", base + 8192, 256),
         event("alloc", base, 300, "backward"),
-        event("oom", 0, 1 << 40, device_free=0),
+        event("oom", 0, 1 << 60, device_free=0),
         event("snapshot", 0, 0),
     ]
     blocks = [{"address": base, "size": 300, "state": "active_allocated", "frames": []},
@@ -121,7 +121,7 @@ def test_a_snapshot_is_read(tmp_path):
     assert [row["action"] for row in log] == ["allocate", "allocate", "allocate", "allocate", "free",
                                               "free", "allocate", "failure"]
     sizes = [row["bytes"] for row in log if row["action"] == "allocate"]
-    assert sizes == [256, 100, 512, 1024, 300] and log[7]["bytes"] == 1 << 40
+    assert sizes == [256, 100, 512, 1024, 300] and log[7]["bytes"] == 1 << 60
     again = spad.Log.from_snapshot(snapshot())
     assert list(again) == list(log) and again.names == log.names
     boxes = {box["name"]: box for box in log.report().boxes()}

@@ -122,4 +122,4 @@ def test_writing_a_picture_lets_others_run():
         except RuntimeError:
             refused.append(1)
     thread.join()
-    assert ticks and refused  # it was at work when this thread ran
+    assert len(ticks) > 3 and refused

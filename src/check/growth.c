@@ -122,6 +122,13 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
+    for (size_t i = 0; i < spad_kernel_agent_count(kernel); i++) {
+        const spad_kernel_agent *agent = spad_kernel_get_agent(kernel, i);
+        if (!require_same(l, agent->threads, agent->name) ||
+            !require_same(l, agent->registers, agent->name)) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (!require_same_list(l, sync->dims, sync->name) ||

@@ -26,6 +26,7 @@ static int64_t count_code(const char *text, const spad_kernel_options *options,
 }
 
 #define SM "kernel k on sm_90\n"
+#define CORES "kernel k on 910b\n"
 #define TMA "unit tma on copy free proxy\n"
 #define IN "tensor in : global u8 (4096) input\n"
 
@@ -168,9 +169,35 @@ static void places_suit_the_proxy(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- instances of a space ---------------------------------------------------------- */
+/* A proof for all trip counts says nothing of kernels that pass a limit at some of them. */
+static void what_grows_is_not_proved(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        SM "param N = 3\ntensor r : registers u32 (64)\n"
+           "agent a of N * 32 threads { for i in 0..N { simt w writes r } }\n",
+        SM "param N = 3\ntensor r : registers u32 (64)\n"
+           "agent a registers N * 8 { for i in 0..N { simt w writes r } }\n",
+        SM "param N = 3\nbarrier b[N] count 1\nfor i in 0..N { sync b[i] }\n",
+        SM "param N = 3\nbarrier b count N * 32\nfor i in 0..4 { sync b by N * 32 }\n",
+        CORES "param N = 6\nunit mte2 fifo\nunit v on vector fifo\ncounter f[N]\n"
+              "for i in 0..N { signal f[i] on mte2; take f[i] on v }\n",
+        SM "param N = 3\ntensor x : shared u8 (8)\nmbarrier m count 1\ninit m\n"
+           "for i in 0..N { expect m by 8 }\narrive m\n"
+           "for i in 0..N { simt l writes x delivers m }\nwait m parity 0\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        if (spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_ALL) print_error("%s", texts[i]);
+        assert_int_not_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
 
-#define CORES "kernel k on 910b\n"
+/* ---- instances of a space ---------------------------------------------------------- */
 
 /* What a core of the 910b reaches; the main program is no core, and the 950 reaches both. */
 static void memory_of_a_core_is_its_own(void **state) {
@@ -343,6 +370,7 @@ int main(void) {
         cmocka_unit_test(other_counters_are_no_flags),
         cmocka_unit_test(barriers_may_count_agents),
         cmocka_unit_test(places_suit_the_proxy),
+        cmocka_unit_test(what_grows_is_not_proved),
         cmocka_unit_test(memory_of_a_core_is_its_own),
         cmocka_unit_test(instances_do_not_overlap),
         cmocka_unit_test(a_layout_has_a_row_for_each_instance),

@@ -109,6 +109,8 @@ typedef enum spad_severity {
       "nothing waits until an asynchronous operation is done")                                     \
     X(FREE_IN_USE, 54, ERROR, "SPAD-FREE-IN-USE",                                                  \
       "a tile is allocated or freed while an operation may use its bytes")                         \
+    X(MISSING_SYNC, 57, ERROR, "SPAD-MISSING-SYNC",                                                \
+      "all threads of an agent and one of them access the same bytes with no sync between")        \
     /* advice */                                                                                   \
     X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
       "a tensor that is declared in a loop has one live tile and serialises the loop")             \

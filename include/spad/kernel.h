@@ -256,7 +256,8 @@ SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
     SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
-    SPAD_SYNC_READS = 4    /**< group wait, completion: when the reads are done */
+    SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
+    SPAD_BY_ONE = 8        /**< operation: of one elected thread of an agent of many */
 };
 
 typedef enum spad_relation {
@@ -595,7 +596,7 @@ SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_
 /** Adds an operation on an engine of the target or on a unit, by name. */
 SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
                                                    const char *name, spad_error *error);
-/* The next four calls extend the last operation. */
+/* The next four calls, and spad_kernel_builder_elect, extend the last operation. */
 
 /** Adds an access to the last operation. */
 SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
@@ -614,6 +615,9 @@ SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int
 /** Sets the cost of the last operation. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
+
+/** One elected thread of the agent runs the last operation; without it, all of them do. */
+SPAD_API spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error);
 
 /** A statement with this kind and item and all other fields unused, to pass to the next call. */
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);

@@ -464,12 +464,14 @@ class Kernel:
         self.line("next section")
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None):
-        """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i])."""
+           arrives=None, signals=None, cycles=None, ns=None, elected=False):
+        """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
+        elected: one thread of the agent runs it, not all."""
         text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
+        text += " elected" if elected else ""
         for word, thing in (("in", group), ("delivers", delivers), ("arrives", arrives),
                             ("signals", signals)):
             text += f" {word} {_names(thing)}" if thing is not None else ""

@@ -291,6 +291,13 @@ spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error) {
+    spad_statement *statement;
+    const spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK) statement->flags |= SPAD_BY_ONE;
+    return status;
+}
+
 spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,
                                       spad_error *error) {
     spad_statement *statement;

@@ -107,10 +107,11 @@ enum {
     OP_ARRIVES,
     OP_SIGNALS,
     OP_COST,
+    OP_ELECTED,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "in",
-                                                 "delivers", "arrives", "signals", "cost"};
+static const char *const op_words[OP_CLAUSES] = {
+    "reads", "writes", "updates", "in", "delivers", "arrives", "signals", "cost", "elected"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -132,6 +133,9 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
     case OP_SIGNALS: return read_completion(r, SPAD_COMPLETION_SIGNAL);
+    case OP_ELECTED:
+        return spad__reader_accepts(r, r->parser.last.span,
+                                    spad_kernel_builder_elect(r->builder, &r->error));
     default: return read_cost(r);
     }
 }

@@ -325,6 +325,7 @@ static void put_operation(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, s->name);
     put_accesses(w, s);
+    if ((s->flags & SPAD_BY_ONE) != 0) spad__out_string(&w->out, " elected");
     if (s->group >= 0) {
         spad__out_string(&w->out, " in ");
         spad__out_string(&w->out, w->kernel->syncs.items[s->group].name);

@@ -153,7 +153,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         return CLI_USAGE;
     }
     if (count > 1 && cli_wants_pictures(&words.pictures)) {
-        cli_message("pictures are of one kernel, and there are %d", count);
+        cli_message("a picture needs one kernel, and there are %d", count);
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.json, words.sarif)) return CLI_USAGE;

@@ -174,7 +174,7 @@ static cli_exit show_both(const spad_layout *first, const spad_layout *second, b
     int width = 5;
     bool any = false;
     if (strcmp(target->name, spad_kernel_get_target(b)->name) != 0) {
-        cli_message("'%s' is for %s and '%s' for %s; '--target' makes them one",
+        cli_message("'%s' is for %s and '%s' for %s; use '--target' to choose one",
                     spad_kernel_get_name(a), target->name, spad_kernel_get_name(b),
                     spad_kernel_get_target(b)->name);
         return CLI_USAGE;

@@ -149,7 +149,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
     snprintf(error.message, sizeof error.message,
              words->force ? "it is %s although it is wrong"
                           : "it is not %s, because it is wrong; "
-                            "'--force' does it anyway",
+                            "use '--force' to override",
              doing);
     cli_fail_input(&error, input->path, words->json && !words->force);
     return words->force ? CLI_FINE : CLI_FINDINGS;

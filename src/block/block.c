@@ -159,7 +159,7 @@ static spad_status size_barrier(draft *d, spad_error *error) {
     for (size_t i = 0; i < r->arrival_count; i++) {
         if (r->arrivals[i] >= 1 && r->arrivals[i] <= ARRIVALS_MAX) continue;
         spad__fail(error, SPAD_ERR_ARGUMENT,
-                   "%s '%s': %lld arrivals for barrier %zu; 1 to %d count",
+                   "%s '%s': %lld arrivals for barrier %zu; it must be 1 to %d",
                    spad_block_scope_name(d->buffer.info.scope), d->label, (long long)r->arrivals[i],
                    i, (int)ARRIVALS_MAX);
         spad__fact_names(error, r->name, NULL);

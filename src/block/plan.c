@@ -470,7 +470,7 @@ spad_status spad_block_check_fit(const spad_block *block, spad_error *error) {
             return shared_does_not_fit(block, s, error);
         }
     }
-    return spad__fail(error, SPAD_ERR_INTERNAL, "a plan that does not fit for no reason");
+    return spad__fail(error, SPAD_ERR_INTERNAL, "a plan does not fit, without a reason");
 }
 
 /* ---- the trace --------------------------------------------------------------------- */

@@ -84,7 +84,7 @@ static spad_status check_alloc(const spad_tmem *tmem, int64_t columns, spad_erro
     }
     if (tmem->relinquished) {
         return spad__fail(error, SPAD_ERR_LIFE_CYCLE,
-                          "%lld columns of tensor memory are asked for after the permit to "
+                          "%lld columns of tensor memory are requested after the permit to "
                           "allocate was relinquished; allocate first",
                           (long long)columns);
     }

@@ -442,7 +442,7 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
     case SPAD_FIT_SPILL:
         spad__out_string(out, "fits if '");
         spad__out_one_line(out, c->name);
-        spad__out_string(out, "' lives elsewhere");
+        spad__out_string(out, "' is moved to another memory");
         break;
     }
     if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);

@@ -52,14 +52,14 @@ void spad__library_close(void *library) {
 }
 
 spad_status spad__fail_device_memory(spad_error *error, const char *backend, int64_t bytes) {
-    spad__fail(error, SPAD_ERR_NO_FIT, "the %s device has no %lld B left; ask for less", backend,
+    spad__fail(error, SPAD_ERR_NO_FIT, "the %s device has no %lld B left; request less", backend,
                (long long)bytes);
     spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
     return SPAD_ERR_NO_FIT;
 }
 
 spad_status spad__fail_pinned_memory(spad_error *error, const char *backend, int64_t bytes) {
-    spad__fail(error, SPAD_ERR_NO_FIT, "%s has no %lld B of host memory left; ask for less",
+    spad__fail(error, SPAD_ERR_NO_FIT, "%s has no %lld B of host memory left; request less",
                backend, (long long)bytes);
     spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
     return SPAD_ERR_NO_FIT;

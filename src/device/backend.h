@@ -28,9 +28,9 @@ spad_status spad__library_open(void **library, void *table, const char *file,
                                const spad__driver_symbol *symbols, size_t count, spad_error *error);
 void spad__library_close(void *library);
 
-/* "the cuda device has no 100 B left; ask for less", with the facts. */
+/* "the cuda device has no 100 B left; request less", with the facts. */
 spad_status spad__fail_device_memory(spad_error *error, const char *backend, int64_t bytes);
-/* "cuda has no 100 B of host memory left; ask for less", with the facts. */
+/* "cuda has no 100 B of host memory left; request less", with the facts. */
 spad_status spad__fail_pinned_memory(spad_error *error, const char *backend, int64_t bytes);
 
 /* ---- objects ----------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ static spad_status host_alloc(int64_t *address, void *device, int64_t bytes, spa
         pthread_mutex_unlock(&driver->mutex);
     }
     if (block == NULL) {
-        spad__fail(error, SPAD_ERR_NO_FIT, "the host has no %" PRId64 " B; ask for less", bytes);
+        spad__fail(error, SPAD_ERR_NO_FIT, "the host has no %" PRId64 " B; request less", bytes);
         spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
         return SPAD_ERR_NO_FIT;
     }

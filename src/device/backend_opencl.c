@@ -286,7 +286,7 @@ static spad_status fail_alloc(cl_result result, int64_t bytes, spad_error *error
         result != CL_INVALID_BUFFER_SIZE) {
         return check_opencl(result, "clCreateBuffer", error);
     }
-    spad__fail(error, SPAD_ERR_NO_FIT, "the opencl device has no %lld B in one piece; ask for less",
+    spad__fail(error, SPAD_ERR_NO_FIT, "the opencl device has no %lld B in one piece; request less",
                (long long)bytes);
     spad__fact_amounts(error, bytes, SPAD_NO_FACT, SPAD_NO_FACT);
     return SPAD_ERR_NO_FIT;

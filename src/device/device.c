@@ -261,7 +261,7 @@ spad_status spad_device_open_on(spad_device **out, const spad_backend *backend, 
     *out = NULL;
     if (backend->version != SPAD_BACKEND_VERSION) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the back end has version %u; this library wants %d", backend->version,
+                          "the back end has version %u; this library requires %d", backend->version,
                           SPAD_BACKEND_VERSION);
     }
     const spad_host host = spad__host_or_default(o.host);

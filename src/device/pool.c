@@ -316,7 +316,7 @@ static spad_status fail_no_fit(spad_pool *pool, int64_t needed, int64_t align, s
     pthread_mutex_unlock(&pool->mutex);
     spad__fail(error, SPAD_ERR_NO_FIT,
                "%lld B at alignment %lld do not fit: %lld of %lld B are free, the largest hole is "
-               "%lld B (fragmentation %d %%); free something, ask for less or raise max_bytes",
+               "%lld B (fragmentation %d %%); free something, request less or raise max_bytes",
                (long long)needed, (long long)align, (long long)free_bytes, (long long)capacity,
                (long long)largest, spad__pool_fragmentation(free_bytes, largest));
     spad__fact_amounts(error, needed, free_bytes, largest);

@@ -280,7 +280,7 @@ const char *spad__range_chunk_fault(const spad__range *range, uint32_t first,
     for (uint32_t n = first; n != 0;) {
         const spad__range_piece *piece = spad__range_at(range, n);
         const spad__range_piece *last = before != 0 ? spad__range_at(range, before) : NULL;
-        if (piece->before != before) return "a piece does not know the one before it";
+        if (piece->before != before) return "the link to the previous piece is wrong";
         if (piece->bytes <= 0 || ((piece->address | piece->bytes) & (range->granule - 1)) != 0)
             return "a piece is not made of granules";
         if (last != NULL && last->address + last->bytes != piece->address)

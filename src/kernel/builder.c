@@ -127,8 +127,7 @@ spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *b
                                        spad_error *error) {
     *out = NULL;
     if (builder->kernel == NULL) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the builder has already handed over its kernel");
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder was already finished");
     }
     if (builder->blocks.count > 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
@@ -488,7 +487,7 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
 
 static spad_status refuse_agents_and_scopes(spad_error *error) {
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "a kernel has either agents or scopes: agents run side by side, and the "
+                      "a kernel has either agents or scopes: agents run concurrently, and the "
                       "order of scoped allocations would be "
                       "undefined; use auto, ring, mod or at");
 }

@@ -210,8 +210,8 @@ static spad_status bound(spad_expr_op op, const spad__expr *a, const spad__expr 
     } else if (op == SPAD_EXPR_MUL) {
         if (!is_constant(a) && !is_constant(b)) {
             return spad__fail(error, SPAD_ERR_ARGUMENT,
-                              "a product of two loop variables is not affine; one side must be "
-                              "a number or a parameter");
+                              "a product of two loop variables is not affine; one side must have "
+                              "no loop variables");
         }
         fits = is_constant(b) ? bound_multiple(a, b->least, result)
                               : bound_multiple(b, a->least, result);
@@ -264,7 +264,7 @@ spad_status spad_kernel_builder_apply(spad_expr *out, spad_kernel_builder *build
     spad__expr result = {.count = a->count + b->count + 1};
     if (result.count > SPAD_EXPR_MAX) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "the expression is too long: at most %d numbers, names and signs",
+                          "the expression is too long: at most %d numbers, names and operators",
                           SPAD_EXPR_MAX);
     }
     spad_status status = bound(op, a, b, &result, error);

@@ -72,7 +72,7 @@ static bool is_same_origin(const spad__origin *a, const spad__origin *b) {
 static void describe_origin(char *field, size_t size, const char *word, const spad__origin *origin,
                             const spad__origin *before) {
     if (!origin->known)
-        snprintf(field, size, "the %s is of a text that cannot be read", word);
+        snprintf(field, size, "the %s belongs to a text that cannot be read", word);
     else if (before != NULL && strcmp(before->label, origin->label) == 0)
         snprintf(field, size, "the %s is of another kernel of that name and target", word);
     else

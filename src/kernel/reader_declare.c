@@ -297,7 +297,7 @@ static bool read_clause(spad__reader *r, tensor_text *t, bool *more) {
     const bool second_mode = clause < CLAUSE_RING && (t->seen & MODE_CLAUSES) != 0;
     if ((t->seen & bit) != 0 || second_mode) {
         SPAD__FAULT(r, r->parser.last.span,
-                    second_mode ? "a tensor has one placement, and '%s' is another"
+                    second_mode ? "'%s' is a second placement; a tensor has one"
                                 : "'%s' is given twice",
                     clause_words[clause]);
         return false;

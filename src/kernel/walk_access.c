@@ -170,9 +170,10 @@ static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
     spad__part part;
     const bool lanes_first = walk->kernel->target->spaces[tensor->space].lanes > 1;
     if (!spad__part_of_tile(tensor, lanes_first, from, to, &part)) {
-        spad__fail(&walk->error, SPAD_ERR_SHAPE,
-                   "this part of '%s' is not evenly spaced pieces of bytes; cut fewer dimensions",
-                   tensor->name);
+        spad__fail(
+            &walk->error, SPAD_ERR_SHAPE,
+            "this part of '%s' is not made of evenly spaced runs of bytes; cut fewer dimensions",
+            tensor->name);
         spad__fact_kernel(walk->kernel, row->location, &walk->error);
         return SPAD_ERR_SHAPE;
     }

@@ -48,7 +48,7 @@ static void text_change(spad__out *out, const spad_plan *plan, const spad_plan_c
         return;
     case SPAD_PLAN_SPILL:
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " (%lld B) lives elsewhere", (long long)change->amount);
+        spad__out_format(out, " (%lld B) is moved to another memory", (long long)change->amount);
         return;
     }
 }
@@ -59,7 +59,7 @@ static const char *clash_sentence(spad_plan_clash clash) {
     case SPAD_PLAN_CLASH_PINS: return "are pinned and share bytes while both are alive";
     case SPAD_PLAN_CLASH_APART_PINS:
         return "are pinned so that they share bytes, but must be kept apart";
-    case SPAD_PLAN_CLASH_ALIAS_PINS: return "are aliases, but pinned at different places";
+    case SPAD_PLAN_CLASH_ALIAS_PINS: return "are aliases, but pinned at different offsets";
     case SPAD_PLAN_CLASH_ALIAS_RULE:
         return "are aliases, and the pin of the first breaks the alignment, bank or lanes of the "
                "second";

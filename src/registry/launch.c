@@ -161,7 +161,7 @@ static int64_t share_of(int64_t a, int64_t b, int64_t c) {
 
 static spad_status no_chunk(int64_t needed, int64_t available, const char *why, spad_error *error) {
     spad__fail(error, SPAD_ERR_NO_FIT,
-               "%s: %lld bytes are needed and %lld are available; free memory, or ask for less",
+               "%s: %lld bytes are needed and %lld are available; free memory, or request less",
                why, (long long)needed, (long long)available);
     spad__fact_amounts(error, needed, available, SPAD_NO_FACT);
     return SPAD_ERR_NO_FIT;

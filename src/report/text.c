@@ -269,7 +269,7 @@ static void write_map_head(const map *m) {
         spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
                          (long long)facts->conflicts);
     if (facts->sampled)
-        spad__out_string(m->out, "  boxes start at very many lanes; only some were compared\n");
+        spad__out_string(m->out, "  boxes start at more than 256 lanes; only some were compared\n");
 }
 
 /* An address in the room of a label; rounded down to a larger unit where it has too many digits. */

@@ -117,7 +117,8 @@ static spad_status make_request(stack_request *out, const spad_stack *stack, spa
     }
     if (exact) return apply_space_rules(stack, out, error);
     if (!library_knows(dtype)) {
-        spad__fail(error, SPAD_ERR_DTYPE, "the library behaviours do not know the size of %s",
+        spad__fail(error, SPAD_ERR_DTYPE,
+                   "the library behaviours do not support the element type %s",
                    spad_dtype_name(dtype));
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_DTYPE;

@@ -29,7 +29,7 @@ spad_status spad__stack_refuse_automatic(const spad_stack *stack, const char *wh
                                          spad_error *error) {
     if (!stack->automatic) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_NO_ADDRESS,
-                      "%s has no answer in automatic mode: addresses come from the planner", what);
+                      "%s is undefined in automatic mode: addresses come from the planner", what);
 }
 
 spad_status spad_stack_get_address(int64_t *out, const spad_stack *stack, spad_error *error) {

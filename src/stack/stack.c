@@ -42,7 +42,7 @@ static spad_status check_bounds(const spad_space *space, int64_t lower, int64_t 
         spad__fail(error, SPAD_ERR_BOUNDS,
                    "the region [%lld, %lld) is outside [0, %lld), the bytes of space %s%s",
                    (long long)lower, (long long)upper, (long long)end, space->name,
-                   in_reserve ? "; use_reserved would reach into its reserve" : "");
+                   in_reserve ? "; set use_reserved to include the reserved bytes" : "");
         spad__fact_names(error, space->name, NULL);
         spad__fact_amounts(error, upper, end, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;

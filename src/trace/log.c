@@ -174,7 +174,7 @@ static spad_status link_row(log_reader *r, spad_log_row *row, log_field pointer)
     const uint64_t hash = spad__hash_add(0, row->address);
     if (row->action != SPAD_LOG_FREE) {
         if (there != SPAD__NO_ITEM)
-            return fail_line(r, "an address that is not allocated already is needed", pointer);
+            return fail_line(r, "the address is already allocated", pointer);
         if (!spad__index_reserve(&r->live, &log->host, 1)) return spad__fail_host_memory(r->error);
         spad__index_add(&r->live, hash, log->rows.count);
         row->allocation = log->allocations++;

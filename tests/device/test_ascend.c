@@ -92,11 +92,11 @@ static void errors_have_the_words_of_the_library(void **state) {
         {507899, NULL, SPAD_ERR_DEVICE, "aclrtMalloc failed with error 507899"},
         {507899, "", SPAD_ERR_DEVICE, "aclrtMalloc failed with error 507899"},
         {207004, NULL, SPAD_ERR_NO_DEVICE, "ascend has no device (error 207004)"},
-        {207001, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; ask for less"},
-        {207018, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; ask for less"},
-        {200000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; ask for less"},
-        {100000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; ask for less"},
-        {107000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; ask for less"},
+        {207001, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; request less"},
+        {207018, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; request less"},
+        {200000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; request less"},
+        {100000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; request less"},
+        {107000, "", SPAD_ERR_NO_FIT, "the ascend device has no 1000 B left; request less"},
     };
     scene s = new_scene();
     /* the context is made current first: then aclrtMalloc is the second call */
@@ -118,7 +118,7 @@ static void errors_have_the_words_of_the_library(void **state) {
     assert_int_equal(ascend->host_alloc(&address, s.devices[0], INT64_C(1) << 40, &error),
                      SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
-                        "ascend has no 1099511627776 B of host memory left; ask for less");
+                        "ascend has no 1099511627776 B of host memory left; request less");
     fake.set_code(507000);
     free_scene(&s);
 }

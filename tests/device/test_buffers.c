@@ -60,7 +60,7 @@ static void devices_that_are_not_there_are_refused(void **state) {
     spad_backend other = *spad_backend_get(0);
     other.version = SPAD_BACKEND_VERSION + 1;
     assert_int_equal(spad_device_open_on(&device, &other, 0, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the back end has version 3; this library wants 2");
+    assert_string_equal(error.message, "the back end has version 3; this library requires 2");
     spad_device_options options = {.shared_space = "nowhere"};
     assert_int_equal(spad_device_open(&device, "host", &options, &error), SPAD_ERR_UNKNOWN);
     options = (spad_device_options){.pool = {.block_bytes = 48}};
@@ -321,8 +321,8 @@ static void scratchpads_have_the_size_of_the_chip(void **state) {
     assert_int_equal(spad_buffer_alloc(&b, device, &large, &error), SPAD_ERR_NO_FIT);
     assert_string_equal(error.message,
                         "131072 B at alignment 1 do not fit: 65536 of 196608 B are free, the "
-                        "largest hole is 65536 B (fragmentation 0 %); free something, ask for "
-                        "less or raise max_bytes");
+                        "largest hole is 65536 B (fragmentation 0 %); free something, request less "
+                        "or raise max_bytes");
     assert_int_equal(error.needed, 131072);
     assert_int_equal(error.largest_hole, 65536);
     assert_string_equal(error.subject, "large");
@@ -546,9 +546,12 @@ static void global_buffers_have_places_in_the_trace(void **state) {
     const spad_device_options options = {
         .trace = trace, .pool = {.block_bytes = 64, .grow_bytes = 4096, .exact = true}};
     spad_device *device = open_device(&options);
-    spad_buffer a = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
-    spad_buffer b = new_buffer(device, SPAD_SHAPE(4096), SPAD_UINT8); /* a chunk of its own */
-    spad_buffer c = new_buffer(device, SPAD_SHAPE(64), SPAD_UINT8);
+    const int64_t guard =
+        spad_device_get_info(device)->guard_bytes; /* blocks are that much larger */
+    spad_buffer a = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
+    spad_buffer b =
+        new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8); /* a chunk of its own */
+    spad_buffer c = new_buffer(device, SPAD_SHAPE(64 - guard), SPAD_UINT8);
     spad_buffer view, shared;
     assert_ok(spad_buffer_alias(&view, b, 100, SPAD_SHAPE(4), SPAD_UINT8, NULL, &error), &error);
     const spad_buffer_spec scratch = {
@@ -567,7 +570,7 @@ static void global_buffers_have_places_in_the_trace(void **state) {
     assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
     assert_ok(spad_pool_trim(&released, pool, 0, &error), &error);
     assert_int_equal(released, 4096);
-    spad_buffer d = new_buffer(device, SPAD_SHAPE(2, 2048), SPAD_UINT8);
+    spad_buffer d = new_buffer(device, SPAD_SHAPE(4096 - guard), SPAD_UINT8);
     assert_int_equal(spad_trace_get_tensor(trace, 4)->rect.byte, 0); /* the place that is free */
     free_buffer(b);
     free_buffer(d);

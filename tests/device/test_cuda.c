@@ -64,8 +64,8 @@ static void errors_have_the_names_of_the_driver(void **state) {
         {9001, SPAD_ERR_DEVICE, "cuMemAlloc failed with an unknown error (9001)"},
         {9002, SPAD_ERR_DEVICE, "cuMemAlloc failed with an unknown error (9002)"},
         {100, SPAD_ERR_NO_DEVICE, "cuda has no device (CUDA_ERROR_NO_DEVICE)"},
-        {1, SPAD_ERR_NO_FIT, "the cuda device has no 1000 B left; ask for less"},
-        {2, SPAD_ERR_NO_FIT, "the cuda device has no 1000 B left; ask for less"},
+        {1, SPAD_ERR_NO_FIT, "the cuda device has no 1000 B left; request less"},
+        {2, SPAD_ERR_NO_FIT, "the cuda device has no 1000 B left; request less"},
     };
     scene s = new_scene();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -79,8 +79,8 @@ static void errors_have_the_names_of_the_header(void **state) {
         {6, SPAD_ERR_DEVICE, "nrt_tensor_allocate failed with NRT_HW_ERROR (6)"},
         {13, SPAD_ERR_DEVICE, "nrt_tensor_allocate failed with NRT_UNINITIALIZED (13)"},
         {4711, SPAD_ERR_DEVICE, "nrt_tensor_allocate failed with an unknown error (4711)"},
-        {4, SPAD_ERR_NO_FIT, "the neuron device has no 1000 B left; ask for less"},
-        {2, SPAD_ERR_NO_FIT, "the neuron device has no 1000 B left; ask for less"},
+        {4, SPAD_ERR_NO_FIT, "the neuron device has no 1000 B left; request less"},
+        {2, SPAD_ERR_NO_FIT, "the neuron device has no 1000 B left; request less"},
     };
     spad_error error = {0};
     int64_t address;
@@ -98,7 +98,7 @@ static void errors_have_the_names_of_the_header(void **state) {
             assert_string_equal(error.message, cases[i].message);
         } else {
             assert_string_equal(error.message,
-                                "neuron has no 1000 B of host memory left; ask for less");
+                                "neuron has no 1000 B of host memory left; request less");
         }
     }
     fake.fail_at(0);

@@ -292,7 +292,7 @@ static void a_device_without_memory_says_how_much(void **state) {
         fake.fail_at(0);
         assert_string_equal(error.message,
                             cases[i].status == SPAD_ERR_NO_FIT
-                                ? "the opencl device has no 1000 B in one piece; ask for less"
+                                ? "the opencl device has no 1000 B in one piece; request less"
                                 : "clCreateBuffer failed with error -6");
         free_scene(&s);
     }

@@ -68,7 +68,7 @@ def test_the_report_of_a_layout_has_the_same_notes():
     layout = spad.layout(TOO_WIDE)
     notes = layout.report().html()
     assert "peak of sbuf: 524288 B" in notes
-    assert "lives elsewhere" in notes
+    assert "is moved to another memory" in notes
 
 
 def test_a_part_that_fails_leaves_the_others():

@@ -244,7 +244,7 @@ def test_what_the_tuner_chose():
 def test_the_faults_of_a_text_belong_to_no_kernel():
     faults = spad.check_text("kernel k on trn2\ntensor x : sbuff bf16 (128, 4)\n")
     spad.Report("trn2").add_findings(faults._c)
-    with pytest.raises(spad.ArgumentError, match="the check is of a text that cannot be read"):
+    with pytest.raises(spad.ArgumentError, match="the check belongs to a text that cannot be read"):
         drawn(kernels()["one"]).add_findings(faults._c)
 
 

@@ -50,12 +50,12 @@ static void a_ring_becomes_shallower(void **state) {
            "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring 5\n" LOOP,
            "shared is 68552 B too small: 301000 B are needed together (proved)\n"
            "  fits with --ring x=3 instead of 5, which saves 120000 B\n"
-           "  fits if 'x' lives elsewhere, which saves 300000 B\n");
+           "  fits if 'x' is moved to another memory, which saves 300000 B\n");
     expect("kernel k on sm_90\nparam N = 9\nparam S = 4\n"
            "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring S\n" LOOP,
            "shared is 8552 B too small: 241000 B are needed together (proved)\n"
            "  fits with -D S=3 instead of 4, which saves 60000 B\n"
-           "  fits if 'x' lives elsewhere, which saves 240000 B\n");
+           "  fits if 'x' is moved to another memory, which saves 240000 B\n");
 }
 
 #define DEEP(x, y)                                             \
@@ -74,13 +74,13 @@ static void the_largest_depth_is_found(void **state) {
     expect(DEEP("ring 250", "ring 2"),
            "shared is 19552 B too small: 252000 B are needed together (proved)\n"
            "  fits with --ring x=230 instead of 250, which saves 20000 B\n"
-           "  fits if 'x' lives elsewhere, which saves 250000 B\n");
+           "  fits if 'x' is moved to another memory, which saves 250000 B\n");
     expect(DEEP("ring 130", "ring 110"),
            "shared is 7552 B too small: 240000 B are needed together (proved)\n"
            "  fits with --ring x=122 instead of 130, which saves 8000 B\n"
            "  fits with --ring y=102 instead of 110, which saves 8000 B\n"
-           "  fits if 'y' lives elsewhere, which saves 110000 B\n"
-           "  fits if 'x' lives elsewhere, which saves 130000 B\n");
+           "  fits if 'y' is moved to another memory, which saves 110000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 130000 B\n");
     expect(DEEP("ring 250", "ring 240"),
            "shared is 257552 B too small: 490000 B are needed together (proved)\n"
            "  fits with --ring x=116 --ring y=116, which saves 258000 B\n");
@@ -118,7 +118,7 @@ static void extents_are_not_touched(void **state) {
     expect("kernel k on sm_90\nparam N = 5\ntensor y : shared u8 (1000) input\n"
            "tensor x : shared u8 [N] (60000) ring N\n" LOOP,
            "shared is 68552 B too small: 301000 B are needed together (proved)\n"
-           "  fits if 'x' lives elsewhere, which saves 300000 B\n");
+           "  fits if 'x' is moved to another memory, which saves 300000 B\n");
 }
 
 static void there_may_be_no_change(void **state) {

@@ -36,9 +36,9 @@ static void a_lower_alignment_may_help(void **state) {
     expect(ALIGNED, "shared is 9624 B too small: 231000 B are needed together (proved)\n"
                     "  fits if 'x' is aligned to 2048 B instead of 131072\n"
                     "  fits if 'y' is aligned to 2048 B instead of 131072\n"
-                    "  fits if 'x' lives elsewhere, which saves 1000 B\n"
-                    "  fits if 'z' lives elsewhere, which saves 110000 B\n"
-                    "  fits if 'y' lives elsewhere, which saves 120000 B\n");
+                    "  fits if 'x' is moved to another memory, which saves 1000 B\n"
+                    "  fits if 'z' is moved to another memory, which saves 110000 B\n"
+                    "  fits if 'y' is moved to another memory, which saves 120000 B\n");
 }
 
 #define TWO_MEMORIES                                                                          \
@@ -53,7 +53,7 @@ static void every_memory_has_its_changes(void **state) {
     expect(TWO_MEMORIES, "sbuf is 31016 B too small: 244000 B are needed together (proved)\n"
                          "  fits with -D S=3 instead of 4, which saves 60000 B\n"
                          "  fits with -D S=3 --ring b=3, which saves 61000 B\n"
-                         "  fits if 'a' lives elsewhere, which saves 240000 B\n"
+                         "  fits if 'a' is moved to another memory, which saves 240000 B\n"
                          "psum is 4096 B too small: 20480 B are needed together (proved)\n"
                          "  fits with --ring p=7 instead of 9, which saves 4096 B\n");
 }
@@ -66,7 +66,7 @@ static void what_is_wrong_comes_last(void **state) {
            "for i in 0..N {\nsimt e writes a[i]\nsimt r reads a[i]\nsimt e writes b[i]\n"
            "if i > 0 { simt r reads b[i - 1] }\n}\n",
            "shared is 227552 B too small: 460000 B are needed together (proved)\n"
-           "  fits if 'a' lives elsewhere, which saves 240000 B\n"
+           "  fits if 'a' is moved to another memory, which saves 240000 B\n"
            "  fits with -D S=1 --ring b=1, which saves 230000 B, but is wrong then: "
            "SPAD-LIFETIME-CONFLICT\n");
 }

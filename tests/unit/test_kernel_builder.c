@@ -556,7 +556,7 @@ static void closed_loops_are_closed(void **state) {
     assert_int_equal(spad_kernel_loop_count(kernel), 1);
     spad_kernel *second;
     REFUSED(spad_kernel_builder_finish(&second, f.b, &f.error), SPAD_ERR_ARGUMENT,
-            "the builder has already handed over its kernel");
+            "the builder was already finished");
     assert_null(second);
     spad_kernel_builder_destroy(f.b);
     spad_kernel_destroy(kernel);

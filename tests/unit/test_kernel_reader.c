@@ -331,7 +331,7 @@ static void faults_of_expressions_are_found(void **state) {
         {"for i in 0..9223372036854775807 { dma l writes x[i * 2] }", 1, 50, 5,
          "the result of '*' does not fit 64 bits in every iteration"},
         {"for i in 0..N { for j in 0..N { dma l writes x[i * j] } }", 1, 48, 5,
-         "a product of two loop variables is not affine; one side must be a number or a parameter"},
+         "a product of two loop variables is not affine; one side must have no loop variables"},
         {"for i in 0..N { for j in 1..N { dma l writes x[i / j] } }", 1, 48, 5,
          "'/' needs a number or a parameter on its right side"},
         {"for i in 0..N { param M = i }", 1, 27, 1,
@@ -342,7 +342,7 @@ static void faults_of_expressions_are_found(void **state) {
          1, 139, 1, "the expression is nested too deep"},
         {"param M = "
          "1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1",
-         1, 11, 66, "the expression is too long: at most 64 numbers, names and signs"},
+         1, 11, 66, "the expression is too long: at most 64 numbers, names and operators"},
     };
     CHECK_FAULTS(prelude, "\n", cases);
 }
@@ -391,7 +391,7 @@ static void faults_of_declarations_are_found(void **state) {
          "'ring' has 2 numbers, but the tensor has block rank 1"},
         {"tensor y : sbuf bf16 [N] (128, 512) ring 2 ring 2", 1, 44, 4, "'ring' is given twice"},
         {"tensor y : sbuf bf16 [N] (128, 512) at 0 mod", 1, 42, 3,
-         "a tensor has one placement, and 'mod' is another"},
+         "'mod' is a second placement; a tensor has one"},
         {"tensor y : sbuf bf16 (128, 512) at -4", 1, 8, 1,
          "'at', 'base' or the offset is negative: -4"},
         {"tensor y : sbuf bf16 (64, 512) at 0 lane 32", 1, 22, 9,
@@ -502,11 +502,11 @@ static void faults_of_blocks_are_found(void **state) {
         {"agent a { tensor y : sbuf bf16 (1, 1) heap }", 1, 18, 1,
          "a kernel with agents has no stack or heap tensors; use auto, ring, mod or at"},
         {"scope s { }\nagent a { }", 2, 7, 1,
-         "a kernel has either agents or scopes: agents run side by side, and the order of scoped "
+         "a kernel has either agents or scopes: agents run concurrently, and the order of scoped "
          "allocations would be "
          "undefined; use auto, ring, mod or at"},
         {"agent a { }\nscope s { }", 2, 7, 1,
-         "a kernel has either agents or scopes: agents run side by side, and the order of scoped "
+         "a kernel has either agents or scopes: agents run concurrently, and the order of scoped "
          "allocations would be "
          "undefined; use auto, ring, mod or at"},
         {"agent a { }; agent a { }", 1, 20, 1, "'a' is already an agent here"},

@@ -459,14 +459,16 @@ static void failures_name_the_iteration(void **state) {
                   "index 8 is outside 'x', which has 8; iteration i = 4, j = 3");
     check_failure(HEAD "dma load writes x[0](.., 2..i, ..)\n} } }", SPAD_ERR_ARGUMENT, 7, 17,
                   "a range with a length of -2; iteration i = 0, j = 3");
-    check_failure("kernel k on trn2\ntensor x : sbuf u8 (128, 8, 8, 8)\n"
-                  "dma load writes x(.., 1..3, 1..3, 1..3)\n",
-                  SPAD_ERR_SHAPE, 3, 17,
-                  "this part of 'x' is not evenly spaced pieces of bytes; cut fewer dimensions");
-    check_failure("kernel k on trn2\ntensor x : sbuf uint4 (128, 8, 7)\n"
-                  "dma load writes x(.., .., 0..2)\n",
-                  SPAD_ERR_SHAPE, 3, 17,
-                  "this part of 'x' is not evenly spaced pieces of bytes; cut fewer dimensions");
+    check_failure(
+        "kernel k on trn2\ntensor x : sbuf u8 (128, 8, 8, 8)\n"
+        "dma load writes x(.., 1..3, 1..3, 1..3)\n",
+        SPAD_ERR_SHAPE, 3, 17,
+        "this part of 'x' is not made of evenly spaced runs of bytes; cut fewer dimensions");
+    check_failure(
+        "kernel k on trn2\ntensor x : sbuf uint4 (128, 8, 7)\n"
+        "dma load writes x(.., .., 0..2)\n",
+        SPAD_ERR_SHAPE, 3, 17,
+        "this part of 'x' is not made of evenly spaced runs of bytes; cut fewer dimensions");
     check_failure(HEAD "signal c[i - 1]\n} } }", SPAD_ERR_BOUNDS, 7, 1,
                   "index -1 is outside 'c', which has 4; iteration i = 0, j = 3");
     check_failure(HEAD "signal c[0] by i\n} } }", SPAD_ERR_ARGUMENT, 7, 1,

@@ -448,13 +448,13 @@ static void what_cannot_be_cut_is_an_error(void **state) {
     spad_chunks chunks;
     fails(spad_chunks_of(&chunks, 10, 0, 500, 400, 0, &error), SPAD_ERR_NO_FIT,
           "none of the arrays can be cut into chunks: 500 bytes are needed and 400 are available; "
-          "free memory, or ask for less");
+          "free memory, or request less");
     fails(spad_chunks_of(&chunks, 10, 100, 400, 400, 0, &error), SPAD_ERR_NO_FIT,
           "the arrays that cannot be cut do not fit: 400 bytes are needed and 400 are available; "
-          "free memory, or ask for less");
+          "free memory, or request less");
     fails(spad_chunks_of(&chunks, 10, 1000, 350, 400, 0, &error), SPAD_ERR_NO_FIT,
-          "not even one run fits: 1350 bytes are needed and 400 are available; free memory, or ask "
-          "for less");
+          "not even one run fits: 1350 bytes are needed and 400 are available; free memory, or "
+          "request less");
     assert_int_equal(error.needed, 1350);
     assert_int_equal(error.available, 400);
     fails(spad_chunks_of(&chunks, 0, 1, 2, 3, 4, &error), SPAD_ERR_ARGUMENT,

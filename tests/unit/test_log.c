@@ -79,7 +79,7 @@ static void faults_have_a_place(void **state) {
         {HEADER "0,0,allocate,1,1f,0\n", 2, "the size is a number of bytes below 2^63, not '1f'"},
         {HEADER "0,0,allocate,1,1,x\n", 2, "the stream is a number below 2^63, not 'x'"},
         {HEADER "0,0,allocate,0x1,1,0\n0,0,allocate,1,1,0\n", 3,
-         "an address that is not allocated already is needed, not '1'"},
+         "the address is already allocated, not '1'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_error error;

@@ -346,8 +346,8 @@ static void the_check_of_a_text_belongs_to_no_kernel(void **state) {
     report = draw(&one);
     assert_int_equal(spad_report_add_check(report, check, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(error.message,
-                        "the report is of kernel 'one' on trn2, but the check is of a "
-                        "text that cannot be read: make both from one kernel");
+                        "the report is of kernel 'one' on trn2, but the check belongs to a text "
+                        "that cannot be read: make both from one kernel");
     spad_report_destroy(report);
     assert_int_equal(spad_check_add_layout(check, one.layout, &error), SPAD_ERR_ARGUMENT);
     assert_ok(spad_report_create(&report, spad_kernel_get_target(one.kernel), NULL, &error),

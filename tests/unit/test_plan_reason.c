@@ -36,7 +36,7 @@ static void a_reason_names_the_peak_and_what_would_help(void **state) {
     assert_non_null(strstr(text.bytes, "why: at time 10 120 B are alive, capacity 100 B, over by "
                                        "20 B\n  alive: 'long', 50 B, from 0 to 20\n"));
     assert_non_null(strstr(text.bytes, "  fits if 'early' (alive 0 to 11) ends at 10\n"));
-    assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) lives elsewhere\n"));
+    assert_non_null(strstr(text.bytes, "  fits if 'late' (30 B) is moved to another memory\n"));
     test_text_clear(&text);
     assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"verdict\": \"infeasible\""));
@@ -67,7 +67,7 @@ static void clashes_are_named(void **state) {
          SPAD_PLAN_CLASH_APART_PINS},
         {"id,lower,upper,size,offset,alias\na,0,2,8,0,g\nb,5,12,8,4,g\n",
          "why: 'a' (8 B, from 0 to 2, offset 0) and 'b' (8 B, from 5 to 12, offset 4) are aliases, "
-         "but pinned at different places\n",
+         "but pinned at different offsets\n",
          SPAD_PLAN_CLASH_ALIAS_PINS},
         {"id,lower,upper,size,offset,alias,alignment\na,0,2,8,4,g,4\nb,5,12,8,,g,8\n",
          "why: 'a' (8 B, from 0 to 2, offset 4) and 'b' (8 B, from 5 to 12) are aliases, and the "

@@ -194,7 +194,7 @@ static void each_clash_has_its_words(void **state) {
         {SPAD_PLAN_CLASH_PINS, " are pinned and share bytes while both are alive\n"},
         {SPAD_PLAN_CLASH_APART_PINS,
          " are pinned so that they share bytes, but must be kept apart\n"},
-        {SPAD_PLAN_CLASH_ALIAS_PINS, " are aliases, but pinned at different places\n"},
+        {SPAD_PLAN_CLASH_ALIAS_PINS, " are aliases, but pinned at different offsets\n"},
         {SPAD_PLAN_CLASH_ALIAS_RULE,
          " are aliases, and the pin of the first breaks the alignment, bank or lanes of the "
          "second\n"},
@@ -235,9 +235,10 @@ static void changes_that_help_are_listed(void **state) {
         {.kind = SPAD_PLAN_ALIGN, .buffer = 1, .amount = 4},
     };
     static const char *const names[] = {"\"shorten\"", "\"shorten\"", "\"spill\"", "\"align\""};
-    static const char *const words[] = {
-        "fits if 'a' (alive 1 to 9) ends at 4\n", "fits if 'a' (alive 1 to 9) begins at 6\n",
-        "fits if 'b' (16 B) lives elsewhere\n", "fits if alignment 32 of 'b' becomes 4\n"};
+    static const char *const words[] = {"fits if 'a' (alive 1 to 9) ends at 4\n",
+                                        "fits if 'a' (alive 1 to 9) begins at 6\n",
+                                        "fits if 'b' (16 B) is moved to another memory\n",
+                                        "fits if alignment 32 of 'b' becomes 4\n"};
     spad_plan *plan = new_plan(20);
     add(plan, (spad_plan_buffer){.name = "a", .lower = 1, .upper = 9, .size = 8});
     add(plan, (spad_plan_buffer){.name = "b", .upper = 5, .size = 16, .alignment = 32});

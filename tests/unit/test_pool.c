@@ -123,7 +123,7 @@ static void bad_requests_are_refused(void **state) {
          "a block of 9223372036854775807 B, rounded up to blocks of 64 B, does not fit 64 bits"},
         {INT64_MAX - 63, 1, SPAD_ERR_NO_FIT,
          "9223372036854775744 B at alignment 1 do not fit: 4096 of 4096 B are free, the largest "
-         "hole is 4096 B (fragmentation 0 %); free something, ask for less or raise max_bytes"},
+         "hole is 4096 B (fragmentation 0 %); free something, request less or raise max_bytes"},
         {1, INT64_C(1) << 62, SPAD_ERR_NO_FIT, NULL},
     };
     spad_pool *pool = new_pool(NULL, (spad_pool_options){.max_bytes = 4096});
@@ -233,7 +233,7 @@ static void exhaustion_tells_what_is_left(void **state) {
     assert_int_equal(error.largest_hole, 3 * 1024);
     assert_string_equal(error.message,
                         "4096 B at alignment 1 do not fit: 5120 of 8192 B are free, the largest "
-                        "hole is 3072 B (fragmentation 40 %); free something, ask for less or "
+                        "hole is 3072 B (fragmentation 40 %); free something, request less or "
                         "raise max_bytes");
     assert_int_equal(get(pool, 3000, 1).address, 0); /* the smaller size does */
     spad_pool_destroy(pool);

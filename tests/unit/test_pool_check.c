@@ -142,7 +142,7 @@ static void each_broken_invariant_is_named(void **state) {
         {grow_a_listed_piece, "a block is in a list of another size"},
         {shorten_a_list, "the length of a thread's list is wrong"},
         {close_a_cache, "a block is in a list that is not in use"},
-        {forget_the_neighbour, "a piece does not know the one before it"},
+        {forget_the_neighbour, "the link to the previous piece is wrong"},
         {empty_a_piece, "a piece is not made of granules"},
         {split_a_granule, "a piece is not made of granules"},
         {part_neighbours, "two neighbours do not touch"},

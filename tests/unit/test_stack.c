@@ -91,7 +91,7 @@ static void bounds_are_those_of_the_space(void **state) {
     assert_null(stack);
     assert_string_equal(f.error.message,
                         "the region [0, 262144) is outside [0, 245752), the bytes of space sbuf; "
-                        "use_reserved would reach into its reserve");
+                        "set use_reserved to include the reserved bytes");
     const spad_stack_options whole = {.use_reserved = true};
     assert_ok(spad_stack_create(&stack, f.target, "sbuf", 0, 262144, &whole, &f.error), &f.error);
     spad_stack_destroy(stack);
@@ -429,7 +429,7 @@ static void automatic_mode_gives_no_addresses(void **state) {
     assert_int_equal(heap(&f, 300000, "w"), SPAD_NO_BYTE);
     assert_int_equal(spad_stack_get_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
     assert_int_equal(address, SPAD_NO_BYTE);
-    assert_string_equal(f.error.message, "the stack address has no answer in automatic mode: "
+    assert_string_equal(f.error.message, "the stack address is undefined in automatic mode: "
                                          "addresses come from the planner");
     assert_int_equal(spad_stack_get_heap_address(&address, f.stack, &f.error), SPAD_ERR_NO_ADDRESS);
     assert_int_equal(spad_stack_align(f.stack, 32, &f.error), SPAD_ERR_NO_ADDRESS);

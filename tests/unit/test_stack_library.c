@@ -323,7 +323,8 @@ static void the_library_knows_fewer_types(void **state) {
             spad_stack_alloc_heap(&rect, stack, SPAD_SHAPE(1, 4), unknown[i], NULL, NULL, &error),
             SPAD_ERR_DTYPE);
     }
-    assert_string_equal(error.message, "the library behaviours do not know the size of int4");
+    assert_string_equal(error.message,
+                        "the library behaviours do not support the element type int4");
     spad_stack_destroy(stack);
 }
 

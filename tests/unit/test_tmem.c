@@ -70,7 +70,7 @@ static void the_order_of_a_block(void **state) {
                         "first at column 0 by warp 2; free every allocation");
     spad_tmem_relinquish(&tmem);
     assert_int_equal(spad_tmem_alloc(&a, &tmem, 32, 2, &e), SPAD_ERR_LIFE_CYCLE);
-    assert_string_equal(e.message, "32 columns of tensor memory are asked for after the permit to "
+    assert_string_equal(e.message, "32 columns of tensor memory are requested after the permit to "
                                    "allocate was relinquished; allocate first");
     assert_ok(spad_tmem_free(&tmem, b, 128, 2, &e), &e);
     assert_ok(spad_tmem_free(&tmem, c, 128, 2, &e), &e);

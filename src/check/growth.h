@@ -37,7 +37,7 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_INDEX_FALLS,    /* below 0 sooner or later */
     SPAD__REFUSED_INDEX_FASTER,   /* out of its tensor sooner or later */
     SPAD__REFUSED_ELECTED,
-    SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
+    SPAD__REFUSED_TILES, /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
     SPAD__REFUSED_TOO_LONG /* a step beyond what is worth its runs */
 } spad__refusal_kind;

@@ -231,7 +231,7 @@ static bool is_again(const spad_kernel *k, const spad_statement *s, size_t numbe
 
 /* One tile of every tensor in registers that an operation uses, at least, is there at once, and
  * the threads of the agent hold equal parts of it. */
-static spad_status check_operation(spad__run *run, size_t statement, spad_error *error) {
+static spad_status check_held_registers(spad__run *run, size_t statement, spad_error *error) {
     const spad_kernel *k = run->kernel;
     const spad_statement *s = &k->statements.items[statement];
     const spad_kernel_agent *agent = &k->agents.items[s->agent];
@@ -344,7 +344,7 @@ spad_status spad__check_limits(spad__run *run, spad_error *error) {
     if (status == SPAD_OK) status = check_agents(run, error);
     for (size_t i = 0; i < k->statements.count && status == SPAD_OK; i++) {
         if (k->statements.items[i].kind == SPAD_STATEMENT_OPERATION) {
-            status = check_operation(run, i, error);
+            status = check_held_registers(run, i, error);
         }
     }
     return status;

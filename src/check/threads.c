@@ -23,36 +23,36 @@
 enum { COMPARISONS_MAX = 10000000 };
 
 /* An access that no sync has come after. */
-typedef struct recent {
+typedef struct unmet {
     int32_t event;
     int32_t access;
     bool one;       /* of the elected thread */
     bool pending;   /* issued, and not waited for */
     int32_t group;  /* pending: object of its group; -1: none */
     int64_t bundle; /* commits of the group before it */
-} recent;
+} unmet;
 
-typedef struct scan {
+typedef struct thread_scan {
     spad__order *order;
     const spad_kernel *kernel;
     int64_t threads; /* of the agent */
-    SPAD_ARRAY(recent) recents;
+    SPAD_ARRAY(unmet) recents;
     int64_t *commits; /* by object: of this agent */
     int64_t *phases;  /* by object: the phase of that arrival */
     size_t *arrivals; /* by object: recents when all threads arrived there last; 0: none */
     int64_t compared;
-} scan;
+} thread_scan;
 
-static bool is_by_one(const scan *s, const spad__event *event) {
+static bool is_by_one(const thread_scan *s, const spad__event *event) {
     return (s->kernel->statements.items[event->statement].flags & SPAD_BY_ONE) != 0;
 }
 
-static bool is_of_threads(const scan *s, int32_t access) {
+static bool is_of_threads(const thread_scan *s, int32_t access) {
     const int64_t tensor = s->order->events.accesses.items[access].tensor;
     return s->kernel->target->spaces[s->kernel->tensors.items[tensor].space].thread_bytes > 0;
 }
 
-static bool clash(const scan *s, int32_t a, int32_t b) {
+static bool threads_clash(const thread_scan *s, int32_t a, int32_t b) {
     const spad__events *events = &s->order->events;
     const spad_walk_access *x = &events->accesses.items[a];
     const spad_walk_access *y = &events->accesses.items[b];
@@ -63,7 +63,7 @@ static bool clash(const scan *s, int32_t a, int32_t b) {
     return spad__bytes_overlap(&left, &right);
 }
 
-static spad_status report_threads(scan *s, const recent *first, int32_t event, int32_t access,
+static spad_status report_threads(thread_scan *s, const unmet *first, int32_t event, int32_t access,
                                   spad_error *error) {
     spad__order *o = s->order;
     const spad_walk_access *touched = &o->events.accesses.items[access];
@@ -93,23 +93,24 @@ static bool is_announced(const spad__event *event) {
     return event->unit >= 0 && event->completion_count > 0;
 }
 
-static spad_status compare_access(scan *s, int32_t event, int32_t access, bool one,
+static spad_status compare_access(thread_scan *s, int32_t event, int32_t access, bool one,
                                   spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < s->recents.count && status == SPAD_OK; i++) {
-        const recent *r = &s->recents.items[i];
+        const unmet *r = &s->recents.items[i];
         if (r->one == one) continue;
         if (++s->compared > COMPARISONS_MAX) {
             s->order->run->gap = "an agent has too many accesses between two syncs";
             return SPAD_OK;
         }
         if (r->one && is_announced(&s->order->events.items.items[r->event])) continue;
-        if (clash(s, r->access, access)) status = report_threads(s, r, event, access, error);
+        if (threads_clash(s, r->access, access))
+            status = report_threads(s, r, event, access, error);
     }
     return status;
 }
 
-static spad_status see_operation(scan *s, int32_t number, spad_error *error) {
+static spad_status see_operation(thread_scan *s, int32_t number, spad_error *error) {
     const spad__event *event = &s->order->events.items.items[number];
     const bool one = is_by_one(s, event);
     spad_status status = SPAD_OK;
@@ -126,19 +127,19 @@ static spad_status see_operation(scan *s, int32_t number, spad_error *error) {
         const int32_t access = (int32_t)(event->first_access + i);
         if (is_of_threads(s, access)) continue;
         s->recents.items[s->recents.count++] =
-            (recent){.event = number,
-                     .access = access,
-                     .one = one,
-                     .pending = one && event->unit >= 0,
-                     .group = event->object,
-                     .bundle = event->object >= 0 ? s->commits[event->object] : 0};
+            (unmet){.event = number,
+                    .access = access,
+                    .one = one,
+                    .pending = one && event->unit >= 0,
+                    .group = event->object,
+                    .bundle = event->object >= 0 ? s->commits[event->object] : 0};
     }
     return SPAD_OK;
 }
 
 /* All threads have met: what came before, and is over, is ordered for all of them. Of the first
  * `count` accesses. */
-static void meet(scan *s, size_t count) {
+static void threads_meet(thread_scan *s, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < s->recents.count; i++) {
         if (i < count && !s->recents.items[i].pending) continue;
@@ -148,9 +149,9 @@ static void meet(scan *s, size_t count) {
     for (size_t i = 0; i < s->order->events.objects.count; i++) s->arrivals[i] = 0;
 }
 
-static void wait_group(scan *s, const spad__event *event) {
+static void wait_own_group(thread_scan *s, const spad__event *event) {
     for (size_t i = 0; i < s->recents.count; i++) {
-        recent *r = &s->recents.items[i];
+        unmet *r = &s->recents.items[i];
         if (r->pending && r->group == event->object &&
             r->bundle < s->commits[event->object] - event->amount) {
             r->pending = false;
@@ -159,33 +160,33 @@ static void wait_group(scan *s, const spad__event *event) {
 }
 
 /* The phase of the first action of an event: that of an arrival, or those that a wait found. */
-static int64_t phase_of(const scan *s, const spad__event *event) {
+static int64_t sync_phase_of(const thread_scan *s, const spad__event *event) {
     const spad__net *net = &s->order->net;
     const size_t number = (size_t)(event - s->order->events.items.items);
     const spad__point *point = &net->points.items[net->step[number]];
     return point->action_count > 0 ? net->actions.items[point->first_action].phase : 0;
 }
 
-static void see_sync(scan *s, const spad__event *event) {
+static void see_sync(thread_scan *s, const spad__event *event) {
     const spad_statement_kind kind = s->kernel->statements.items[event->statement].kind;
     const bool all = event->amount == 1 || event->amount >= s->threads;
     if (event->object < 0 || event->unit >= 0) return;
     switch (kind) {
     case SPAD_STATEMENT_SYNC:
-        if (all) meet(s, s->recents.count);
+        if (all) threads_meet(s, s->recents.count);
         break;
     case SPAD_STATEMENT_ARRIVE:
         if (event->amount < s->threads) break;
         s->arrivals[event->object] = s->recents.count;
-        s->phases[event->object] = phase_of(s, event);
+        s->phases[event->object] = sync_phase_of(s, event);
         break;
     case SPAD_STATEMENT_WAIT_PARITY:
-        if (s->arrivals[event->object] > 0 && phase_of(s, event) >= s->phases[event->object]) {
-            meet(s, s->arrivals[event->object]);
+        if (s->arrivals[event->object] > 0 && sync_phase_of(s, event) >= s->phases[event->object]) {
+            threads_meet(s, s->arrivals[event->object]);
         }
         break;
     case SPAD_STATEMENT_COMMIT: s->commits[event->object]++; break;
-    case SPAD_STATEMENT_WAIT_GROUP: wait_group(s, event); break;
+    case SPAD_STATEMENT_WAIT_GROUP: wait_own_group(s, event); break;
     default: break;
     }
 }
@@ -201,7 +202,7 @@ static bool elects(const spad_kernel *k, int64_t agent) {
     return false;
 }
 
-static spad_status scan_agent(scan *s, size_t agent, spad_error *error) {
+static spad_status scan_agent(thread_scan *s, size_t agent, spad_error *error) {
     const spad__events *events = &s->order->events;
     spad_status status = SPAD_OK;
     s->recents.count = 0;
@@ -222,7 +223,7 @@ static spad_status scan_agent(scan *s, size_t agent, spad_error *error) {
 spad_status spad__find_threads(spad__order *o, spad_error *error) {
     const spad_host *host = &o->net.host;
     const size_t objects = o->events.objects.count;
-    scan s = {.order = o, .kernel = o->events.kernel};
+    thread_scan s = {.order = o, .kernel = o->events.kernel};
     spad_status status = SPAD_OK;
     s.commits = spad__new_array(host, objects + 1, sizeof *s.commits);
     s.arrivals = spad__new_array(host, objects + 1, sizeof *s.arrivals);

@@ -8,12 +8,18 @@
 
 #include "cli.h"
 
+enum { VARY_MAX = 16 }; /* names after --vary */
+
 typedef struct check_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     const char *sarif;
     const char *timeout;
     int64_t timeout_ns; /* for each kernel; 0: none */
+    const char *vary;   /* "S,R" */
+    char *cut;          /* a copy of it, cut at the commas */
+    const char *names[VARY_MAX];
+    size_t name_count;
     bool json;
     bool no_advice;
     bool one_shape;
@@ -42,6 +48,8 @@ static cli_exit run_job(job *j, const check_words *words) {
                                            .source_length = j->input.text.length,
                                            .check = {.no_advice = words->no_advice,
                                                      .one_shape = words->one_shape,
+                                                     .vary = words->names,
+                                                     .vary_count = words->name_count,
                                                      .finding_limit = words->all ? SIZE_MAX : 0}};
     spad_error error;
     if (spad_analysis_create(&j->analysis, j->input.kernel, &options, &error) != SPAD_OK) {
@@ -135,6 +143,29 @@ static cli_exit run_jobs(job *jobs, int count, char **paths, const check_words *
     return worst;
 }
 
+/* The names after --vary. */
+static cli_exit cut_names(check_words *words) {
+    if (words->vary == NULL) return CLI_FINE;
+    words->cut = malloc(strlen(words->vary) + 1);
+    if (words->cut == NULL) {
+        cli_message("out of memory");
+        return CLI_INTERNAL;
+    }
+    strcpy(words->cut, words->vary);
+    for (char *name = words->cut; name != NULL;) {
+        char *comma = strchr(name, ',');
+        if (comma != NULL) *comma = '\0';
+        if (name[0] == '\0' || words->name_count == VARY_MAX) {
+            cli_message("option '--vary' needs up to %d names of parameters, such as S,R, not '%s'",
+                        VARY_MAX, words->vary);
+            return CLI_USAGE;
+        }
+        words->names[words->name_count++] = name;
+        name = comma != NULL ? comma + 1 : NULL;
+    }
+    return CLI_FINE;
+}
+
 static cli_exit run_check(const cli_command *command, int count, char **arguments) {
     check_words words = {0};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
@@ -143,6 +174,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
                                   {.name = "--sarif", .value = &words.sarif},
                                   {.name = "--no-advice", .flag = &words.no_advice},
                                   {.name = "--one-shape", .flag = &words.one_shape},
+                                  {.name = "--vary", .value = &words.vary},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--all", .flag = &words.all},
                                   {.name = NULL}};
@@ -160,10 +192,13 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
         return CLI_USAGE;
     }
+    exit = cut_names(&words);
     job *jobs = calloc((size_t)count, sizeof *jobs);
-    if (jobs == NULL) {
-        cli_message("out of memory");
-        return CLI_INTERNAL;
+    if (jobs == NULL || exit != CLI_FINE) {
+        if (exit == CLI_FINE) cli_message("out of memory");
+        free(jobs);
+        free(words.cut);
+        return exit != CLI_FINE ? exit : CLI_INTERNAL;
     }
     exit = run_jobs(jobs, count, arguments, &words);
     for (int i = 0; i < count; i++) {
@@ -172,6 +207,7 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
         cli_free_kernel(&jobs[i].input);
     }
     free(jobs);
+    free(words.cut);
     return exit;
 }
 
@@ -184,6 +220,8 @@ const cli_command cli_check = {
              "were overwritten, or race; waits that never end; and gives advice. '-' is stdin.\n"
              "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
              "  --one-shape               these values of the parameters only, no proof for all\n"
+             "  --vary S,R                tries other values near these parameters, too: an error\n"
+             "                            there is a warning\n"
              "  --all                     every finding, however many\n"
              "  --timeout SECONDS         for each kernel; what was not checked is unknown\n"
              "  --json                    a list of results as JSON\n"

@@ -44,7 +44,10 @@ typedef struct spad_check_options {
                                     nothing is planned, and auto tensors do not share bytes with
                                     others */
     bool no_advice;
-    bool one_shape;       /**< no attempt to prove it for all trip counts */
+    bool one_shape;          /**< no attempt to prove it for all trip counts */
+    const char *const *vary; /**< parameters, such as ring depths, whose neighbouring values are
+                                  tried, too: an error there is a warning */
+    size_t vary_count;
     int64_t event_limit;  /**< events of one run at most; 0: SPAD_CHECK_EVENTS */
     size_t finding_limit; /**< different findings at most; 0: SPAD_CHECK_FINDINGS */
     int64_t timeout_ns;   /**< 0: none. A cut: what was not examined makes the verdict unknown, or
@@ -69,7 +72,7 @@ typedef struct spad_check_counts {
 /**
  * Checks a kernel. Findings are a result, not a failure: the status is about the call.
  * SPAD_ERR_HOST_MEMORY; SPAD_ERR_ARGUMENT: bad options, or the layout of another kernel;
- * SPAD_ERR_CANCELLED.
+ * SPAD_ERR_UNKNOWN: no parameter of a name in `vary`; SPAD_ERR_CANCELLED.
  */
 SPAD_API spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
                                        const spad_check_options *options, spad_error *error);

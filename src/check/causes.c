@@ -358,8 +358,9 @@ static bool build(spad__causes *m, const spad__machine *machine) {
     m->reached = spad__new_array(&m->host, objects, sizeof *m->reached);
     m->chains = m->net->chains + (int32_t)objects - 1;
     m->clocks = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->clocks);
+    m->spent = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->spent);
     if (m->phase_base == NULL || m->first_need == NULL || m->initial == NULL || m->values == NULL ||
-        m->reached == NULL || m->clocks == NULL) {
+        m->reached == NULL || m->clocks == NULL || m->spent == NULL) {
         return false;
     }
     const size_t edges = m->net->edges.count;
@@ -381,6 +382,7 @@ void spad__causes_free(spad__causes *m) {
     const size_t objects = m->net->events->objects.count + 1;
     spad__causes_unlink(m);
     spad__free(&m->host, m->clocks, (size_t)(m->chains + 1) * sizeof *m->clocks);
+    spad__free(&m->host, m->spent, (size_t)(m->chains + 1) * sizeof *m->spent);
     spad__free(&m->host, m->phase_base, objects * sizeof *m->phase_base);
     spad__free(&m->host, m->first_need, objects * sizeof *m->first_need);
     spad__free(&m->host, m->initial, objects * sizeof *m->initial);

@@ -61,6 +61,7 @@ typedef struct spad__causes {
     int64_t *initial;             /* per object */
     int32_t **clocks;             /* per chain; NULL: not yet run */
     size_t clock_count;
+    int32_t *spent; /* per chain: points of searches that saved a run of it */
     /* of a run */
     int32_t *missing;
     int32_t *stack;

@@ -4,6 +4,9 @@
  */
 #include "check/check.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "check/prove.h"
 #include "plan/stop.h"
 
@@ -18,6 +21,23 @@ const char *spad_verdict_name(spad_verdict verdict) {
 }
 
 /* ---- the whole check --------------------------------------------------------------- */
+
+/* Are the names those of parameters? */
+static spad_status check_vary(const spad_kernel *kernel, const spad_check_options *options,
+                              spad_error *error) {
+    for (size_t v = 0; v < options->vary_count; v++) {
+        bool found = false;
+        for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
+            found = found || strcmp(spad_kernel_get_param(kernel, i)->name, options->vary[v]) == 0;
+        }
+        if (found) continue;
+        spad__fail(error, SPAD_ERR_UNKNOWN, "kernel '%s' has no parameter '%s' to vary",
+                   spad_kernel_get_name(kernel), options->vary[v]);
+        spad__fact_names(error, options->vary[v], NULL);
+        return SPAD_ERR_UNKNOWN;
+    }
+    return SPAD_OK;
+}
 
 static spad_status fill_options(spad_check_options *options, spad_error *error) {
     if (options->event_limit < 0) {
@@ -35,6 +55,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
     spad_check_options filled = options != NULL ? *options : (spad_check_options){0};
     spad_status status = fill_options(&filled, error);
     if (status == SPAD_OK) status = spad__match_layout(kernel, filled.layout, error);
+    if (status == SPAD_OK) status = check_vary(kernel, &filled, error);
     spad__limit limit;
     if (status == SPAD_OK) {
         status = spad__limit_start(&limit, filled.timeout_ns, filled.watch, error);
@@ -50,6 +71,13 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);
     if (status == SPAD_OK) status = spad__prove(&run, error);
+    if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
+        char reason[SPAD_MESSAGE_MAX * 2];
+        snprintf(reason, sizeof reason,
+                 "%s; iterations of parallel loops were compared in the first %lld events",
+                 check->reason, (long long)run.parallel_left);
+        spad__copy_cut(check->reason, sizeof check->reason, reason);
+    }
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
     if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
         status = spad__limit_fail(&limit, check->counts.events, "events", error);

@@ -11,6 +11,7 @@ typedef struct writer {
     const spad__watch *watch;
     int32_t group;
     int64_t periods;
+    int64_t run; /* of the growing loop that the clock is in; -1: not known */
     spad__state_out out;
 } writer;
 
@@ -51,43 +52,95 @@ static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration
     return growing;
 }
 
-static bool has_growing_loop(const writer *w, int64_t agent) {
-    const spad_kernel *kernel = w->cut->order->events.kernel;
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        if (w->watch->growth->group[i] != w->group) continue;
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
-        if (spad_kernel_get_statement(kernel, loop->statement)->agent == agent) return true;
+/* The number of the run of a growing loop that an event is in. False: not known. */
+static bool run_of(const writer *w, const spad__event *event, int64_t loop, int64_t *run) {
+    const spad__growth *growth = w->watch->growth;
+    const spad__events *events = &w->cut->order->events;
+    if (!growth->counted[loop]) return false;
+    const spad__form *form = &growth->runs[loop];
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t depth = spad__loops_around(events->kernel, event->statement, loops);
+    *run = form->constant;
+    for (size_t i = 0; i < form->count; i++) {
+        for (size_t d = 0; d < depth; d++) {
+            if (loops[d] != form->loops[i]) continue;
+            *run += form->factors[i] * events->values.items[event->first_value + d];
+        }
+    }
+    return true;
+}
+
+/* Are an agent and the clock in the same run, so that a period in each is one more period of that
+ * run for both? Where runs cannot be counted it must be that nothing carries on. */
+static bool is_in_same_run(const writer *w, const spad__event *event, int64_t loop) {
+    int64_t run;
+    if (!run_of(w, event, loop, &run)) return !w->watch->growth->carries;
+    return run == w->run;
+}
+
+bool spad__acts_in_growth(const spad__order *order, const spad__growth *growth, int64_t agent,
+                          int64_t group) {
+    const spad__events *events = &order->events;
+    const size_t from = agent >= 0 ? events->firsts.items[agent] : 0;
+    const size_t to = agent >= 0 ? events->firsts.items[agent + 1] : events->items.count;
+    for (size_t e = from; e < to; e++) {
+        const int64_t statement = events->items.items[e].statement;
+        const int64_t loop = statement >= 0 ? growth->inside[statement] : -1;
+        if (loop >= 0 && (group < 0 || growth->group[loop] == group)) return true;
     }
     return false;
 }
 
-/* Where an agent stands: at the first event of which nothing has happened. One that has a growing
- * loop must be in it, where its conditions allow it to be repeated. */
+/* Where an agent stands: at the first event of which nothing has happened. One that does something
+ * in a growing loop must be in it, where its conditions allow it to be repeated. */
 static void put_agent(writer *w, int64_t agent, const spad__event *event) {
     int64_t loop = -1;
     int64_t iteration = 0;
     put(w, agent);
     if (event != NULL) loop = put_event(w, event, &iteration);
-    if (agent == w->cut->agent || !has_growing_loop(w, agent)) return;
+    if (agent == w->cut->agent) return;
+    if (loop < 0 && !spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group)) return;
     if (loop < 0 || iteration < w->watch->windows[loop].steady ||
-        iteration > w->watch->windows[loop].fixed) {
+        iteration > w->watch->windows[loop].fixed || !is_in_same_run(w, event, loop)) {
         make_unique(w);
     }
 }
 
+/* The first event of an agent that has not happened; NULL: none. Those that have are in front of
+ * it. */
+static const spad__event *next_event(const writer *w, size_t agent) {
+    const spad__events *events = &w->cut->order->events;
+    const spad__net *net = &w->cut->order->net;
+    size_t low = events->firsts.items[agent];
+    size_t high = events->firsts.items[agent + 1];
+    const size_t end = high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (happened(w, net->step[middle])) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < end ? &events->items.items[low] : NULL;
+}
+
+/* The run of a growing loop that the clock is in. */
+static void find_clock_run(writer *w) {
+    const spad__event *event = next_event(w, (size_t)w->cut->agent);
+    w->run = -1;
+    if (event == NULL || event->statement < 0) return;
+    const int64_t loop = w->watch->growth->inside[event->statement];
+    int64_t run;
+    if (loop < 0 || w->watch->growth->group[loop] != w->group) return;
+    if (run_of(w, event, loop, &run)) w->run = run;
+}
+
 /* Points of an event are together, events of an agent too. */
 static void put_agents(writer *w) {
-    const spad__order *order = w->cut->order;
-    const spad__events *events = &order->events;
-    const spad__net *net = &order->net;
+    const spad__events *events = &w->cut->order->events;
     for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
-        const spad__event *next = NULL;
-        for (size_t e = events->firsts.items[agent]; e < events->firsts.items[agent + 1]; e++) {
-            if (happened(w, net->step[e])) continue;
-            next = &events->items.items[e];
-            break;
-        }
-        put_agent(w, (int64_t)agent, next);
+        put_agent(w, (int64_t)agent, next_event(w, agent));
     }
 }
 
@@ -180,6 +233,7 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
                 .group = (int32_t)group,
                 .periods = periods,
                 .out = {&cut->order->net.host, state, false}};
+    find_clock_run(&w);
     put_agents(&w);
     put_under_way(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);

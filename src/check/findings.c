@@ -5,6 +5,7 @@
  */
 #include "check/findings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -87,6 +88,26 @@ spad_status spad__add_about(spad__run *run, spad_finding *finding, int64_t tenso
     spad__copy_cut(finding->subject, sizeof finding->subject, row->name);
     finding->number = tensor;
     return spad__add_finding(run, finding, (int64_t)row->statement, -1, error);
+}
+
+spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
+                               spad_severity severity, spad_error *error) {
+    enum { SHOWN_MAX = 3 };
+    char text[SPAD_MESSAGE_MAX * 2];
+    spad_status status = SPAD_OK;
+    size_t shown = 0;
+    for (size_t i = 0; i < other->found.count && shown < SHOWN_MAX && status == SPAD_OK; i++) {
+        const spad__found *found = &other->found.items[i];
+        if (found->finding.severity != SPAD_SEVERITY_ERROR) continue;
+        if (found->finding.code == SPAD_FINDING_INDEX_OUTSIDE) continue;
+        spad_finding finding = found->finding;
+        finding.severity = severity;
+        snprintf(text, sizeof text, "with %s: %s", shape, found->finding.message);
+        spad__copy_cut(finding.message, sizeof finding.message, text);
+        status = spad__add_finding(run, &finding, found->statement, found->other, error);
+        shown++;
+    }
+    return status;
 }
 
 /* Errors first, then the order of the text. */

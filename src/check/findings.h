@@ -43,6 +43,7 @@ typedef struct spad__run {
     bool shown;             /* its findings are shown: messages are worth some work */
     bool outputs;           /* say what is missing of outputs */
     const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
+    int64_t parallel_left;  /* > 0: iterations of parallel loops were compared up to this event */
     spad__limit *limit;     /* of the whole check */
 } spad__run;
 
@@ -66,6 +67,12 @@ void spad__point_note(spad_note *note, spad_location location);
 
 /* Was that found before? Then it is counted. For parts that would have to describe it first. */
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
+
+/* The first errors of another shape of the kernel, "N = 4", as warnings or advice about this one.
+ * An index outside of its tensor is none: such values are not meant, as 9 is not where a tensor has
+ * N / 8 tiles. The verdict names it. */
+spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
+                               spad_severity severity, spad_error *error);
 
 /* Errors first, then in the order of the text. */
 void spad__sort_findings(spad_check *check);

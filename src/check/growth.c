@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "kernel/motion.h"
+#include "base/checked.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
@@ -53,17 +53,25 @@ static spad__moves moves_of(const probe *l, motion moves) {
 
 /* ---- shifts of expressions --------------------------------------------------------- */
 
-/* The change of an expression in a motion. False: it has none (refused), or the step is raised. */
-static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
+/* The change of an expression in a motion, which may depend on loops that do not grow. False: it
+ * has none (refused), or the step is raised. */
+static bool form_of(probe *l, spad_expr expr, motion moves, spad__form *out) {
     const spad__moves all = moves_of(l, moves);
-    spad__motion m;
+    int64_t period;
     bool divides;
-    const spad__evenness even = spad__motion_of(&all, expr, &m, &divides);
-    *out = m.step;
+    const spad__evenness even = spad__form_of(&all, expr, out, &period, &divides);
     if (divides && moves.param && moves.loop < 0) l->growth->rests = true;
     if (even == SPAD__UNEVEN) return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
-    l->factor = even == SPAD__TOO_LONG ? INT64_MAX : m.period;
+    l->factor = even == SPAD__TOO_LONG ? INT64_MAX : period;
     return l->factor == 1;
+}
+
+/* The same for a change that is a number. */
+static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
+    spad__form form;
+    if (!form_of(l, expr, moves, &form)) return false;
+    *out = form.constant;
+    return form.count == 0 || refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
@@ -230,55 +238,98 @@ static use use_of(const probe *l, size_t statement, size_t group) {
     return u;
 }
 
-/* A shift that all uses inside a group must agree on. */
-typedef struct shared_shift {
-    bool *known;
-    int64_t *value;  /* of a period */
-    int64_t *beyond; /* of places outside the group that move with the parameter */
-} shared_shift;
+/* What was seen of an index of a tensor, or of the values of a counter: one for all groups. */
+typedef struct seen {
+    bool starts_anew;       /* each run of a growing loop begins where the first did */
+    bool carries_on;        /* each run goes on where the one before ended */
+    spad__refusal_kind why; /* it does not start anew */
+    bool outside;           /* of a group in which it moves */
+    int64_t beyond;         /* of places outside that move with the parameter */
+} seen;
 
-/* First pass, inside the group: an index moves with its loop, all in the same way. */
-static bool probe_inside(probe *l, size_t statement, spad_expr expr, shared_shift shared,
-                         const char *name) {
-    int64_t shift;
-    if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
-    if (shift != 0) return refuse(l, SPAD__REFUSED_FROM_END, name);
-    if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
-    if (!*shared.known) {
-        *shared.known = true;
-        *shared.value = *shared.beyond = shift;
-    }
-    return *shared.value == shift || refuse(l, SPAD__REFUSED_APART, name);
-}
-
-/* Second pass, outside the group: an index stays, or moves as far as those inside. */
-static bool probe_outside(probe *l, spad_expr expr, shared_shift shared, const char *name) {
-    int64_t shift;
-    if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
-    if (shift == 0) return true;
-    if (!*shared.known && *shared.beyond == 0) *shared.beyond = shift;
-    return *shared.beyond == shift || refuse(l, SPAD__REFUSED_APART, name);
-}
-
-/* What was seen of the rows of `shift` or `raise` so far. */
+/* The rows of `shift` or `raise`, and what was seen. */
 typedef struct marks {
-    bool *known;
-    int64_t *beyond;
+    bool *known; /* per group and column */
+    seen *seen;  /* per column */
+    int64_t *shift;
+    size_t columns;
+    size_t column;
+    const char *name;
 } marks;
+
+/* First pass, inside of a group: an index moves with its loop, all in the same way. */
+static bool probe_inside(probe *l, size_t statement, spad_expr expr, size_t group, marks m) {
+    int64_t shift;
+    const size_t row = group * m.columns + m.column;
+    if (!shift_of(l, expr, (motion){false, l->growth->inside[statement]}, &shift)) return false;
+    if (!m.known[row]) {
+        m.known[row] = true;
+        m.shift[row] = shift;
+    }
+    return m.shift[row] == shift || refuse(l, SPAD__REFUSED_APART, m.name);
+}
+
+/* By how much an index must move with the parameter if it carries on: with every run of a growing
+ * loop that is over. */
+static bool carried(const probe *l, size_t statement, marks m, spad__form *out) {
+    *out = (spad__form){.constant = 0};
+    for (size_t group = 0; group < l->growth->groups; group++) {
+        const int64_t shift = m.shift[group * m.columns + m.column];
+        spad__form runs;
+        if (shift == 0) continue;
+        if (!spad__growth_runs(l->growth, l->kernel, statement, group, &runs) ||
+            !spad__form_add(out, &runs, shift)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void deny(seen *s, spad__refusal_kind why) {
+    if (s->starts_anew) s->why = why;
+    s->starts_anew = false;
+}
+
+/* Second pass: how an index moves with the parameter. If runs start anew it stays inside of its
+ * group, and outside it stays or moves as far as those inside. */
+static bool probe_carry(probe *l, size_t statement, spad_expr expr, marks m) {
+    spad__form moves;
+    spad__form runs;
+    seen *s = &m.seen[m.column];
+    if (!form_of(l, expr, (motion){true, -1}, &moves)) return false;
+    s->carries_on =
+        s->carries_on && carried(l, statement, m, &runs) && spad__form_equal(&moves, &runs);
+    if (moves.count > 0) deny(s, SPAD__REFUSED_UNEVEN);
+    for (size_t group = 0; group < l->growth->groups; group++) {
+        const size_t row = group * m.columns + m.column;
+        const use u = use_of(l, statement, group);
+        s->outside = s->outside || (!u.in && !u.before && m.shift[row] != 0);
+        if (moves.count > 0 || moves.constant == 0) continue;
+        if (u.in) {
+            deny(s, SPAD__REFUSED_FROM_END);
+            continue;
+        }
+        if (m.known[row] ? m.shift[row] != moves.constant
+                         : s->beyond != 0 && s->beyond != moves.constant) {
+            deny(s, SPAD__REFUSED_APART);
+        }
+        if (!m.known[row]) s->beyond = moves.constant;
+    }
+    return true;
+}
 
 static bool probe_index(probe *l, size_t statement, int64_t tensor, const spad_expr *index,
                         size_t count, bool second, marks m) {
     spad__growth *g = l->growth;
     if (!g->tracked[tensor]) return true;
-    const char *name = spad_kernel_get_tensor(l->kernel, (size_t)tensor)->name;
-    for (size_t group = 0; group < g->groups; group++) {
-        if (use_of(l, statement, group).in == second) continue;
-        for (size_t d = 0; d < count; d++) {
-            const size_t row = group * g->dims + g->first_dim[tensor] + d;
-            const shared_shift shared = {&m.known[row], &g->shift[row], &m.beyond[row]};
-            const bool fine = second ? probe_outside(l, index[d], shared, name)
-                                     : probe_inside(l, statement, index[d], shared, name);
-            if (!fine) return false;
+    m.name = spad_kernel_get_tensor(l->kernel, (size_t)tensor)->name;
+    for (size_t d = 0; d < count; d++) {
+        m.column = g->first_dim[tensor] + d;
+        if (second && !probe_carry(l, statement, index[d], m)) return false;
+        for (size_t group = 0; !second && group < g->groups; group++) {
+            if (use_of(l, statement, group).in && !probe_inside(l, statement, index[d], group, m)) {
+                return false;
+            }
         }
     }
     return true;
@@ -288,21 +339,54 @@ static bool probe_index(probe *l, size_t statement, int64_t tensor, const spad_e
  * counts on which side of it they stand. */
 static bool probe_wait(probe *l, size_t statement, const spad_statement *s, bool second, marks m) {
     spad__growth *g = l->growth;
-    const char *name = spad_kernel_get_sync(l->kernel, (size_t)s->item)->name;
+    m.name = spad_kernel_get_sync(l->kernel, (size_t)s->item)->name;
+    m.column = (size_t)s->item;
+    spad__form moves;
+    spad__form runs;
+    if (second) {
+        seen *about = &m.seen[m.column];
+        if (!form_of(l, s->amount, (motion){true, -1}, &moves)) return false;
+        about->carries_on =
+            about->carries_on && carried(l, statement, m, &runs) && spad__form_equal(&moves, &runs);
+        if (moves.count > 0) deny(about, SPAD__REFUSED_UNEVEN);
+    }
     for (size_t group = 0; group < g->groups; group++) {
         const use u = use_of(l, statement, group);
-        if (u.in == second) continue;
-        const size_t row = group * spad_kernel_sync_count(l->kernel) + (size_t)s->item;
-        const shared_shift shared = {&m.known[row], &g->raise[row], &m.beyond[row]};
-        if (u.in) {
-            if (!probe_inside(l, statement, s->amount, shared, name)) return false;
-            continue;
+        const int64_t shift = m.shift[group * m.columns + m.column];
+        if (!second && u.in && !probe_inside(l, statement, s->amount, group, m)) return false;
+        if (!second || moves.count > 0) continue;
+        if (u.in && moves.constant != 0) deny(&m.seen[m.column], SPAD__REFUSED_FROM_END);
+        if (!u.in && moves.constant != (u.before ? 0 : shift)) {
+            deny(&m.seen[m.column], SPAD__REFUSED_WAITS_APART);
         }
-        int64_t shift;
-        if (!shift_of(l, s->amount, (motion){true, -1}, &shift)) return false;
-        if (shift != (u.before ? 0 : *shared.value)) {
-            return refuse(l, SPAD__REFUSED_WAITS_APART, name);
+    }
+    return true;
+}
+
+/* After both passes: starts anew where that is possible, or carries on. */
+static bool settle_carry(probe *l, marks m, bool *carry, const char *name) {
+    const seen *s = &m.seen[m.column];
+    carry[m.column] = !s->starts_anew && s->carries_on;
+    if (carry[m.column]) l->growth->carries = true;
+    if (!carry[m.column] && s->outside) l->growth->meets = true;
+    if (s->starts_anew || s->carries_on) return true;
+    return refuse(l, s->why, s->why == SPAD__REFUSED_UNEVEN ? NULL : name);
+}
+
+static bool settle_all(probe *l, marks tiles, marks waits) {
+    spad__growth *g = l->growth;
+    g->carries = g->meets = false;
+    for (size_t t = 0; t < spad_kernel_tensor_count(l->kernel); t++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(l->kernel, t);
+        for (size_t d = 0; d < tensor->blocks.count; d++) {
+            tiles.column = g->first_dim[t] + d;
+            if (!settle_carry(l, tiles, g->carry, tensor->name)) return false;
         }
+    }
+    for (size_t i = 0; i < spad_kernel_sync_count(l->kernel); i++) {
+        waits.column = i;
+        const char *name = spad_kernel_get_sync(l->kernel, i)->name;
+        if (!settle_carry(l, waits, g->carry_waits, name)) return false;
     }
     return true;
 }
@@ -336,9 +420,9 @@ static bool probe_comparisons(probe *l, size_t statement, const spad_statement *
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_expr sides[] = {s->comparisons[i].left, s->comparisons[i].right};
         for (size_t side = 0; side < 2; side++) {
-            int64_t shift;
-            if (!shift_of(l, sides[side], (motion){true, l->growth->inside[statement]}, &shift) ||
-                !shift_of(l, sides[side], (motion){true, -1}, &shift)) {
+            spad__form form;
+            if (!form_of(l, sides[side], (motion){true, l->growth->inside[statement]}, &form) ||
+                !form_of(l, sides[side], (motion){true, -1}, &form)) {
                 return false;
             }
         }
@@ -394,9 +478,25 @@ static bool probe_places(probe *l) {
 
 /* How an expression changes in the first iterations of the growing loop around a statement, and in
  * the last ones; in between its value is in between. */
-static bool shifts_at(probe *l, size_t statement, spad_expr expr, int64_t *first, int64_t *last) {
-    return shift_of(l, expr, (motion){true, -1}, first) &&
-           shift_of(l, expr, (motion){true, l->growth->inside[statement]}, last);
+typedef struct index_drift {
+    int64_t least;
+    int64_t most;
+} index_drift;
+
+static bool drift_of(probe *l, size_t statement, spad_expr expr, index_drift *out) {
+    spad__form first, last;
+    int64_t least, most;
+    if (!form_of(l, expr, (motion){true, -1}, &first) ||
+        !form_of(l, expr, (motion){true, l->growth->inside[statement]}, &last)) {
+        return false;
+    }
+    if (!spad__form_range(&first, l->kernel, &out->least, &out->most) ||
+        !spad__form_range(&last, l->kernel, &least, &most)) {
+        return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    }
+    out->least = spad__min(out->least, least);
+    out->most = spad__max(out->most, most);
+    return true;
 }
 
 /* Is an index examined when the kernel is made, for all iterations, and counts for nothing else?
@@ -408,20 +508,22 @@ static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor)
 static bool moves_evenly(const probe *l, size_t statement, spad_expr expr) {
     probe copy = *l;
     spad__growth growth = *l->growth; /* for reasons that are not shown */
-    int64_t first, last;
+    int64_t shift;
     copy.growth = &growth;
     copy.noted = false;
-    return shifts_at(&copy, statement, expr, &first, &last);
+    return shift_of(&copy, expr, (motion){true, -1}, &shift) &&
+           shift_of(&copy, expr, (motion){true, l->growth->inside[statement]}, &shift);
 }
 
 /* An index that is inside must not run out of its tensor when both grow. */
 static bool require_inside(probe *l, size_t statement, spad_expr index, const spad_kernel_tensor *t,
                            spad_amount extent) {
-    int64_t first, last, grows;
-    if (!shifts_at(l, statement, index, &first, &last)) return false;
+    int64_t grows;
+    index_drift moves;
+    if (!drift_of(l, statement, index, &moves)) return false;
     if (!shift_of(l, extent.expr, (motion){true, -1}, &grows)) return false;
-    if (first >= 0 && last >= 0 && first <= grows && last <= grows) return true;
-    if (first < 0 || last < 0) return refuse(l, SPAD__REFUSED_INDEX_FALLS, t->name);
+    if (moves.least >= 0 && moves.most <= grows) return true;
+    if (moves.least < 0) return refuse(l, SPAD__REFUSED_INDEX_FALLS, t->name);
     if (grows != 0) return refuse(l, SPAD__REFUSED_INDEX_FASTER, t->name);
     refuse(l, SPAD__REFUSED_TILES, t->name);
     l->growth->refusal.tiles = extent.value;
@@ -444,7 +546,7 @@ static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const
 }
 
 static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
-    int64_t first, last;
+    index_drift moves;
     for (size_t i = s->first_access; i < s->first_access + s->access_count; i++) {
         const spad_kernel_access *access = spad_kernel_get_access(l->kernel, i);
         if (!require_all_inside(l, number, access->tensor, access->index, access->index_count)) {
@@ -452,13 +554,24 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
         }
     }
     if (s->cost_kind == SPAD_COST_TARGET) return true;
-    if (!shifts_at(l, number, s->cost, &first, &last)) return false;
-    return (first >= 0 && last >= 0) || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
+    if (!drift_of(l, number, s->cost, &moves)) return false;
+    return moves.least >= 0 || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
+}
+
+/* Is a loop around a statement that does not run, and does not grow either? */
+static bool is_never_run(const probe *l, const spad_statement *s) {
+    for (int64_t number = s->loop; number >= 0;) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, (size_t)number);
+        if (l->growth->extra[number] == 0 && loop->begin.value >= loop->end.value) return true;
+        number = loop->outer;
+    }
+    return false;
 }
 
 static bool probe_bounds(probe *l) {
     for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
+        if (is_never_run(l, s)) continue;
         const bool tile = s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE;
         if (tile && !require_all_inside(l, i, s->item, s->index, s->index_count)) return false;
         if (s->kind == SPAD_STATEMENT_OPERATION && !probe_ranges(l, i, s)) return false;
@@ -490,24 +603,29 @@ static void find_tracked(const probe *l) {
     }
 }
 
+static void clear_marks(marks *m, size_t groups) {
+    for (size_t i = 0; i < groups * m->columns; i++) {
+        m->known[i] = false;
+        m->shift[i] = 0;
+    }
+    for (size_t i = 0; i < m->columns; i++) {
+        m->seen[i] = (seen){.starts_anew = true, .carries_on = true};
+    }
+}
+
 /* One pass with the step as it is. */
 static bool probe_once(probe *l, marks tiles, marks waits) {
     const spad__growth *g = l->growth;
-    const size_t syncs = spad_kernel_sync_count(l->kernel);
     if (!look_at_loops(l) || !probe_declarations(l)) return false;
     find_growing_loops_around(l);
-    memset(tiles.known, 0, g->groups * g->dims * sizeof(bool));
-    memset(tiles.beyond, 0, g->groups * g->dims * sizeof(int64_t));
-    memset(waits.known, 0, g->groups * syncs * sizeof(bool));
-    memset(waits.beyond, 0, g->groups * syncs * sizeof(int64_t));
-    memset(g->shift, 0, g->groups * g->dims * sizeof *g->shift);
-    memset(g->raise, 0, g->groups * syncs * sizeof *g->raise);
+    clear_marks(&tiles, g->groups);
+    clear_marks(&waits, g->groups);
     for (int second = 0; second < 2; second++) {
         for (size_t s = 0; s < spad_kernel_statement_count(l->kernel); s++) {
             if (!probe_statement(l, s, second == 1, tiles, waits)) return false;
         }
     }
-    return probe_places(l) && probe_bounds(l);
+    return settle_all(l, tiles, waits) && probe_places(l) && probe_bounds(l);
 }
 
 /* A parameter that is computed from others represents them. If steps rely on the rest of the
@@ -523,7 +641,6 @@ static void require_even(probe *l) {
 
 static void probe_param(probe *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
-    g->step = 1;
     while (!probe_once(l, tiles, waits)) {
         if (l->factor <= 1) return;           /* refused */
         if (l->factor > STEP_MAX / g->step) { /* also where no factor was found */
@@ -534,6 +651,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
         l->factor = 1;
     }
     require_even(l);
+    spad__growth_count_runs(g, l->kernel);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -556,17 +674,25 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->relies = spad__arena_array(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies);
     g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
     g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
+    g->carry = spad__arena_array(arena, g->dims + 1, sizeof *g->carry);
+    g->carry_waits = spad__arena_array(arena, syncs + 1, sizeof *g->carry_waits);
+    g->runs = spad__arena_array(arena, loops + 1, sizeof *g->runs);
+    g->guarded = spad__arena_array(arena, loops + 1, sizeof *g->guarded);
+    g->counted = spad__arena_array(arena, loops + 1, sizeof *g->counted);
+    *tiles = (marks){.shift = g->shift, .columns = g->dims};
+    *waits = (marks){.shift = g->raise, .columns = syncs};
     tiles->known = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->known);
-    tiles->beyond = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *tiles->beyond);
+    tiles->seen = spad__arena_array(arena, g->dims + 1, sizeof *tiles->seen);
     waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
-    waits->beyond = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->beyond);
+    waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
     return g->extra && g->group && g->inside && g->tracked && g->relies && g->shift && g->raise &&
-           tiles->known && tiles->beyond && waits->known && waits->beyond;
+           g->carry && g->carry_waits && g->runs && g->guarded && g->counted && tiles->known &&
+           tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
-                              const spad_host *host, spad_error *error) {
-    *growth = (spad__growth){.arena = {.host = *host}, .param = param};
+                              int64_t step, const spad_host *host, spad_error *error) {
+    *growth = (spad__growth){.arena = {.host = *host}, .param = param, .step = step};
     marks tiles;
     marks waits;
     if (!reserve(growth, kernel, &tiles, &waits)) {
@@ -575,6 +701,7 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
+    spad__growth_find_guarded(growth, kernel);
     probe_param(&l, tiles, waits);
     return SPAD_OK;
 }
@@ -585,9 +712,16 @@ void spad__growth_free(spad__growth *growth) {
 
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift) {
+    spad__form form;
+    *shift = 0;
+    if (!spad__growth_form(growth, kernel, expr, param, loop, &form)) return false;
+    *shift = form.constant;
+    return form.count == 0;
+}
+
+bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                       bool param, int64_t loop, spad__form *form) {
     const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
-    spad__motion m;
-    const bool even = spad__motion_of(&moves, expr, &m, NULL) == SPAD__EVEN;
-    *shift = m.step;
-    return even && m.period == 1;
+    int64_t period;
+    return spad__form_of(&moves, expr, form, &period, NULL) == SPAD__EVEN && period == 1;
 }

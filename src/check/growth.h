@@ -16,6 +16,7 @@
 #define SPAD_CHECK_GROWTH_H
 
 #include "base/memory.h"
+#include "kernel/form.h"
 #include "spad/kernel.h"
 
 /* Why a parameter is no trip count; in words: growth_text.c. */
@@ -36,8 +37,8 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_MORE_MEMORY,    /* each tile has its own bytes */
     SPAD__REFUSED_INDEX_FALLS,    /* below 0 sooner or later */
     SPAD__REFUSED_INDEX_FASTER,   /* out of its tensor sooner or later */
-    SPAD__REFUSED_ELECTED,
-    SPAD__REFUSED_TILES, /* a tensor does not grow: `tiles`, `along` */
+    SPAD__REFUSED_ELECTED,        /* an operation of one thread: threads.c looks at one shape */
+    SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
     SPAD__REFUSED_TOO_LONG /* a step beyond what is worth its runs */
 } spad__refusal_kind;
@@ -61,15 +62,26 @@ typedef struct spad__growth {
     size_t dims;       /* of all tensors */
     int64_t *shift;    /* [groups][dims]: of the index of a tile in a period */
     int64_t *raise;    /* [groups][syncs]: of the values that waits on a counter ask for */
+    bool *carry;       /* [dims]: every run of a growing loop goes on where the one before it ended,
+                          as t * N + n does; false: it starts where that one did */
+    bool *carry_waits; /* [syncs]: the same for values that waits ask for */
+    bool carries;      /* one of them does */
+    bool meets;        /* tiles that move are used after their loops at places that do not */
+    spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
+                          and group, as a form of the loops around it */
+    bool *guarded; /* per loop: an `if` is around it, so that it is not known how often it runs */
+    bool *counted; /* per growing loop: `runs` is known, and every agent of the group has as many
+                      runs */
     bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
     bool *relies;  /* per parameter: the step and the shifts hold for its value only */
     bool rests;    /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 
-/* Looks at a parameter of a kernel. SPAD_ERR_HOST_MEMORY. */
+/* Looks at a parameter of a kernel; its step will be a multiple of `step`, which is 1 if nothing
+ * else is known. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
-                              const spad_host *host, spad_error *error);
+                              int64_t step, const spad_host *host, spad_error *error);
 void spad__growth_free(spad__growth *growth);
 
 /* "'x' changes with it": the refusal of a parameter of the kernel in words; "": not refused. */
@@ -80,6 +92,21 @@ void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, 
  * loop advances by a period (-1: none), or both. False: not by the same amount each time. */
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                         bool param, int64_t loop, int64_t *shift);
+
+/* The same where the change depends on loops that do not grow. */
+bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                       bool param, int64_t loop, spad__form *form);
+
+/* How often loops of a group have run to their end before a statement is reached, by its agent:
+ * a form of the loops around the statement. False: there is none, since conditions decide it. */
+bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
+                       size_t group, spad__form *runs);
+
+/* Fills in `guarded`. */
+void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel);
+
+/* Fills in `runs` and `counted`. */
+void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel);
 
 /* Which iterations of a growing loop, counted from 0, may be repeated, as far as conditions
  * go. In the iterations below `fixed` every condition stays as it is when the parameter grows;

@@ -37,8 +37,9 @@ static bool moves_along(const spad__life *life, spad__writer holder, standing at
     return moves;
 }
 
-/* What a piece holds. Once a tensor has begun a new life, or a tile was allocated again, nothing
- * can want what the old one left: all such pieces are the same. */
+/* What a piece holds. Tiles of an index that carries on from run to run are counted from where it
+ * stands, whenever they were written. Once a tensor has begun a new life, or a tile was allocated
+ * again, nothing can want what the old one left: all such pieces are the same. */
 static void put_holder(spad__state_out *w, const spad__life *life, spad__writer holder,
                        standing at) {
     enum { NO_WRITER = -1, PAST = -2 };
@@ -61,13 +62,14 @@ static void put_holder(spad__state_out *w, const spad__life *life, spad__writer 
     }
     const spad__growth *g = at.growth;
     const int64_t *shift = &g->shift[at.group * g->dims + g->first_dim[write->tensor]];
+    const bool *carry = &g->carry[g->first_dim[write->tensor]];
     int64_t index[SPAD_RANK_MAX];
     spad__tile_index(tensor, write->tile, index);
     const int64_t periods = moves_along(life, holder, at) ? at.periods : 0;
     spad__state_put(w, write->tensor);
     spad__state_put(w, current);
     for (size_t d = 0; d < tensor->blocks.count; d++)
-        spad__state_put(w, index[d] - shift[d] * periods);
+        spad__state_put(w, index[d] - shift[d] * (carry[d] ? at.periods : periods));
 }
 
 static void put_map(spad__state_out *w, const spad__life *life, const spad__bytemap *map,

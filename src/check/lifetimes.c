@@ -20,6 +20,7 @@
 
 #include "base/checked.h"
 #include "check/outputs.h"
+#include "check/size.h"
 #include "kernel/walk.h"
 
 enum { FIRST_WRITES = 64 };
@@ -725,6 +726,18 @@ static spad_status check_event(spad__run *run, const spad_walk *walk, const spad
 
 enum { EVENTS_PER_CLOCK_READ = 4096 };
 
+enum { EVENTS_OF_TOO_MANY = 1 << 20 };
+
+static const char more_than_limit[] = "the kernel has more events than the limit";
+
+/* Where it is known that there are more events than the limit, errors are looked for in the first
+ * ones only. */
+static int64_t limit_of(const spad__run *run) {
+    const int64_t limit = run->options->event_limit;
+    if (spad__events_least(run->kernel) <= limit) return limit;
+    return spad__min(limit, EVENTS_OF_TOO_MANY);
+}
+
 /* One walk. Where the order of events is unknown there is no `life`: the rules are examined, and
  * whether the kernel can be run at all. */
 static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs *outputs,
@@ -733,13 +746,14 @@ static spad_status walk_through(spad__run *run, spad__life *life, spad__outputs 
     const spad_walk_event *event;
     spad_error failure;
     spad_status status = SPAD_OK;
+    const int64_t limit = limit_of(run);
     for (int64_t events = 0; status == SPAD_OK; events++) {
         if (spad_walk_next(&event, walk, &failure) != SPAD_OK) {
             return report_failed_walk(run, walk, &failure, error);
         }
         if (event->kind == SPAD_WALK_END) break;
-        if (events == run->options->event_limit) {
-            run->gap = "the kernel has more events than the limit";
+        if (events == limit) {
+            run->gap = more_than_limit;
             return SPAD_OK;
         }
         if (events % EVENTS_PER_CLOCK_READ == EVENTS_PER_CLOCK_READ - 1 && spad__is_late(run)) {

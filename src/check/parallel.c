@@ -12,7 +12,7 @@
  * touch: an iteration and what it did, or that there are several iterations which all read,
  * or all add. That is enough to see the first touch that does not go with those before.
  *
- * One walk per parallel loop, over the first events of the given shape. Different names of one
+ * One walk per parallel loop, over the events of the given shape. Different names of one
  * storage are taken as different tensors.
  */
 #include <stdio.h>
@@ -21,9 +21,10 @@
 #include "check/bytemap.h"
 #include "check/check.h"
 #include "check/life.h"
+#include "check/size.h"
 
-/* Events of a walk. */
-enum { PARALLEL_EVENTS = 65536 };
+/* Events up to which all are walked, and how many are if there are more. */
+enum { PARALLEL_ALL = 4000000, PARALLEL_FIRST = 65536 };
 
 /* What an iteration does to a byte. */
 enum { READS = 1, ADDS = 2, WRITES = 4 };
@@ -254,6 +255,13 @@ static spad_status scan_event(scan *l, const spad_walk_event *event, spad_error 
     return status;
 }
 
+/* All events, unless there are so many that the shape itself is not run either where a smaller
+ * one represents it. */
+static int64_t limit_of_parallel(const spad__run *run) {
+    const bool all = spad__events_most(run->kernel) <= PARALLEL_ALL;
+    return spad__min(all ? INT64_MAX : PARALLEL_FIRST, run->options->event_limit);
+}
+
 static spad_status walk_loop(scan *l, spad_error *error) {
     const spad_walk_options options = {
         .agent = SPAD_WALK_ALL, .layout = l->run->options->layout, .host = &l->host};
@@ -264,8 +272,13 @@ static spad_status walk_loop(scan *l, spad_error *error) {
         return spad__attempted(status, error);
     }
     if (!add_touch(l, (parallel_touch){.does = 0})) status = spad__fail_host_memory(error);
-    for (int64_t events = 0; events < PARALLEL_EVENTS && status == SPAD_OK; events++) {
+    const int64_t limit = limit_of_parallel(l->run);
+    for (int64_t events = 0; status == SPAD_OK; events++) {
         const spad_walk_event *event;
+        if (events == limit) {
+            l->run->parallel_left = limit;
+            break;
+        }
         status = spad_walk_next(&event, walk, &failure);
         if (status == SPAD_ERR_HOST_MEMORY) {
             spad__fail_host_memory(error);

@@ -26,6 +26,9 @@
 
 enum { ACTIONS_A_LOOK = 64 }; /* at the clock */
 
+/* A phase of so many is asked for as a whole first: what comes after its end comes after all. */
+enum { MANY_CONTRIBUTIONS = 8 };
+
 /* ---- helpers ----------------------------------------------------------------------- */
 
 static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
@@ -237,6 +240,12 @@ static bool arrives(const spad__action *a) {
  * of older phases stand in front of it, and `number` is an action after all of them. */
 static spad_status is_complete(spad__order *o, int32_t object, int32_t number, int64_t phase,
                                int32_t point, bool *complete, spad_error *error) {
+    const int32_t end = spad__causes_phase(&o->model, object, phase);
+    *complete = false;
+    if (end >= 0 && o->events.objects.items[object].count >= MANY_CONTRIBUTIONS) {
+        const spad_status status = spad__causes_before(&o->model, end, point, complete, error);
+        if (status != SPAD_OK || *complete) return status;
+    }
     *complete = true;
     for (int32_t i = number - 1; i >= 0 && *complete; i--) {
         const spad__action *a = action_at(o, object, i);

@@ -32,467 +32,224 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "check/outputs.h"
+#include "check/prover.h"
 
-/* Shapes and events that a proof may cost beside the given shape itself. */
-enum { SHAPES_MAX = 4096, PROOF_WORK_MAX = 4000000, WORK_OF_ORDER = 8 };
+/* What a proof may cost: events, those of kernels with an order count more. As much as the given
+ * shape twice, at least and at most this; and before that one for trip counts that depend on each
+ * other. About 7 million take a second. */
+enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000, JOINT_WORK_MAX = 8000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */
 enum { GIVEN_MAX = 64, GIVEN_SHORT = 8192, GIVEN_EVENTS = 1000000 };
 
+/* How often all shapes are run again, from larger values on, until all repeat themselves. */
+enum { ATTEMPTS_MAX = 4 };
+
 /* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
 enum { MORE_MAX = 64 };
 
-/* A parameter that is a trip count. */
-typedef struct trip {
-    spad__growth growth;
-    int64_t given;
-    int64_t repeats; /* from this value on runs repeat themselves */
-} trip;
-
-typedef struct prover {
-    spad__run *run; /* of the given shape; its check gets the findings */
-    const spad_kernel *kernel;
-    spad_host host;
-    trip trips[SPAD__TRIPS_MAX];
-    size_t count;
-    size_t fixed;               /* trip counts that are not proved */
-    char why[SPAD_MESSAGE_MAX]; /* about the first of them */
-    int64_t work;               /* events, and numbers of states, of all shapes so far */
-    bool unwatched;             /* it is known that runs repeat themselves */
-    bool unsettled;             /* small shapes do not show what the given one leaves out */
-    bool all;                   /* shapes are run for all of them: warnings count, too */
-    char but[SPAD_MESSAGE_MAX]; /* the first warning that the given shape does not have, or "" */
-    int64_t *values;            /* per loop: scratch */
-} prover;
-
-/* One shape: a value per trip count, and what its run gave. */
-typedef struct shape {
-    int64_t values[SPAD__TRIPS_MAX];
-    bool possible; /* the kernel can be built */
-    bool repeats[SPAD__TRIPS_MAX];
-    int64_t errors;
-    const char *gap;
-    spad_finding first; /* error */
-} shape;
-
-/* ---- one shape --------------------------------------------------------------------- */
-
-static spad_status prepare_watches(prover *p, spad__watches *watches, const spad_kernel *kernel,
-                                   spad_error *error) {
-    watches->host = p->host;
-    watches->kernel = kernel;
-    watches->count = p->count;
-    watches->items = spad__new_array(&p->host, p->count + 1, sizeof *watches->items);
-    if (watches->items == NULL) return spad__fail_host_memory(error);
-    for (size_t i = 0; i < p->count; i++) {
-        spad__watch *watch = &watches->items[i];
-        watch->growth = &p->trips[i].growth;
-        watch->windows =
-            spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
-        if (watch->windows == NULL) return spad__fail_host_memory(error);
-        watch->failed = p->unwatched ||
-                        !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
-                                              p->values, watch->windows);
-    }
-    return SPAD_OK;
-}
-
-static void free_watches(prover *p, spad__watches *watches) {
-    for (size_t i = 0; watches->items != NULL && i < p->count; i++) {
-        spad__watch *watch = &watches->items[i];
-        if (watch->windows == NULL) continue;
-        p->work += (int64_t)watch->states.count;
-        spad__free(&p->host, watch->windows,
-                   spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
-        spad__array_free(&p->host, &watch->states);
-        spad__array_free(&p->host, &watch->starts);
-    }
-    if (watches->items != NULL) {
-        spad__free(&p->host, watches->items, (p->count + 1) * sizeof *watches->items);
-    }
-}
-
-static void keep_result(const prover *p, shape *s, const spad__run *run,
-                        const spad__watches *watches) {
-    const spad_check *check = run->check;
-    s->errors = check->counts.errors;
-    s->gap = run->gap;
-    for (size_t i = 0; i < p->count; i++) s->repeats[i] = !watches->items[i].failed;
-    for (size_t i = 0; i < check->found.count; i++) {
-        if (check->found.items[i].finding.severity != SPAD_SEVERITY_ERROR) continue;
-        s->first = check->found.items[i].finding;
-        break;
-    }
-}
-
-/* Runs the parts that find errors over a kernel of a shape; findings go to `check`. `about`: NULL,
- * or the name of the shape in messages about outputs. */
-static spad_status run_kernel(prover *p, shape *s, const spad_kernel *kernel, spad_check *check,
-                              const char *about, spad_error *error) {
-    spad__watches watches = {0};
-    spad__run run = {.kernel = kernel,
-                     .options = p->run->options,
-                     .check = check,
-                     .watches = &watches,
-                     .shown = check == p->run->check,
-                     .outputs = about != NULL,
-                     .shape = about,
-                     .limit = p->run->limit};
-    const int64_t before = check->counts.events;
-    spad_status status = prepare_watches(p, &watches, kernel, error);
-    if (status == SPAD_OK) status = spad__check_rules(&run, error);
-    if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
-    if (status == SPAD_OK) status = spad__check_order(&run, error);
-    if (status == SPAD_OK) keep_result(p, s, &run, &watches);
-    check->counts.runs++;
-    const bool order = !spad_kernel_is_implicit(kernel);
-    p->work += (check->counts.events - before) * (order ? WORK_OF_ORDER : 1);
-    free_watches(p, &watches);
-    return status;
-}
-
-/* The kernel with the values of a shape. SPAD_OK and NULL: there is none. */
-static spad_status make_kernel(const prover *p, const shape *s, spad_kernel **out,
-                               spad_error *error) {
-    spad_define defines[SPAD__TRIPS_MAX];
-    for (size_t i = 0; i < p->count; i++) {
-        const size_t param = p->trips[i].growth.param;
-        defines[i] = (spad_define){spad_kernel_get_param(p->kernel, param)->name, s->values[i]};
-    }
-    const spad_kernel_options options = {
-        .defines = defines, .define_count = p->count, .host = &p->host};
-    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, NULL);
-    return spad__attempted(status, error);
-}
-
-static void format_values(const prover *p, const shape *s, char *field, size_t size) {
-    size_t used = 0;
-    field[0] = '\0';
-    for (size_t i = 0; i < p->count && used < size; i++) {
-        const size_t param = p->trips[i].growth.param;
-        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
-                                 spad_kernel_get_param(p->kernel, param)->name,
-                                 (long long)s->values[i]);
-    }
-}
-
-/* Is it a warning about what a kernel computes, and new? */
-static bool is_new(const prover *p, const spad__found *found) {
-    const spad_finding_code code = found->finding.code;
-    if (code != SPAD_FINDING_UNWRITTEN_OUTPUT && code != SPAD_FINDING_PARALLEL_DEPENDENCE) {
-        return false;
-    }
-    const spad_check *given = p->run->check;
-    for (size_t i = 0; i < given->found.count; i++) {
-        const spad__found *known = &given->found.items[i];
-        if (known->finding.code == code && known->statement == found->statement) return false;
-    }
-    return true;
-}
-
-/* Keeps the first warning that only other shapes than the given one have. */
-static void keep_warning(prover *p, const shape *s, const spad_check *check) {
-    char values[SPAD_MESSAGE_MAX / 4];
-    for (size_t i = 0; i < check->found.count && p->but[0] == '\0'; i++) {
-        if (!is_new(p, &check->found.items[i])) continue;
-        format_values(p, s, values, sizeof values);
-        char text[SPAD_MESSAGE_MAX * 2];
-        snprintf(text, sizeof text, "; but with %s: %s", values,
-                 check->found.items[i].finding.message);
-        spad__copy_cut(p->but, sizeof p->but, text);
-    }
-}
-
-/* Runs a shape; its findings are only counted. */
-static spad_status try_shape(prover *p, shape *s, spad_error *error) {
-    spad_kernel *kernel;
-    spad_status status = make_kernel(p, s, &kernel, error);
-    s->possible = kernel != NULL;
-    if (status != SPAD_OK || kernel == NULL) return status;
-    spad_check check = {.host = p->host};
-    status = run_kernel(p, s, kernel, &check, p->all ? "" : NULL, error);
-    if (status == SPAD_OK && p->all) {
-        spad__run run = {
-            .kernel = kernel, .options = p->run->options, .check = &check, .limit = p->run->limit};
-        status = spad__check_parallel(&run, error);
-        keep_warning(p, s, &check);
-    }
-    p->run->check->counts.events += check.counts.events;
-    p->run->check->counts.accesses += check.counts.accesses;
-    p->run->check->counts.runs += check.counts.runs;
-    spad__array_free(&p->host, &check.found);
-    spad_kernel_destroy(kernel);
-    return status;
-}
-
-/* ---- trip counts ------------------------------------------------------------------- */
-
-/* A value to leave a parameter at while another one is examined: small, the same modulo its
- * step. */
-static int64_t small_value(const trip *t) {
-    spad__assert(t->growth.step > 0);
-    const int64_t step = t->growth.step;
-    const int64_t most = 3 * step + 4;
-    return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
-}
-
-static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
-    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
-        const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
-        for (size_t e = 0; e < 2; e++) {
-            const spad_expr_info info = spad_kernel_get_expr(kernel, ends[e]);
-            for (size_t n = 0; n < info.node_count; n++) {
-                if (info.nodes[n].op == SPAD_EXPR_PARAM && info.nodes[n].value == (int64_t)param) {
-                    return true;
-                }
-            }
+/* Leaves out parameters until the combinations are few enough. */
+static void limit_shapes(spad__prover *p) {
+    while (spad__trips_shapes(p) > SPAD__SHAPES_MAX) {
+        size_t most = 0;
+        for (size_t i = 1; i < p->count; i++) {
+            if (spad__trip_shapes(p, &p->trips[i]) > spad__trip_shapes(p, &p->trips[most]))
+                most = i;
         }
+        spad__trip_drop(p, most, "too many combinations of trip counts");
     }
-    return false;
-}
-
-/* A parameter that stays as it is; the first one is reported. */
-static void leave_fixed(prover *p, size_t param, const char *why) {
-    if (p->fixed++ > 0) return;
-    snprintf(p->why, sizeof p->why, "%.64s is fixed at %lld: %s",
-             spad_kernel_get_param(p->kernel, param)->name,
-             (long long)spad_kernel_get_param(p->kernel, param)->value, why);
-}
-
-static spad_status find_trips(prover *p, spad_error *error) {
-    for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
-        if (!bounds_a_loop(p->kernel, i)) continue;
-        if (p->count == SPAD__TRIPS_MAX) {
-            leave_fixed(p, i, "there are too many of them");
-            continue;
-        }
-        trip *t = &p->trips[p->count];
-        const spad_status status = spad__growth_init(&t->growth, p->kernel, i, &p->host, error);
-        if (status != SPAD_OK) return status;
-        t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
-            p->count++;
-            continue;
-        }
-        char why[SPAD_MESSAGE_MAX / 2];
-        spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
-        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
-        spad__growth_free(&t->growth);
-    }
-    return SPAD_OK;
-}
-
-static void drop_trip(prover *p, size_t number, const char *why) {
-    spad__assert(number < p->count);
-    leave_fixed(p, p->trips[number].growth.param, why);
-    spad__growth_free(&p->trips[number].growth);
-    p->count--;
-    memmove(&p->trips[number], &p->trips[number + 1], (p->count - number) * sizeof p->trips[0]);
-}
-
-/* Where the steps of one trip count hold for one value of another only, that one is left there. */
-static void part_trips(prover *p) {
-    char why[SPAD_MESSAGE_MAX / 2];
-    for (size_t i = 0; i < p->count; i++) {
-        for (size_t j = p->count; j-- > 0;) {
-            if (j == i || !p->trips[i].growth.relies[p->trips[j].growth.param]) continue;
-            const size_t param = p->trips[i].growth.param;
-            snprintf(why, sizeof why, "how far %.64s moves an index depends on it",
-                     spad_kernel_get_param(p->kernel, param)->name);
-            drop_trip(p, j, why);
-            if (j < i) i--;
-        }
-    }
-}
-
-/* Does a run with this value of one trip count, and small ones of the others, repeat itself? */
-static spad_status try_repeat(prover *p, size_t number, int64_t value, bool *repeats,
-                              spad_error *error) {
-    shape s = {.possible = false};
-    *repeats = false;
-    if (p->work > PROOF_WORK_MAX || spad__is_late(p->run)) return SPAD_OK;
-    for (size_t i = 0; i < p->count; i++) s.values[i] = small_value(&p->trips[i]);
-    s.values[number] = value;
-    const spad_status status = try_shape(p, &s, error);
-    *repeats = status == SPAD_OK && s.possible && s.gap == NULL && s.repeats[number];
-    return status;
-}
-
-/* The largest value that is tried. */
-static int64_t repeats_most(const trip *t) {
-    return 4 * t->growth.step + 16;
-}
-
-/* From which value on do runs repeat themselves? One that does continues to do so when the value
- * grows by steps, so the first is found by halving. *found is false: none that was tried does. */
-static spad_status find_repeat(prover *p, size_t number, bool *found, spad_error *error) {
-    trip *t = &p->trips[number];
-    int64_t low = t->growth.step - 1; /* too short for two periods */
-    t->repeats = repeats_most(t);
-    spad_status status = try_repeat(p, number, t->repeats, found, error);
-    while (status == SPAD_OK && *found && t->repeats - low > 1) {
-        const int64_t middle = low + (t->repeats - low) / 2;
-        spad__assert(low < middle && middle < t->repeats);
-        bool repeats;
-        status = try_repeat(p, number, middle, &repeats, error);
-        if (repeats) {
-            t->repeats = middle;
-        } else {
-            low = middle;
-        }
-    }
-    return status;
-}
-
-/* Where the rest of a trip count by its step decides something, each rest has to repeat itself. */
-static spad_status repeat_all_rests(prover *p, size_t number, bool *found, spad_error *error) {
-    trip *t = &p->trips[number];
-    const int64_t most = repeats_most(t);
-    spad_status status = SPAD_OK;
-    for (int64_t value = t->repeats + 1; status == SPAD_OK && value < t->repeats + t->growth.step;
-         value++) {
-        bool repeats;
-        status = try_repeat(p, number, value, &repeats, error);
-        if (!repeats) t->repeats = value + 1;
-        if (t->repeats > most) *found = false;
-        if (!*found) break;
-    }
-    return status;
-}
-
-static spad_status find_repeats(prover *p, spad_error *error) {
-    for (size_t i = 0; i < p->count;) {
-        bool found;
-        spad_status status = find_repeat(p, i, &found, error);
-        if (status == SPAD_OK && found && p->trips[i].growth.rests) {
-            status = repeat_all_rests(p, i, &found, error);
-        }
-        if (status != SPAD_OK) return status;
-        if (found) {
-            i++;
-        } else {
-            drop_trip(p, i, "its loop did not return to the same state");
-        }
-    }
-    return SPAD_OK;
-}
-
-static int64_t shapes_of(const trip *t) {
-    spad__assert(t->repeats >= t->growth.step && t->growth.step > 0);
-    return t->repeats + 2 * t->growth.step;
 }
 
 /* ---- all shapes -------------------------------------------------------------------- */
 
-/* The next combination; false: that was the last. */
-static bool next_shape(const prover *p, shape *s) {
+/* Would all shapes be within what a proof may cost? The events of a shape are about the product of
+ * its values, so those of all are about the largest one by 2 for each trip count. */
+static spad_status is_affordable(const spad__prover *p, bool *result, spad_error *error) {
+    spad__shape s = {.possible = false};
+    spad_kernel *kernel;
     for (size_t i = 0; i < p->count; i++) {
-        if (++s->values[i] < shapes_of(&p->trips[i])) return true;
-        s->values[i] = 0;
+        s.values[i] = spad__trip_shapes(p, &p->trips[i]) - 1;
     }
-    return false;
+    const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
+    *result = kernel != NULL;
+    if (kernel == NULL) return status;
+    const int64_t work = spad__shape_work(kernel) >> p->count; /* conditions leave out some of it */
+    *result = work / 2 <= (p->work_most - p->work) / spad__trips_shapes(p);
+    spad_kernel_destroy(kernel);
+    return status;
 }
 
-/* Leaves out parameters until the combinations are few enough. */
-static void limit_shapes(prover *p) {
-    for (;;) {
-        int64_t shapes = 1;
-        size_t most = 0;
-        for (size_t i = 0; i < p->count; i++) {
-            shapes = spad__min(shapes * shapes_of(&p->trips[i]), INT64_C(1) << 40);
-            if (shapes_of(&p->trips[i]) > shapes_of(&p->trips[most])) most = i;
-        }
-        if (shapes <= SHAPES_MAX) return;
-        drop_trip(p, most, "too many combinations of trip counts");
+/* The last shape did not repeat itself: larger ones may. */
+static void raise_repeats(spad__prover *p) {
+    const spad__shape *s = &p->all_shapes.last;
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
+        p->trips[i].repeats = s->values[i] + 1;
     }
 }
 
-typedef enum outcome { ALL_RIGHT, ONE_WRONG, NO_REPEAT, NOT_ALL } outcome;
-
-static spad_status try_all(prover *p, outcome *out, shape *s, spad_error *error) {
-    *s = (shape){.possible = false};
-    do {
-        s->errors = 0;
-        s->gap = NULL;
-        const spad_status status = try_shape(p, s, error);
-        if (status != SPAD_OK) return status;
-        if (!s->possible) continue;
-        *out = s->errors > 0 ? ONE_WRONG : NOT_ALL;
-        if (s->errors > 0 || s->gap != NULL || p->work > PROOF_WORK_MAX || spad__is_late(p->run))
-            return SPAD_OK;
-        for (size_t i = 0; i < p->count; i++) {
-            if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
-            *out = NO_REPEAT;
-            return SPAD_OK;
-        }
-    } while (next_shape(p, s));
-    *out = ALL_RIGHT;
-    return SPAD_OK;
+/* Runs all shapes, and again from larger values on where one did not repeat itself. */
+static spad_status run_all_shapes(spad__prover *p, spad_error *error) {
+    spad_status status = SPAD_OK;
+    p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
+    for (int attempt = 0; attempt < ATTEMPTS_MAX && status == SPAD_OK; attempt++) {
+        bool affordable = spad__trips_shapes(p) <= SPAD__SHAPES_MAX;
+        if (affordable) status = is_affordable(p, &affordable, error);
+        if (status != SPAD_OK || !affordable) break;
+        status = spad__shapes_try_all(p, error);
+        if (p->all_shapes.outcome != SPAD__NO_REPEAT) break;
+        raise_repeats(p);
+    }
+    p->unwatched = p->all = false;
+    return status;
 }
 
 /* ---- the verdict ------------------------------------------------------------------- */
 
-static void set_verdict(prover *p, spad_verdict verdict, const char *reason) {
+static void set_verdict(spad__prover *p, spad_verdict verdict, const char *reason) {
     spad_check *check = p->run->check;
     check->verdict = verdict;
     spad__copy_cut(check->reason, sizeof check->reason, reason);
 }
 
-static void set_proved(prover *p) {
-    spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
-    char names[SPAD_MESSAGE_MAX / 2] = "";
-    char reason[SPAD_MESSAGE_MAX * 3];
-    size_t used = 0;
-    for (size_t i = 0; i < p->count && used < sizeof names; i++) {
-        const size_t param = p->trips[i].growth.param;
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.64s", i > 0 ? ", " : "",
-                                 spad_kernel_get_param(p->kernel, param)->name);
-    }
-    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
-    snprintf(reason, sizeof reason, "for every %s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
-             p->but[0] != '\0' ? p->but : seen);
-    set_verdict(p, p->fixed == 0 ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
+/* What is not known, and what was seen with other values. */
+static void set_unknown(spad__prover *p, const char *gap) {
+    char reason[SPAD_MESSAGE_MAX * 2];
+    snprintf(reason, sizeof reason, "%s%s%s", gap, p->seen_wrong ? "; " : "",
+             p->seen_wrong ? p->why : "");
+    set_verdict(p, SPAD_VERDICT_UNKNOWN, reason);
 }
 
-static spad_status judge_all(prover *p, spad_error *error) {
-    outcome result = NOT_ALL;
-    shape s;
-    p->unwatched = p->count == 1; /* with several, combinations are to be examined */
-    p->all = true;
-    const spad_status status = try_all(p, &result, &s, error);
+/* "M, N", "M and every N from 2 on": those with a smallest value come last. */
+static void format_names(const spad__prover *p, char *field, size_t size) {
+    size_t used = 0;
+    size_t written = 0;
+    field[0] = '\0';
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->count && used < size; i++) {
+            const int64_t from = p->all_shapes.from[i];
+            const size_t param = p->trips[i].growth.param;
+            if ((from > 0) != (pass == 1)) continue;
+            const char *between = written == 0 ? "" : pass == 0 ? ", " : " and every ";
+            used += (size_t)snprintf(field + used, size - used, "%s%.64s", between,
+                                     spad_kernel_get_param(p->kernel, param)->name);
+            if (from > 0 && used < size) {
+                used +=
+                    (size_t)snprintf(field + used, size - used, " from %lld on", (long long)from);
+            }
+            written++;
+        }
+    }
+}
+
+/* What is not in the proof: values that are wrong, or have no kernel. */
+static void format_exceptions(const spad__prover *p, char *field, size_t size) {
+    const spad__all_shapes *all = &p->all_shapes;
+    char values[SPAD_MESSAGE_MAX / 4];
+    int used = 0;
+    bool low = false; /* some iterations are needed */
+    field[0] = '\0';
+    for (size_t i = 0; i < p->count; i++) low = low || all->from[i] > 1;
+    if (all->seen_wrong) {
+        spad__shape_text(p, &all->wrong, values, sizeof values);
+        used = snprintf(field, size, "; not with %s: %s", values, all->message);
+    } else if (low) {
+        used = snprintf(field, size, "; smaller ones are refused: %s", p->refusal);
+    }
+    for (size_t i = 0; i < all->refused_count && i < SPAD__REFUSED_MAX; i++) {
+        if (used < 0 || (size_t)used >= size) break;
+        spad__shape_text(p, &all->refused[i], values, sizeof values);
+        used += snprintf(field + used, size - (size_t)used, "%s%s",
+                         i == 0 ? "; there is no kernel with " : " or ", values);
+    }
+    if (all->refused_count > SPAD__REFUSED_MAX && used > 0 && (size_t)used < size) {
+        snprintf(field + used, size - (size_t)used, ", and so on");
+    }
+}
+
+/* A warning that the given shape does not have, or "". */
+static const char *find_warning(const spad__prover *p) {
+    const spad_check *given = p->run->check;
+    for (size_t w = 0; w < p->warned_count; w++) {
+        bool known = false;
+        for (size_t i = 0; i < given->found.count; i++) {
+            const spad__found *found = &given->found.items[i];
+            known |= found->finding.code == p->warned[w].code &&
+                     found->statement == p->warned[w].statement;
+        }
+        if (!known) return p->warned[w].text;
+    }
+    return "";
+}
+
+static void set_proved(spad__prover *p) {
+    spad__assert(p->run->check->counts.errors == 0 && p->count > 0); /* a claim is made */
+    char names[SPAD_MESSAGE_MAX / 2];
+    char exceptions[SPAD_MESSAGE_MAX];
+    char reason[SPAD_MESSAGE_MAX * 4];
+    format_names(p, names, sizeof names);
+    format_exceptions(p, exceptions, sizeof exceptions);
+    const char *seen = p->unsettled ? "; outputs were checked with small values only" : "";
+    const char *but = find_warning(p);
+    snprintf(reason, sizeof reason, "for every %s%s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
+             exceptions, but[0] != '\0' ? but : seen);
+    const bool all = p->fixed == 0 && !p->all_shapes.seen_wrong;
+    set_verdict(p, all ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
+}
+
+/* All trip counts would be too much; the longest step is the reason. */
+static void set_too_much_work(spad__prover *p) {
+    char reason[SPAD_MESSAGE_MAX];
+    size_t most = 0;
+    for (size_t i = 1; i < p->count; i++) {
+        if (p->trips[i].growth.step > p->trips[most].growth.step) most = i;
+    }
+    snprintf(reason, sizeof reason, "%s: the kernel repeats itself when %.64s grows by %lld",
+             spad__too_much_work,
+             spad_kernel_get_param(p->kernel, p->trips[most].growth.param)->name,
+             (long long)p->trips[most].growth.step);
+    set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+}
+
+static spad_status judge_all(spad__prover *p, spad_error *error) {
+    const spad__all_shapes *all = &p->all_shapes;
+    spad_status status = SPAD_OK;
+    if (!p->done) status = run_all_shapes(p, error);
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
-    format_values(p, &s, values, sizeof values);
-    if (result == ALL_RIGHT) {
+    if (all->outcome == SPAD__ALL_RIGHT) {
         set_proved(p);
-    } else if (result == ONE_WRONG) {
-        snprintf(reason, sizeof reason, "but not with %s: %s", values, s.first.message);
+    } else if (all->outcome == SPAD__ONE_WRONG) {
+        spad__shape_text(p, &all->wrong, values, sizeof values);
+        snprintf(reason, sizeof reason, "but not with %s: %s", values, all->message);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
-    } else if (result == NO_REPEAT) {
+        return spad__shape_report(p, &all->wrong, error);
+    } else if (all->outcome == SPAD__NO_REPEAT) {
+        spad__shape_text(p, &all->last, values, sizeof values);
         snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+    } else if (spad__is_late(p->run)) {
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, spad__time_is_up);
+    } else if (all->last.gap != NULL && all->last.gap != spad__too_much_work) {
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, all->last.gap);
     } else {
-        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
-                    spad__is_late(p->run) ? spad__time_is_up
-                    : s.gap != NULL       ? s.gap
-                                          : "all trip counts would take too many events");
+        set_too_much_work(p);
     }
     return SPAD_OK;
 }
 
 /* A small shape that represents the given one, `more` steps above the smallest. False: the
  * given one is small itself. */
-static bool choose_representative(const prover *p, int64_t more, shape *s) {
+static bool choose_representative(const spad__prover *p, int64_t more, spad__shape *s) {
     bool smaller = false;
-    *s = (shape){.possible = false};
+    *s = (spad__shape){.possible = false};
     for (size_t i = 0; i < p->count; i++) {
-        const trip *t = &p->trips[i];
+        const spad__trip *t = &p->trips[i];
         const int64_t step = t->growth.step;
         s->values[i] = t->given;
-        if (t->given < spad__max(shapes_of(t), GIVEN_MAX)) continue;
+        if (t->given < spad__max(spad__trip_shapes(p, t), GIVEN_MAX)) continue;
         spad__assert(t->given >= t->repeats);
         s->values[i] = t->repeats + (t->given - t->repeats) % step + more * step;
         spad__assert(spad__floor_mod(s->values[i] - t->given, step) == 0);
@@ -502,30 +259,32 @@ static bool choose_representative(const prover *p, int64_t more, shape *s) {
 }
 
 /* The given shape as it is; *s says how it went. */
-static spad_status run_given(prover *p, shape *s, spad_error *error) {
+static spad_status run_given(spad__prover *p, spad__shape *s, spad_error *error) {
     for (size_t i = 0; i < p->count; i++) s->values[i] = p->trips[i].given;
-    return run_kernel(p, s, p->kernel, p->run->check, "", error);
+    return spad__shape_run(p, s, p->kernel, p->run->check, "", error);
 }
 
 /* The findings of a shape that represents the given one. `outputs`: also of what it writes. */
-static spad_status run_representative(prover *p, shape *s, bool outputs, spad_error *error) {
+static spad_status run_representative(spad__prover *p, spad__shape *s, bool outputs,
+                                      spad_error *error) {
     spad_kernel *kernel;
     char values[SPAD_MESSAGE_MAX / 4];
     char about[SPAD_MESSAGE_MAX / 4 + 16];
-    format_values(p, s, values, sizeof values);
+    spad__shape_text(p, s, values, sizeof values);
     snprintf(about, sizeof about, " (with %s)", values);
-    spad_status status = make_kernel(p, s, &kernel, error);
+    spad_status status = spad__shape_kernel(p, s, &kernel, error);
     if (status == SPAD_OK) {
-        status = run_kernel(p, s, kernel, p->run->check, outputs ? about : NULL, error);
+        status = spad__shape_run(p, s, kernel, p->run->check, outputs ? about : NULL, error);
     }
     spad_kernel_destroy(kernel);
     return status;
 }
 
 /* Is a shape large enough to show what larger ones leave out of their outputs? */
-static spad_status is_shape_settled(prover *p, const shape *s, bool *settled, spad_error *error) {
+static spad_status is_shape_settled(spad__prover *p, const spad__shape *s, bool *settled,
+                                    spad_error *error) {
     spad_kernel *kernel;
-    spad_status status = make_kernel(p, s, &kernel, error);
+    spad_status status = spad__shape_kernel(p, s, &kernel, error);
     *settled = false;
     if (status != SPAD_OK || kernel == NULL) return status;
     const size_t loops = spad_kernel_loop_count(kernel) + 1;
@@ -556,7 +315,7 @@ static spad_status is_shape_settled(prover *p, const shape *s, bool *settled, sp
 
 /* The shape that represents the given one and is right; its warnings are reported. One that is a
  * little larger can be needed to see what is missing of outputs. */
-static spad_status run_right(prover *p, shape *s, spad_error *error) {
+static spad_status run_right(spad__prover *p, spad__shape *s, spad_error *error) {
     bool settled = false;
     for (int64_t more = 1; more <= MORE_MAX && !settled; more *= 2) {
         choose_representative(p, more, s);
@@ -568,19 +327,30 @@ static spad_status run_right(prover *p, shape *s, spad_error *error) {
     return run_representative(p, s, settled, error);
 }
 
+/* Do all trip counts repeat themselves whose value is smaller than the given one? */
+static bool repeats_itself(const spad__prover *p, const spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] != p->trips[i].given && !s->repeats[i]) return false;
+    }
+    return true;
+}
+
 /* Can it be seen without the given shape that it is right? Two shapes that represent it are
  * asked, so that nothing is right by coincidence. Otherwise the given shape is run as far as that
  * is quick, and then one that is wrong is reported instead. */
-static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, spad_error *error) {
+static spad_status judge_large(spad__prover *p, spad__shape *s, bool *right, bool *instead,
+                               spad_error *error) {
     *right = true;
+    p->needed = true;
     for (int64_t more = 0; more < 2 && *right; more++) {
         choose_representative(p, more, s);
-        const spad_status status = try_shape(p, s, error);
+        const spad_status status = spad__shape_try(p, s, error);
         if (status != SPAD_OK) return status;
-        *right = s->possible && s->errors == 0 && s->gap == NULL;
+        *right = s->possible && s->errors == 0 && s->gap == NULL && repeats_itself(p, s);
     }
+    p->needed = false;
     if (*right) return run_right(p, s, error);
-    const shape wrong = *s;
+    const spad__shape wrong = *s;
     spad_check_options quick = *p->run->options;
     const spad_check_options *options = p->run->options;
     quick.event_limit = spad__min(quick.event_limit, GIVEN_EVENTS);
@@ -594,7 +364,7 @@ static spad_status judge_large(prover *p, shape *s, bool *right, bool *instead, 
 }
 
 /* Has the given shape few events? */
-static spad_status is_short(const prover *p, bool *result, spad_error *error) {
+static spad_status is_short(const spad__prover *p, bool *result, spad_error *error) {
     const spad_walk_options options = {
         .agent = SPAD_WALK_ALL, .layout = p->run->options->layout, .host = &p->host};
     spad_walk *walk;
@@ -612,8 +382,8 @@ static spad_status is_short(const prover *p, bool *result, spad_error *error) {
     return spad__attempted(status, error);
 }
 
-static spad_status judge_given(prover *p, spad_error *error) {
-    shape s;
+static spad_status judge_given(spad__prover *p, spad_error *error) {
+    spad__shape s;
     bool given = true;
     bool right = false;
     bool instead = false;
@@ -622,15 +392,16 @@ static spad_status judge_given(prover *p, spad_error *error) {
     if (status == SPAD_OK) {
         status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
     }
+    if (status == SPAD_OK && p->run->check->counts.errors == 0) status = spad__try_left(p, error);
     if (status != SPAD_OK) return status;
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];
         char reason[SPAD_MESSAGE_MAX];
-        format_values(p, &s, values, sizeof values);
+        spad__shape_text(p, &s, values, sizeof values);
         snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
     } else if (!right && s.gap != NULL) {
-        set_verdict(p, SPAD_VERDICT_UNKNOWN, s.gap);
+        set_unknown(p, s.gap);
     } else if (p->count == 0) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE,
                     p->fixed > 0 ? p->why : "every event of the kernel was checked");
@@ -640,20 +411,62 @@ static spad_status judge_given(prover *p, spad_error *error) {
     return SPAD_OK;
 }
 
+/* ---- the whole proof --------------------------------------------------------------- */
+
+/* Forgets all trip counts, and finds them again. */
+static spad_status start_again(spad__prover *p, spad_error *error) {
+    spad__trips_free(p);
+    p->fixed = 0;
+    p->warned_count = 0;
+    p->joint = p->unwatched = p->all = p->done = p->exhausted = false;
+    p->work = 0;
+    return spad__trips_find(p, error);
+}
+
+/* A proof for trip counts that depend on each other, if it is not too much work. *proved is false:
+ * it has to be tried with each of them alone. */
+static spad_status prove_jointly(spad__prover *p, bool *proved, spad_error *error) {
+    const size_t count = p->count;
+    *proved = false;
+    p->work_most = JOINT_WORK_MAX;
+    spad_status status = spad__trips_join(p, &p->joint, error);
+    if (status == SPAD_OK && p->joint) status = spad__trips_repeat(p, error);
+    if (status != SPAD_OK || !p->joint || p->count < count) return status;
+    status = run_all_shapes(p, error);
+    p->done = true;
+    *proved = p->all_shapes.outcome == SPAD__ALL_RIGHT;
+    return status;
+}
+
+static spad_status find_proof(spad__prover *p, spad_error *error) {
+    bool proved = false;
+    spad_status status = spad__trips_find(p, error);
+    if (status == SPAD_OK) status = prove_jointly(p, &proved, error);
+    if (status != SPAD_OK || proved) return status;
+    p->work_most = spad__min(spad__shape_work(p->kernel), PROOF_WORK_MOST / 2) * 2;
+    p->work_most = spad__max(p->work_most, PROOF_WORK_LEAST);
+    if (p->joint) status = start_again(p, error);
+    if (status == SPAD_OK) spad__trips_part(p);
+    if (status == SPAD_OK) status = spad__trips_repeat(p, error);
+    if (status == SPAD_OK) limit_shapes(p);
+    return status;
+}
+
 spad_status spad__prove(spad__run *run, spad_error *error) {
-    prover p = {.run = run, .kernel = run->kernel, .host = run->check->host};
+    spad__prover *p = spad__new(&run->check->host, sizeof *p);
     const size_t loops = spad_kernel_loop_count(run->kernel) + 1;
-    p.values = spad__new_array(&p.host, loops, sizeof *p.values);
-    if (p.values == NULL) return spad__fail_host_memory(error);
-    spad_status status = SPAD_OK;
-    if (!run->options->one_shape) status = find_trips(&p, error);
-    if (status == SPAD_OK) part_trips(&p);
-    if (status == SPAD_OK) status = find_repeats(&p, error);
-    if (status == SPAD_OK) {
-        limit_shapes(&p);
-        status = judge_given(&p, error);
-    }
-    for (size_t i = 0; i < p.count; i++) spad__growth_free(&p.trips[i].growth);
-    spad__free(&p.host, p.values, loops * sizeof *p.values);
+    if (p == NULL) return spad__fail_host_memory(error);
+    p->run = run;
+    p->kernel = run->kernel;
+    p->host = run->check->host;
+    p->values = spad__new_array(&p->host, loops, sizeof *p->values);
+    spad_status status = p->values != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK && !run->options->one_shape) status = find_proof(p, error);
+    if (status == SPAD_OK) status = judge_given(p, error);
+    if (status == SPAD_OK && run->check->counts.errors == 0) status = spad__try_sizes(p, error);
+    spad__trips_free(p);
+    const spad_host host = p->host;
+    spad__free(&host, p->values, loops * sizeof *p->values);
+    spad__free(&host, p, sizeof *p);
     return status;
 }

@@ -30,6 +30,7 @@ void spad__state_put(spad__state_out *out, int64_t number);
 
 typedef struct spad__watch {
     const spad__growth *growth;
+    spad__growth own;      /* what `growth` is where it holds for this shape only */
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
     bool repeats;          /* the loop that is open does */

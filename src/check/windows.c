@@ -7,6 +7,9 @@
 #include "base/checked.h"
 #include "check/growth.h"
 
+/* Marks a loop without conditions, which is passed by: its window is all of it. */
+enum { NO_CONDITIONS = -1 };
+
 typedef struct condition_walk {
     const spad__growth *growth;
     const spad_kernel *kernel;
@@ -43,10 +46,11 @@ static bool condition_keeps_answer(const condition_walk *w, const spad_statement
     *holds = true;
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_comparison *c = &s->comparisons[i];
-        int64_t left, right, value;
-        if (!spad__growth_shift(w->growth, w->kernel, c->left, true, loop, &left) ||
-            !spad__growth_shift(w->growth, w->kernel, c->right, true, loop, &right) ||
-            !spad__sub(left, right, &left) ||
+        spad__form both, other;
+        int64_t left, value;
+        if (!spad__growth_form(w->growth, w->kernel, c->left, true, loop, &both) ||
+            !spad__growth_form(w->growth, w->kernel, c->right, true, loop, &other) ||
+            !spad__form_add(&both, &other, -1) || !spad__form_value(&both, w->values, &left) ||
             !spad__sub(spad_kernel_evaluate(w->kernel, c->left, w->values),
                        spad_kernel_evaluate(w->kernel, c->right, w->values), &value)) {
             return false;
@@ -63,7 +67,7 @@ static bool condition_keeps_answer(const condition_walk *w, const spad_statement
 /* Goes into a loop, or on to its next iteration, or after it. */
 static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t number,
                       int64_t value) {
-    if (value < loop->end.value) {
+    if (value < loop->end.value && w->windows[number].steady != NO_CONDITIONS) {
         w->values[number] = value;
         w->loop = number;
         w->at = loop->statement + 1;
@@ -114,15 +118,32 @@ static bool step_condition(condition_walk *w) {
     return true;
 }
 
+static void mark_loops(condition_walk *w) {
+    const spad_kernel *kernel = w->kernel;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        w->windows[i] = (spad__window){NO_CONDITIONS, INT64_MAX};
+    }
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        int64_t loop = s->kind == SPAD_STATEMENT_IF ? s->loop : -1;
+        while (loop >= 0 && w->windows[loop].steady == NO_CONDITIONS) {
+            w->windows[loop].steady = 0;
+            loop = spad_kernel_get_loop(kernel, (size_t)loop)->outer;
+        }
+    }
+}
+
 bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
                           int64_t *values, spad__window *windows) {
     condition_walk w = {
         .growth = growth, .kernel = kernel, .values = values, .windows = windows, .loop = -1};
+    mark_loops(&w);
+    bool known = true;
+    while (known && (w.loop >= 0 || w.at < spad_kernel_statement_count(kernel))) {
+        known = limit-- > 0 && step_condition(&w);
+    }
     for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        windows[i] = (spad__window){0, INT64_MAX};
+        if (windows[i].steady == NO_CONDITIONS) windows[i].steady = 0;
     }
-    while (w.loop >= 0 || w.at < spad_kernel_statement_count(kernel)) {
-        if (limit-- == 0 || !step_condition(&w)) return false;
-    }
-    return true;
+    return known;
 }

@@ -184,7 +184,8 @@ static void test_what_does_not_fit_has_notes(void **unused) {
     assert_note(&f, 2, SPAD_ANALYSIS_PEAK,
                 "peak of sbuf: 524288 B at line 6 (for i): x 2 x 262144");
     assert_note(&f, 3, SPAD_ANALYSIS_VERDICT,
-                "wrong: it does not fit; apart from that, proved for all trip counts: for every N");
+                "wrong: it does not fit; apart from that, proved for all trip counts: for every N "
+                "from 1 on");
     assert_null(spad_analysis_get_note(f.analysis, 4));
     spad_error error;
     test_text text;

@@ -19,7 +19,7 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     const spad_host host = spad__host_or_default(NULL);
     spad__growth growth;
     spad_error error;
-    assert_ok(spad__growth_init(&growth, kernel, param, &host, &error), &error);
+    assert_ok(spad__growth_init(&growth, kernel, param, 1, &host, &error), &error);
     if (growth.refusal.kind != SPAD__NOT_REFUSED) {
         char why[SPAD_MESSAGE_MAX];
         spad__growth_reason(&growth, kernel, why, sizeof why);
@@ -126,7 +126,7 @@ static void no_trip_counts(void **state) {
               "for i in 0..N { vector a writes x[i]; vector b reads x[2 * i] }\n",
          "no: 'x' is used at places that move apart"},
         {TRN2 "tensor x : sbuf bf16 [4 * N] (128, 8) ring 2\n"
-              "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] } }\n",
+              "for j in 0..4 { for i in 0..N { vector a writes x[(j + j / 2) * N + i] } }\n",
          "no: an index does not advance in even steps"},
         {TRN2 "tensor x : sbuf bf16 (128, 64)\nfor i in 0..N { vector a writes x(.., i..i + 1) }\n",
          "no: an amount or a range changes along the way"},
@@ -244,8 +244,69 @@ static void indices_run_out(void **state) {
         {TRN2
          "tensor g : hbm bf16 [N * 4] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
          "for i in 0..N { for j in 0..4 { if i >= 0 { dma a reads g[j * N + i] writes x } } }\n",
-         "no: an index does not advance in even steps"},
+         "step 1 i+1"},
+        {TRN2
+         "tensor g : hbm bf16 [N * 3] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"
+         "for i in 0..N { for j in 0..4 { if i >= 0 { dma a reads g[j * N + i] writes x } } }\n",
+         "no: 'g' has an index that advances faster than it grows"},
     };
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
+/* Indices that go on from one run of a growing loop to the next: the step is that of the ring, and
+ * all uses must move with the runs that are over. */
+static void indices_carry_on(void **state) {
+    (void)state;
+#define X4 "tensor x : sbuf bf16 [5 * N] (128, 8) ring 3\n"
+    static const row rows[] = {
+        {TRN2 X4 "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] } }\n",
+         "step 3 i+3"},
+        {TRN2 X4 "for j in 2..4 { for i in 0..N { vector a writes x[(j - 2) * N + i] } }\n",
+         "step 3 i+3"},
+        {TRN2 X4 "for k in 0..2 { for j in 0..2 { for i in 0..N {\n"
+                 "vector a writes x[(k * 2 + j) * N + i] } } }\n",
+         "step 3 i+3"},
+        {TRN2 X4 "for j in 0..4 { vector b writes x[j * N]\nfor i in 0..N {\n"
+                 "vector a writes x[j * N + i] }\nvector c reads x[j * N + N - 1] }\n"
+                 "vector d reads x[4 * N - 1]\n",
+         "step 3 i+3"},
+        {TRN2 X4 "for j in 0..2 { for i in 0..N { vector a writes x[2 * j * N + i] }\n"
+                 "for k in 0..N { vector b writes x[(2 * j + 1) * N + k] } }\n",
+         "step 3 i+3 k+3"},
+        {TRN2 "tensor x : sbuf bf16 [32 * N] (128, 8) ring 3\n"
+              "for a in 0..2 { for b in 0..2 { for c in 0..2 { for d in 0..2 { for i in 0..N {\n"
+              "vector v writes x[(((a * 2 + b) * 2 + c) * 2 + d) * N + i] } } } } }\n",
+         "step 3 i+3"},
+        {TRN2 "tensor x : sbuf bf16 [32 * N] (128, 8) ring 3\n" /* one loop too many */
+              "for a in 0..2 { for b in 0..2 { for c in 0..2 { for d in 0..2 { for e in 0..2 {\n"
+              "for i in 0..N {\n"
+              "vector v writes x[((((a * 2 + b) * 2 + c) * 2 + d) * 2 + e) * N + i] } } } } } }\n",
+         "no: an index does not advance in even steps"},
+        /* of another number of runs */
+        {TRN2 X4 "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] }\n"
+                 "vector c reads x[j * N] }\n",
+         "no: an index does not advance in even steps"},
+        {TRN2 X4 "for j in 0..4 { for i in 0..N { vector a writes x[j * N + i] } }\n"
+                 "vector c reads x[3 * N]\n",
+         "no: an index does not advance in even steps"},
+        {TRN2 X4 "for j in 0..4 { if j > 1 { for i in 0..N { vector a writes x[j * N + i] } } }\n",
+         "no: an index does not advance in even steps"},
+        {TRN2 X4 "for j in 0..4 { for i in 0..N { vector a writes x[j * (N - 1) + i] } }\n",
+         "step 3 i+3"},
+        {TRN2 X4 "for j in 0..2 { for i in 0..N { vector a writes x[2 * j * N + i] } }\n",
+         "no: an index does not advance in even steps"},
+        {TRN2
+         "tensor x : sbuf bf16 [4 * N] (128, 8) ring 3\n"
+         "for j in 0..4 { for i in 0..N { if i >= 0 { vector a writes x[j * N + i + 1] } } }\n",
+         "step 3 i+3"},
+        {TRN2 "tensor x : sbuf bf16 [3 * N + 40] (128, 8) ring 3\n"
+              "for j in 0..4 { for i in 0..N { if i >= 0 { vector a writes x[j * N + i] } } }\n",
+         "no: 'x' has an index that advances faster than it grows"},
+        {TRN2 X4 "tensor y : sbuf bf16 (128, 8)\nfor j in 0..4 { for i in 0..N {\n"
+                 "if j * N + i >= 3 { vector a writes x[j * N + i] } } }\n",
+         "step 3 i+3 from 3"},
+    };
+#undef X4
     check_rows(rows, sizeof rows / sizeof rows[0]);
 }
 
@@ -311,7 +372,7 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
     spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);
     if (status != SPAD_OK) return status;
     spad__growth growth;
-    status = spad__growth_init(&growth, other, 0, host, NULL);
+    status = spad__growth_init(&growth, other, 0, 1, host, NULL);
     if (status == SPAD_OK) spad__growth_free(&growth);
     spad_kernel_destroy(other);
     return status;
@@ -326,13 +387,10 @@ static void memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trip_counts),
-        cmocka_unit_test(no_trip_counts),
-        cmocka_unit_test(parts_that_grow),
-        cmocka_unit_test(indices_run_out),
-        cmocka_unit_test(agents_grow_together),
-        cmocka_unit_test(reshape),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(trip_counts),      cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(parts_that_grow),  cmocka_unit_test(indices_run_out),
+        cmocka_unit_test(indices_carry_on), cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),          cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

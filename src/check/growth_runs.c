@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs of growing loops: how many are over when a statement is reached.
+ *
+ * Take a growing loop and the statement, and the loops that are around both. Each iteration of such
+ * a loop that is over has run the growing loop as often as the loops between them say; and if the
+ * loop stands in front of the statement in the innermost of them, that is once more. The
+ * sum over all growing loops of an agent is a form of the loops around the statement.
+ */
+#include "base/checked.h"
+#include "check/growth.h"
+#include "kernel/kernel.h"
+
+static bool has_constant_bounds(const spad_kernel *kernel, const spad_kernel_loop *loop) {
+    const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
+    for (size_t i = 0; i < 2; i++) {
+        if (ends[i] != 0 && !spad_kernel_get_expr(kernel, ends[i]).constant) return false;
+    }
+    return true;
+}
+
+/* Adds the runs of one loop. */
+static bool add_runs(const spad_kernel *kernel, size_t statement, const spad_kernel_loop *growing,
+                     spad__form *runs) {
+    int64_t around[SPAD__LOOPS_DEEP];
+    int64_t above[SPAD__LOOPS_DEEP];
+    const size_t depth = spad__loops_around(kernel, (int64_t)statement, around);
+    const size_t levels = spad__loops_around(kernel, (int64_t)growing->statement, above);
+    size_t common = 0;
+    while (common < depth && common < levels && around[common] == above[common]) common++;
+    const size_t end = spad_kernel_get_statement(kernel, growing->statement)->end;
+    int64_t times = 1; /* runs in one iteration of the loop at a level */
+    for (size_t i = levels; i-- > 0;) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)above[i]);
+        int64_t before;
+        if (!has_constant_bounds(kernel, loop)) return false;
+        if (i < common) { /* iterations that are over */
+            if (!spad__form_add_loop(runs, above[i], times) ||
+                !spad__mul(times, -loop->begin.value, &before) ||
+                !spad__add(runs->constant, before, &runs->constant)) {
+                return false;
+            }
+        }
+        if (!spad__mul(times, loop->end.value - loop->begin.value, &times)) return false;
+        if (i == common && statement >= end && /* all of it is in front of the statement */
+            !spad__add(runs->constant, times, &runs->constant)) {
+            return false;
+        }
+    }
+    if (common < levels || statement < end) return true;
+    return spad__add(runs->constant, 1, &runs->constant);
+}
+
+/* The runs by one agent. */
+static bool runs_of_agent(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
+                          size_t group, int64_t agent, spad__form *runs, bool *any) {
+    *runs = (spad__form){.constant = 0};
+    *any = false;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        if (growth->group[i] != (int32_t)group) continue;
+        if (spad_kernel_get_statement(kernel, loop->statement)->agent != agent) continue;
+        *any = true;
+        if (growth->guarded[i]) return false;
+        if (!add_runs(kernel, statement, loop, runs)) return false;
+    }
+    return true;
+}
+
+bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
+                       size_t group, spad__form *runs) {
+    const int64_t own = spad_kernel_get_statement(kernel, statement)->agent;
+    bool any;
+    bool found = false;
+    if (!runs_of_agent(growth, kernel, statement, group, own, runs, &any)) return false;
+    if (any) return true;
+    for (size_t a = 0; a < spad_kernel_agent_count(kernel); a++) { /* all others, or none */
+        spad__form more;
+        if ((int64_t)a == own) continue;
+        if (!runs_of_agent(growth, kernel, statement, group, (int64_t)a, &more, &any)) return false;
+        if (!any) continue;
+        if (own != 0 && a != 0) return false; /* side by side: no order is known */
+        if (found && !spad__form_equal(runs, &more)) return false;
+        *runs = more;
+        found = true;
+    }
+    return true;
+}
+
+/* All runs of loops of a group by the agent of its first loop, from begin to end. */
+static bool total_of_agent(const spad__growth *growth, const spad_kernel *kernel, size_t first,
+                           int64_t *total) {
+    const size_t head = spad_kernel_get_loop(kernel, first)->statement;
+    const int64_t agent = spad_kernel_get_statement(kernel, head)->agent;
+    *total = 0;
+    for (size_t i = first; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        const int64_t owner = spad_kernel_get_statement(kernel, loop->statement)->agent;
+        if (owner != agent && agent != 0) break;
+        if (owner != agent || growth->group[i] != growth->group[first]) continue;
+        if (growth->guarded[i]) return false;
+        int64_t times = 1;
+        for (int64_t l = loop->outer; l >= 0;) {
+            const spad_kernel_loop *outer = spad_kernel_get_loop(kernel, (size_t)l);
+            if (!has_constant_bounds(kernel, outer) ||
+                !spad__mul(times, outer->end.value - outer->begin.value, &times)) {
+                return false;
+            }
+            l = outer->outer;
+        }
+        if (!spad__add(*total, times, total)) return false;
+    }
+    return true;
+}
+
+/* Have all agents with loops of a group the same number of runs? */
+static bool have_same_total(const spad__growth *growth, const spad_kernel *kernel, size_t group) {
+    int64_t first = 0; /* 0: of none so far */
+    int64_t before = -1;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel);
+         i++) { /* loops of an agent are together */
+        if (growth->group[i] != (int32_t)group) continue;
+        const size_t head = spad_kernel_get_loop(kernel, i)->statement;
+        const int64_t agent = spad_kernel_get_statement(kernel, head)->agent;
+        int64_t total;
+        if (agent == before) continue;
+        before = agent;
+        if (!total_of_agent(growth, kernel, i, &total)) return false;
+        if (total == 0) continue;
+        if (first != 0 && first != total) return false;
+        first = total;
+    }
+    return true;
+}
+
+void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel) {
+    size_t end = 0; /* of the outermost `if` that is open */
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        const bool branch = s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_ELSE;
+        if (branch && s->end > end) end = s->end;
+        if (s->kind == SPAD_STATEMENT_FOR) growth->guarded[s->item] = i < end;
+    }
+}
+
+void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel) {
+    int32_t known = -1; /* the group that `same` is about */
+    bool same = false;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        if (growth->extra[i] == 0 || growth->group[i] < 0) continue;
+        const size_t group = (size_t)growth->group[i];
+        const size_t head = spad_kernel_get_loop(kernel, i)->statement;
+        if (known != growth->group[i]) same = have_same_total(growth, kernel, group);
+        known = growth->group[i];
+        growth->counted[i] =
+            same && spad__growth_runs(growth, kernel, head, group, &growth->runs[i]);
+    }
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All shapes of a proof: their runs, and for which values the kernel is right.
+ *
+ * A shape is right, wrong, or refused: there is no kernel with these values. Where every shape with
+ * a value of a trip count below K is wrong or refused, the proof is for the values from K on.
+ */
+#include "base/assert.h"
+#include "base/checked.h"
+#include "check/check.h"
+#include "check/prover.h"
+
+/* The next combination; false: that was the last. */
+static bool next_shape(const spad__prover *p, spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (++s->values[i] < spad__trip_shapes(p, &p->trips[i])) return true;
+        s->values[i] = 0;
+    }
+    return false;
+}
+
+/* ---- for which values -------------------------------------------------------------- */
+
+/* Is no shape with that value of a trip count right? */
+static bool is_never_right(const spad__prover *p, const uint8_t *results, size_t number,
+                           int64_t value) {
+    spad__shape s = {.possible = false};
+    size_t i = 0;
+    do {
+        if (s.values[number] == value && results[i] == SPAD__SHAPE_RIGHT) return false;
+        i++;
+    } while (next_shape(p, &s));
+    return true;
+}
+
+static bool is_above(const spad__prover *p, const spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] < p->all_shapes.from[i]) return false;
+    }
+    return true;
+}
+
+/* Fills in from which values on it holds, and what is left out above them. */
+static void find_ranges(spad__prover *p, const uint8_t *results) {
+    spad__all_shapes *all = &p->all_shapes;
+    for (size_t i = 0; i < p->count; i++) {
+        const int64_t most = spad__min(p->trips[i].repeats, spad__trip_shapes(p, &p->trips[i]) - 1);
+        while (all->from[i] < most && is_never_right(p, results, i, all->from[i])) all->from[i]++;
+    }
+    spad__shape s = {.possible = false};
+    size_t number = 0;
+    do {
+        const uint8_t result = results[number++];
+        if (result == SPAD__SHAPE_RIGHT || !is_above(p, &s)) continue;
+        if (result == SPAD__SHAPE_WRONG && !all->hole) {
+            all->hole = true;
+            all->wrong = s;
+        }
+        if (result == SPAD__SHAPE_REFUSED) {
+            if (all->refused_count < SPAD__REFUSED_MAX) all->refused[all->refused_count] = s;
+            all->refused_count++;
+        }
+    } while (next_shape(p, &s));
+}
+
+/* ---- runs -------------------------------------------------------------------------- */
+
+/* One shape; false: the proof ends with it. */
+static bool note_shape(spad__prover *p, const spad__shape *s, uint8_t *result) {
+    spad__all_shapes *all = &p->all_shapes;
+    *result = !s->possible    ? SPAD__SHAPE_REFUSED
+              : s->errors > 0 ? SPAD__SHAPE_WRONG
+                              : SPAD__SHAPE_RIGHT;
+    if (!s->possible) return true;
+    all->last = *s;
+    if (s->errors > 0) {
+        if (!all->seen_wrong) spad__copy_cut(all->message, sizeof all->message, s->first.message);
+        if (!all->seen_wrong) all->wrong = *s;
+        all->seen_wrong = true;
+        return true;
+    }
+    all->outcome = SPAD__NOT_ALL;
+    if (s->gap != NULL || p->work > p->work_most || spad__is_late(p->run)) return false;
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
+        all->outcome = SPAD__NO_REPEAT;
+        return false;
+    }
+    return true;
+}
+
+static spad_status run_all(spad__prover *p, uint8_t *results, spad_error *error) {
+    spad__shape s = {.possible = false};
+    size_t number = 0;
+    do {
+        s.errors = 0;
+        s.gap = NULL;
+        const spad_status status = spad__shape_try(p, &s, error);
+        if (status != SPAD_OK || !note_shape(p, &s, &results[number++])) return status;
+    } while (next_shape(p, &s));
+    p->all_shapes.outcome = SPAD__ALL_RIGHT;
+    return SPAD_OK;
+}
+
+spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
+    const int64_t count = spad__trips_shapes(p);
+    spad__assert(count <= SPAD__SHAPES_MAX);
+    p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
+    p->unwatched = p->count == 1; /* with several, combinations are to be examined */
+    p->all = true;
+    uint8_t *results = spad__new_array(&p->host, (size_t)count, sizeof *results);
+    if (results == NULL) return spad__fail_host_memory(error);
+    const spad_status status = run_all(p, results, error);
+    if (status == SPAD_OK && p->all_shapes.outcome == SPAD__ALL_RIGHT) {
+        find_ranges(p, results);
+        if (p->all_shapes.hole) p->all_shapes.outcome = SPAD__ONE_WRONG;
+    }
+    spad__free(&p->host, results, (size_t)count * sizeof *results);
+    return status;
+}
+
+/* ---- what is reported -------------------------------------------------------------- */
+
+/* The errors of a shape that is wrong, as warnings. */
+spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error *error) {
+    spad_kernel *kernel;
+    spad_check check = {.host = p->host};
+    spad__shape again = *s;
+    char values[SPAD_MESSAGE_MAX / 4];
+    spad_status status = spad__shape_kernel(p, s, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
+    spad__shape_text(p, s, values, sizeof values);
+    status = spad__shape_run(p, &again, kernel, &check, NULL, error);
+    if (status == SPAD_OK)
+        status = spad__add_of_shape(p->run, &check, values, SPAD_SEVERITY_WARNING, error);
+    spad__array_free(&p->host, &check.found);
+    spad_kernel_destroy(kernel);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One shape of a kernel in a proof: the kernel with its values, its run, what is watched.
+ */
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "check/check.h"
+#include "check/prover.h"
+#include "check/size.h"
+
+const char spad__too_much_work[] = "all trip counts would take too many events";
+
+/* Work of an event of a kernel whose order is examined. */
+enum { WORK_OF_ORDER = 8 };
+
+/* What the shape does when a trip count grows, where that depends on the others. */
+static spad_status use_own_growth(const spad__prover *p, spad__watch *watch,
+                                  const spad_kernel *kernel, spad_error *error) {
+    const spad_status status = spad__growth_init(&watch->own, kernel, watch->growth->param,
+                                                 watch->growth->step, &p->host, error);
+    if (status == SPAD_OK) watch->growth = &watch->own;
+    return status;
+}
+
+/* Is the growth of a shape the one that the proof counts on? */
+static bool is_usable(const spad__prover *p, const spad__watch *watch, size_t number) {
+    return watch->growth->refusal.kind == SPAD__NOT_REFUSED &&
+           watch->growth->step == p->trips[number].growth.step;
+}
+
+static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
+                                   const spad_kernel *kernel, spad_error *error) {
+    watches->host = p->host;
+    watches->kernel = kernel;
+    watches->count = p->count;
+    watches->items = spad__new_array(&p->host, p->count + 1, sizeof *watches->items);
+    if (watches->items == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < p->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        watch->growth = &p->trips[i].growth;
+        if (p->joint && !p->unwatched) {
+            const spad_status status = use_own_growth(p, watch, kernel, error);
+            if (status != SPAD_OK) return status;
+        }
+        watch->windows =
+            spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
+        if (watch->windows == NULL) return spad__fail_host_memory(error);
+        watch->failed = p->unwatched || !is_usable(p, watch, i) ||
+                        !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
+                                              p->values, watch->windows);
+    }
+    return SPAD_OK;
+}
+
+static void free_watches(spad__prover *p, spad__watches *watches) {
+    for (size_t i = 0; watches->items != NULL && i < p->count; i++) {
+        spad__watch *watch = &watches->items[i];
+        if (watch->growth == &watch->own) spad__growth_free(&watch->own);
+        if (watch->windows == NULL) continue;
+        p->work += (int64_t)watch->states.count;
+        spad__free(&p->host, watch->windows,
+                   spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
+        spad__array_free(&p->host, &watch->states);
+        spad__array_free(&p->host, &watch->starts);
+    }
+    if (watches->items != NULL) {
+        spad__free(&p->host, watches->items, (p->count + 1) * sizeof *watches->items);
+    }
+}
+
+static void keep_result(const spad__prover *p, spad__shape *s, const spad__run *run,
+                        const spad__watches *watches) {
+    const spad_check *check = run->check;
+    s->errors = check->counts.errors;
+    s->gap = run->gap;
+    for (size_t i = 0; i < p->count; i++) s->repeats[i] = !watches->items[i].failed;
+    for (size_t i = 0; i < check->found.count; i++) {
+        if (check->found.items[i].finding.severity != SPAD_SEVERITY_ERROR) continue;
+        s->first = check->found.items[i].finding;
+        break;
+    }
+}
+
+int64_t spad__shape_work(const spad_kernel *kernel) {
+    const int64_t events = spad__min(spad__events_most(kernel), INT64_MAX / WORK_OF_ORDER);
+    return events * (spad_kernel_is_implicit(kernel) ? 1 : WORK_OF_ORDER);
+}
+
+spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *kernel,
+                            spad_check *check, const char *about, spad_error *error) {
+    spad__watches watches = {0};
+    spad__run run = {.kernel = kernel,
+                     .options = p->run->options,
+                     .check = check,
+                     .watches = &watches,
+                     .shown = check == p->run->check,
+                     .outputs = about != NULL,
+                     .shape = about,
+                     .limit = p->run->limit};
+    const int64_t before = check->counts.events;
+    spad_status status = prepare_watches(p, &watches, kernel, error);
+    if (status == SPAD_OK) status = spad__check_rules(&run, error);
+    if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
+    if (status == SPAD_OK) status = spad__check_order(&run, error);
+    if (status == SPAD_OK) keep_result(p, s, &run, &watches);
+    check->counts.runs++;
+    const bool order = !spad_kernel_is_implicit(kernel);
+    p->work += (check->counts.events - before) * (order ? WORK_OF_ORDER : 1);
+    free_watches(p, &watches);
+    return status;
+}
+
+/* why: NULL, or room for a message. */
+static spad_status build_shape(const spad__prover *p, const spad__shape *s, spad_kernel **out,
+                               char *why, spad_error *error) {
+    spad_define defines[SPAD__TRIPS_MAX];
+    for (size_t i = 0; i < p->count; i++) {
+        const size_t param = p->trips[i].growth.param;
+        defines[i] = (spad_define){spad_kernel_get_param(p->kernel, param)->name, s->values[i]};
+    }
+    const spad_kernel_options options = {
+        .defines = defines, .define_count = p->count, .host = &p->host};
+    spad_error refusal;
+    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, &refusal);
+    if (status != SPAD_OK && why != NULL) spad__copy_cut(why, SPAD_MESSAGE_MAX, refusal.message);
+    return spad__attempted(status, error);
+}
+
+spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad_kernel **out,
+                               spad_error *error) {
+    return build_shape(p, s, out, NULL, error);
+}
+
+void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    for (size_t i = 0; i < p->count && used < size; i++) {
+        const size_t param = p->trips[i].growth.param;
+        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
+                                 spad_kernel_get_param(p->kernel, param)->name,
+                                 (long long)s->values[i]);
+    }
+}
+
+/* Keeps warnings about what a kernel computes. */
+static void keep_warnings(spad__prover *p, const spad__shape *s, const spad_check *check) {
+    char values[SPAD_MESSAGE_MAX / 4];
+    char text[SPAD_MESSAGE_MAX * 2];
+    for (size_t i = 0; i < check->found.count && p->warned_count < SPAD__WARNED_MAX; i++) {
+        const spad__found *found = &check->found.items[i];
+        const spad_finding_code code = found->finding.code;
+        bool known =
+            code != SPAD_FINDING_UNWRITTEN_OUTPUT && code != SPAD_FINDING_PARALLEL_DEPENDENCE;
+        for (size_t w = 0; w < p->warned_count; w++) {
+            known |= p->warned[w].code == code && p->warned[w].statement == found->statement;
+        }
+        if (known) continue;
+        spad__warned *warned = &p->warned[p->warned_count++];
+        spad__shape_text(p, s, values, sizeof values);
+        snprintf(text, sizeof text, "; but with %s: %s", values, found->finding.message);
+        spad__copy_cut(warned->text, sizeof warned->text, text);
+        warned->code = code;
+        warned->statement = found->statement;
+    }
+}
+
+spad_status spad__shape_try(spad__prover *p, spad__shape *s, spad_error *error) {
+    spad_kernel *kernel;
+    spad_status status = build_shape(p, s, &kernel, p->refusal, error);
+    s->possible = kernel != NULL;
+    if (status != SPAD_OK || kernel == NULL) return status;
+    if (!p->needed && spad__shape_work(kernel) > p->work_most - p->work) {
+        p->exhausted = true;
+        s->gap = spad__too_much_work;
+        for (size_t i = 0; i < p->count; i++) s->repeats[i] = false;
+        spad_kernel_destroy(kernel);
+        return SPAD_OK;
+    }
+    spad_check check = {.host = p->host};
+    status = spad__shape_run(p, s, kernel, &check, p->all ? "" : NULL, error);
+    if (status == SPAD_OK && p->all) {
+        spad__run run = {
+            .kernel = kernel, .options = p->run->options, .check = &check, .limit = p->run->limit};
+        status = spad__check_parallel(&run, error);
+        keep_warnings(p, s, &check);
+    }
+    p->run->check->counts.events += check.counts.events;
+    p->run->check->counts.accesses += check.counts.accesses;
+    p->run->check->counts.runs += check.counts.runs;
+    spad__array_free(&p->host, &check.found);
+    spad_kernel_destroy(kernel);
+    return status;
+}

@@ -35,6 +35,7 @@ extern const cli_command cli_diff;
 extern const cli_command cli_emit;
 extern const cli_command cli_fit;
 extern const cli_command cli_plan;
+extern const cli_command cli_nki;
 extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;

@@ -11,11 +11,12 @@
 
 static const char usage[] =
     "usage: spad targets [--json]                  list the built-in targets\n"
-    "       spad targets show TARGET [--json]      print one as a target file\n"
+    "       spad targets TARGET [--json]           print one as a target file\n"
+    "       spad targets show TARGET [--json]      the same\n"
     "       spad targets check FILE... [--json]    read target files, report every fault\n"
     "\n"
-    "TARGET is a name, an alias, or a target file. A file named '-' is read from stdin.\n"
-    "The format of target files: docs/targets.md\n";
+    "TARGET is a name, an alias, a product (H100) or a target file. A file named '-' is\n"
+    "read from stdin. The format of target files: docs/targets.md\n";
 
 /* ---- list -------------------------------------------------------------------------- */
 
@@ -39,6 +40,13 @@ static void print_memories(const spad_target *target) {
         comma = ", ";
     }
     if (comma[0] == '\0') putchar('-');
+}
+
+/* "; H100, H200": names under which it is sold. */
+static void print_products(const spad_target *target) {
+    for (size_t i = 0; i < target->product_count; i++) {
+        printf("%s%s", i == 0 ? "; " : ", ", target->products[i].name);
+    }
 }
 
 /* The aliases of a target, "-" for none; returns the length. */
@@ -67,12 +75,13 @@ static void list_table(void) {
         about_width = longer(about_width, (int)strlen(target->about));
     }
     printf("%-*s  %-*s  %-*s  %s\n", name_width, "name", alias_width, "aliases", about_width,
-           "about", "on-chip memory");
+           "about", "on-chip memory; products");
     for (size_t i = 0; (target = spad_target_get(i)) != NULL; i++) {
         join_aliases(target, aliases, sizeof aliases);
         printf("%-*s  %-*s  %-*s  ", name_width, target->name, alias_width, aliases, about_width,
                target->about);
         print_memories(target);
+        print_products(target);
         putchar('\n');
     }
 }
@@ -122,11 +131,24 @@ static bool is_file(const char *path) {
     return file != NULL;
 }
 
+/* A file may be called like a built-in target or a product, but not without a word. */
+static void note_shadow(const spad_target *target, const char *path) {
+    const spad_target *other;
+    if (spad_target_find(&other, target->name, NULL) != SPAD_OK) return;
+    cli_message("note: %s is called '%s', a name of the built-in target %s; the file is used",
+                cli_input_name(path), target->name, other->name);
+}
+
 cli_exit cli_find_target(const spad_target **target, spad_target **owned, const char *word) {
     spad_error error;
     *target = *owned = NULL;
     if (!looks_like_file(word)) {
-        if (spad_target_find(target, word, &error) == SPAD_OK) return CLI_FINE;
+        if (spad_target_find(target, word, &error) == SPAD_OK) {
+            if (is_file(word))
+                cli_message("'%s' is the built-in target %s; the file is './%s'", word,
+                            (*target)->name, word);
+            return CLI_FINE;
+        }
         if (!is_file(word)) {
             cli_fail(&error);
             cli_message("'spad targets' lists them");
@@ -143,6 +165,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
         exit = CLI_USAGE; /* bad input: showing was the task, not checking */
     }
     spad_diagnostics_destroy(diagnostics);
+    if (exit == CLI_FINE) note_shadow(*target, word);
     return exit;
 }
 
@@ -221,7 +244,12 @@ static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 0) return list_targets(json);
     if (strcmp(words[0], "show") == 0) return show_target(count - 1, words + 1, json);
     if (strcmp(words[0], "check") == 0) return check_files(count - 1, words + 1, json);
+    const spad_target *target;
     static const char *const verbs[] = {"show", "check"};
+    char near[64];
+    spad_close_names(near, sizeof near, words[0], verbs, 2);
+    const bool is_verb = near[0] != '\0' && spad_target_find(&target, words[0], NULL) != SPAD_OK;
+    if (!is_verb) return show_target(count, words, json);
     return cli_unknown("word", words[0], verbs, 2, "spad targets --help");
 }
 

@@ -12,6 +12,7 @@ typedef struct tune_words {
     const char *output;
     const char *depth;
     const char *timeout;
+    bool steps;
     int64_t started;
 } tune_words;
 
@@ -35,7 +36,7 @@ static cli_exit show(const spad_tune *tune, const tune_words *words) {
 }
 
 static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
-    spad_tune_options options = {0};
+    spad_tune_options options = {.steps = words->steps};
     spad_tune *tune;
     spad_error error;
     if (words->depth != NULL && !cli_take_number("--depth", words->depth, 1, &options.depth_most)) {
@@ -64,6 +65,7 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
                                   {.name = "-o", .value = &words.output},
                                   {.name = "--output", .value = &words.output},
                                   {.name = "--force", .flag = &words.kernel.force},
+                                  {.name = "--steps", .flag = &words.steps},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
@@ -95,6 +97,8 @@ const cli_command cli_tune = {
         "  --timeout SECONDS         end the search then, with the best so far\n"
         "  -o, --output OUT.spad     the kernel with the chosen depths and hoists\n"
         "  --force                   tune even if the kernel is wrong\n"
+        "  --steps                   tune even if costs are assumed: an operation without a\n"
+        "                            figure is one step\n"
         "  --json                    the result as JSON\n"
         "\n"
         "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"

@@ -138,7 +138,7 @@ static void add_if(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     for (size_t i = 0; i < count; i++) {
         list[i] = (spad_comparison){(spad_expr)next_number(in),
                                     (spad_relation)(fuzz_next(in) % (SPAD_RELATIONS + 1)),
-                                    (spad_expr)next_number(in)};
+                                    (spad_expr)next_number(in), (fuzz_next(in) & 1) != 0};
     }
     TRY(run, spad_kernel_builder_if(b, list, count, &run->error));
 }
@@ -157,7 +157,7 @@ static void add_expr(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
         break;
     }
     case 2: {
-        const spad_expr_op op = (spad_expr_op)(fuzz_next(in) % (SPAD_EXPR_NEGATE + 2));
+        const spad_expr_op op = (spad_expr_op)(fuzz_next(in) % (SPAD_EXPR_OPS + 1));
         const spad_expr left = (spad_expr)next_number(in);
         const spad_expr right = (spad_expr)next_number(in);
         TRY(run, spad_kernel_builder_apply(&expr, b, op, left, right, &run->error));
@@ -201,9 +201,37 @@ static void add_declaration(fuzz_run *run, spad_kernel_builder *b, fuzz_input *i
 
 static void add_block(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     spad_expr variable;
-    const int what = fuzz_next(in) % 6;
+    const int what = fuzz_next(in) % 10;
     const char *name = next_name(in);
-    if (what == 0) {
+    if (what == 8) {
+        int64_t number;
+        lists l;
+        const int64_t value = next_number(in);
+        const spad_amounts dims = next_amounts(in, l.amounts[0]);
+        const spad_amount least = next_amount(in);
+        const spad_amount end = next_amount(in);
+        TRY(run, spad_kernel_builder_unknown(&number, b, name, dims, least, end, &value,
+                                             fuzz_next(in) & 1, &run->error));
+    } else if (what == 9) {
+        spad_expr value;
+        const int64_t unknown = next_number(in);
+        const spad_expr element = (spad_expr)next_number(in);
+        TRY(run, spad_kernel_builder_value(&value, b, unknown, element, &run->error));
+        TRY(run, spad_kernel_builder_any(b, name, &run->error));
+        TRY(run, spad_kernel_builder_fix(b, name, &run->error));
+    } else if (what == 6) {
+        const spad_expr from = (spad_expr)next_number(in);
+        const spad_expr to = (spad_expr)next_number(in);
+        const spad_amount step = next_amount(in);
+        const bool parallel = fuzz_next(in) & 1;
+        TRY(run,
+            spad_kernel_builder_range(&variable, b, name, from, to, step, parallel, &run->error));
+    } else if (what == 7) {
+        int64_t number;
+        const char *phase = fuzz_next(in) & 1 ? next_name(in) : NULL;
+        const spad_amount count = next_amount(in);
+        TRY(run, spad_kernel_builder_cursor(&number, b, name, phase, count, &run->error));
+    } else if (what == 0) {
         const spad_amount begin = next_amount(in);
         const spad_amount end = next_amount(in);
         const bool parallel = fuzz_next(in) & 1;

@@ -169,6 +169,7 @@ static void tune(pipeline *p) {
     const spad_tune_options options = {.depth_most = 3,
                                        .exhaustive_most = 12,
                                        .operations_most = TUNE_OPERATIONS_MAX,
+                                       .steps = true, /* most kernels have no costs */
                                        .host = &run->host};
     spad_tune *tune;
     TRY_OUT(run, tune, spad_tune_create(&tune, p->kernel, &options, &run->error));

@@ -151,7 +151,7 @@ typedef struct spad_note {
     char message[SPAD_MESSAGE_MAX];
 } spad_note;
 
-#define SPAD_NOTES_MAX 4
+#define SPAD_NOTES_MAX 8
 
 /** One finding. The empty string and SPAD_NO_FACT mean "does not apply". */
 typedef struct spad_finding {

@@ -40,7 +40,7 @@ typedef struct spad_location {
 } spad_location;
 
 /* ---- expressions ------------------------------------------------------------------
- * Whole numbers, parameters and loop variables with + - *, and with / and % by a
+ * Whole numbers, parameters and loop variables with + - *, min and max, and with / and % by a
  * positive constant. Division rounds down and a remainder is never negative. One
  * side of a product is constant. The builder bounds every expression over all values
  * of its variables and refuses what could overflow, so evaluation cannot overflow. */
@@ -55,12 +55,18 @@ typedef enum spad_expr_op {
     SPAD_EXPR_NUMBER,   /**< value */
     SPAD_EXPR_PARAM,    /**< value: number of the parameter */
     SPAD_EXPR_VARIABLE, /**< value: number of the loop */
+    SPAD_EXPR_STAGE,    /**< value: number of the cursor */
+    SPAD_EXPR_PHASE,    /**< value: number of the cursor */
     SPAD_EXPR_ADD,
     SPAD_EXPR_SUB,
     SPAD_EXPR_MUL,
     SPAD_EXPR_DIV,
     SPAD_EXPR_MOD,
-    SPAD_EXPR_NEGATE
+    SPAD_EXPR_NEGATE,
+    SPAD_EXPR_SMALLER, /**< the smaller one of two */
+    SPAD_EXPR_LARGER,  /**< the larger one */
+    SPAD_EXPR_UNKNOWN, /**< value: number of the row of unknown values; of an element */
+    SPAD_EXPR_OPS
 } spad_expr_op;
 
 /** One step of an expression in postfix order. */
@@ -72,6 +78,10 @@ typedef struct spad_expr_node {
 typedef struct spad_expr_info {
     const spad_expr_node *nodes;
     size_t node_count;
+    const spad_expr_node *written; /**< as in the text. In `nodes`, VARIABLE is the round of a loop
+                                        with a step, and stages and phases are expressions of
+                                        loops where they can be */
+    size_t written_count;
     int64_t least; /**< lower bound of the values; ignores conditions around a use */
     int64_t most;  /**< upper bound of the values */
     bool exact;    /**< both bounds are reached, if every enclosing loop runs */
@@ -91,6 +101,9 @@ typedef struct spad_kernel_param {
     const char *name;
     spad_amount preset; /**< the value in the text */
     int64_t value;      /**< the value in effect: the preset, or a define of the caller */
+    bool fixed;         /**< the kernel was made for this value: it cannot be reshaped to another */
+    bool any;           /**< it may have any value when the kernel runs: nothing less than a proof
+                             for all of them is one */
     spad_location location;
 } spad_kernel_param;
 
@@ -211,15 +224,47 @@ typedef struct spad_kernel_agent {
     spad_location location;
 } spad_kernel_agent;
 
+/** A loop counts from `begin` up. Where `from` is not 0 it was written with bounds that change with
+ *  loops around it, or with a step: it counts as far as the longest of its runs, and an IF around
+ *  its body leaves out the rounds that a shorter one does not have. */
 typedef struct spad_kernel_loop {
     const char *name;
     spad_amount begin;
     spad_amount end; /**< exclusive; at least begin */
-    bool parallel;   /**< iterations do not depend on each other */
-    int64_t outer;   /**< number of the enclosing loop; -1: none */
+    spad_expr from;  /**< as written; 0: `begin` is */
+    spad_expr to;
+    spad_amount step; /**< between two values of its variable; below 0: from the last one down */
+    spad_expr value;  /**< of its variable; 0: what it counts */
+    bool parallel;    /**< iterations do not depend on each other */
+    int64_t outer;    /**< number of the enclosing loop; -1: none */
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
+
+/** Values that only the data of a run decides, the same for all agents: lengths, flags. A check
+ *  looks at all that they can be; other calls take `values`. */
+typedef struct spad_kernel_unknown {
+    const char *name;
+    spad_amounts dims; /**< none: one value; else one number */
+    spad_amount least;
+    spad_amount end; /**< no value is this or above; above least */
+    int64_t elements;
+    const int64_t *values; /**< per element: what is taken for it */
+    spad_location location;
+} spad_kernel_unknown;
+
+/** A position in a ring of `count` stages: its stage, and the phase, 0 or 1, which changes with
+ *  every round. Both are names for expressions. */
+typedef struct spad_kernel_cursor {
+    const char *stage;
+    const char *phase; /**< NULL: it has no name */
+    spad_amount count; /**< of stages */
+    int64_t agent;     /**< whose it is */
+    bool even;         /**< its stages and phases are expressions of loops everywhere; a walk need
+                            not keep it */
+    size_t statement;
+    spad_location location;
+} spad_kernel_cursor;
 
 /* ---- statements -------------------------------------------------------------------- */
 
@@ -230,6 +275,9 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_ELSE,        /**< the last statement in an IF */
     SPAD_STATEMENT_SCOPE,       /**< name; amount: sections */
     SPAD_STATEMENT_SECTION,     /**< moves to the next section of the scope */
+    SPAD_STATEMENT_CURSOR,      /**< item: cursor, which is at stage 0 of phase 0 after it */
+    SPAD_STATEMENT_ADVANCE,     /**< item: cursor; amount: stages */
+    SPAD_STATEMENT_BREAK,       /**< ends the innermost loop */
     SPAD_STATEMENT_AGENT,       /**< item: agent */
     SPAD_STATEMENT_OPERATION,   /**< name, engine, unit, accesses, completions, group, cost */
     SPAD_STATEMENT_ALLOC,       /**< item: tensor, index: its tile (none: all) becomes live */
@@ -257,7 +305,11 @@ enum {
     SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
     SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
     SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
-    SPAD_BY_ONE = 8        /**< operation: of one elected thread of an agent of many */
+    SPAD_SYNC_NEXT = 16,   /**< parity wait: the phase after the one this agent waited for last at
+                                this element; amount: its parity where it is an expression of
+                                loops, else 0 */
+    SPAD_IF_OF_LOOP = 8,   /**< if: stands for the bounds of the loop around it */
+    SPAD_BY_ONE = 32       /**< operation: of one elected thread of an agent of many */
 };
 
 typedef enum spad_relation {
@@ -274,6 +326,7 @@ typedef struct spad_comparison {
     spad_expr left;
     spad_relation relation;
     spad_expr right;
+    bool alternative; /**< begins another list: "or" before it, "and" where it is false */
 } spad_comparison;
 
 /** Elements [from, to) of one dimension; both 0: all elements; to 0: only element `from`. */
@@ -282,7 +335,9 @@ typedef struct spad_expr_range {
     spad_expr to;
 } spad_expr_range;
 
-enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3 };
+/** ADD is an update whose result does not depend on its order among other adds, as that of atomics
+ *  and reductions: two of them do not race. Its first two bits are those of an update. */
+enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3, SPAD_ACCESS_ADD = 7 };
 
 /** The part of a tile that an operation accesses. */
 typedef struct spad_kernel_access {
@@ -341,7 +396,7 @@ typedef struct spad_statement {
     spad_cost_kind cost_kind;
     spad_expr cost;
     size_t comparison_count;
-    const spad_comparison *comparisons; /**< all must hold */
+    const spad_comparison *comparisons; /**< all of one alternative must hold */
 } spad_statement;
 
 /* ---- reading a kernel -------------------------------------------------------------------
@@ -383,6 +438,12 @@ SPAD_API size_t spad_kernel_agent_count(const spad_kernel *kernel);
 /** Number of loops. */
 SPAD_API size_t spad_kernel_loop_count(const spad_kernel *kernel);
 
+/** Number of cursors. */
+SPAD_API size_t spad_kernel_cursor_count(const spad_kernel *kernel);
+
+/** Number of rows of unknown values. */
+SPAD_API size_t spad_kernel_unknown_count(const spad_kernel *kernel);
+
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
@@ -413,6 +474,13 @@ SPAD_API const spad_kernel_agent *spad_kernel_get_agent(const spad_kernel *kerne
 /** A loop by number. */
 SPAD_API const spad_kernel_loop *spad_kernel_get_loop(const spad_kernel *kernel, size_t number);
 
+/** A cursor by number. */
+SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *kernel, size_t number);
+
+/** A row of unknown values by number. */
+SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *kernel,
+                                                            size_t number);
+
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
 
@@ -426,8 +494,9 @@ SPAD_API const spad_kernel_completion *spad_kernel_get_completion(const spad_ker
 /** An expression by number; all zero if there is no such expression. */
 SPAD_API spad_expr_info spad_kernel_get_expr(const spad_kernel *kernel, spad_expr expr);
 
-/** The value of an expression, where values[l] is the value of the variable of loop l. Must be an
- *  expression of the kernel, and every value must occur in its loop. O(nodes). */
+/** The value of an expression, where values[l] is what loop l counts, followed by the advances of
+ *  each cursor that is not even, modulo twice its stages. Must be an expression of the kernel, and
+ *  every value must occur in its loop. O(nodes). */
 SPAD_API int64_t spad_kernel_evaluate(const spad_kernel *kernel, spad_expr expr,
                                       const int64_t *values);
 
@@ -541,6 +610,16 @@ SPAD_API spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_build
                                                const char *name, spad_amount preset,
                                                spad_error *error);
 
+/** The kernel that is built depends on the value of a parameter, beyond expressions: on how many
+ *  agents there are, for instance. It cannot be reshaped to another value. */
+SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
+                                             spad_error *error);
+
+/** A parameter is not known before the kernel runs, as the rounds of a loop that data ends: a check
+ *  proves the kernel for all of its values, or nothing. */
+SPAD_API spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
+                                             spad_error *error);
+
 /** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
@@ -550,6 +629,20 @@ SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, si
 SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
+
+/** Declares values that are not known before the kernel runs: from least up to end, which is not
+ *  one. dims: none or one. values: what is taken for them; fewer than there are, or NULL: least
+ *  for the others. Their expressions are made by spad_kernel_builder_value. */
+SPAD_API spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *builder,
+                                                 const char *name, spad_amounts dims,
+                                                 spad_amount least, spad_amount end,
+                                                 const int64_t *values, size_t value_count,
+                                                 spad_error *error);
+
+/** An unknown value as an expression. element: 0 where there is one. */
+SPAD_API spad_status spad_kernel_builder_value(spad_expr *out, spad_kernel_builder *builder,
+                                               int64_t unknown, spad_expr element,
+                                               spad_error *error);
 
 /** Declares a synchronisation object, or an array of them. */
 SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
@@ -562,6 +655,12 @@ SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builde
                                                 const spad_kernel_tensor *tensor,
                                                 spad_error *error);
 
+/** Declares a cursor in the block that is open, at stage 0 of phase 0. phase NULL: it has no name.
+ *  Stage and phase are expressions then, by spad_kernel_builder_name. */
+SPAD_API spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builder,
+                                                const char *stage, const char *phase,
+                                                spad_amount count, spad_error *error);
+
 /* Blocks; spad_kernel_builder_end ends each. */
 
 /** Begins a loop; *variable is an expression with its variable. */
@@ -569,7 +668,17 @@ SPAD_API spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_bu
                                              const char *name, spad_amount begin, spad_amount end,
                                              bool parallel, spad_error *error);
 
-/** Begins a block that runs if all comparisons hold. */
+/**
+ * Begins a loop whose bounds may change with loops around it, over the values from, from + step,
+ * ... below to. A negative step runs the range from its end: to - 1, to - 1 + step, ... down to
+ * from. *variable is the value. Bounds that are constant, and a step of 1, make the loop of the
+ * call above.
+ */
+SPAD_API spad_status spad_kernel_builder_range(spad_expr *variable, spad_kernel_builder *builder,
+                                               const char *name, spad_expr from, spad_expr to,
+                                               spad_amount step, bool parallel, spad_error *error);
+
+/** Begins a block that runs if all comparisons of one alternative hold. */
 SPAD_API spad_status spad_kernel_builder_if(spad_kernel_builder *builder,
                                             const spad_comparison *comparisons, size_t count,
                                             spad_error *error);

@@ -60,8 +60,8 @@ typedef struct spad_sim_options {
  *  engines are finite. For kernels without synchronisation. */
 #define SPAD_SIM_WINDOW 1024
 
-/** Duration of an operation for which neither kernel nor target has figures, and of a cycle of
- *  an engine without a clock, in picoseconds. */
+/** A step, the duration of an operation for which neither kernel nor target has figures, and a
+ *  cycle of an engine without a clock, in picoseconds. Neither is a time: see spad_time_unit. */
 #define SPAD_SIM_UNKNOWN INT64_C(1000000)
 #define SPAD_SIM_CYCLE INT64_C(1000)
 
@@ -101,7 +101,7 @@ typedef struct spad_sim_row {
     int64_t object;  /**< sync: the object; drain has none */
     int64_t element; /**< and its number in the array */
     size_t value_count;    /**< number of loops around the statement */
-    const int64_t *values; /**< values of their variables, outermost first; borrowed */
+    const int64_t *values; /**< what they count, outermost first; borrowed */
 } spad_sim_row;
 
 /** An engine of the target: busy + idle is the makespan. Of an engine whose units work for several
@@ -134,11 +134,25 @@ typedef struct spad_sim_repeat {
     size_t row; /**< the first row after it */
 } spad_sim_repeat;
 
+/** What the times of a result are. Without figures there is no time. */
+typedef enum spad_time_unit {
+    SPAD_TIME_REAL,   /**< all costs are known: picoseconds */
+    SPAD_TIME_MIXED,  /**< some are: picoseconds in which the others are assumptions */
+    SPAD_TIME_CYCLES, /**< all are cycles of engines without a clock: SPAD_SIM_CYCLE each */
+    SPAD_TIME_STEPS,  /**< none is known: every operation is a step, of SPAD_SIM_UNKNOWN */
+    SPAD_TIME_UNITS
+} spad_time_unit;
+
+/** "time", "mixed", "cycles", "steps". Static storage. */
+SPAD_API const char *spad_time_unit_name(spad_time_unit unit);
+
 typedef struct spad_sim_totals {
     int64_t makespan;
-    int64_t operations; /**< extrapolated ones included */
-    int64_t unknown;    /**< operations without a known duration */
-    int64_t bound;      /**< work of the busiest engine: no order of operations takes less time */
+    int64_t operations;  /**< extrapolated ones included */
+    int64_t unknown;     /**< operations without a known duration: a step each */
+    int64_t bound;       /**< work of the busiest engine: no order of operations takes less time */
+    int64_t unclocked;   /**< operations in cycles of an engine without a clock */
+    spad_time_unit unit; /**< what the times of this result are */
 } spad_sim_totals;
 
 /**
@@ -194,6 +208,18 @@ SPAD_API size_t spad_sim_get_path(const spad_sim *sim, size_t number);
 /** Formats picoseconds as "12.345 us": in the unit with one to three digits before the point
  *  (seconds: any number), truncated after the third decimal. Returns the field. */
 SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TEXT]);
+
+/** Formats a time of a result in its unit: "12.345 us", "~12.345 us" where some costs are assumed,
+ *  "345 cycles", "17 steps". Returns the field. */
+SPAD_API const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
+                                         char field[SPAD_TIME_TEXT]);
+
+#define SPAD_BADGE_TEXT 128
+
+/** "262 of 262 costs assumed: steps, not time" and so on, to show beside every figure of a result.
+ *  NULL: all costs are known. Returns the field. */
+SPAD_API const char *spad_sim_badge_text(const spad_sim_totals *totals,
+                                         char field[SPAD_BADGE_TEXT]);
 
 #define SPAD_SIM_JSON_ROWS 1000
 

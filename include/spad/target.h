@@ -131,6 +131,12 @@ typedef struct spad_limits {
 #define SPAD_SPACES_MAX 64
 #define SPAD_ENGINES_MAX 64
 
+/** A product that has the chip of a built-in target. */
+typedef struct spad_product {
+    const char *name;   /**< "H100"; letter case, '-', '_' and blanks make no difference */
+    const char *source; /**< the document that says so */
+} spad_product;
+
 typedef struct spad_target {
     const char *name;   /**< "trn2", "sm_90" */
     const char *about;  /**< one line */
@@ -146,7 +152,9 @@ typedef struct spad_target {
     const spad_exclusion *exclusions;
     size_t alias_count;
     const char *const *aliases; /**< other names for the same chip: "inf2" for "trn1" */
-    void *owned;                /**< storage of a target that was read; NULL when built in */
+    size_t product_count;
+    const spad_product *products; /**< that are names of it, too; none for a target from a file */
+    void *owned;                  /**< storage of a target that was read; NULL when built in */
 } spad_target;
 
 /* ---- built-in targets -------------------------------------------------------------- */
@@ -157,7 +165,8 @@ SPAD_API size_t spad_target_count(void);
 /** The built-in target at an index below the count, in a fixed order; NULL beyond it. */
 SPAD_API const spad_target *spad_target_get(size_t index);
 
-/** A built-in target by name or alias. SPAD_ERR_UNKNOWN: none; the message lists close names. */
+/** A built-in target by name, alias or product. SPAD_ERR_UNKNOWN: none; the message lists close
+ *  names. */
 SPAD_API spad_status spad_target_find(const spad_target **out, const char *name, spad_error *error);
 
 /* ---- parts ------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "spad/kernel.h"
+#include "spad/sim.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,8 @@ typedef struct spad_tune_options {
     int64_t operations_most; /**< that are simulated, of all simulations; the search ends then, with
                                   what it has; 0: SPAD_TUNE_OPERATIONS */
     int64_t timeout_ns;      /**< 0: none. A cut: the search ends then, with what it has */
+    bool steps;              /**< tune a kernel with assumed costs, too; its times are then in the
+                                  unit of spad_tune_totals.simulated */
     spad_watch watch;        /**< a cancelled call has no result */
     const spad_host *host;
 } spad_tune_options;
@@ -99,14 +102,16 @@ typedef struct spad_tune_totals {
     bool sampled;    /**< not every depth is such a value: beyond 16, only some are */
     int64_t combinations;
     int64_t simulations;
-    int64_t operations; /**< of all simulations, repetitions that were skipped not counted */
-    int64_t left;       /**< knobs beyond SPAD_TUNE_KNOBS */
-    bool cut;           /**< the search ended at the limit of operations or of time */
+    int64_t operations;        /**< of all simulations, repetitions that were skipped not counted */
+    int64_t left;              /**< knobs beyond SPAD_TUNE_KNOBS */
+    bool cut;                  /**< the search ended at the limit of operations or of time */
+    spad_sim_totals simulated; /**< of the original kernel; its unit is that of all times here */
 } spad_tune_totals;
 
 /**
  * Tunes a kernel. Statuses of spad_sim_create, spad_layout_create and spad_check_create;
- * SPAD_ERR_ARGUMENT: bad options, or a kernel with a deadlock; SPAD_ERR_TIME: the time
+ * SPAD_ERR_ARGUMENT: bad options, a kernel with a deadlock, or one with assumed costs unless
+ * `steps` is set: depths chosen from them mean nothing on the chip; SPAD_ERR_TIME: the time
  * limit passed before the original kernel was simulated; SPAD_ERR_CANCELLED. The kernel
  * is borrowed until the result is destroyed.
  */

@@ -37,7 +37,7 @@ typedef enum spad_walk_kind {
     SPAD_WALK_SCOPE_CLOSE,
     SPAD_WALK_SECTION,    /**< amount: the section that begins */
     SPAD_WALK_LOOP_BEGIN, /**< loop */
-    SPAD_WALK_ITERATION,  /**< loop, value of its variable; precedes the body */
+    SPAD_WALK_ITERATION,  /**< loop, value: what it counts; precedes the body */
     SPAD_WALK_LOOP_END,
     SPAD_WALK_OPERATION,   /**< accesses, completions */
     SPAD_WALK_SYNC,        /**< a synchronisation statement; see the kind of the statement */

@@ -410,14 +410,50 @@ SIM_NUMBER(operations)
 SIM_NUMBER(bound)
 SIM_NUMBER(unknown)
 
+/* The times of a result in words: for Sim and Tune, from the totals that they have. */
+static PyObject *badge_of(const spad_sim_totals *totals) {
+    char field[SPAD_BADGE_TEXT];
+    return py_string(spad_sim_badge_text(totals, field));
+}
+static PyObject *unit_text_of(const spad_sim_totals *totals, PyObject *picoseconds) {
+    char field[SPAD_TIME_TEXT];
+    int64_t time;
+    return py_int(&time, picoseconds) ? py_string(spad_time_unit_text(totals->unit, time, field))
+                                      : NULL;
+}
+#define PY_UNIT(type, totals)                                                             \
+    PY_GETTER(type##_unit, py_string(spad_time_unit_name((totals).unit)))                 \
+    PY_GETTER(type##_assumed, PyLong_FromLongLong((totals).unknown + (totals).unclocked)) \
+    static PyObject *type##_badge(PyObject *self, void *unused) {                         \
+        (void)unused;                                                                     \
+        const spad_sim_totals t = (totals);                                               \
+        return badge_of(&t);                                                              \
+    }                                                                                     \
+    static PyObject *type##_time_text(PyObject *self, PyObject *picoseconds) {            \
+        const spad_sim_totals t = (totals);                                               \
+        return unit_text_of(&t, picoseconds);                                             \
+    }
+PY_UNIT(sim, spad_sim_get_totals(sim_in(self)))
+
 static PyMethodDef sim_methods[] = {
     {"text", sim_text, METH_NOARGS,
      "text($self, /)\n--\n\nEngines, timeline, causes and critical path."},
     {"json", sim_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {"time_text", sim_time_text, METH_O,
+     "time_text($self, picoseconds, /)\n--\n\nA time of it in words: '12.345 us', '17 steps'."},
     {NULL, NULL, 0, NULL}};
 
+#define UNIT_FIELDS(type)                                                                         \
+    {.name = "unit",                                                                              \
+     .get = type##_unit,                                                                          \
+     .doc = "What its times are: time, mixed, cycles, steps."},                                   \
+        {.name = "assumed", .get = type##_assumed, .doc = "Operations whose time is assumed."}, { \
+        .name = "badge", .get = type##_badge, .doc = "What its times are not; None: real times."  \
+    }
+
 static PyGetSetDef sim_fields[] = {
-    {.name = "makespan", .get = sim_makespan, .doc = "Picoseconds."},
+    {.name = "makespan", .get = sim_makespan, .doc = "Picoseconds; see unit."},
+    UNIT_FIELDS(sim),
     {.name = "operations", .get = sim_operations, .doc = "Operations, repetitions included."},
     {.name = "bound", .get = sim_bound, .doc = "Work of the busiest engine."},
     {.name = "unknown", .get = sim_unknown, .doc = "Operations without a known duration."},
@@ -433,13 +469,14 @@ PY_TYPE_MADE(sim, "Sim", "How long a kernel takes, and why.", {Py_tp_methods, si
 static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel", "depth_most", "exhaustive_most", "timeout", NULL};
-    PyObject *given[4];
+    static const char *const names[] = {"kernel",  "depth_most", "exhaustive_most",
+                                        "timeout", "steps",      NULL};
+    PyObject *given[5];
     spad_tune_options options = {0};
     if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_int_or(&options.depth_most, given[1], 0) ||
         !py_int_or(&options.exhaustive_most, given[2], 0) ||
-        !py_seconds(&options.timeout_ns, given[3]))
+        !py_seconds(&options.timeout_ns, given[3]) || !py_flag(&options.steps, given[4], false))
         return NULL;
     py_tune *self = py_new(py.tune);
     if (self == NULL) return NULL;
@@ -490,12 +527,15 @@ static PyObject *tune_depths(PyObject *self, void *unused) {
     return dict;
 }
 PY_GETTER(tune_makespan, py_fact(spad_tune_get_totals(tune_in(self)).makespan, SPAD_UNBOUNDED))
+PY_UNIT(tune, spad_tune_get_totals(tune_in(self)).simulated)
 PY_GETTER(tune_written, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written))
 PY_GETTER(tune_bytes, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes))
 
 static PyMethodDef tune_methods[] = {
     {"text", tune_text, METH_NOARGS, "text($self, /)\n--\n\nThe choice in words."},
     {"json", tune_json, METH_NOARGS, "json($self, /)\n--\n\nThe same as JSON."},
+    {"time_text", tune_time_text, METH_O,
+     "time_text($self, picoseconds, /)\n--\n\nA time of it in words: '12.345 us', '17 steps'."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef tune_fields[] = {
@@ -506,6 +546,7 @@ static PyGetSetDef tune_fields[] = {
     {.name = "makespan",
      .get = tune_makespan,
      .doc = "Picoseconds of the choice; None: nothing fits."},
+    UNIT_FIELDS(tune),
     {.name = "written", .get = tune_written, .doc = "Picoseconds of the kernel as it was written."},
     {.name = "bytes",
      .get = tune_bytes,
@@ -527,8 +568,8 @@ static PyMethodDef functions[] = {
      "sim($module, kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, "
      "timeout=None)\n--\n\nHow long does it take?"},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None)\n--\n\nHow deep should "
-     "its rings be?"},
+     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False)\n--\n\n"
+     "How deep should its rings be? steps: also where costs are assumed."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_parts(PyObject *module) {

@@ -13,6 +13,9 @@ static PyObject *apply(spad_expr_op op, PyObject *left, PyObject *right) {
                                         [SPAD_EXPR_MUL] = "*",
                                         [SPAD_EXPR_DIV] = "/",
                                         [SPAD_EXPR_MOD] = "%"};
+    if (op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER)
+        return PyUnicode_FromFormat("%s(%U, %U)", op == SPAD_EXPR_SMALLER ? "min" : "max", left,
+                                    right);
     return op == SPAD_EXPR_NEGATE ? PyUnicode_FromFormat("-%U", left)
                                   : PyUnicode_FromFormat("(%U %s %U)", left, signs[op], right);
 }
@@ -22,6 +25,10 @@ static PyObject *leaf(const spad_kernel *kernel, const spad_expr_node *node) {
         return py_string(spad_kernel_get_param(kernel, (size_t)node->value)->name);
     if (node->op == SPAD_EXPR_VARIABLE)
         return py_string(spad_kernel_get_loop(kernel, (size_t)node->value)->name);
+    if (node->op == SPAD_EXPR_STAGE)
+        return py_string(spad_kernel_get_cursor(kernel, (size_t)node->value)->stage);
+    if (node->op == SPAD_EXPR_PHASE)
+        return py_string(spad_kernel_get_cursor(kernel, (size_t)node->value)->phase);
     return PyUnicode_FromFormat("%lld", (long long)node->value);
 }
 
@@ -30,13 +37,19 @@ static PyObject *expression(const spad_kernel *kernel, spad_expr expr) {
     PyObject *stack[SPAD_EXPR_MAX];
     size_t depth = 0;
     const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
-    if (info.node_count == 0) Py_RETURN_NONE;
+    if (info.written_count == 0) Py_RETURN_NONE;
     bool fine = true;
-    for (size_t i = 0; fine && i < info.node_count; i++) {
-        const spad_expr_node *node = &info.nodes[i];
+    for (size_t i = 0; fine && i < info.written_count; i++) {
+        const spad_expr_node *node = &info.written[i];
         PyObject *made, *right = NULL;
-        if (node->op <= SPAD_EXPR_VARIABLE) {
+        if (node->op < SPAD_EXPR_ADD) {
             made = leaf(kernel, node);
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, (size_t)node->value);
+            PyObject *element = stack[--depth];
+            made = u->dims.count > 0 ? PyUnicode_FromFormat("%s[%U]", u->name, element)
+                                     : py_string(u->name);
+            Py_DECREF(element);
         } else {
             if (node->op != SPAD_EXPR_NEGATE) right = stack[--depth];
             PyObject *left = stack[--depth];
@@ -101,7 +114,10 @@ PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine) {
 }
 
 const char *py_access_word(unsigned kind) {
-    return kind == SPAD_ACCESS_READ ? "read" : kind == SPAD_ACCESS_WRITE ? "write" : "update";
+    return kind == SPAD_ACCESS_READ    ? "read"
+           : kind == SPAD_ACCESS_WRITE ? "write"
+           : kind == SPAD_ACCESS_ADD   ? "add"
+                                       : "update";
 }
 
 const char *py_completion_word(spad_completion_kind kind) {
@@ -158,10 +174,27 @@ static PyObject *agent_row(const spad_kernel *kernel, size_t i) {
 
 static PyObject *loop_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_loop *l = spad_kernel_get_loop(kernel, i);
-    return Py_BuildValue("{s:s,s:L,s:L,s:O,s:N,s:n,s:i}", "name", l->name, "begin",
-                         (long long)l->begin.value, "end", (long long)l->end.value, "parallel",
-                         l->parallel ? Py_True : Py_False, "outer", py_loop_name(kernel, l->outer),
-                         "statement", (Py_ssize_t)l->statement, "line", (int)l->location.line);
+    return Py_BuildValue("{s:s,s:L,s:L,s:N,s:N,s:L,s:O,s:N,s:n,s:i}", "name", l->name, "begin",
+                         (long long)l->begin.value, "end", (long long)l->end.value, "from",
+                         expression(kernel, l->from), "to", expression(kernel, l->to), "step",
+                         (long long)l->step.value, "parallel", l->parallel ? Py_True : Py_False,
+                         "outer", py_loop_name(kernel, l->outer), "statement",
+                         (Py_ssize_t)l->statement, "line", (int)l->location.line);
+}
+
+static PyObject *unknown_row(const spad_kernel *kernel, size_t i) {
+    const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, i);
+    return Py_BuildValue("{s:s,s:L,s:L,s:L,s:i}", "name", u->name, "elements",
+                         (long long)u->elements, "least", (long long)u->least.value, "end",
+                         (long long)u->end.value, "line", (int)u->location.line);
+}
+
+static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {
+    const spad_kernel_cursor *c = spad_kernel_get_cursor(kernel, i);
+    return Py_BuildValue("{s:s,s:N,s:L,s:N,s:O,s:n,s:i}", "stage", c->stage, "phase",
+                         py_string(c->phase), "count", (long long)c->count.value, "agent",
+                         py_agent_name(kernel, c->agent), "even", c->even ? Py_True : Py_False,
+                         "statement", (Py_ssize_t)c->statement, "line", (int)c->location.line);
 }
 
 static PyObject *ranges(const spad_kernel *kernel, const spad_kernel_access *a) {
@@ -208,6 +241,10 @@ static PyObject *item(const spad_kernel *kernel, const spad_statement *s) {
     case SPAD_STATEMENT_FREE: return py_tensor_name(kernel, s->item);
     case SPAD_STATEMENT_FOR: return py_loop_name(kernel, s->item);
     case SPAD_STATEMENT_AGENT: return py_agent_name(kernel, s->item);
+    case SPAD_STATEMENT_CURSOR:
+    case SPAD_STATEMENT_ADVANCE:
+        return py_string(spad_kernel_get_cursor(kernel, (size_t)s->item)->stage);
+    case SPAD_STATEMENT_BREAK:
     case SPAD_STATEMENT_IF:
     case SPAD_STATEMENT_ELSE:
     case SPAD_STATEMENT_SCOPE:
@@ -251,6 +288,8 @@ static const table tables[] = {
     {"syncs", spad_kernel_sync_count, sync_row},
     {"agents", spad_kernel_agent_count, agent_row},
     {"loops", spad_kernel_loop_count, loop_row},
+    {"cursors", spad_kernel_cursor_count, cursor_row},
+    {"unknowns", spad_kernel_unknown_count, unknown_row},
     {"statements", spad_kernel_statement_count, statement_row},
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which is beside this file."""
+"""python -m spad: the command, which is beside this file; `nki` is in Python (docs/nki-trace.md)."""
 
 import os
 import sys
@@ -7,6 +7,10 @@ from pathlib import Path
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["nki"]:
+        from .nki._command import main as nki_main
+
+        sys.exit(nki_main(sys.argv[2:]))
     command = Path(__file__).with_name("spad")
     if not command.exists():
         sys.exit("spad: the package was built without the command")

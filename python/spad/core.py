@@ -566,10 +566,10 @@ def sim(kernel, layout=None, **options):
     return _spad.sim(made, layout, **options)
 
 
-def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None):
+def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
     """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
-    is the result."""
-    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout)
+    is the result. A kernel with assumed costs is refused unless steps is true."""
+    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
 
 
 @_part_of(_spad.Layout)
@@ -642,7 +642,7 @@ class Sim:
         return self.report().svg()
 
     def __repr__(self):
-        return f"<spad.Sim of {self.kernel.name}: {_spad.time_text(self.makespan)}>"
+        return f"<spad.Sim of {self.kernel.name}: {self.time_text(self.makespan)}>"
 
 
 @_part_of(_spad.Tune)
@@ -658,16 +658,17 @@ class Tune:
         data = self.data
         names = [_escape(knob["name"]) for knob in data["knobs"]]
         cells = lambda values, mark: "".join(f"<{mark}>{value}</{mark}>" for value in values)
-        time = lambda ps: "does not fit" if ps is None else _spad.time_text(ps)
+        time = lambda ps: "does not fit" if ps is None else self.time_text(ps)
         rows = "".join(f"<tr>{cells([*p['values'], p['bytes'], time(p['makespan_ps'])], 'td')}</tr>"
                        for p in data["frontier"])
         chosen = ", ".join(f"{_escape(name)} = {n}" for name, n in self.depths.items())
+        badge = f" ({_escape(self.badge)})" if self.badge else ""
         return (f"<p><b>{chosen or 'nothing to choose'}</b>: {time(self.makespan)}, as written "
-                f"{time(self.written)}</p>"
-                f"<table><tr>{cells([*names, 'bytes', 'time'], 'th')}</tr>{rows}</table>")
+                f"{time(self.written)}{badge}</p>"
+                f"<table><tr>{cells([*names, 'bytes', self.unit], 'th')}</tr>{rows}</table>")
 
     def __repr__(self):
-        time = "nothing fits" if self.makespan is None else _spad.time_text(self.makespan)
+        time = "nothing fits" if self.makespan is None else self.time_text(self.makespan)
         return f"<spad.Tune: {self.depths}, {time}>"
 
 

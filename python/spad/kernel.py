@@ -94,8 +94,9 @@ class Expr:
 
 
 class Condition:
-    """What a comparison of an Expr gives, for `k.when`; `a & b` holds where both do. It is neither
-    true nor false in Python, so `if`, `and`, `not`, `0 < i < 5`, min() and max() refuse it."""
+    """What a comparison of an Expr gives, for `k.when`; `a & b` holds where both do, and `a | b`
+    where one of them does. It is neither true nor false in Python, so `if`, `and`, `not`,
+    `0 < i < 5`, min() and max() refuse it; `k.min` and `k.max` are for numbers of the kernel."""
 
     __slots__ = ("text",)
 
@@ -105,7 +106,16 @@ class Condition:
     def __and__(self, other):
         if not isinstance(other, Condition):
             return NotImplemented
+        for side in (self, other):
+            if " or " in side.text:
+                raise TypeError(f"'{side.text}' cannot be one side of `&`: the language has no "
+                                f"parentheses in conditions; write (a & c) | (b & c)")
         return Condition(f"{self.text} and {other.text}")
+
+    def __or__(self, other):
+        if not isinstance(other, Condition):
+            return NotImplemented
+        return Condition(f"{self.text} or {other.text}")
 
     def __bool__(self):
         raise TypeError(f"'{self.text}' is neither true nor false while the kernel is recorded; for "
@@ -121,6 +131,18 @@ class Condition:
         return self.text
 
 
+class _Unknown:
+    """An array of unknown values: `u[i]` is a number of the kernel."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getitem__(self, index):
+        return Expr(f"{self.name}[{_number(index)}]")
+
+
 def _name(name):
     """A name that the kernel language takes for one word."""
     if not isinstance(name, str):
@@ -129,6 +151,12 @@ def _name(name):
         raise _spad.ArgumentError(f"{name!r} is no name: a name is a letter or _ and up to 62 more "
                                   f"letters, digits or _")
     return name
+
+
+def _chosen(word, first, others):
+    if not others:
+        raise TypeError(f"{word}() needs two numbers or more")
+    return Expr(f"{word}({', '.join(str(_number(n)) for n in (first, *others))})")
 
 
 def _quoted(text):
@@ -250,9 +278,9 @@ class _Finished:
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
 
-    def tune(self, depth_most=0, exhaustive_most=0, timeout=None):
+    def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
         """spad.tune of this kernel."""
-        return core.tune(self, depth_most, exhaustive_most, timeout)
+        return core.tune(self, depth_most, exhaustive_most, timeout, steps)
 
     def report(self, timed=True):
         """A Report with places, findings and, unless timed is False, the times of the
@@ -356,10 +384,20 @@ class Kernel:
             self._depth -= 1
         self.line("}")
 
-    def param(self, name, value):
-        """A number that can be replaced later."""
-        self.line(f"param {_name(name)} = {_number(value)}")
+    def param(self, name, value, any=False):
+        """A number that can be replaced later. any: it is not known before the kernel runs, and a
+        check proves all values or nothing."""
+        self.line(f"param {_name(name)} = {_number(value)}{' any' if any else ''}")
         return Expr(name)
+
+    def unknown(self, name, least=0, end=2, count=None, values=None):
+        """Values that only the data decides, from least up to end, which is not one: a check looks at
+        all of them. Gives a number, or with count an array of them; values: what is taken for
+        them elsewhere."""
+        size = "" if count is None else f"[{_number(count)}]"
+        given = "" if values is None else f" = [{', '.join(str(_number(v)) for v in values)}]"
+        self.line(f"unknown {_name(name)}{size} in {_number(least)}..{_number(end)}{given}")
+        return Expr(name) if count is None else _Unknown(name)
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
@@ -421,13 +459,26 @@ class Kernel:
         return self._object("group", name, None, "")
 
     @contextmanager
-    def loop(self, name, begin, end=None, parallel=False):
-        """for name in begin..end; loop(name, n) starts at 0. Gives the variable."""
+    def loop(self, name, begin, end=None, parallel=False, step=1):
+        """for name in begin..end; loop(name, n) starts at 0. Gives the variable. Bounds may have
+        variables of loops around; a negative step runs from end - 1 down to begin."""
         if end is None:
             begin, end = 0, begin
-        head = f"for {_name(name)} in {_number(begin)}..{_number(end)}" + (" parallel" if parallel else "")
-        with self._body(head):
+        head = f"for {_name(name)} in {_number(begin)}..{_number(end)}"
+        head += "" if isinstance(step, int) and step == 1 else f" step {_number(step)}"
+        with self._body(head + (" parallel" if parallel else "")):
             yield Expr(name)
+
+    def cursor(self, stage, phase, count):
+        """A position in a ring of `count` stages, at stage 0 of phase 0. Gives stage and phase as
+        numbers; `k.advance(stage)` moves it on."""
+        self.line(f"cursor {_name(stage)}, {_name(phase)} mod {_number(count)}")
+        return Expr(stage), Expr(phase)
+
+    def advance(self, stage, by=1):
+        """On to the next stage of a cursor, or `by` stages on."""
+        tail = "" if isinstance(by, int) and by == 1 else f" by {_number(by)}"
+        self.line(f"advance {_number(stage)}{tail}")
 
     def when(self, *conditions):
         """An if; all conditions, which are comparisons of expressions, must hold."""
@@ -437,7 +488,18 @@ class Kernel:
                                 f"{condition!r}")
         if not conditions:
             raise TypeError("when() needs a condition")
-        return self._body("if " + " and ".join(condition.text for condition in conditions))
+        all_hold = conditions[0]
+        for condition in conditions[1:]:
+            all_hold = all_hold & condition
+        return self._body("if " + all_hold.text)
+
+    def min(self, first, *others):
+        """The smallest of several numbers of the kernel."""
+        return _chosen("min", first, others)
+
+    def max(self, first, *others):
+        """The largest of several numbers of the kernel."""
+        return _chosen("max", first, others)
 
     def otherwise(self):
         """The else of the `when` that was closed just now."""
@@ -459,16 +521,21 @@ class Kernel:
         tail += "" if registers is None else f" registers {_number(registers)}"
         return self._body(f"agent {_name(name)}{tail}")
 
+    def leave(self):
+        """A break: ends the innermost loop of the kernel."""
+        self.line("break")
+
     def next_section(self):
         """On to the next section of the innermost scope."""
         self.line("next section")
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None, elected=False):
+           arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
         elected: one thread of the agent runs it, not all."""
         text = f"{_known(runner)} {_name(name)}"
-        for word, things in (("reads", reads), ("writes", writes), ("updates", updates)):
+        for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
+                             ("adds", adds)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
         text += " elected" if elected else ""
@@ -517,8 +584,11 @@ class Kernel:
         """Waits for a counter and takes from it."""
         self._about("take", counter, by=by)
 
-    def wait(self, thing, at_least=None, parity=None, pending=None):
-        """Waits for a counter, a phase of an mbarrier, or a group."""
+    def wait(self, thing, at_least=None, parity=None, pending=None, next=False):
+        """Waits for a counter, a phase of an mbarrier, or a group. next: for the phase after the one
+        that this agent waited for last."""
+        if next:
+            self.line(f"wait {_handle(thing).text} next")
         for word, value in ((">=", at_least), ("parity", parity), ("pending", pending)):
             if value is not None:
                 self.line(f"wait {_handle(thing).text} {word} {_number(value)}")
@@ -558,6 +628,9 @@ class Kernel:
     agents = property(lambda self: self._finished().agents,
                       doc="The main program and the agents, a dict each.")
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
+    unknowns = property(lambda self: self._finished().unknowns,
+                        doc="Its unknown values, a dict each.")
+    cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")
 

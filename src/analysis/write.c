@@ -13,6 +13,7 @@
 #include "check/fit.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "sim/report.h"
 
 /* ---- notes ------------------------------------------------------------------------- */
 
@@ -89,18 +90,18 @@ static bool write_shares(spad__out *out, const spad_analysis *a, int64_t makespa
     return any;
 }
 
-/* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us" */
+/* "engines: tensor 82.1 %, vector 40.0 % busy in 12.345 us", or "... busy in 17 steps; 23 of 23
+ * costs assumed: steps, not time" */
 static void write_analysis_engines(spad__out *out, const spad_analysis *a) {
     const spad_sim_totals totals = spad_sim_get_totals(a->sim);
     char time[SPAD_TIME_TEXT];
+    char field[SPAD_BADGE_TEXT];
     if (write_shares(out, a, totals.makespan)) {
-        spad__out_format(out, " busy in %s", spad_time_text(totals.makespan, time));
-        if (totals.unknown > 0) {
-            spad__out_format(out, ", with %s for %s%lld operations of unknown cost",
-                             spad_time_text(SPAD_SIM_UNKNOWN, time),
-                             totals.unknown == totals.operations ? "all " : "",
-                             (long long)totals.unknown);
-        }
+        spad__out_format(out, " busy in %s",
+                         spad_time_unit_text(totals.unit, totals.makespan, time));
+        const char *badge = spad_sim_badge_text(&totals, field);
+        spad__out_string(out, badge != NULL ? "; " : "");
+        spad__out_string(out, badge != NULL ? badge : "");
         spad__out_string(out, "\n");
     }
     if (spad_sim_get_stuck(a->sim) != NULL) {
@@ -150,7 +151,7 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     spad__json_open(json, '{');
     spad__json_key_int(json, "makespan_ps", totals.makespan);
     spad__json_key_int(json, "operations", totals.operations);
-    spad__json_key_int(json, "unknown", totals.unknown);
+    spad__json_unit(json, &totals);
     spad__json_key_open(json, "busy_ps", '{');
     for (size_t i = 0; i < target->engine_count; i++) {
         const spad_sim_engine engine = spad_sim_get_engine(a->sim, i);

@@ -175,7 +175,7 @@ static spad_status check_bank(adviser *a, const spad_statement *s, const spad_wa
     bank_use *use = &a->banks[a->first_bank[number] + (size_t)bank];
     const bank_use last = *use;
     *use = (bank_use){true, access->tensor, access->tile, event->statement};
-    if (!last.used || access->kind != SPAD_ACCESS_UPDATE ||
+    if (!last.used || (access->kind & SPAD_ACCESS_UPDATE) != SPAD_ACCESS_UPDATE ||
         (last.tensor == access->tensor && last.tile == access->tile)) {
         return SPAD_OK;
     }

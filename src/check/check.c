@@ -70,7 +70,10 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
 
     spad__run run = {.kernel = kernel, .options = &filled, .check = check, .limit = &limit};
     status = spad__check_parallel(&run, error);
-    if (status == SPAD_OK) status = spad__prove(&run, error);
+    if (status == SPAD_OK) {
+        status = spad_kernel_unknown_count(kernel) > 0 ? spad__prove_unknowns(&run, error)
+                                                       : spad__prove(&run, error);
+    }
     if (status == SPAD_OK && run.parallel_left > 0 && check->verdict != SPAD_VERDICT_WRONG) {
         char reason[SPAD_MESSAGE_MAX * 2];
         snprintf(reason, sizeof reason,
@@ -95,6 +98,7 @@ void spad_check_destroy(spad_check *check) {
     if (check == NULL) return;
     const spad_host host = check->host;
     spad__array_free(&host, &check->found);
+    spad__array_free(&host, &check->witnesses);
     spad__free(&host, check, sizeof *check);
 }
 

@@ -324,7 +324,9 @@ static void add_iteration(const spad__events *events, const spad__event *event, 
         add_text(field, used, i == 0 ? " of iteration " : ", ");
         add_text(field, used, spad_kernel_get_loop(kernel, (size_t)loops[depth - 1 - i])->name);
         add_text(field, used, " = ");
-        add_number(field, used, events->values.items[event->first_value + i]);
+        add_number(field, used,
+                   spad__loop_value(kernel, loops[depth - 1 - i],
+                                    &events->values.items[event->first_value]));
     }
 }
 

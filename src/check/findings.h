@@ -10,6 +10,7 @@
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "check/witness.h"
 #include "kernel/origin.h"
 #include "spad/check.h"
 #include "spad/walk.h"
@@ -25,6 +26,7 @@ struct spad_check {
     spad_host host;
     spad__origin origin; /* unknown: of a text that cannot be read */
     SPAD_ARRAY(spad__found) found;
+    spad__witnesses witnesses;
     bool full; /* findings were left out */
     spad_verdict verdict;
     char reason[SPAD_MESSAGE_MAX];
@@ -41,10 +43,12 @@ typedef struct spad__run {
     const char *gap;
     spad__watches *watches; /* records states of loops: prove.h; NULL: nothing */
     bool shown;             /* its findings are shown: messages are worth some work */
-    bool outputs;           /* say what is missing of outputs */
-    const char *shape;      /* then: " (with N = 7)" where that is not the given shape; else "" */
-    int64_t parallel_left;  /* > 0: iterations of parallel loops were compared up to this event */
-    spad__limit *limit;     /* of the whole check */
+    bool anyway;           /* look for races although phases may differ: for causes, not verdicts */
+    bool in_cycle;         /* set: all that is stuck waits for something else that is stuck */
+    bool outputs;          /* say what is missing of outputs */
+    const char *shape;     /* then: " (with N = 7)" where that is not the given shape; else "" */
+    int64_t parallel_left; /* > 0: iterations of parallel loops were compared up to this event */
+    spad__limit *limit;    /* of the whole check */
 } spad__run;
 
 /* Is time up? For loops, once in many turns. */

@@ -58,9 +58,18 @@ static bool entered_before(const spad__machine *m, const spad__object_state *obj
     return false;
 }
 
+/* An agent that has arrived may wait for the same phase with what it contributes then: the first
+ * of two warpgroups that take turns lets itself in that way. */
+static bool waits_there(const spad__machine *m, int32_t action) {
+    const int32_t event = m->net->points.items[m->net->actions.items[action].point].event;
+    const int32_t statement = m->net->events->items.items[event].statement;
+    return spad_kernel_get_statement(m->net->events->kernel, (size_t)statement)->kind ==
+           SPAD_STATEMENT_SYNC;
+}
+
 /* An entry joins the list of its phase. False: no memory. */
 static bool note_entry(spad__machine *m, spad__object_state *object, int32_t number) {
-    const bool again = entered_before(m, object, number);
+    const bool again = entered_before(m, object, number) && !waits_there(m, number);
     m->net->actions.items[number].expect = object->last;
     object->last = number;
     return !again || add_fault(m, SPAD__FAULT_REENTRY, number);

@@ -22,7 +22,7 @@ typedef struct spad__object_state {
 } spad__object_state;
 
 /* What went wrong: one of SPAD__SYNC_... that is a fault, or */
-enum { SPAD__FAULT_REENTRY = 1 << 16 }; /* an agent contributes twice to one phase of a barrier */
+enum { SPAD__FAULT_REENTRY = 1 << 16 }; /* an agent arrives twice at one phase of a barrier */
 
 typedef struct spad__fault {
     unsigned kind;

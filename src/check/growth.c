@@ -143,6 +143,14 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
+    for (size_t i = 0; i < spad_kernel_unknown_count(kernel); i++) {
+        const spad_kernel_unknown *unknown = spad_kernel_get_unknown(kernel, i);
+        if (!require_same_list(l, unknown->dims, unknown->name) ||
+            !require_same(l, unknown->least, unknown->name) ||
+            !require_same(l, unknown->end, unknown->name)) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (!require_same_list(l, sync->dims, sync->name) ||
@@ -433,6 +441,10 @@ static bool probe_comparisons(probe *l, size_t statement, const spad_statement *
 static bool probe_statement(probe *l, size_t number, bool second, marks tiles, marks waits) {
     const spad_statement *s = spad_kernel_get_statement(l->kernel, number);
     if (s->kind == SPAD_STATEMENT_FOR || s->kind == SPAD_STATEMENT_TENSOR) return true;
+    if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) {
+        return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    }
+    if (s->kind == SPAD_STATEMENT_BREAK) return refuse(l, SPAD__REFUSED_BREAK, NULL);
     if (s->kind == SPAD_STATEMENT_IF) return probe_comparisons(l, number, s);
     if (s->kind == SPAD_STATEMENT_OPERATION) return probe_operation(l, number, s, second, tiles);
     if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
@@ -592,7 +604,7 @@ static void find_tracked(const probe *l) {
         unsigned kinds = 0;
         for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
             const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (access->tensor == (int64_t)i) kinds |= access->kind;
+            if (access->tensor == (int64_t)i) kinds |= access->kind & SPAD_ACCESS_UPDATE;
         }
         tracked[i] = kinds == SPAD_ACCESS_UPDATE || t->mode != SPAD_MODE_AUTO ||
                      !target->spaces[t->space].off_chip;
@@ -702,7 +714,11 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);
     spad__growth_find_guarded(growth, kernel);
-    probe_param(&l, tiles, waits);
+    if (spad_kernel_get_param(kernel, param)->fixed) {
+        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, param)->name);
+    } else {
+        probe_param(&l, tiles, waits);
+    }
     return SPAD_OK;
 }
 

@@ -40,6 +40,7 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_ELECTED,        /* an operation of one thread: threads.c looks at one shape */
     SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
+    SPAD__REFUSED_BREAK,   /* a loop ends before its end */
     SPAD__REFUSED_TOO_LONG /* a step beyond what is worth its runs */
 } spad__refusal_kind;
 

@@ -55,7 +55,7 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
     if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
-    if (status == SPAD_OK && !o->open && o->run->gap == NULL) {
+    if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL) {
         status = spad__find_leftovers(o, error);
         if (status == SPAD_OK && has_relaxed(&o->net)) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
@@ -94,5 +94,18 @@ spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_e
     if (spad__is_late(run)) run->gap = spad__time_is_up;
     if (status == SPAD_OK && run->gap == NULL) status = judge_run(&order, error);
     spad__net_free(&order.net);
+    return status;
+}
+
+spad_status spad__order_try(const spad__events *events, const spad__run *run, bool *right,
+                            spad_error *error) {
+    spad_check rest = {.host = events->host};
+    spad__run trial = *run;
+    trial.check = &rest;
+    trial.watches = NULL;
+    trial.shown = false;
+    const spad_status status = spad__order_judge(events, &trial, error);
+    *right = status == SPAD_OK && rest.counts.errors == 0 && trial.gap == NULL;
+    spad__array_free(&rest.host, &rest.found);
     return status;
 }

@@ -71,6 +71,8 @@ typedef struct spad__unread {
     spad_finding finding;
     int64_t statement;
     int64_t tensor;
+    size_t row;
+    bool last; /* the last value of a variable */
 } spad__unread;
 
 typedef struct spad__life {
@@ -92,7 +94,10 @@ typedef struct spad__life {
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__unread) unread; /* to be reported at the end */
-    size_t *unread_of;               /* per access of the kernel: index + 1; 0: none */
+    size_t *unread_of;               /* per access of the kernel, and again for last values:
+                                        index + 1; 0: none */
+    bool *carries; /* per access of the kernel: something that it wrote was read in a later
+                      iteration */
 } spad__life;
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
@@ -136,6 +141,10 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
 enum { SPAD__TILE_TEXT_MAX = 112 };
 void spad__tile_text(const spad_kernel *kernel, int64_t tensor, int64_t tile, char *field,
                      size_t size);
+
+/* Two tiles of a tensor clash: adds a note at its declaration if that is a ring. */
+void spad__note_ring(spad_finding *finding, const spad_kernel *kernel, int64_t tensor, int64_t tile,
+                     int64_t other);
 
 /* A tensor that is declared again, or not any more, while it is allocated. */
 spad_status spad__report_leaks(spad__life *life, int64_t tensor, spad_error *error);

@@ -40,11 +40,14 @@ static void iteration_text(const spad_kernel *k, int64_t statement, const int64_
     size_t depth = 0;
     int64_t loop = k->statements.items[statement].loop;
     for (; loop >= 0; loop = k->loops.items[loop].outer) loops[depth++] = loop;
+    int64_t outermost_first[SPAD__LOOPS_DEEP];
+    for (size_t d = 0; d < depth; d++) outermost_first[depth - 1 - d] = values[d];
     field[0] = '\0';
     for (size_t d = depth; d-- > 0;) {
         char piece[96];
         snprintf(piece, sizeof piece, "%s%s = %lld", d + 1 == depth ? " (" : ", ",
-                 k->loops.items[loops[d]].name, (long long)values[d]);
+                 k->loops.items[loops[d]].name,
+                 (long long)spad__loop_value(k, loops[d], outermost_first));
         append(field, size, piece);
     }
     if (depth > 0) append(field, size, ")");
@@ -180,6 +183,24 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                            then);
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
+}
+
+void spad__note_ring(spad_finding *finding, const spad_kernel *k, int64_t tensor, int64_t tile,
+                     int64_t other) {
+    const spad_kernel_tensor *t = &k->tensors.items[tensor];
+    const bool counted = t->slots > 0 && t->slots < t->tiles;
+    if (tile == other || (!counted && t->ring.count == 0 && t->mode != SPAD_MODE_MOD)) return;
+    if (finding->note_count == SPAD_NOTES_MAX) return;
+    char one[TILE_MAX], two[TILE_MAX], size[64] = "is a ring";
+    if (counted) {
+        snprintf(size, sizeof size, "has %lld slot%s for %lld tiles", (long long)t->slots,
+                 t->slots == 1 ? "" : "s", (long long)t->tiles);
+    }
+    spad__tile_text(k, tensor, tile, one, sizeof one);
+    spad__tile_text(k, tensor, other, two, sizeof two);
+    spad_note *note = spad__finding_add_note(finding, "%s %s: %s and %s are in the same place",
+                                             t->name, size, one, two);
+    spad__point_note(note, t->location);
 }
 
 static void describe_nothing(spad_finding *finding, const spad__life *life,
@@ -323,10 +344,26 @@ static bool wants_reader(const spad__life *life, int64_t tensor) {
            life->tensors[tensor].read;
 }
 
+/* The last value of a variable, which the iteration after the last would read if a loop carries it
+ * on. Tiles that are written one after another are no variable: one that is never read is one too
+ * many. */
+static bool is_last_value(const spad__life *life, spad__writer writer) {
+    const spad__write *write = &life->writes[writer];
+    const spad_kernel *k = life->kernel;
+    if (k->tensors.items[write->tensor].tiles > 1) return false;
+    const int64_t *then = life->values + (size_t)writer * life->depth;
+    int64_t loop = k->statements.items[write->statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer) {
+        if (*then++ == k->loops.items[loop].end.value - 1) return true;
+    }
+    return false;
+}
+
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
-    size_t *slot = &life->unread_of[write->row];
+    const bool last = is_last_value(life, writer);
+    size_t *slot = &life->unread_of[2 * write->row + last];
     if (!wants_reader(life, write->tensor)) return SPAD_OK;
     if (*slot > 0) {
         life->unread.items[*slot - 1].finding.count++;
@@ -334,7 +371,8 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
     }
     if (!spad__array_reserve(&life->host, &life->unread, 1)) return spad__fail_host_memory(error);
     spad__unread *unread = &life->unread.items[life->unread.count++];
-    *unread = (spad__unread){.statement = write->statement, .tensor = write->tensor};
+    *unread = (spad__unread){
+        .statement = write->statement, .tensor = write->tensor, .row = write->row, .last = last};
     *slot = life->unread.count;
     char tile[TILE_MAX], then[ITERATION_MAX];
     spad__tile_text(k, write->tensor, write->tile, tile, sizeof tile);
@@ -353,6 +391,17 @@ spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_erro
 
 /* ---- the end ----------------------------------------------------------------------- */
 
+/* An access has one finding: the first of its two, with both counts. Is it to be reported? */
+static bool join_unread(spad__life *life, size_t number) {
+    spad__unread *unread = &life->unread.items[number];
+    const bool carried = life->carries[unread->row];
+    const size_t other = life->unread_of[2 * unread->row + !unread->last];
+    if (unread->last && carried) return false;
+    if (other == 0 || (!unread->last && carried)) return true;
+    unread->finding.count += life->unread.items[other - 1].finding.count;
+    return number < other - 1;
+}
+
 static spad_status report_unread(spad__life *life, spad_error *error) {
     spad_status status = SPAD_OK;
     for (spad__writer w = 1; w < life->write_count && status == SPAD_OK; w++) {
@@ -364,10 +413,24 @@ static spad_status report_unread(spad__life *life, spad_error *error) {
         spad__unread *unread = &life->unread.items[i];
         const spad_kernel_tensor *row = &life->kernel->tensors.items[unread->tensor];
         if (life->tensors[unread->tensor].wrong || life->tensors[row->home].wrong) continue;
+        if (!join_unread(life, i)) continue;
         status = spad__add_finding(life->run, &unread->finding, unread->statement,
                                    (int64_t)row->statement, error);
     }
     return status;
+}
+
+/* Where the slots of a ring are counted, if their number is all that is known. */
+static void note_declared(spad_finding *finding, const spad_kernel_tensor *tensor) {
+    const bool ring =
+        tensor->slots < tensor->tiles || tensor->ring.count > 0 || tensor->mode == SPAD_MODE_MOD;
+    if (!ring || finding->note_count == SPAD_NOTES_MAX) return;
+    for (size_t i = 0; i < finding->note_count; i++) {
+        if (finding->notes[i].line == tensor->location.line) return; /* a note is there already */
+    }
+    spad__point_note(
+        spad__finding_add_note(finding, "the slots of %s are counted here", tensor->name),
+        tensor->location);
 }
 
 /* How deep would the rings have to be that are too shallow? */
@@ -380,7 +443,10 @@ static void note_depths(spad__life *life) {
             continue;
         }
         const spad__life_tensor *state = &life->tensors[finding->number];
-        if (state->ring == 0 || state->jumps || state->needed <= state->ring) continue;
+        if (state->ring == 0 || state->jumps || state->needed <= state->ring) {
+            note_declared(finding, &life->kernel->tensors.items[finding->number]);
+            continue;
+        }
         spad_note *note = spad__finding_add_note(
             finding, "'%s' has %lld slot%s and needs %lld: so many of its tiles are alive at once",
             finding->subject, (long long)state->ring, state->ring == 1 ? "" : "s",

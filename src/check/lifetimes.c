@@ -189,10 +189,11 @@ static bool allocate_life_tables(spad__life *life) {
     life->depth = (size_t)spad__max((int64_t)deepest(k), 1);
     life->tensors = new_table(life, k->tensors.count, sizeof *life->tensors);
     life->spaces = new_table(life, k->target->space_count, sizeof *life->spaces);
-    life->unread_of = new_table(life, k->accesses.count, sizeof *life->unread_of);
+    life->unread_of = new_table(life, 2 * k->accesses.count, sizeof *life->unread_of);
+    life->carries = new_table(life, k->accesses.count, sizeof *life->carries);
     life->hints = new_table(life, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
     return life->tensors != NULL && life->spaces != NULL && life->unread_of != NULL &&
-           life->hints != NULL;
+           life->carries != NULL && life->hints != NULL;
 }
 
 void spad__life_destroy(spad__life *life) {
@@ -216,7 +217,8 @@ void spad__life_destroy(spad__life *life) {
     free_table(life, life->tensors, k->tensors.count, sizeof *life->tensors);
     free_table(life, life->spaces, k->target->space_count, sizeof *life->spaces);
     free_table(life, life->hints, k->accesses.count + 1, SPAD__LIFE_HINTS * sizeof *life->hints);
-    free_table(life, life->unread_of, k->accesses.count, sizeof *life->unread_of);
+    free_table(life, life->unread_of, 2 * k->accesses.count, sizeof *life->unread_of);
+    free_table(life, life->carries, k->accesses.count, sizeof *life->carries);
     spad__index_free(&life->area_index, &host);
     spad__free(&host, life->writers.rows, life->write_room * sizeof *life->writers.rows);
     spad__free(&host, life->writes, life->write_room * sizeof *life->writes);
@@ -335,6 +337,27 @@ int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access)
     const uint32_t *births = life->tensors[access->home].births;
     if (births == NULL) return 0;
     return births[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)];
+}
+
+static bool is_around(const spad_kernel *k, int64_t loop, int64_t statement) {
+    int64_t around = k->statements.items[statement].loop;
+    while (around >= 0 && around != loop) around = k->loops.items[around].outer;
+    return around >= 0;
+}
+
+/* A write is read by the statement of the event. In a later iteration of a loop around both, it
+ * carries a value on. */
+static void note_carried(spad__life *life, spad__writer writer) {
+    const spad__write *write = &life->writes[writer];
+    const spad_kernel *k = life->kernel;
+    if (write->row >= k->accesses.count || life->carries[write->row]) return;
+    const int64_t *then = life->values + (size_t)writer * life->depth;
+    int64_t loop = k->statements.items[write->statement].loop;
+    for (; loop >= 0; loop = k->loops.items[loop].outer, then++) {
+        if (is_around(k, loop, life->statement) && *then < life->loop_values[loop]) {
+            life->carries[write->row] = true;
+        }
+    }
 }
 
 static void fill_write(spad__life *life, spad__writer writer, const spad_walk_access *access) {
@@ -543,6 +566,7 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     spad_status status = SPAD_OK;
     while (status == SPAD_OK && spad__bytemap_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
+        if (writer != 0 && !gaps) note_carried(life, writer);
         if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
             status = spad__report_read(life, access, part, state->empty ? 0 : writer, error);
         }

@@ -25,9 +25,25 @@ typedef struct spad__order {
 /* Judges events that were collected: adds all findings about them. */
 spad_status spad__order_judge(const spad__events *events, spad__run *run, spad_error *error);
 
-/* Errors were found: adds notes to them if they are due to the parity of a wait. The events are as
- * before in the end. SPAD_ERR_HOST_MEMORY. */
-spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_error *error);
+/* Would the events be right? Judges them, and no finding stays. */
+spad_status spad__order_try(const spad__events *events, const spad__run *run, bool *right,
+                            spad_error *error);
+
+/* Errors were found, after the first `before` findings: if they are due to a count or to expected
+ * bytes, there is one finding about that instead, or a note (mend.c). The events are as before in
+ * the end. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__mend_numbers(spad__events *events, const spad__run *run, size_t before,
+                               bool *done, spad_error *error);
+
+/* The same for deadlocks that are due to arrivals that are missing: they point at the agent that
+ * should arrive. Completions of one operation may be in another order in the end. */
+spad_status spad__mend_arrivals(spad__events *events, const spad__run *run, size_t before,
+                                spad_error *error);
+
+/* Errors were found: adds notes to them if they are due to the parity of a wait (`done`). The
+ * events are as before in the end. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__hint_parity(spad__events *events, const spad__run *run, bool *done,
+                              spad_error *error);
 
 /* Adds a finding about two events; -1: none. */
 static inline spad_status spad__order_find(spad__order *order, spad_finding *finding, int32_t event,
@@ -36,6 +52,11 @@ static inline spad_status spad__order_find(spad__order *order, spad_finding *fin
     return spad__add_finding(order->run, finding, event >= 0 ? events[event].statement : -1,
                              other >= 0 ? events[other].statement : -1, error);
 }
+
+/* Keeps how a finding happens, for a picture (witness.c): `events` are those that it is about. Only
+ * of the run that is shown, and one of each code. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__add_witness(spad__order *order, const spad_finding *finding,
+                              const int32_t *events, size_t count, spad_error *error);
 
 /* Findings about synchronisation objects. Sets `open`. */
 spad_status spad__find_stuck(spad__order *order, spad_error *error);

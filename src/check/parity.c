@@ -81,15 +81,9 @@ static void apply(const trial *t, change c) {
 
 static spad_status try_changes(const trial *t, const change *changes, size_t count, bool *right,
                                spad_error *error) {
-    spad_check rest = {.host = t->events->host};
-    spad__run run = *t->run;
-    run.check = &rest;
-    run.watches = NULL;
     for (size_t i = 0; i < count; i++) apply(t, changes[i]);
-    const spad_status status = spad__order_judge(t->events, &run, error);
-    *right = status == SPAD_OK && rest.counts.errors == 0 && run.gap == NULL;
+    const spad_status status = spad__order_try(t->events, t->run, right, error);
     for (size_t i = 0; i < count; i++) apply(t, (change){changes[i].statement, AS_IT_IS});
-    spad__array_free(&rest.host, &rest.found);
     return status;
 }
 
@@ -149,14 +143,31 @@ static bool counts_rounds(const trial *t, int32_t statement, const spad_kernel_l
     return true;
 }
 
-/* "k / S % 2" or "(k / S + 1) % 2". True: it is "n % 2", for the n-th wait on each element. */
+static bool is_name_of(const spad_kernel *k, const char *name) {
+    bool used = false;
+    for (size_t i = 0; i < k->params.count; i++) used |= !strcmp(k->params.items[i].name, name);
+    for (size_t i = 0; i < k->loops.count; i++) used |= !strcmp(k->loops.items[i].name, name);
+    for (size_t i = 0; i < k->tensors.count; i++) used |= !strcmp(k->tensors.items[i].name, name);
+    for (size_t i = 0; i < k->syncs.count; i++) used |= !strcmp(k->syncs.items[i].name, name);
+    return used;
+}
+
+/* A name for the number of a wait that means nothing else in the kernel. */
+static const char *wait_name(const spad_kernel *k) {
+    static const char *const names[] = {"n", "w", "nth", "wait_number"};
+    size_t i = 0;
+    while (i < 3 && is_name_of(k, names[i])) i++;
+    return names[i];
+}
+
+/* "k / S % 2" or "(k / S + 1) % 2". True: it is "n % 2", where n is the number of the wait. */
 static bool parity_text(const trial *t, change c, char *field, size_t size) {
     const spad_kernel *k = t->events->kernel;
     const spad_statement *s = &k->statements.items[c.statement];
     const spad_kernel_sync *sync = &k->syncs.items[s->item];
     const bool later = c.to == PASSES_AT_FIRST;
     const spad_kernel_loop *loop = s->loop >= 0 ? &k->loops.items[s->loop] : NULL;
-    char round[160] = "n";
+    char round[160];
     char elements[64] = "";
     if (loop == NULL) {
         snprintf(field, size, "%d", later);
@@ -167,8 +178,8 @@ static bool parity_text(const trial *t, change c, char *field, size_t size) {
     if (plain && sync->elements > 1) {
         amount_text(k, sync->dims.items[0], elements, sizeof elements);
         snprintf(round, sizeof round, "%.60s / %s", loop->name, elements);
-    } else if (plain) {
-        snprintf(round, sizeof round, "%.60s", loop->name);
+    } else {
+        snprintf(round, sizeof round, "%.60s", plain ? loop->name : wait_name(k));
     }
     snprintf(field, size, later ? "(%s + 1) %% 2" : "%s %% 2", round);
     return !plain;
@@ -202,10 +213,16 @@ static void add_parity_notes(const trial *t, const change *changes, size_t count
         for (size_t n = 0; n < count && finding->note_count < SPAD_NOTES_MAX; n++) {
             char parity[256];
             const bool counted = parity_text(t, changes[n], parity, sizeof parity);
+            char meaning[96] = "";
+            if (counted) {
+                snprintf(meaning, sizeof meaning, " (%s: waits on the same element before it)",
+                         wait_name(t->events->kernel));
+            }
             spad_note *note = spad__finding_add_note(
-                finding, "with parity %s here%s%s the kernel is right%s", parity,
-                counted ? ", for the n-th wait on each element (n from 0)," : "",
-                count > 1 ? (n == 0 ? ", and the other one," : ", and the one before,") : "",
+                finding, "with parity %s here%s%s the kernel is right%s", parity, meaning,
+                count == 1 ? ""
+                : n == 0   ? " and the parity of the next note"
+                           : " and the parity of the note before",
                 changes[n].to == PASSES_AT_FIRST ? "; it passes immediately in the first round"
                                                  : "");
             spad__point_note(note,
@@ -214,7 +231,9 @@ static void add_parity_notes(const trial *t, const change *changes, size_t count
     }
 }
 
-spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_error *error) {
+spad_status spad__hint_parity(spad__events *events, const spad__run *run, bool *done,
+                              spad_error *error) {
+    *done = false;
     trial t = {.events = events, .run = run};
     if (!list_statements(&t) || t.count == 0) return SPAD_OK;
     const size_t size = (events->items.count + 1) * sizeof(int64_t);
@@ -228,6 +247,7 @@ spad_status spad__hint_parity(spad__events *events, const spad__run *run, spad_e
     size_t count = 0;
     if (status == SPAD_OK) status = find_changes(&t, changes, &count, error);
     if (status == SPAD_OK) add_parity_notes(&t, changes, count);
+    *done = status == SPAD_OK && count > 0;
     spad__free(&events->host, t.given, size);
     spad__free(&events->host, t.number, size);
     return status;

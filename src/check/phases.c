@@ -18,9 +18,7 @@
  * or waits for, the phase that it has in the model, and the model does allow it.
  */
 #include "base/assert.h"
-#include "check/order.h"
-
-#include <stdio.h>
+#include "check/actions.h"
 
 #include "base/checked.h"
 
@@ -28,202 +26,6 @@ enum { ACTIONS_A_LOOK = 64 }; /* at the clock */
 
 /* A phase of so many is asked for as a whole first: what comes after its end comes after all. */
 enum { MANY_CONTRIBUTIONS = 8 };
-
-/* ---- helpers ----------------------------------------------------------------------- */
-
-static const spad__action *action_at(const spad__order *o, int32_t object, int32_t i) {
-    spad__assert(i >= 0 && i < o->first_action[object + 1] - o->first_action[object]);
-    return &o->net.actions.items[o->actions[o->first_action[object] + i]];
-}
-
-static int32_t action_count(const spad__order *o, int32_t object) {
-    return o->first_action[object + 1] - o->first_action[object];
-}
-
-static int32_t event_of(const spad__order *o, int32_t point) {
-    spad__assert(point >= 0 && (size_t)point < o->net.points.count);
-    return o->net.points.items[point].event;
-}
-
-static void phrase_point(const spad__order *o, int32_t point, char *field) {
-    spad__event_phrase(&o->events, &o->events.items.items[event_of(o, point)], field);
-}
-
-/* A finding whose message starts with the event of an action and the object of it. */
-typedef struct about {
-    char event[SPAD__PHRASE_MAX];
-    char object[SPAD__PHRASE_MAX];
-} about;
-
-static about describe_action(const spad__order *o, const spad__action *a) {
-    about text;
-    phrase_point(o, a->point, text.event);
-    spad__object_phrase(&o->events, a->object, text.object);
-    return text;
-}
-
-static spad_status find_at(spad__order *o, spad_finding *finding, const spad__action *a,
-                           const spad__action *other, spad_error *error) {
-    char name[SPAD__PHRASE_MAX];
-    spad__object_phrase(&o->events, a->object, name);
-    spad__finding_set_names(finding, name, NULL);
-    if (other != NULL) {
-        char text[SPAD__PHRASE_MAX];
-        phrase_point(o, other->point, text);
-        spad__finding_add_note(finding, "%s", text);
-    }
-    return spad__order_find(o, finding, event_of(o, a->point),
-                            other != NULL ? event_of(o, other->point) : -1, error);
-}
-
-/* ---- stuck ------------------------------------------------------------------------- */
-
-/* What the open phase of an mbarrier lacks. */
-static void describe_phase(const spad__sync_object *s, char *field, size_t size) {
-    const long long phase = s->phase - s->base + 1;
-    const long long pending = s->value;
-    const long long expected = s->count;
-    if (!s->live) {
-        snprintf(field, size, "is not initialised");
-    } else if (s->bytes < 0) {
-        snprintf(field, size,
-                 "is in phase %lld, which lacks %lld of %lld arrivals and has received %lld bytes "
-                 "more than "
-                 "expected",
-                 phase, pending, expected, (long long)-s->bytes);
-    } else if (s->bytes > 0 && pending == 0) {
-        snprintf(field, size,
-                 "is in phase %lld, which lacks %lld bytes that were expected and not delivered",
-                 phase, (long long)s->bytes);
-    } else {
-        char bytes[48] = "";
-        if (s->bytes > 0) snprintf(bytes, sizeof bytes, " and %lld bytes", (long long)s->bytes);
-        snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals%s", phase,
-                 pending, expected, bytes);
-    }
-}
-
-static void describe_lack(const spad__order *o, const spad__action *a, char *field, size_t size) {
-    const spad__sync_object *s = &o->machine.objects[a->object].sync;
-    const long long count = o->events.objects.items[a->object].count;
-    switch (a->kind) {
-    case SPAD__ACTION_LEAVE:
-        snprintf(field, size, "has %lld of %lld contributions", (long long)s->value, count);
-        break;
-    case SPAD__ACTION_PARITY: describe_phase(s, field, size); break;
-    default:
-        snprintf(field, size, "has %lld, and %lld is needed", (long long)s->value,
-                 (long long)a->amount);
-        break;
-    }
-}
-
-/* The phase that a parity wait is meant for: its agent has waited so often before. */
-static int64_t meant_phase(const spad__order *o, const spad__action *a) {
-    const int32_t number = event_of(o, a->point);
-    const spad__event *events = o->events.items.items;
-    int64_t before = 0;
-    for (int32_t i = number - 1; i >= 0 && events[i].agent == events[number].agent; i--) {
-        before += events[i].object == a->object && events[i].kind == SPAD_WALK_SYNC &&
-                  spad_kernel_get_statement(o->events.kernel, (size_t)events[i].statement)->kind ==
-                      SPAD_STATEMENT_WAIT_PARITY;
-    }
-    return before % 2 == a->amount ? before + 1 : before;
-}
-
-static void describe_lapped(spad_finding *finding, const about *text, int64_t phase, bool may) {
-    spad__finding_init(
-        finding, SPAD_FINDING_LAPPED_WAIT,
-        "%s %s when phase %lld of %s is complete, and then waits for the one after it; let "
-        "an arrival of that phase wait for it",
-        text->event, may ? "may come" : "comes", (long long)phase, text->object);
-}
-
-static spad_status find_parked(spad__order *o, int32_t point, spad_error *error) {
-    const spad__action *a = &o->net.actions.items[o->net.points.items[point].first_action];
-    const spad__sync_object *s = &o->machine.objects[a->object].sync;
-    spad__assert(o->net.points.items[point].action_count > 0); /* it waits for something */
-    const about text = describe_action(o, a);
-    char lack[SPAD__PHRASE_MAX];
-    describe_lack(o, a, lack, sizeof lack);
-    spad_finding finding;
-    const int64_t meant = a->kind == SPAD__ACTION_PARITY ? meant_phase(o, a) : 0;
-    if (meant > 0 && s->live && s->base == 0 && s->phase > meant) {
-        describe_lapped(&finding, &text, meant + 1, false);
-        return find_at(o, &finding, a, NULL, error);
-    }
-    spad__finding_init(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s", text.event,
-                       text.object, lack);
-    return find_at(o, &finding, a, NULL, error);
-}
-
-static spad_status find_fault(spad__order *o, const spad__fault *fault, spad_error *error) {
-    const spad__action *a = &o->net.actions.items[fault->action];
-    const long long count = o->events.objects.items[a->object].count;
-    const about text = describe_action(o, a);
-    spad_finding finding;
-    switch (fault->kind) {
-    case SPAD__SYNC_NOT_LIVE:
-        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                           "%s finds %s not initialised; put its init before it, and order the two",
-                           text.event, text.object);
-        break;
-    case SPAD__SYNC_INIT_TWICE:
-        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
-                           "%s finds %s in use; invalidate it before it is initialised again",
-                           text.event, text.object);
-        break;
-    case SPAD__SYNC_NO_ARRIVALS:
-        spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE, "%s leaves no arrivals for %s",
-                           text.event, text.object);
-        break;
-    case SPAD__FAULT_REENTRY:
-        spad__finding_init(&finding, SPAD_FINDING_BARRIER_COUNT,
-                           "%s enters %s a second time before it is complete", text.event,
-                           text.object);
-        break;
-    default:
-        spad__finding_init(&finding,
-                           o->events.objects.items[a->object].kind == SPAD_SYNC_BARRIER
-                               ? SPAD_FINDING_BARRIER_COUNT
-                               : SPAD_FINDING_MIXED_PHASES,
-                           "%s contributes more to %s than its count of %lld", text.event,
-                           text.object, count);
-        break;
-    }
-    o->open = true;
-    return find_at(o, &finding, a, NULL, error);
-}
-
-/* Where an mbarrier is not initialised its count means nothing. */
-static bool is_due_to_another(const spad__order *o, const spad__fault *fault) {
-    const spad__action *actions = o->net.actions.items;
-    for (size_t i = 0; i < o->machine.faults.count; i++) {
-        const spad__fault *other = &o->machine.faults.items[i];
-        if (fault->kind == SPAD__SYNC_SURPLUS && other->kind == SPAD__SYNC_NOT_LIVE &&
-            actions[other->action].object == actions[fault->action].object) {
-            return true;
-        }
-    }
-    return false;
-}
-
-spad_status spad__find_stuck(spad__order *o, spad_error *error) {
-    for (size_t i = 0; i < o->machine.faults.count; i++) {
-        if (is_due_to_another(o, &o->machine.faults.items[i])) continue;
-        const spad_status status = find_fault(o, &o->machine.faults.items[i], error);
-        if (status != SPAD_OK) return status;
-    }
-    if ((size_t)o->machine.happened == o->net.points.count) return SPAD_OK;
-    o->open = true;
-    for (size_t i = 0; i < o->events.objects.count; i++) {
-        for (int32_t p = o->machine.objects[i].parked; p >= 0; p = o->machine.next[p]) {
-            const spad_status status = find_parked(o, p, error);
-            if (status != SPAD_OK) return status;
-        }
-    }
-    return SPAD_OK;
-}
 
 /* ---- contributions ----------------------------------------------------------------- */
 
@@ -248,7 +50,7 @@ static spad_status is_complete(spad__order *o, int32_t object, int32_t number, i
     }
     *complete = true;
     for (int32_t i = number - 1; i >= 0 && *complete; i--) {
-        const spad__action *a = action_at(o, object, i);
+        const spad__action *a = spad__order_action(o, object, i);
         if (!contributes(a) || a->phase > phase) continue;
         if (a->phase < phase) break;
         const spad_status status = spad__causes_before(&o->model, a->point, point, complete, error);
@@ -260,13 +62,13 @@ static spad_status is_complete(spad__order *o, int32_t object, int32_t number, i
 /* Phase k is complete before anything counts for k + 1. */
 static spad_status check_contribution(spad__order *o, int32_t object, int32_t number,
                                       spad_error *error) {
-    const spad__action *a = action_at(o, object, number);
+    const spad__action *a = spad__order_action(o, object, number);
     bool before;
     const spad_status status =
         is_complete(o, object, number, a->phase - 1, a->point, &before, error);
     if (status != SPAD_OK || before) return status;
     o->open = true;
-    const about text = describe_action(o, a);
+    const spad__about text = spad__order_describe(o, a);
     const bool barrier = a->kind == SPAD__ACTION_ENTER;
     spad_finding finding;
     spad__finding_init(
@@ -279,22 +81,23 @@ static spad_status check_contribution(spad__order *o, int32_t object, int32_t nu
             &finding,
             "bytes are expected before the last arrival of their phase, which is complete "
             "without them otherwise; `arrive ... expect` does both");
-        spad__point_note(note, spad_kernel_get_statement(
-                                   o->events.kernel,
-                                   (size_t)o->events.items.items[event_of(o, a->point)].statement)
-                                   ->location);
+        spad__point_note(
+            note, spad_kernel_get_statement(
+                      o->events.kernel,
+                      (size_t)o->events.items.items[spad__order_event(o, a->point)].statement)
+                      ->location);
     }
-    return find_at(o, &finding, a, NULL, error);
+    return spad__order_find_at(o, &finding, a, NULL, error);
 }
 
 /* Something waits for phase k before an arrival of k + 1 (PTX ISA, mbarrier phases). */
 static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
                                  spad_error *error) {
-    const spad__action *a = action_at(o, object, number);
+    const spad__action *a = spad__order_action(o, object, number);
     bool before = a->phase == 1;
     bool past = false; /* the end of phase k */
     for (int32_t i = number - 1; i >= 0 && !before; i--) {
-        const spad__action *b = action_at(o, object, i);
+        const spad__action *b = spad__order_action(o, object, i);
         if (contributes(b) && b->phase + 1 < a->phase) break;
         past = past || (contributes(b) && b->phase < a->phase);
         if (b->kind == SPAD__ACTION_INIT) {
@@ -307,14 +110,14 @@ static spad_status check_watched(spad__order *o, int32_t object, int32_t number,
         if (status != SPAD_OK) return status;
     }
     if (before) return SPAD_OK;
-    const about text = describe_action(o, a);
+    const spad__about text = spad__order_describe(o, a);
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_UNWATCHED_PHASE,
         "%s may come before anything has waited for phase %lld of %s; the ISA requires a wait in "
         "between",
         text.event, (long long)(a->phase - 1), text.object);
-    return find_at(o, &finding, a, NULL, error);
+    return spad__order_find_at(o, &finding, a, NULL, error);
 }
 
 /* ---- bytes ------------------------------------------------------------------------- */
@@ -348,7 +151,7 @@ static int64_t bytes_of(const spad__action *a) {
 static int64_t bytes_at_end(const spad__order *o, span phase) {
     int64_t sum = 0;
     for (int32_t i = phase.first; i < phase.end; i++) {
-        const spad__action *a = action_at(o, phase.object, i);
+        const spad__action *a = spad__order_action(o, phase.object, i);
         if (!contributes(a)) continue;
         if (!spad__add(sum, bytes_of(a), &sum)) sum = bytes_of(a) < 0 ? -INT64_MAX : INT64_MAX;
     }
@@ -367,12 +170,12 @@ static spad_status is_before(spad__order *o, const spad__action *a, const spad__
 static spad_status list_late(spad__order *o, span phase, spad__action_kind kind, late_bytes *late,
                              spad_error *error) {
     for (int32_t i = phase.first; i < phase.end && !late->more; i++) {
-        const spad__action *a = action_at(o, phase.object, i);
+        const spad__action *a = spad__order_action(o, phase.object, i);
         if (a->kind != kind) continue;
         bool before = false;
         bool parted = false;
         for (int32_t j = phase.first; j < phase.end && !before; j++) {
-            const spad__action *b = action_at(o, phase.object, j);
+            const spad__action *b = spad__order_action(o, phase.object, j);
             if (!arrives(b)) continue;
             parted = parted || a->point == b->point;
             if (j < i) continue; /* it came first in the run */
@@ -432,7 +235,7 @@ static bool may_miss(const late_bytes *late, unsigned set, int64_t bytes) {
 static spad_status find_late(spad__order *o, const spad__action *a, int64_t bytes,
                              spad_error *error) {
     o->open = true;
-    const about text = describe_action(o, a);
+    const spad__about text = spad__order_describe(o, a);
     spad_finding finding;
     if (a->kind == SPAD__ACTION_EXPECT) {
         spad__finding_init(
@@ -447,7 +250,7 @@ static spad_status find_late(spad__order *o, const spad__action *a, int64_t byte
             "are delivered than expected; expect them, or check the amounts",
             text.event, (long long)a->phase, text.object, (long long)-spad__max(bytes, -INT64_MAX));
     }
-    return find_at(o, &finding, a, NULL, error);
+    return spad__order_find_at(o, &finding, a, NULL, error);
 }
 
 /* A phase is not complete before the last of its contributions. When all have arrived, it lacks
@@ -470,11 +273,11 @@ static spad_status check_bytes(spad__order *o, span phase, spad_error *error) {
 }
 
 static span phase_from(const spad__order *o, int32_t object, int32_t first) {
-    const int64_t phase = action_at(o, object, first)->phase;
-    spad__assert(contributes(action_at(o, object, first)));
+    const int64_t phase = spad__order_action(o, object, first)->phase;
+    spad__assert(contributes(spad__order_action(o, object, first)));
     span s = {object, first, first + 1};
-    for (; s.end < action_count(o, object); s.end++) {
-        const spad__action *a = action_at(o, object, s.end);
+    for (; s.end < spad__order_action_count(o, object); s.end++) {
+        const spad__action *a = spad__order_action(o, object, s.end);
         if (a->kind == SPAD__ACTION_INIT || a->kind == SPAD__ACTION_INVALIDATE) break;
         if (contributes(a) && a->phase != phase) break;
     }
@@ -484,16 +287,17 @@ static span phase_from(const spad__order *o, int32_t object, int32_t first) {
 /* Is it a phase at which not all arrive before the life ends? */
 static bool lacks_arrivals(const spad__order *o, span s) {
     const spad__sync_object *last = &o->machine.objects[s.object].sync;
-    const int64_t phase = action_at(o, s.object, s.first)->phase;
-    if (s.end == action_count(o, s.object)) return phase > last->phase && last->value > 0;
-    const spad__action *end = action_at(o, s.object, s.end);
+    const int64_t phase = spad__order_action(o, s.object, s.first)->phase;
+    if (s.end == spad__order_action_count(o, s.object))
+        return phase > last->phase && last->value > 0;
+    const spad__action *end = spad__order_action(o, s.object, s.end);
     return end->kind == SPAD__ACTION_INVALIDATE && end->phase == phase && end->expect > 0;
 }
 
 static spad_status check_mbarrier(spad__order *o, int32_t object, spad_error *error) {
-    for (int32_t i = 0; i < action_count(o, object);) {
+    for (int32_t i = 0; i < spad__order_action_count(o, object);) {
         span phase = {object, i, i + 1};
-        if (contributes(action_at(o, object, i))) {
+        if (contributes(spad__order_action(o, object, i))) {
             phase = phase_from(o, object, i);
             const spad_status status =
                 lacks_arrivals(o, phase) ? SPAD_OK : check_bytes(o, phase, error);
@@ -506,14 +310,21 @@ static spad_status check_mbarrier(spad__order *o, int32_t object, spad_error *er
 
 /* ---- waits ------------------------------------------------------------------------- */
 
+static spad_status find_drawn_wait(spad__order *o, spad_finding *finding, const spad__action *a,
+                                   spad_error *error) {
+    const int32_t event = spad__order_event(o, a->point);
+    const spad_status status = spad__add_witness(o, finding, &event, 1, error);
+    return status == SPAD_OK ? spad__order_find_at(o, finding, a, NULL, error) : status;
+}
+
 static spad_status check_parity(spad__order *o, int32_t object, int32_t number, spad_error *error) {
-    const spad__action *a = action_at(o, object, number);
+    const spad__action *a = spad__order_action(o, object, number);
     const int32_t next = spad__causes_phase(&o->model, object, a->phase + 1);
     const int32_t reached = o->net.points.items[a->point].previous;
     bool before;
     spad_status status = is_complete(o, object, number, a->phase - 1, reached, &before, error);
     if (status != SPAD_OK) return status;
-    const about text = describe_action(o, a);
+    const spad__about text = spad__order_describe(o, a);
     spad_finding finding;
     if (!before) {
         o->open = true;
@@ -522,7 +333,7 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
             "%s may pass too early: it is for phase %lld of %s, and until phase %lld is complete "
             "the parity is the same; wait for each phase, and change the parity with it",
             text.event, (long long)a->phase, text.object, (long long)(a->phase - 1));
-        return find_at(o, &finding, a, NULL, error);
+        return find_drawn_wait(o, &finding, a, error);
     }
     if (next < 0) return SPAD_OK;
     status = spad__causes_before(&o->model, a->point, next, &before, error);
@@ -535,9 +346,9 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
             "phase 2 if it comes later: with parity 1 it does not wait for phase 1",
             text.event, text.object);
     } else {
-        describe_lapped(&finding, &text, a->phase + 1, true);
+        spad__describe_lapped(&finding, &text, a->phase + 1, true);
     }
-    return find_at(o, &finding, a, NULL, error);
+    return find_drawn_wait(o, &finding, a, error);
 }
 
 /* ---- lives ------------------------------------------------------------------------- */
@@ -545,36 +356,36 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
 /* Every use comes after the init and before the invalidate. */
 static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
     int32_t begin = -1;
-    for (int32_t i = 0; i < action_count(o, object); i++) {
-        const spad__action *a = action_at(o, object, i);
+    for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
+        const spad__action *a = spad__order_action(o, object, i);
         const bool ends = a->kind == SPAD__ACTION_INVALIDATE;
         bool before = true;
         spad_finding finding;
         if (a->kind == SPAD__ACTION_INIT) begin = i;
         if (begin < 0 || begin == i) continue;
-        const spad__action *init = action_at(o, object, begin);
+        const spad__action *init = spad__order_action(o, object, begin);
         const int32_t previous = o->net.points.items[a->point].previous;
         const int32_t reached = a->kind == SPAD__ACTION_PARITY ? previous : a->point;
         spad_status status = spad__causes_before(&o->model, init->point, reached, &before, error);
         if (status == SPAD_OK && !before) {
-            const about text = describe_action(o, a);
+            const spad__about text = spad__order_describe(o, a);
             o->open = true;
             spad__finding_init(
                 &finding, SPAD_FINDING_MBARRIER_LIFE,
                 "%s may come before %s is initialised; a barrier in between orders them",
                 text.event, text.object);
-            status = find_at(o, &finding, a, init, error);
+            status = spad__order_find_at(o, &finding, a, init, error);
         }
         for (int32_t j = begin + 1; ends && j < i && status == SPAD_OK; j++) {
-            const spad__action *use = action_at(o, object, j);
+            const spad__action *use = spad__order_action(o, object, j);
             status = spad__causes_before(&o->model, use->point, a->point, &before, error);
             if (status != SPAD_OK || before) continue;
-            const about text = describe_action(o, use);
+            const spad__about text = spad__order_describe(o, use);
             o->open = true;
             spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
                                "%s may come when %s is already invalidated", text.event,
                                text.object);
-            status = find_at(o, &finding, use, a, error);
+            status = spad__order_find_at(o, &finding, use, a, error);
         }
         if (status != SPAD_OK) return status;
     }
@@ -586,13 +397,13 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
 static spad_status find_takers(spad__order *o, const spad__action *a, const spad__action *b,
                                spad_error *error) {
     o->open = true;
-    const about text = describe_action(o, b);
+    const spad__about text = spad__order_describe(o, b);
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_SEVERAL_TAKERS,
         "%s and another may take from %s in any order; give each taker a counter of its own",
         text.event, text.object);
-    return find_at(o, &finding, b, a, error);
+    return spad__order_find_at(o, &finding, b, a, error);
 }
 
 /* The most that a counter can have while a take is held back. */
@@ -600,8 +411,8 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
                                spad_error *error) {
     const int32_t object = take->object;
     *sum = o->events.objects.items[object].count - (take->phase - take->amount);
-    for (int32_t i = 0; i < action_count(o, object); i++) {
-        const spad__action *a = action_at(o, object, i);
+    for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
+        const spad__action *a = spad__order_action(o, object, i);
         if (a->kind != SPAD__ACTION_SIGNAL) continue;
         bool after;
         const spad_status status =
@@ -616,10 +427,10 @@ static spad_status sum_without(spad__order *o, const spad__action *take, int64_t
  * and find enough. `after`: the first action after the last such take. */
 static spad_status check_early(spad__order *o, int32_t object, int32_t number, int32_t after,
                                spad_error *error) {
-    const spad__action *b = action_at(o, object, number);
+    const spad__action *b = spad__order_action(o, object, number);
     const int32_t reached = o->net.points.items[b->point].previous;
     for (int32_t i = after - 1; i >= 0; i--) {
-        const spad__action *a = action_at(o, object, i);
+        const spad__action *a = spad__order_action(o, object, i);
         if (a->kind != SPAD__ACTION_TAKE) continue;
         bool before;
         int64_t sum = 0;
@@ -640,14 +451,14 @@ static bool is_late_at(const spad__order *o, int32_t number) {
 /* Takes one after another, and waits in their places between them. */
 static spad_status check_takes(spad__order *o, int32_t object, spad_error *error) {
     int32_t after = 0; /* first action after the last take */
-    for (int32_t i = 0; i < action_count(o, object); i++) {
-        const spad__action *a = action_at(o, object, i);
+    for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
+        const spad__action *a = spad__order_action(o, object, i);
         const bool takes = a->kind == SPAD__ACTION_TAKE;
         if (is_late_at(o, i)) return SPAD_OK;
         if (!takes && a->kind != SPAD__ACTION_WAIT) continue;
         spad_status status = check_early(o, object, i, after, error);
         for (int32_t j = after; takes && j < i && status == SPAD_OK; j++) {
-            const spad__action *b = action_at(o, object, j);
+            const spad__action *b = spad__order_action(o, object, j);
             bool before = true;
             if (b->kind == SPAD__ACTION_WAIT) {
                 status = spad__causes_before(&o->model, b->point, a->point, &before, error);
@@ -663,7 +474,7 @@ static spad_status check_takes(spad__order *o, int32_t object, spad_error *error
 /* ---- all of them ------------------------------------------------------------------- */
 
 static spad_status check_action(spad__order *o, int32_t object, int32_t number, spad_error *error) {
-    const spad__action *a = action_at(o, object, number);
+    const spad__action *a = spad__order_action(o, object, number);
     spad_status status = contributes(a) ? check_contribution(o, object, number, error) : SPAD_OK;
     if (status == SPAD_OK && a->kind == SPAD__ACTION_PARITY) {
         status = check_parity(o, object, number, error);
@@ -676,7 +487,7 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
     for (int32_t object = 0; object < (int32_t)o->events.objects.count; object++) {
         const spad_sync_kind kind = o->events.objects.items[object].kind;
         spad_status status = SPAD_OK;
-        for (int32_t i = 0; i < action_count(o, object) && status == SPAD_OK; i++) {
+        for (int32_t i = 0; i < spad__order_action_count(o, object) && status == SPAD_OK; i++) {
             if (is_late_at(o, i)) return SPAD_OK;
             status = check_action(o, object, i, error);
         }
@@ -693,19 +504,23 @@ spad_status spad__find_phases(spad__order *o, spad_error *error) {
 /* ---- the end ----------------------------------------------------------------------- */
 
 static bool is_taken(const spad__order *o, int32_t object) {
-    for (int32_t i = 0; i < action_count(o, object); i++) {
-        if (action_at(o, object, i)->kind == SPAD__ACTION_TAKE) return true;
+    for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
+        if (spad__order_action(o, object, i)->kind == SPAD__ACTION_TAKE) return true;
     }
     return false;
 }
 
+/* A barrier or mbarrier that was used before may end in the middle of a round: an arrival that
+ * lets others go on, for a next tile that does not come. It is gone with the block. One that has
+ * never completed a round was not used as it is meant, and bytes that are missing may still be
+ * under way. */
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
     const spad__sync_object *s = &o->machine.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
-    const int32_t count = action_count(o, object);
+    const int32_t count = spad__order_action_count(o, object);
     if (count == 0) return SPAD_OK;
-    const spad__action *last = action_at(o, object, count - 1);
-    const about text = describe_action(o, last);
+    const spad__action *last = spad__order_action(o, object, count - 1);
+    const spad__about text = spad__order_describe(o, last);
     spad_finding finding;
     const int64_t left = s->value - row->count;
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
@@ -714,13 +529,13 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
             "%s ends at %lld and started at %lld; every signal needs a take, or the next "
             "kernel finds what is left",
             text.object, (long long)s->value, (long long)row->count);
-    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0) {
+    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0 && s->phase == 0) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends with %lld of %lld contributions to a round that is never completed",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               (s->value != s->count || s->bytes != 0)) {
+               ((s->value != s->count && s->phase == s->base) || s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
                            "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
                            text.object, (long long)s->value, (long long)s->count,
@@ -728,7 +543,7 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     } else {
         return SPAD_OK;
     }
-    return find_at(o, &finding, last, NULL, error);
+    return spad__order_find_at(o, &finding, last, NULL, error);
 }
 
 /* An operation on a unit whose use of on-chip bytes nothing waits for. */

@@ -194,6 +194,7 @@ static void set_proved(spad__prover *p) {
     const char *but = find_warning(p);
     snprintf(reason, sizeof reason, "for every %s%s%s%s%s", names, p->fixed > 0 ? "; " : "", p->why,
              exceptions, but[0] != '\0' ? but : seen);
+    p->proved = true;
     const bool all = p->fixed == 0 && !p->all_shapes.seen_wrong;
     set_verdict(p, all ? SPAD_VERDICT_PROVED_ALL : SPAD_VERDICT_PROVED_SHAPE, reason);
 }
@@ -411,6 +412,44 @@ static spad_status judge_given(spad__prover *p, spad_error *error) {
     return SPAD_OK;
 }
 
+/* ---- values that are not known ----------------------------------------------------- */
+
+/* The first parameter that may have any value and is not among those that are proved; -1: none. */
+static int64_t find_unproved(const spad__prover *p) {
+    const bool proved = p->proved && !p->all_shapes.seen_wrong;
+    for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
+        bool covered = !spad_kernel_get_param(p->kernel, i)->any;
+        for (size_t t = 0; proved && t < p->count; t++) {
+            covered = covered || p->trips[t].growth.param == i;
+        }
+        if (!covered) return (int64_t)i;
+    }
+    return -1;
+}
+
+/* Where a value is not known, what is proved for one value is not proved, and what is wrong for
+ * another one is wrong. */
+static void weaken_verdict(spad__prover *p) {
+    spad_check *check = p->run->check;
+    char reason[SPAD_MESSAGE_MAX * 2];
+    char values[SPAD_MESSAGE_MAX / 2];
+    if (check->verdict != SPAD_VERDICT_PROVED_SHAPE && check->verdict != SPAD_VERDICT_PROVED_ALL) {
+        return;
+    }
+    const int64_t param = find_unproved(p);
+    if (param < 0) return;
+    if (check->counts.errors > 0) {
+        spad__shape_text(p, &p->all_shapes.wrong, values, sizeof values);
+        snprintf(reason, sizeof reason, "seen with %s", values);
+        set_verdict(p, SPAD_VERDICT_WRONG, reason);
+        return;
+    }
+    const spad_kernel_param *row = spad_kernel_get_param(p->kernel, (size_t)param);
+    snprintf(reason, sizeof reason, "%.64s may be any number, and only %lld is proved: %s",
+             row->name, (long long)row->value, check->reason);
+    set_verdict(p, SPAD_VERDICT_UNKNOWN, reason);
+}
+
 /* ---- the whole proof --------------------------------------------------------------- */
 
 /* Forgets all trip counts, and finds them again. */
@@ -463,6 +502,7 @@ spad_status spad__prove(spad__run *run, spad_error *error) {
     spad_status status = p->values != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK && !run->options->one_shape) status = find_proof(p, error);
     if (status == SPAD_OK) status = judge_given(p, error);
+    if (status == SPAD_OK) weaken_verdict(p);
     if (status == SPAD_OK && run->check->counts.errors == 0) status = spad__try_sizes(p, error);
     spad__trips_free(p);
     const spad_host host = p->host;

@@ -64,4 +64,7 @@ spad_status spad__watch_end(spad__watches *watches, int64_t loop, int64_t iterat
  * findings, verdict and reason. */
 spad_status spad__prove(spad__run *run, spad_error *error);
 
+/* The same for all values that are not known. */
+spad_status spad__prove_unknowns(spad__run *run, spad_error *error);
+
 #endif

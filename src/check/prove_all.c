@@ -121,7 +121,19 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
 
 /* ---- what is reported -------------------------------------------------------------- */
 
-/* The errors of a shape that is wrong, as warnings. */
+/* Does a shape differ from the given one in nothing but values that are not known? Then it is no
+ * other one. */
+static bool is_of_unknown_values(const spad__prover *p, const spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] != p->trips[i].given &&
+            !spad_kernel_get_param(p->kernel, p->trips[i].growth.param)->any) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The errors of a shape that is wrong, as warnings; of values that are not known, as errors. */
 spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error *error) {
     spad_kernel *kernel;
     spad_check check = {.host = p->host};
@@ -132,7 +144,9 @@ spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error
     spad__shape_text(p, s, values, sizeof values);
     status = spad__shape_run(p, &again, kernel, &check, NULL, error);
     if (status == SPAD_OK)
-        status = spad__add_of_shape(p->run, &check, values, SPAD_SEVERITY_WARNING, error);
+        status = spad__add_of_shape(
+            p->run, &check, values,
+            is_of_unknown_values(p, s) ? SPAD_SEVERITY_ERROR : SPAD_SEVERITY_WARNING, error);
     spad__array_free(&p->host, &check.found);
     spad_kernel_destroy(kernel);
     return status;

@@ -103,6 +103,7 @@ spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *
     if (status == SPAD_OK) status = spad__check_rules(&run, error);
     if (status == SPAD_OK) status = spad__check_lifetimes(&run, error);
     if (status == SPAD_OK) status = spad__check_order(&run, error);
+    if (status == SPAD_OK) status = spad__mend_rings(&run, error);
     if (status == SPAD_OK) keep_result(p, s, &run, &watches);
     check->counts.runs++;
     const bool order = !spad_kernel_is_implicit(kernel);

@@ -96,6 +96,7 @@ typedef struct spad__prover {
     char refusal[SPAD_MESSAGE_MAX]; /* why the last shape that has no kernel has none */
     spad__all_shapes all_shapes;
     bool done;       /* all shapes were run */
+    bool proved;     /* for all values of the trip counts that are left */
     int64_t *values; /* per loop: scratch */
 } spad__prover;
 

@@ -4,7 +4,11 @@
  *
  * Per storage, in the order in which one run starts the operations, every cell (cells.h)
  * remembers its last write and the reads since. A new access is compared with those
- * only: what they themselves come after is covered, because order is transitive. The
+ * only: what they themselves come after is covered, because order is transitive. Adds are
+ * like reads in that they need no order among themselves, if they go through one proxy; reads,
+ * generic adds and async adds need one between each other. So what comes after a write is a
+ * sequence of groups of one of these classes. A new access is compared with all of the group before
+ * its own, which covers those before that one, and a write with all of the last group. The
  * run decides which of two can be first: if x ends before y starts in every execution,
  * then in this one too. So accesses are ordered iff all these pairs are, and each pair
  * that is not is a race that some execution has.
@@ -25,7 +29,8 @@ static const char too_many_pieces[] = "accesses cut a tensor into too many piece
 /* What a cell remembers. Numbers of accesses; -1: none. */
 typedef struct cell {
     int32_t writer;
-    int32_t reader; /* newest; older ones hang after it in `older` */
+    int32_t group;  /* newest access of the last group; older ones hang after it in `older` */
+    int32_t before; /* the same of the group before it */
 } cell;
 
 typedef struct pair {
@@ -39,7 +44,7 @@ typedef struct sweep {
     int32_t *numbers; /* accesses by storage, then as they start */
     int32_t *shapes;
     SPAD_ARRAY(cell) cells;
-    SPAD_ARRAY(spad__edge) reads; /* from: access, to: older read of the cell */
+    SPAD_ARRAY(spad__edge) older; /* from: access, to: older access of its group in the cell */
     int32_t *compared;            /* per access: the newest one that it was compared with */
     bool *fed;                    /* per access: what it reads was there before, in the run */
     SPAD_ARRAY(pair) reported;
@@ -296,22 +301,43 @@ static bool has_its_tile(const sweep *s, int32_t y, const cell *c) {
     return (spad_kernel_get_tensor(kernel, (size_t)access->tensor)->flags & SPAD_TENSOR_INPUT) != 0;
 }
 
+/* Accesses that need no order among themselves. */
+typedef enum access_class { CLASS_READ, CLASS_ADD, CLASS_ADD_ASYNC, CLASS_WRITE } access_class;
+
+static access_class class_of_access(const sweep *s, int32_t access) {
+    if (!writes(s, access)) return CLASS_READ;
+    if (access_at(s, access)->kind != SPAD_ACCESS_ADD) return CLASS_WRITE;
+    return is_async(s, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
+}
+
+static spad_status compare_group(sweep *s, int32_t group, int32_t y, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (int32_t r = group; r >= 0 && status == SPAD_OK; r = s->older.items[r].to) {
+        status = compare(s, s->older.items[r].from, y, error);
+    }
+    return status;
+}
+
 static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     s->fed[y] = s->fed[y] || has_its_tile(s, y, c);
+    const access_class own = class_of_access(s, y);
     spad_status status = compare(s, c->writer, y, error);
-    if (writes(s, y)) {
-        for (int32_t r = c->reader; r >= 0 && status == SPAD_OK; r = s->reads.items[r].to) {
-            status = compare(s, s->reads.items[r].from, y, error);
-        }
-        *c = (cell){y, -1};
+    if (own == CLASS_WRITE) {
+        if (status == SPAD_OK) status = compare_group(s, c->group, y, error);
+        *c = (cell){y, -1, -1};
         return status;
     }
+    if (c->group >= 0 && class_of_access(s, s->older.items[c->group].from) != own) {
+        c->before = c->group;
+        c->group = -1;
+    }
+    if (status == SPAD_OK) status = compare_group(s, c->before, y, error);
     if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&s->order->net.host, &s->reads, 1)) {
+    if (!spad__array_reserve(&s->order->net.host, &s->older, 1)) {
         return spad__fail_host_memory(error);
     }
-    s->reads.items[s->reads.count] = (spad__edge){y, c->reader};
-    c->reader = (int32_t)s->reads.count++;
+    s->older.items[s->older.count] = (spad__edge){y, c->group};
+    c->group = (int32_t)s->older.count++;
     return SPAD_OK;
 }
 
@@ -325,12 +351,12 @@ static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_erro
                                           s->numbers + first, count, s->shapes, &too_many, error);
     if (too_many) s->order->run->gap = too_many_pieces;
     if (status == SPAD_OK && !too_many) {
-        s->cells.count = s->reads.count = 0;
+        s->cells.count = s->older.count = 0;
         if (!spad__array_reserve(host, &s->cells, cells.count)) {
             status = spad__fail_host_memory(error);
         }
         for (int32_t i = 0; i < cells.count && status == SPAD_OK; i++) {
-            s->cells.items[i] = (cell){-1, -1};
+            s->cells.items[i] = (cell){-1, -1, -1};
         }
         for (size_t i = 0; i < count && status == SPAD_OK; i++) {
             const size_t shape = (size_t)s->shapes[i];
@@ -418,7 +444,7 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__free(host, s.compared, count * sizeof *s.compared);
     spad__free(host, s.fed, count * sizeof *s.fed);
     spad__array_free(host, &s.cells);
-    spad__array_free(host, &s.reads);
+    spad__array_free(host, &s.older);
     spad__array_free(host, &s.reported);
     spad__array_free(host, &s.mild);
     spad__array_free(host, &s.fences);

@@ -8,6 +8,7 @@
  * comes too early is the subject of the sentence, and the note says what it has to wait for.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/checked.h"
 #include "check/life.h"
@@ -151,13 +152,19 @@ static void describe_end(const spad__order *o, const spad__event *event, char *f
     }
 }
 
+/* Is there an instruction that waits until a unit has finished all it was given? Only Ascend has
+ * one for each pipe; on NVIDIA chips a group or an mbarrier says when an operation is done. */
+static bool has_drain(const spad__order *o) {
+    return strcmp(spad_kernel_get_target(o->events.kernel)->family, "nvidia") != 0;
+}
+
 static void note_same_agent(const spad__order *o, spad_finding *finding, const spad__event *a,
                             const spad__event *b) {
     const bool waited = a->object >= 0 || a->completion_count > 0;
-    if (a->unit >= 0 && a->unit == b->unit) {
+    if (a->unit >= 0 && a->unit == b->unit && has_drain(o)) {
         spad__finding_add_note(finding, "nothing orders them: `drain %s` between them would",
                                unit_name(o, a));
-    } else if (a->unit >= 0 && b->unit >= 0 && !waited) {
+    } else if (a->unit >= 0 && b->unit >= 0 && !waited && has_drain(o)) {
         spad__finding_add_note(
             finding,
             "nothing orders them: signal a counter on %s after the first, and take it "
@@ -196,6 +203,11 @@ static void note_missing(const spad__clash *c, spad_finding *finding, spad__race
         "nothing orders them: let %s wait for %s before it, and let %s arrive or "
         "signal there %s",
         agent_name(o, b), name, agent_name(o, a), end);
+    if (access_of(c, early)->kind == SPAD_ACCESS_UPDATE &&
+        access_of(c, late)->kind == SPAD_ACCESS_UPDATE) {
+        spad__finding_add_note(finding,
+                               "or, where both add atomically, write `adds` for `updates`");
+    }
 }
 
 /* ---- findings ---------------------------------------------------------------------- */
@@ -217,6 +229,12 @@ static spad_status add_clash(const spad__clash *c, spad_finding *finding, spad__
     } else {
         note_missing(c, finding, early, late);
     }
+    if (access->tensor == other->tensor) {
+        spad__note_ring(finding, kernel, access->tensor, access->tile, other->tile);
+    }
+    const int32_t events[] = {early.event, late.event};
+    const spad_status status = spad__add_witness(c->order, finding, events, 2, error);
+    if (status != SPAD_OK) return status;
     return spad__order_find(c->order, finding, late.event, early.event, error);
 }
 

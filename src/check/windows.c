@@ -37,14 +37,17 @@ static bool keeps_answer(spad_relation relation, int64_t value, int64_t shift, b
     return false;
 }
 
-/* The same for all comparisons of an if when the parameter grows, and the loop (-1: none) moves on:
- * they all hold and stay, or one of them stays false. */
-static bool condition_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
-                                   bool *holds) {
+/* The same for all comparisons of one alternative of an if, from `*at` on, when the parameter
+ * grows, and the loop (-1: none) moves on: they all hold and stay, or one of them stays false. *at
+ * is the next alternative then. */
+static bool alternative_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
+                                     size_t *at, bool *holds) {
     bool all_stay = true;
     bool one_stays_false = false;
     *holds = true;
-    for (size_t i = 0; i < s->comparison_count; i++) {
+    const size_t first = *at;
+    size_t i = first;
+    for (; i < s->comparison_count && (i == first || !s->comparisons[i].alternative); i++) {
         const spad_comparison *c = &s->comparisons[i];
         spad__form both, other;
         int64_t left, value;
@@ -61,7 +64,26 @@ static bool condition_keeps_answer(const condition_walk *w, const spad_statement
         one_stays_false = one_stays_false || (one_stays && !one_holds);
         *holds = *holds && one_holds;
     }
+    *at = i;
     return *holds ? all_stay : one_stays_false;
+}
+
+/* The same for an if: an alternative holds and stays, or none holds and all stay. */
+static bool condition_keeps_answer(const condition_walk *w, const spad_statement *s, int64_t loop,
+                                   bool *holds) {
+    bool all_stay = true;
+    bool one_stays_true = false;
+    *holds = false;
+    for (size_t at = 0; at < s->comparison_count;) {
+        const size_t first = at;
+        bool one_holds = false;
+        const bool one_stays = alternative_keeps_answer(w, s, loop, &at, &one_holds);
+        if (at == first) return false; /* it does not move evenly */
+        all_stay = all_stay && one_stays;
+        one_stays_true = one_stays_true || (one_stays && one_holds);
+        *holds = *holds || one_holds;
+    }
+    return *holds ? one_stays_true : all_stay;
 }
 
 /* Goes into a loop, or on to its next iteration, or after it. */

@@ -392,7 +392,7 @@ static spad_status find_tensor(spad__object *out, neuron_device *device, int64_t
                                spad_error *error) {
     pthread_mutex_lock(&device->mutex);
     const spad__object *found = spad__objects_find(&device->tensors, address);
-    if (found != NULL) *out = *found;
+    *out = found != NULL ? *found : (spad__object){0};
     pthread_mutex_unlock(&device->mutex);
     if (found != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_DEVICE, "no neuron tensor has the address 0x%llx",

@@ -274,7 +274,7 @@ static spad_status find_object(spad__object *out, cl_device *device, int64_t add
                                spad_error *error) {
     pthread_mutex_lock(&device->mutex);
     const spad__object *found = spad__objects_find(&device->buffers, address);
-    if (found != NULL) *out = *found;
+    *out = found != NULL ? *found : (spad__object){0};
     pthread_mutex_unlock(&device->mutex);
     if (found != NULL) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_DEVICE, "no opencl buffer has the address 0x%llx",

@@ -97,49 +97,6 @@ void spad_kernel_builder_destroy(spad_kernel_builder *builder) {
     spad__free(&host, builder, sizeof *builder);
 }
 
-static bool has_tensor(const spad_kernel *kernel, const char *name) {
-    size_t i = 0;
-    while (i < kernel->tensors.count && strcmp(kernel->tensors.items[i].name, name) != 0) i++;
-    return i < kernel->tensors.count;
-}
-
-/* A define that no parameter took, or a ring that no tensor took. */
-static spad_status check_defines(const spad_kernel_builder *builder, spad_error *error) {
-    for (size_t i = 0; i < builder->defines.count; i++) {
-        if (builder->defines.items[i].used) continue;
-        return spad__fail_unknown(builder, "parameter", builder->defines.items[i].name,
-                                  SPAD__SYMBOL_PARAM, error);
-    }
-    for (size_t i = 0; i < builder->rings.count; i++) {
-        const char *name = builder->rings.items[i].name;
-        if (builder->rings.items[i].used) continue;
-        if (has_tensor(builder->kernel, name)) {
-            return spad__fail(error, SPAD_ERR_ARGUMENT,
-                              "'%s' cannot have a ring: it is not auto, or has no block dimensions",
-                              name);
-        }
-        return spad__fail_unknown(builder, "tensor", name, SPAD__SYMBOL_TENSOR, error);
-    }
-    return SPAD_OK;
-}
-
-spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_builder *builder,
-                                       spad_error *error) {
-    *out = NULL;
-    if (builder->kernel == NULL) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "the builder was already finished");
-    }
-    if (builder->blocks.count > 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks that are still open: %zu",
-                          builder->blocks.count);
-    }
-    const spad_status status = check_defines(builder, error);
-    if (status != SPAD_OK) return status;
-    *out = builder->kernel;
-    builder->kernel = NULL;
-    return SPAD_OK;
-}
-
 void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location) {
     builder->location = location;
 }
@@ -214,6 +171,32 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
     if (status == SPAD_OK) return SPAD_OK;
     kernel->params.count--;
     spad__drop_symbols(builder, symbols);
+    return status;
+}
+
+static spad_status find_param(spad_kernel_param **out, spad_kernel_builder *builder,
+                              const char *name, spad_error *error) {
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_PARAM) {
+        return spad__fail_unknown(builder, "parameter", name, SPAD__SYMBOL_PARAM, error);
+    }
+    *out = &builder->kernel->params.items[symbol->number];
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const char *param,
+                                    spad_error *error) {
+    spad_kernel_param *found;
+    const spad_status status = find_param(&found, builder, param, error);
+    if (status == SPAD_OK) found->fixed = true;
+    return status;
+}
+
+spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
+                                    spad_error *error) {
+    spad_kernel_param *found;
+    const spad_status status = find_param(&found, builder, param, error);
+    if (status == SPAD_OK) found->any = true;
     return status;
 }
 
@@ -337,6 +320,72 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
+enum { UNKNOWNS_MAX = 1 << 16 };
+
+int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown) {
+    union {
+        const int64_t *kept;
+        int64_t *items;
+    } own = {.kept = kernel->unknowns.items[unknown].values};
+    return own.items;
+}
+
+static spad_status check_unknown(const spad_kernel_unknown *row, const int64_t *values,
+                                 size_t count, spad_error *error) {
+    if (row->dims.count > 1 || row->elements > UNKNOWNS_MAX) {
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "unknown values have one dimension at most, and no more than %d elements",
+                          UNKNOWNS_MAX);
+    }
+    if (row->end.value <= row->least.value) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "no value is in %lld..%lld",
+                          (long long)row->least.value, (long long)row->end.value);
+    }
+    if (count > (size_t)row->elements) {
+        return spad__fail(error, SPAD_ERR_SHAPE, "%zu values are given, and there are %lld", count,
+                          (long long)row->elements);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] >= row->least.value && values[i] < row->end.value) continue;
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "%lld is not in %lld..%lld",
+                          (long long)values[i], (long long)row->least.value,
+                          (long long)row->end.value);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_unknown(int64_t *out, spad_kernel_builder *builder,
+                                        const char *name, spad_amounts dims, spad_amount least,
+                                        spad_amount end, const int64_t *values, size_t value_count,
+                                        spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    *out = -1;
+    spad_status status = need_top(builder, "an unknown value", error);
+    if (status == SPAD_OK) status = spad__keep_amounts(builder, &dims, 1, "an extent", error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &least, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
+    if (status != SPAD_OK) return status;
+    spad_kernel_unknown row = {
+        .dims = dims, .least = least, .end = end, .elements = 1, .location = builder->location};
+    if (dims.count > 0) row.elements = dims.items[0].value;
+    status = check_unknown(&row, values, value_count, error);
+    if (status != SPAD_OK) return status;
+    int64_t *kept = spad__arena_array(&kernel->arena, (size_t)row.elements, sizeof *kept);
+    if (kept == NULL || !spad__array_reserve(&kernel->host, &kernel->unknowns, 1)) {
+        return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < (size_t)row.elements; i++) {
+        kept[i] = i < value_count ? values[i] : least.value;
+    }
+    row.values = kept;
+    const int64_t number = (int64_t)kernel->unknowns.count;
+    status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNKNOWN, number, &row.name, error);
+    if (status != SPAD_OK) return status;
+    kernel->unknowns.items[kernel->unknowns.count++] = row;
+    *out = number;
+    return SPAD_OK;
+}
+
 /* ---- blocks ------------------------------------------------------------------------ */
 
 spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement_kind kind) {
@@ -364,8 +413,7 @@ void spad__add_statement(spad_kernel_builder *builder) {
     builder->kernel->statements.count++;
 }
 
-/* Opens a block for the statement that was just made. Room is reserved. */
-static void open_block(spad_kernel_builder *builder, size_t symbols) {
+void spad__open_block(spad_kernel_builder *builder, size_t symbols) {
     spad_kernel *kernel = builder->kernel;
     const size_t depth = builder->blocks.count;
     spad__add_statement(builder);
@@ -377,9 +425,8 @@ static void open_block(spad_kernel_builder *builder, size_t symbols) {
     if (depth + 1 > kernel->blocks_deep) kernel->blocks_deep = depth + 1;
 }
 
-/* A statement that will hold others, and room for its block. */
-static spad_status new_block(spad_statement **out, spad_kernel_builder *builder,
-                             spad_statement_kind kind, spad_error *error) {
+spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
+                            spad_statement_kind kind, spad_error *error) {
     if (builder->blocks.count >= SPAD__BLOCKS_DEEP) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep: at most %d",
                           SPAD__BLOCKS_DEEP);
@@ -414,13 +461,14 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
                           SPAD__LOOPS_DEEP);
     }
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_FOR, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->loops, 1)) {
         return spad__fail_host_memory(error);
     }
     spad_kernel_loop loop = {.begin = begin,
                              .end = end,
+                             .step = {.value = 1},
                              .parallel = parallel,
                              .outer = builder->loop,
                              .statement = kernel->statements.count,
@@ -437,7 +485,7 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
         return status;
     }
     statement->item = number;
-    open_block(builder, symbols);
+    spad__open_block(builder, symbols);
     builder->loop = number;
     builder->loop_depth++;
     builder->guarded = builder->guarded || trips == 0;
@@ -458,12 +506,13 @@ spad_status spad_kernel_builder_if(spad_kernel_builder *builder, const spad_comp
     spad_comparison *kept = spad__arena_array(&builder->kernel->arena, count, sizeof *kept);
     if (kept == NULL) return spad__fail_host_memory(error);
     memcpy(kept, comparisons, count * sizeof *kept);
+    kept[0].alternative = false;
     spad_statement *statement;
-    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_IF, error);
+    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_IF, error);
     if (status != SPAD_OK) return status;
     statement->comparisons = kept;
     statement->comparison_count = count;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     builder->guarded = true;
     return SPAD_OK;
 }
@@ -473,15 +522,15 @@ spad_status spad_kernel_builder_else(spad_kernel_builder *builder, spad_error *e
     const size_t depth = builder->blocks.count;
     const size_t around = depth > 0 ? builder->blocks.items[depth - 1].statement : 0;
     if (depth == 0 || kernel->statements.items[around].kind != SPAD_STATEMENT_IF ||
-        kernel->statements.items[around].item >= 0) {
+        builder->blocks.items[depth - 1].of_loop || kernel->statements.items[around].item >= 0) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "an else without its if");
     }
     spad_statement *statement;
-    const spad_status status = new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
+    const spad_status status = spad__new_block(&statement, builder, SPAD_STATEMENT_ELSE, error);
     if (status != SPAD_OK) return status;
     spad__drop_symbols(builder, builder->blocks.items[depth - 1].symbols);
     kernel->statements.items[around].item = (int64_t)kernel->statements.count;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     return SPAD_OK;
 }
 
@@ -511,14 +560,14 @@ spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, const char *
     if (amount == 0) status = spad_kernel_builder_number(&amount, builder, sections.value, error);
     if (status != SPAD_OK) return status;
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_SCOPE, error);
     if (status != SPAD_OK) {
         spad__drop_exprs(kernel, mark);
         return status;
     }
     statement->name = kept;
     statement->amount = amount;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     kernel->is_scoped = true;
     return SPAD_OK;
 }
@@ -535,7 +584,7 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
             "agents must be adjacent: a statement of the main program is between them");
     }
     spad_statement *statement;
-    status = new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
+    status = spad__new_block(&statement, builder, SPAD_STATEMENT_AGENT, error);
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&kernel->host, &kernel->agents, 1)) {
         return spad__fail_host_memory(error);
@@ -550,7 +599,7 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     statement->item = number;
     statement->name = agent.name;
     statement->agent = number;
-    open_block(builder, builder->symbols.count);
+    spad__open_block(builder, builder->symbols.count);
     builder->agent = number;
     return SPAD_OK;
 }
@@ -586,7 +635,8 @@ spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *er
         return spad__fail(error, SPAD_ERR_ARGUMENT, "there is no open block to end");
     }
     spad_statement_kind kind;
-    do { /* an else ends together with its if */
+    bool more;
+    do { /* an else ends together with its if, and what stands for the bounds of a loop with it */
         const spad__block block = builder->blocks.items[--builder->blocks.count];
         spad_statement *statement = &kernel->statements.items[block.statement];
         kind = statement->kind;
@@ -598,10 +648,11 @@ spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *er
         } else {
             spad__drop_symbols(builder, block.symbols);
         }
+        more = kind == SPAD_STATEMENT_ELSE || block.of_loop;
         if (kind == SPAD_STATEMENT_FOR) builder->loop_depth--;
         if (kind == SPAD_STATEMENT_AGENT) builder->agent = 0;
         builder->loop = block.loop;
         builder->guarded = block.guarded;
-    } while (kind == SPAD_STATEMENT_ELSE);
+    } while (more);
     return SPAD_OK;
 }

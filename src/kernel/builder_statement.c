@@ -204,7 +204,8 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     if (status != SPAD_OK) return status;
     status = spad__check_visible(builder, access->tensor, error);
     if (status != SPAD_OK) return status;
-    if (access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) {
+    if ((access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) &&
+        access->kind != SPAD_ACCESS_ADD) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];
@@ -387,7 +388,7 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                     .other = SPAD_SYNC_MBARRIER,
                                     .most = 1,
                                     .needs_amount = true,
-                                    .flags = SPAD_SYNC_RELAXED},
+                                    .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_NEXT},
     [SPAD_STATEMENT_INVALIDATE] = {.kind = SPAD_SYNC_MBARRIER, .other = SPAD_SYNC_MBARRIER},
     [SPAD_STATEMENT_COMMIT] = {.kind = SPAD_SYNC_GROUP, .other = SPAD_SYNC_GROUP},
     [SPAD_STATEMENT_WAIT_GROUP] = {.kind = SPAD_SYNC_GROUP,
@@ -408,7 +409,8 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
         bool given;
         bool fits;
     } clauses[] = {
-        {"by", row->amount != 0, f->most > 0},
+        {"by", row->amount != 0, f->most > 0 && (row->flags & SPAD_SYNC_NEXT) == 0},
+        {"next", (row->flags & SPAD_SYNC_NEXT) != 0, (flags & SPAD_SYNC_NEXT) != 0},
         {"expect", row->expect != 0, row->kind == SPAD_STATEMENT_ARRIVE && !plain},
         {"on", row->unit >= 0, f->on_unit && !plain},
         {"relaxed", (row->flags & SPAD_SYNC_RELAXED) != 0, (flags & SPAD_SYNC_RELAXED) != 0},
@@ -420,7 +422,8 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' has no '%s'",
                           spad_statement_kind_name(row->kind), sync->name, clauses[i].word);
     }
-    if (row->amount == 0 && f->needs_amount) {
+    const bool next = (row->flags & SPAD_SYNC_NEXT) != 0;
+    if (row->amount == 0 && f->needs_amount && !next) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "'%s %s' needs an amount: by and a number",
                           spad_statement_kind_name(row->kind), sync->name);
     }
@@ -477,6 +480,55 @@ static void clear(spad_statement *row) {
     row->unit = unit;
 }
 
+static spad_status check_advance(spad_kernel_builder *builder, spad_statement *row,
+                                 spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    const spad_expr amount = row->amount;
+    if (row->item < 0 || (size_t)row->item >= kernel->cursors.count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such cursor");
+    }
+    const spad_kernel_cursor *cursor = &kernel->cursors.items[row->item];
+    if (!spad__is_visible(builder, cursor->stage, SPAD__SYMBOL_STAGE, row->item)) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN,
+                          "the block that declares the cursor '%s' is closed", cursor->stage);
+    }
+    if (cursor->agent != builder->agent) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is a cursor of the main program, and every agent has its own "
+                          "place: declare a cursor in the agent",
+                          cursor->stage);
+    }
+    *row = spad_statement_of(row->kind, row->item);
+    row->amount = amount;
+    if (amount == 0) return spad_kernel_builder_number(&row->amount, builder, 1, error);
+    spad_amount by = {.expr = amount};
+    const spad_status status = spad__fold_amount(builder, &by, error);
+    if (status != SPAD_OK || by.value >= 0) return status;
+    return spad__fail(error, SPAD_ERR_ARGUMENT, "a cursor advances by %lld; it goes forward",
+                      (long long)by.value);
+}
+
+/* A break leaves conditions on its way, and nothing else. */
+static spad_status check_break(const spad_kernel_builder *builder, spad_error *error) {
+    if (builder->loop < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a break without a loop around it");
+    }
+    if (builder->kernel->loops.items[builder->loop].parallel) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the iterations of a parallel loop do not depend on each other, and a "
+                          "break would end those after it");
+    }
+    const size_t loop = builder->kernel->loops.items[builder->loop].statement;
+    for (size_t i = 0; i < builder->blocks.count; i++) {
+        const size_t around = builder->blocks.items[i].statement;
+        if (around > loop &&
+            builder->kernel->statements.items[around].kind == SPAD_STATEMENT_SCOPE) {
+            return spad__fail(error, SPAD_ERR_ARGUMENT, "a break would leave an open scope");
+        }
+    }
+    return SPAD_OK;
+}
+
 static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
@@ -484,6 +536,8 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such unit");
     }
     switch (row->kind) {
+    case SPAD_STATEMENT_ADVANCE: return check_advance(builder, row, error);
+    case SPAD_STATEMENT_BREAK: clear(row); return check_break(builder, error);
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE: return check_tile(builder, row, error);
     case SPAD_STATEMENT_DRAIN:

@@ -257,7 +257,15 @@ spad__evenness spad__form_of(const spad__moves *moves, spad_expr expr, spad__for
     for (; at.node < info.node_count; at.node++) {
         const spad_expr_op op = info.nodes[at.node].op;
         spad__evenness even = SPAD__EVEN;
-        if (op <= SPAD_EXPR_VARIABLE) {
+        if (op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE) {
+            return SPAD__UNEVEN; /* an even one is an expression of loops */
+        }
+        if (op == SPAD_EXPR_UNKNOWN) { /* another element is another value */
+            if (stack[top - 1].period != 1 || moves_on(&stack[top - 1])) return SPAD__UNEVEN;
+            stack[top - 1].known = false;
+            continue;
+        }
+        if (op < SPAD_EXPR_ADD) {
             stack[top++] = leaf_term(&at);
         } else if (op == SPAD_EXPR_NEGATE) {
             even = negate_term(&stack[top - 1]);

@@ -29,6 +29,9 @@ const char *spad_statement_kind_name(spad_statement_kind kind) {
         [SPAD_STATEMENT_WAIT_GROUP] = "wait",
         [SPAD_STATEMENT_DRAIN] = "drain",
         [SPAD_STATEMENT_FENCE] = "fence",
+        [SPAD_STATEMENT_CURSOR] = "cursor",
+        [SPAD_STATEMENT_ADVANCE] = "advance",
+        [SPAD_STATEMENT_BREAK] = "break",
     };
     return (unsigned)kind < SPAD_STATEMENT_KINDS ? words[kind] : "?";
 }
@@ -80,6 +83,8 @@ TABLE(unit, spad_kernel_unit, units)
 TABLE(sync, spad_kernel_sync, syncs)
 TABLE(agent, spad_kernel_agent, agents)
 TABLE(loop, spad_kernel_loop, loops)
+TABLE(cursor, spad_kernel_cursor, cursors)
+TABLE(unknown, spad_kernel_unknown, unknowns)
 TABLE(statement, spad_statement, statements)
 TABLE(access, spad_kernel_access, accesses)
 TABLE(completion, spad_kernel_completion, completions)
@@ -135,6 +140,8 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->syncs);
     spad__array_free(&host, &kernel->agents);
     spad__array_free(&host, &kernel->loops);
+    spad__array_free(&host, &kernel->cursors);
+    spad__array_free(&host, &kernel->unknowns);
     spad__array_free(&host, &kernel->statements);
     spad__array_free(&host, &kernel->accesses);
     spad__array_free(&host, &kernel->completions);

@@ -23,7 +23,8 @@ enum {
     SPAD__BLOCKS_DEEP = 256
 };
 
-/* An expression: a run of nodes and its bounds. `gap`: no two neighbouring values
+/* An expression: a run of nodes and its bounds. text_count 0: it was written as the nodes are.
+ * `moving`: a cursor or an unknown value is in it. `gap`: no two neighbouring values
  * are further apart, if the bounds are exact. `loops`: bit d: uses the loop at
  * depth d. */
 typedef struct spad__expr {
@@ -34,6 +35,9 @@ typedef struct spad__expr {
     int64_t gap;
     uint64_t loops;
     bool exact;
+    bool moving;
+    size_t text_first;
+    size_t text_count;
 } spad__expr;
 
 struct spad_kernel {
@@ -53,6 +57,8 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_sync) syncs;
     SPAD_ARRAY(spad_kernel_agent) agents;
     SPAD_ARRAY(spad_kernel_loop) loops;
+    SPAD_ARRAY(spad_kernel_cursor) cursors;
+    SPAD_ARRAY(spad_kernel_unknown) unknowns;
     SPAD_ARRAY(spad_statement) statements;
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
@@ -69,6 +75,11 @@ typedef enum spad__symbol_kind {
     SPAD__SYMBOL_UNIT,
     SPAD__SYMBOL_SYNC,
     SPAD__SYMBOL_AGENT,
+    SPAD__SYMBOL_STAGE,
+    SPAD__SYMBOL_PHASE,
+    SPAD__SYMBOL_UNKNOWN,
+    SPAD__SYMBOL_VALUE, /* number: an expression that the name stands for */
+    SPAD__SYMBOL_MACRO,
     SPAD__SYMBOL_BROKEN /* its declaration had a fault, which is reported already */
 } spad__symbol_kind;
 
@@ -85,6 +96,7 @@ typedef struct spad__block {
     size_t symbols; /* how many there were in front of it */
     int64_t loop;   /* innermost loop outside it */
     bool guarded;   /* outside it */
+    bool of_loop;   /* the if that stands for the bounds of a loop: it closes with the loop */
 } spad__block;
 
 /* A number that the caller gives to a name. */
@@ -134,6 +146,13 @@ spad_status spad__check_name(const char *name, spad_error *error);
 /* Adds a symbol: checks the name, copies it to the arena. */
 spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
                              int64_t number, const char **kept, spad_error *error);
+/* Adds a symbol that hides others of its name. False: no memory. */
+bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                       int64_t number);
+
+/* Is the thing of that name, kind and number visible, under this name or hidden by another? */
+bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                      int64_t number);
 void spad__drop_symbols(spad_kernel_builder *builder, size_t count);
 
 /* "no <what> 'name'; did you mean ...?" over the visible symbols of a kind. */
@@ -148,6 +167,40 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
 
 /* Is that an expression whose loops are all open here? */
 spad_status spad__check_expr(const spad_kernel_builder *builder, spad_expr expr, spad_error *error);
+
+/* Opens a block for the statement that was just made. Room is reserved. `symbols`: how many there
+ * were before it. */
+void spad__open_block(spad_kernel_builder *builder, size_t symbols);
+
+/* A statement that will hold others, and room for its block. */
+spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
+                            spad_statement_kind kind, spad_error *error);
+
+/* Gives an expression the text of one leaf. */
+spad_status spad__expr_as_leaf(spad_expr *out, spad_kernel *kernel, spad_expr expr, spad_expr_op op,
+                               int64_t value, spad_error *error);
+
+/* The same expression with other nodes: `with` in the place of every node `op` of `value`. Bounds
+ * are those of `with`, and the text stays. */
+spad_status spad__expr_replace(spad_expr *out, spad_kernel_builder *builder, spad_expr expr,
+                               spad_expr_op op, int64_t value, spad_expr with, spad_error *error);
+
+/* What a loop counts, open or not. */
+spad_status spad__expr_variable(spad_expr *out, spad_kernel_builder *builder, int64_t loop,
+                                spad_error *error);
+
+/* Is there such a node in it? value -1: of any number. */
+bool spad__expr_has(const spad_kernel *kernel, spad_expr expr, spad_expr_op op, int64_t value);
+
+/* Replaces stages and phases by expressions of loops where a cursor moves evenly. At the end. */
+spad_status spad__resolve_cursors(spad_kernel_builder *builder, spad_error *error);
+
+/* The value of the variable of a loop. by_depth: what the loops around it and it count, outermost
+ * first. */
+int64_t spad__loop_value(const spad_kernel *kernel, int64_t loop, const int64_t *by_depth);
+
+/* The values that are taken for a row of unknown ones, to be changed by who owns the kernel. */
+int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown);
 
 /* A constant: fills in its value from its expression. */
 spad_status spad__fold_amount(const spad_kernel_builder *builder, spad_amount *amount,

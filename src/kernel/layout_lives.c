@@ -187,7 +187,7 @@ static size_t find_group_wait(const spad_kernel *k, size_t operation) {
     if (op->group < 0) return k->statements.count;
     for (size_t i = operation + 1; i < k->statements.count && i - operation < SCAN_MAX; i++) {
         const spad_statement *s = &k->statements.items[i];
-        if (s->agent != op->agent) break;
+        if (s->agent != op->agent || s->kind == SPAD_STATEMENT_BREAK) break;
         if (s->item != op->group || !is_passed(k, operation, i)) continue;
         if (s->kind == SPAD_STATEMENT_COMMIT) committed = true;
         if (s->kind != SPAD_STATEMENT_WAIT_GROUP || !committed) continue;

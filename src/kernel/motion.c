@@ -131,6 +131,17 @@ static spad__evenness negate(term *a) {
     return add_motion_terms(a, &one, true);
 }
 
+/* The smaller or larger of two is the same one after every period if both move alike. */
+static spad__evenness choose_term(term *a, const term *b, bool larger) {
+    spad__motion other = b->motion;
+    const spad__evenness even = align(&a->motion, &other);
+    if (even != SPAD__EVEN) return even;
+    if (a->motion.step != other.step) return SPAD__UNEVEN;
+    a->constant = a->constant && b->constant;
+    a->value = larger ? spad__max(a->value, b->value) : spad__min(a->value, b->value);
+    return SPAD__EVEN;
+}
+
 static spad__evenness apply_to_terms(spot *at, term *a, const term *b) {
     switch (at->nodes[at->node].op) {
     case SPAD_EXPR_ADD: return add_motion_terms(a, b, false);
@@ -138,6 +149,8 @@ static spad__evenness apply_to_terms(spot *at, term *a, const term *b) {
     case SPAD_EXPR_MUL: return multiply_terms(at, a, b);
     case SPAD_EXPR_DIV: return divide(at, a, b, false);
     case SPAD_EXPR_MOD: return divide(at, a, b, true);
+    case SPAD_EXPR_SMALLER: return choose_term(a, b, false);
+    case SPAD_EXPR_LARGER: return choose_term(a, b, true);
     default: return SPAD__UNEVEN;
     }
 }
@@ -155,8 +168,16 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
     for (; at.node < info.node_count; at.node++) {
         const spad_expr_op op = info.nodes[at.node].op;
         spad__evenness even = SPAD__EVEN;
-        if (op <= SPAD_EXPR_VARIABLE) {
+        if (op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE) {
+            return SPAD__UNEVEN; /* an even one is an expression of loops */
+        }
+        if (op < SPAD_EXPR_ADD) {
             stack[top++] = leaf(&at);
+        } else if (op == SPAD_EXPR_UNKNOWN) { /* another element is another value */
+            if (stack[top - 1].motion.step != 0 || stack[top - 1].motion.period != 1) {
+                return SPAD__UNEVEN;
+            }
+            stack[top - 1].constant = false;
         } else if (op == SPAD_EXPR_NEGATE) {
             even = negate(&stack[top - 1]);
         } else {

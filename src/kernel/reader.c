@@ -102,6 +102,7 @@ enum {
     OP_READS,
     OP_WRITES,
     OP_UPDATES,
+    OP_ADDS,
     OP_IN,
     OP_DELIVERS,
     OP_ARRIVES,
@@ -110,8 +111,9 @@ enum {
     OP_ELECTED,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {
-    "reads", "writes", "updates", "in", "delivers", "arrives", "signals", "cost", "elected"};
+static const char *const op_words[OP_CLAUSES] = {"reads", "writes",   "updates", "adds",
+                                                 "in",    "delivers", "arrives", "signals",
+                                                 "cost",  "elected"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -129,6 +131,7 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_READS: return read_accesses(r, SPAD_ACCESS_READ);
     case OP_WRITES: return read_accesses(r, SPAD_ACCESS_WRITE);
     case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
+    case OP_ADDS: return read_accesses(r, SPAD_ACCESS_ADD);
     case OP_IN: return read_membership(r);
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
@@ -256,12 +259,17 @@ static bool read_wait(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_WAIT_VALUE);
     if (!read_object(r, &s)) return false;
+    if (spad__parser_accept_word(&r->parser, "next")) {
+        s.row.kind = SPAD_STATEMENT_WAIT_PARITY;
+        s.row.flags = SPAD_SYNC_NEXT;
+        return read_sync_clauses(r, &s) && finish_sync(r, &s);
+    }
     if (spad__parser_accept_word(&r->parser, "parity")) {
         s.row.kind = SPAD_STATEMENT_WAIT_PARITY;
     } else if (spad__parser_accept_word(&r->parser, "pending")) {
         s.row.kind = SPAD_STATEMENT_WAIT_GROUP;
     } else if (!spad__parser_accept(&r->parser, SPAD__GREATER_EQUAL)) {
-        return spad__parser_expected(&r->parser, "'>=', 'parity' or 'pending'");
+        return spad__parser_expected(&r->parser, "'>=', 'parity', 'next' or 'pending'");
     }
     return spad__read_expr(r, &s.row.amount) && read_sync_clauses(r, &s) && finish_sync(r, &s);
 }
@@ -294,10 +302,45 @@ static bool read_free(spad__reader *r) {
     return read_tile_statement(r, SPAD_STATEMENT_FREE);
 }
 
+static bool read_break(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_BREAK);
+    return finish_sync(r, &s);
+}
+
 static bool read_next(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_SECTION);
     return spad__parser_expect_word(&r->parser, "section") && finish_sync(r, &s);
+}
+
+/* "cursor stage, phase mod S" */
+static bool read_cursor(spad__reader *r) {
+    char stage[SPAD__WORD_MAX];
+    char phase[SPAD__WORD_MAX];
+    spad__span span;
+    spad_amount count;
+    int64_t unused;
+    if (!spad__read_new_name(r, "a name for the stage", stage, &span)) return false;
+    const bool both = spad__parser_accept(&r->parser, SPAD__COMMA);
+    const bool fine =
+        (!both || spad__read_word(r, "a name for the phase", phase)) &&
+        spad__parser_expect_word(&r->parser, "mod") && spad__read_amount(r, &count) &&
+        spad__reader_accepts(r, span,
+                             spad_kernel_builder_cursor(&unused, r->builder, stage,
+                                                        both ? phase : NULL, count, &r->error));
+    if (fine) return spad__parser_end_statement(&r->parser);
+    if (!spad__add_broken(r->builder, stage)) r->parser.out_of_memory = true;
+    return false;
+}
+
+/* "advance stage by 2" */
+static bool read_advance(spad__reader *r) {
+    sync_text s;
+    start_sync(r, &s, SPAD_STATEMENT_ADVANCE);
+    return spad__read_symbol(r, "cursor", SPAD__SYMBOL_STAGE, &s.row.item) &&
+           (!spad__parser_accept_word(&r->parser, "by") || spad__read_expr(r, &s.row.amount)) &&
+           finish_sync(r, &s);
 }
 
 /* ---- blocks ------------------------------------------------------------------------ */
@@ -317,24 +360,26 @@ static bool open_reader_block(spad__reader *r, spad__span span, spad_status stat
 static bool read_for(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
-    spad_amount begin;
-    spad_amount end;
+    spad_expr from;
+    spad_expr to;
+    spad_amount step = {.value = 1};
     spad_expr unused;
     if (!spad__read_new_name(r, "a name for the loop variable", name, &span) ||
         !spad__parser_expect_word(&r->parser, "in")) {
         return false;
     }
     const spad__span range = r->parser.token.span;
-    if (!spad__read_amount(r, &begin) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
-        !spad__read_amount(r, &end)) {
+    if (!spad__read_expr(r, &from) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
+        !spad__read_expr(r, &to)) {
         return false;
     }
+    if (spad__parser_accept_word(&r->parser, "step") && !spad__read_amount(r, &step)) return false;
     const spad__span bounds = spad__span_from(r, range);
     const bool parallel = spad__parser_accept_word(&r->parser, "parallel");
     if (!at_brace(r)) return false;
     spad__put_place(r, span);
     const spad_status status =
-        spad_kernel_builder_for(&unused, r->builder, name, begin, end, parallel, &r->error);
+        spad_kernel_builder_range(&unused, r->builder, name, from, to, step, parallel, &r->error);
     return open_reader_block(r, status == SPAD_ERR_NAME ? span : bounds, status);
 }
 
@@ -359,14 +404,17 @@ static bool read_if(spad__reader *r) {
     spad_comparison comparisons[COMPARISONS_MAX];
     size_t count = 0;
     const spad__span first = r->parser.last.span;
-    do {
+    bool more = true;
+    for (bool alternative = false; more; count++) {
         if (count == COMPARISONS_MAX) {
             SPAD__FAULT(r, r->parser.token.span, "more than %d comparisons", COMPARISONS_MAX);
             return false;
         }
+        comparisons[count].alternative = alternative;
         if (!read_comparison(r, &comparisons[count])) return false;
-        count++;
-    } while (spad__parser_accept_word(&r->parser, "and"));
+        alternative = spad__parser_accept_word(&r->parser, "or");
+        more = alternative || spad__parser_accept_word(&r->parser, "and");
+    }
     if (!at_brace(r)) return false;
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
@@ -389,7 +437,7 @@ static bool read_scope(spad__reader *r) {
 }
 
 /* "of 128 threads registers 240"; amounts of 0: not stated. */
-static bool read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
+bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
     *threads = *registers = (spad_amount){0};
     if (spad__parser_accept_word(&r->parser, "of") &&
         (!spad__read_amount(r, threads) || !spad__parser_expect_word(&r->parser, "threads"))) {
@@ -404,7 +452,8 @@ static bool read_agent(spad__reader *r) {
     spad_amount threads;
     spad_amount registers;
     if (!spad__read_new_name(r, "a name for the agent", name, &span)) return false;
-    if (!read_threads(r, &threads, &registers) || !at_brace(r)) return false;
+    if (r->parser.token.kind == SPAD__LEFT_BRACKET) return spad__read_copies(r, name, span);
+    if (!spad__read_threads(r, &threads, &registers) || !at_brace(r)) return false;
     const spad__span all = spad__span_from(r, span);
     return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error)) &&
            spad__reader_accepts(
@@ -424,13 +473,17 @@ static bool read_second_kernel(spad__reader *r) {
 /* A '}' that is taken: the end of a block, or an if continues with its else. */
 static bool read_end(spad__reader *r) {
     const spad__span span = r->parser.last.span;
+    bool ended;
+    if (!spad__end_expansion(r, &ended)) return false;
+    if (ended) return true;
     const size_t depth = r->builder->blocks.count;
     if (depth == 0) {
         SPAD__FAULT(r, span, "this '}' closes nothing");
         return false;
     }
     const size_t around = r->builder->blocks.items[depth - 1].statement;
-    if (r->builder->kernel->statements.items[around].kind == SPAD_STATEMENT_IF) {
+    if (r->builder->kernel->statements.items[around].kind == SPAD_STATEMENT_IF &&
+        !r->builder->blocks.items[depth - 1].of_loop) {
         spad__parser_skip_lines(&r->parser);
         if (spad__parser_accept_word(&r->parser, "else")) {
             spad__put_place(r, r->parser.last.span);
@@ -454,12 +507,17 @@ static const struct {
     {"counter", spad__read_counter},
     {"mbarrier", spad__read_mbarrier},
     {"group", spad__read_group},
+    {"unknown", spad__read_unknown},
+    {"cursor", read_cursor},
+    {"macro", spad__read_macro},
     {"for", read_for},
     {"if", read_if},
     {"else", read_else},
     {"scope", read_scope},
     {"next", read_next},
     {"agent", read_agent},
+    {"advance", read_advance},
+    {"break", read_break},
     {"alloc", read_alloc},
     {"free", read_free},
     {"arrive", read_arrive},
@@ -474,7 +532,7 @@ static const struct {
     {"fence", read_fence},
     {"kernel", read_second_kernel},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0] };
+enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 10 };
 
 bool spad__is_kernel_word(const char *word) {
     for (size_t i = 0; i < STATEMENTS; i++) {
@@ -488,6 +546,7 @@ static bool read_after_runner(spad__reader *r, const char *runner, spad__span sp
     char name[SPAD__WORD_MAX];
     if (!spad__read_word(r, "a name for the operation", name)) return false;
     if (strcmp(runner, "tensor") == 0 && r->parser.token.kind == SPAD__COLON) {
+        if (spad__refuses_declaration(r, span)) return false;
         return spad__read_tensor(r, name, r->parser.last.span);
     }
     return read_operation(r, runner, span, name);
@@ -520,8 +579,11 @@ static bool read_statement(spad__reader *r) {
     const spad__span span = r->parser.last.span;
     if (strcmp(word, "sync") == 0) return read_sync(r, span);
     for (size_t i = 0; i < STATEMENTS; i++) {
-        if (strcmp(word, statements[i].word) == 0) return statements[i].read(r);
+        if (strcmp(word, statements[i].word) != 0) continue;
+        if (i < DECLARATIONS && spad__refuses_declaration(r, span)) return false;
+        return statements[i].read(r);
     }
+    if (r->parser.token.kind == SPAD__LEFT_PARENTHESIS) return spad__read_call(r, word);
     if (r->parser.token.kind != SPAD__WORD) { /* not an operation: say so at the word */
         const spad_status status = spad_kernel_builder_operation(r->builder, word, "x", &r->error);
         if (status != SPAD_OK) return spad__reader_accepts(r, span, status);
@@ -611,6 +673,8 @@ static spad_status read_kernel(spad_kernel **out, const spad__source *source,
     if (r.parser.out_of_memory) status = spad__fail_host_memory(error);
     if (status == SPAD_OK) status = finish_kernel(&r, out, source->file, error);
     spad_kernel_builder_destroy(r.builder);
+    const spad_host host = spad__host_or_default(options->host);
+    spad__array_free(&host, &r.macros);
     spad__arena_free(&scratch);
     return status;
 }

@@ -13,6 +13,49 @@
 
 enum { SPAD__WORD_MAX = SPAD__NAME_MAX + 1, SPAD__INDEX_MAX = SPAD_RANK_MAX };
 
+/* Where reading goes on. */
+typedef struct spad__reader_place {
+    spad__lexer lexer;
+    spad__token token;
+    spad__token last;
+    size_t counted;
+    int32_t line;
+    int32_t column;
+} spad__reader_place;
+
+typedef struct spad__macro {
+    const char *params[SPAD__INDEX_MAX];
+    size_t param_count;
+    spad__reader_place body; /* after its '{' */
+    size_t bytes;            /* of the body */
+    bool broken;             /* its body has faults, which are reported */
+} spad__macro;
+
+/* What a parameter of a macro stands for. */
+typedef struct spad__argument {
+    spad__symbol_kind kind;
+    int64_t number;
+} spad__argument;
+
+/* A body that is being read: of a macro, or of an agent with copies (macro -1). */
+typedef struct spad__expansion {
+    int64_t macro;
+    spad__reader_place back; /* macro: after the call; agent: the body */
+    size_t blocks;           /* open around it */
+    size_t symbols;          /* macro: before its parameters */
+    size_t faults;           /* before it */
+    int32_t line;            /* macro: of the call */
+    const char *name;        /* of the agent */
+    const char *variable;
+    spad__span span;
+    int64_t copy;
+    int64_t copies;
+    spad_amount threads; /* of each copy */
+    spad_amount registers;
+} spad__expansion;
+
+enum { SPAD__EXPANSIONS_DEEP = 32 };
+
 typedef struct spad__reader {
     spad__parser parser;
     spad_kernel_builder *builder;
@@ -22,6 +65,10 @@ typedef struct spad__reader {
     size_t counted;
     int32_t line;
     int32_t column;
+    SPAD_ARRAY(spad__macro) macros;
+    spad__expansion expansions[SPAD__EXPANSIONS_DEEP]; /* innermost last */
+    size_t expansion_count;
+    size_t expanded; /* bytes read again */
 } spad__reader;
 
 #define SPAD__FAULT(r, span, ...) \
@@ -87,8 +134,29 @@ bool spad__read_barrier(spad__reader *r);
 bool spad__read_counter(spad__reader *r);
 bool spad__read_mbarrier(spad__reader *r);
 bool spad__read_group(spad__reader *r);
+bool spad__read_unknown(spad__reader *r);
 
 /* "tensor x" is taken, the colon is next. */
 bool spad__read_tensor(spad__reader *r, const char *name, spad__span span);
+
+/* ---- what is read more than once --------------------------------------------------- */
+
+/* "macro" is taken. */
+bool spad__read_macro(spad__reader *r);
+
+/* A name is taken, and '(' is next. */
+bool spad__read_call(spad__reader *r, const char *name);
+
+/* "agent NAME" is taken, and '[' is next. */
+bool spad__read_copies(spad__reader *r, const char *name, spad__span span);
+
+/* "of 128 threads registers 240"; amounts of 0: not stated. */
+bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers);
+
+/* A '}' is taken. *ended: it is that of a body, and reading goes on elsewhere. */
+bool spad__end_expansion(spad__reader *r, bool *ended);
+
+/* Reports a declaration in a macro: its names would be declared once more at every call. */
+bool spad__refuses_declaration(spad__reader *r, spad__span span);
 
 #endif

@@ -44,6 +44,22 @@ static void mark_broken(spad__reader *r, const char *name) {
     if (!spad__add_broken(r->builder, name)) r->parser.out_of_memory = true;
 }
 
+/* "any": the value is not known; "fixed": the rest of the text was written for it. */
+static bool read_param_word(spad__reader *r, const char *name, spad__span span) {
+    if (spad__parser_accept_word(&r->parser, "any")) {
+        return spad__reader_accepts(r, span, spad_kernel_builder_any(r->builder, name, &r->error));
+    }
+    if (!spad__parser_accept_word(&r->parser, "fixed")) return true;
+    const spad_kernel *kernel = r->builder->kernel;
+    const spad_kernel_param *param = &kernel->params.items[kernel->params.count - 1];
+    if (param->value != param->preset.value) {
+        SPAD__FAULT(r, span, "'%s' is fixed at %lld: the text was made for it, and not for %lld",
+                    name, (long long)param->preset.value, (long long)param->value);
+        return false;
+    }
+    return spad__reader_accepts(r, span, spad_kernel_builder_fix(r->builder, name, &r->error));
+}
+
 bool spad__read_param(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
@@ -55,7 +71,7 @@ bool spad__read_param(spad__reader *r) {
         spad__reader_accepts(
             r, span, spad_kernel_builder_param(&unused, r->builder, name, preset, &r->error));
     if (!fine) mark_broken(r, name);
-    return fine && spad__parser_end_statement(&r->parser);
+    return fine && read_param_word(r, name, span) && spad__parser_end_statement(&r->parser);
 }
 
 /* "as library_2026_04" */
@@ -174,6 +190,65 @@ bool spad__read_mbarrier(spad__reader *r) {
 
 bool spad__read_group(spad__reader *r) {
     return read_sync_declaration(r, SPAD_SYNC_GROUP);
+}
+
+/* "= 3" or "= [0, 1, 1]" */
+static bool read_unknown_values(spad__reader *r, int64_t **values, size_t *count) {
+    spad_amount one;
+    *count = 0;
+    if (!spad__parser_accept(&r->parser, SPAD__EQUAL)) return true;
+    const bool list = spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET);
+    size_t room = 0;
+    do {
+        if (!spad__read_amount(r, &one)) return false;
+        if (*count == room) {
+            const size_t more = room == 0 ? 16 : 2 * room;
+            int64_t *longer = spad__arena_array(r->parser.arena, more, sizeof *longer);
+            if (longer == NULL) {
+                r->parser.out_of_memory = true;
+                return false;
+            }
+            if (*count > 0) memcpy(longer, *values, *count * sizeof *longer);
+            *values = longer;
+            room = more;
+        }
+        (*values)[(*count)++] = one.value;
+    } while (list && spad__next_item(r));
+    return !list || spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "',' or ']'");
+}
+
+static bool read_unknown_body(spad__reader *r, const char *name, spad__span span) {
+    spad_amount dims[SPAD__INDEX_MAX];
+    size_t dim_count = 0;
+    spad_amount least = {.value = 0};
+    spad_amount end = {.value = 2};
+    int64_t *values = NULL;
+    size_t value_count;
+    int64_t unused;
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET) &&
+        !spad__read_amounts(r, dims, &dim_count, SPAD__RIGHT_BRACKET, "',' or ']'")) {
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "in") &&
+        (!spad__read_amount(r, &least) || !spad__parser_expect(&r->parser, SPAD__RANGE, "'..'") ||
+         !spad__read_amount(r, &end))) {
+        return false;
+    }
+    return read_unknown_values(r, &values, &value_count) &&
+           spad__reader_accepts(r, span,
+                                spad_kernel_builder_unknown(&unused, r->builder, name,
+                                                            (spad_amounts){dim_count, dims}, least,
+                                                            end, values, value_count, &r->error));
+}
+
+/* "unknown blocks[G] in 1..4 = [2, 1]" */
+bool spad__read_unknown(spad__reader *r) {
+    char name[SPAD__WORD_MAX];
+    spad__span span;
+    if (!spad__read_new_name(r, "a name", name, &span)) return false;
+    if (read_unknown_body(r, name, span)) return spad__parser_end_statement(&r->parser);
+    mark_broken(r, name);
+    return false;
 }
 
 /* ---- tensors ----------------------------------------------------------------------- */

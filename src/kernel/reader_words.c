@@ -17,6 +17,9 @@ bool spad__reader_accepts(spad__reader *r, spad__span span, spad_status status) 
     if (status == SPAD_OK) return true;
     if (status == SPAD_ERR_HOST_MEMORY) {
         r->parser.out_of_memory = true;
+    } else if (r->expansion_count > 0 && r->expansions[r->expansion_count - 1].macro >= 0) {
+        SPAD__FAULT(r, span, "%s; the macro is called in line %d", r->error.message,
+                    (int)r->expansions[r->expansion_count - 1].line);
     } else {
         SPAD__FAULT(r, span, "%s", r->error.message);
     }
@@ -72,35 +75,47 @@ bool spad__read_word(spad__reader *r, const char *what, char word[SPAD__WORD_MAX
 
 enum { STACK_MAX = 2 * SPAD_EXPR_MAX };
 
-/* SPAD_EXPR_NUMBER on the stack of operators is an open parenthesis. */
+/* SPAD_EXPR_NUMBER on the stack of operators is an open parenthesis, and SPAD_EXPR_SMALLER and
+ * SPAD_EXPR_LARGER that of a function. */
 typedef struct yard {
-    spad_expr operands[STACK_MAX + 1]; /* an operator waits in front of all but the first */
+    spad_expr
+        operands[2 * STACK_MAX + 1]; /* before all but the first stands an operator or comma */
     size_t operand_count;
     spad_expr_op operators[STACK_MAX];
+    size_t operands_before[STACK_MAX]; /* of a function: operands that are not its own */
+    bool second[STACK_MAX];            /* of a function: a comma was read */
+    int64_t rows[STACK_MAX];           /* of unknown values: which */
     size_t operator_count;
     spad__span first;
 } yard;
 
+static bool is_parenthesis(spad_expr_op op) {
+    return op == SPAD_EXPR_NUMBER || op == SPAD_EXPR_SMALLER || op == SPAD_EXPR_LARGER ||
+           op == SPAD_EXPR_UNKNOWN;
+}
+
 static int operator_priority(spad_expr_op op) {
-    if (op == SPAD_EXPR_NUMBER) return 0;
+    if (is_parenthesis(op)) return 0;
     if (op == SPAD_EXPR_ADD || op == SPAD_EXPR_SUB) return 1;
     return op == SPAD_EXPR_NEGATE ? 3 : 2;
+}
+
+static bool apply_operator(spad__reader *r, yard *y, spad_expr_op op) {
+    spad_expr right = 0;
+    if (op != SPAD_EXPR_NEGATE) right = y->operands[--y->operand_count];
+    spad_expr *left = &y->operands[y->operand_count - 1];
+    return spad__reader_accepts(
+        r, spad__span_from(r, y->first),
+        spad_kernel_builder_apply(left, r->builder, op, *left, right, &r->error));
 }
 
 /* Applies operators from the top down to a priority. */
 static bool reduce(spad__reader *r, yard *y, int least) {
     while (y->operator_count > 0) {
         const spad_expr_op op = y->operators[y->operator_count - 1];
-        if (operator_priority(op) < least || op == SPAD_EXPR_NUMBER) return true;
+        if (operator_priority(op) < least || is_parenthesis(op)) return true;
         y->operator_count--;
-        spad_expr right = 0;
-        if (op != SPAD_EXPR_NEGATE) right = y->operands[--y->operand_count];
-        spad_expr *left = &y->operands[y->operand_count - 1];
-        if (!spad__reader_accepts(
-                r, spad__span_from(r, y->first),
-                spad_kernel_builder_apply(left, r->builder, op, *left, right, &r->error))) {
-            return false;
-        }
+        if (!apply_operator(r, y, op)) return false;
     }
     return true;
 }
@@ -110,6 +125,8 @@ static bool push_operator(spad__reader *r, yard *y, spad_expr_op op) {
         SPAD__FAULT(r, r->parser.last.span, "the expression is nested too deep");
         return false;
     }
+    y->operands_before[y->operator_count] = y->operand_count;
+    y->second[y->operator_count] = false;
     y->operators[y->operator_count++] = op;
     return true;
 }
@@ -137,6 +154,17 @@ static bool read_number(spad__reader *r, spad_expr *out) {
                                 spad_kernel_builder_number(out, r->builder, value, &r->error));
 }
 
+/* "min(" or "max(": its operator. Without the parenthesis it is a name like others. */
+static bool find_function(const spad__reader *r, spad_expr_op *op) {
+    const char *text = r->parser.source->text + r->parser.lexer.at;
+    const char *end = r->parser.source->text + r->parser.source->length;
+    while (text < end && (*text == ' ' || *text == '\t')) text++;
+    *op = spad__token_is(r->parser.source, r->parser.token, "min") ? SPAD_EXPR_SMALLER
+                                                                   : SPAD_EXPR_LARGER;
+    return text < end && *text == '(' &&
+           (*op == SPAD_EXPR_SMALLER || spad__token_is(r->parser.source, r->parser.token, "max"));
+}
+
 static bool read_name(spad__reader *r, spad_expr *out) {
     char name[SPAD__WORD_MAX];
     spad__parser_take(&r->parser);
@@ -150,17 +178,57 @@ static bool read_name(spad__reader *r, spad_expr *out) {
                                 spad_kernel_builder_name(out, r->builder, name, &r->error));
 }
 
+/* Does the next word name unknown values? */
+static bool find_unknown(const spad__reader *r, int64_t *unknown) {
+    char name[SPAD__WORD_MAX];
+    const spad__span span = r->parser.token.span;
+    if (r->parser.token.kind != SPAD__WORD || span.length >= SPAD__WORD_MAX) return false;
+    memcpy(name, r->parser.source->text + span.start, span.length);
+    name[span.length] = '\0';
+    const spad__symbol *symbol = spad__find_symbol(r->builder, name);
+    if (symbol == NULL || symbol->kind != SPAD__SYMBOL_UNKNOWN) return false;
+    *unknown = symbol->number;
+    return true;
+}
+
+static bool read_operand(spad__reader *r, yard *y);
+
+/* One value, or "[" and the operand that the number of the element begins with. */
+static bool read_unknown_value(spad__reader *r, yard *y, int64_t unknown) {
+    const spad_kernel_unknown *row = &r->builder->kernel->unknowns.items[unknown];
+    spad__parser_take(&r->parser);
+    const spad__span span = r->parser.last.span;
+    if (row->dims.count == 0) {
+        return spad__reader_accepts(r, span,
+                                    spad_kernel_builder_value(&y->operands[y->operand_count++],
+                                                              r->builder, unknown, 0, &r->error));
+    }
+    if (!spad__parser_expect(&r->parser, SPAD__LEFT_BRACKET, "'['") ||
+        !push_operator(r, y, SPAD_EXPR_UNKNOWN)) {
+        return false;
+    }
+    y->rows[y->operator_count - 1] = unknown;
+    return read_operand(r, y);
+}
+
 /* Signs and parentheses in front of an operand, and the operand. */
 static bool read_operand(spad__reader *r, yard *y) {
     for (;;) {
+        spad_expr_op function;
         if (spad__parser_accept(&r->parser, SPAD__MINUS)) {
             if (!push_operator(r, y, SPAD_EXPR_NEGATE)) return false;
         } else if (spad__parser_accept(&r->parser, SPAD__LEFT_PARENTHESIS)) {
             if (!push_operator(r, y, SPAD_EXPR_NUMBER)) return false;
+        } else if (find_function(r, &function)) {
+            spad__parser_take(&r->parser);
+            spad__parser_take(&r->parser);
+            if (!push_operator(r, y, function)) return false;
         } else {
             break;
         }
     }
+    int64_t unknown;
+    if (find_unknown(r, &unknown)) return read_unknown_value(r, y, unknown);
     spad_expr *operand = &y->operands[y->operand_count++];
     if (r->parser.token.kind == SPAD__NUMBER) return read_number(r, operand);
     if (r->parser.token.kind == SPAD__WORD) return read_name(r, operand);
@@ -178,17 +246,60 @@ static bool find_operator(spad__token_kind kind, spad_expr_op *op) {
     }
 }
 
+/* The innermost open parenthesis, or NULL. */
+static const spad_expr_op *find_parenthesis(const yard *y) {
+    for (size_t i = y->operator_count; i > 0; i--) {
+        if (is_parenthesis(y->operators[i - 1])) return &y->operators[i - 1];
+    }
+    return NULL;
+}
+
+/* The end of an operand of the function on top: with the one before it, it makes one. */
+static bool fold_function(spad__reader *r, yard *y) {
+    const size_t top = y->operator_count - 1;
+    return y->operand_count < y->operands_before[top] + 2 ||
+           apply_operator(r, y, y->operators[top]);
+}
+
+/* Closes the bracket of unknown values, if that is the innermost. */
+static bool close_bracket(spad__reader *r, yard *y, bool *closed) {
+    const spad_expr_op *open = find_parenthesis(y);
+    *closed = open != NULL && *open == SPAD_EXPR_UNKNOWN;
+    if (!*closed) return true;
+    if (!reduce(r, y, 1)) return false;
+    spad__parser_take(&r->parser);
+    const int64_t unknown = y->rows[--y->operator_count];
+    spad_expr *element = &y->operands[y->operand_count - 1];
+    return spad__reader_accepts(
+        r, spad__span_from(r, y->first),
+        spad_kernel_builder_value(element, r->builder, unknown, *element, &r->error));
+}
+
 /* Closes the innermost parenthesis, if one is open. */
 static bool close_parenthesis(spad__reader *r, yard *y, bool *closed) {
-    *closed = false;
-    for (size_t i = y->operator_count; i > 0 && !*closed; i--) {
-        *closed = y->operators[i - 1] == SPAD_EXPR_NUMBER;
-    }
+    const spad_expr_op *open = find_parenthesis(y);
+    *closed = open != NULL && *open != SPAD_EXPR_UNKNOWN;
     if (!*closed) return true;
-    spad__parser_take(&r->parser);
     if (!reduce(r, y, 1)) return false;
+    const size_t top = y->operator_count - 1;
+    if (y->operators[top] != SPAD_EXPR_NUMBER) {
+        if (!y->second[top]) return spad__parser_expected(&r->parser, "',' and another number");
+        if (!fold_function(r, y)) return false;
+    }
+    spad__parser_take(&r->parser);
     y->operator_count--;
     return true;
+}
+
+/* A comma between two operands of a function; *inside: it is one. */
+static bool read_comma(spad__reader *r, yard *y, bool *inside) {
+    const spad_expr_op *open = find_parenthesis(y);
+    *inside = open != NULL && *open != SPAD_EXPR_NUMBER && *open != SPAD_EXPR_UNKNOWN;
+    if (!*inside) return true;
+    if (!reduce(r, y, 1) || !fold_function(r, y)) return false;
+    y->second[y->operator_count - 1] = true;
+    spad__next_item(r);
+    return read_operand(r, y);
 }
 
 bool spad__read_expr(spad__reader *r, spad_expr *out) {
@@ -202,6 +313,14 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
             bool closed;
             if (!close_parenthesis(r, &y, &closed)) return false;
             if (!closed) break;
+        } else if (r->parser.token.kind == SPAD__RIGHT_BRACKET) {
+            bool closed;
+            if (!close_bracket(r, &y, &closed)) return false;
+            if (!closed) break;
+        } else if (r->parser.token.kind == SPAD__COMMA) {
+            bool inside;
+            if (!read_comma(r, &y, &inside)) return false;
+            if (!inside) break;
         } else if (find_operator(r->parser.token.kind, &op)) {
             spad__parser_take(&r->parser);
             if (!reduce(r, &y, operator_priority(op)) || !push_operator(r, &y, op)) return false;
@@ -211,7 +330,10 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
         }
     }
     if (!reduce(r, &y, 1)) return false;
-    if (y.operator_count > 0) return spad__parser_expected(&r->parser, "')'");
+    if (y.operator_count > 0) {
+        const spad_expr_op open = y.operators[y.operator_count - 1];
+        return spad__parser_expected(&r->parser, open == SPAD_EXPR_UNKNOWN ? "']'" : "')'");
+    }
     *out = y.operands[0];
     return true;
 }

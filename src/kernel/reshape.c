@@ -25,6 +25,8 @@ static void carry_places(spad_kernel *to, const spad_kernel *from) {
     CARRY_PLACES(syncs);
     CARRY_PLACES(agents);
     CARRY_PLACES(loops);
+    CARRY_PLACES(cursors);
+    CARRY_PLACES(unknowns);
     CARRY_PLACES(statements);
     CARRY_PLACES(accesses);
     CARRY_PLACES(completions);
@@ -78,6 +80,10 @@ static bool can_hoist_tensor(const spad_kernel *kernel, int64_t tensor) {
             kernel->tensors.items[i].alias_of == tensor) {
             return false;
         }
+    }
+    int64_t loop = kernel->statements.items[t->statement].loop;
+    for (; loop >= 0; loop = kernel->loops.items[loop].outer) { /* no name for what it counts */
+        if (kernel->loops.items[loop].value != 0) return false;
     }
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];

@@ -25,6 +25,11 @@ const char *spad__symbol_phrase(spad__symbol_kind kind) {
         [SPAD__SYMBOL_UNIT] = "a unit",
         [SPAD__SYMBOL_SYNC] = "a barrier, counter or group",
         [SPAD__SYMBOL_AGENT] = "an agent",
+        [SPAD__SYMBOL_STAGE] = "the stage of a cursor",
+        [SPAD__SYMBOL_PHASE] = "the phase of a cursor",
+        [SPAD__SYMBOL_UNKNOWN] = "an unknown value",
+        [SPAD__SYMBOL_VALUE] = "a number",
+        [SPAD__SYMBOL_MACRO] = "a macro",
         [SPAD__SYMBOL_BROKEN] = "a name",
     };
     return phrases[kind];
@@ -71,7 +76,7 @@ static void add_symbol(spad_kernel_builder *builder, const char *kept, spad__sym
 
 /* Parameters, units and objects of synchronisation are written in front of the kernel, wherever
  * they were declared. So nothing before them may have had their name, not even in a block that is
- * closed. O(loops + tensors). */
+ * closed. O(loops + tensors + cursors). */
 static spad_status check_never_used(const spad_kernel *kernel, const char *name,
                                     spad_error *error) {
     spad__symbol_kind kind = SPAD__SYMBOL_BROKEN;
@@ -80,6 +85,11 @@ static spad_status check_never_used(const spad_kernel *kernel, const char *name,
     }
     for (size_t i = 0; i < kernel->tensors.count; i++) {
         if (strcmp(kernel->tensors.items[i].name, name) == 0) kind = SPAD__SYMBOL_TENSOR;
+    }
+    for (size_t i = 0; i < kernel->cursors.count; i++) {
+        const spad_kernel_cursor *cursor = &kernel->cursors.items[i];
+        if (strcmp(cursor->stage, name) == 0) kind = SPAD__SYMBOL_STAGE;
+        if (cursor->phase != NULL && strcmp(cursor->phase, name) == 0) kind = SPAD__SYMBOL_PHASE;
     }
     if (kind == SPAD__SYMBOL_BROKEN) return SPAD_OK;
     spad__fail(error, SPAD_ERR_NAME, "'%s' is already %s above: choose another name", name,
@@ -99,7 +109,8 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
         spad__fact_names(error, name, NULL);
         return SPAD_ERR_NAME;
     }
-    if (kind == SPAD__SYMBOL_PARAM || kind == SPAD__SYMBOL_UNIT || kind == SPAD__SYMBOL_SYNC) {
+    if (kind == SPAD__SYMBOL_PARAM || kind == SPAD__SYMBOL_UNIT || kind == SPAD__SYMBOL_SYNC ||
+        kind == SPAD__SYMBOL_UNKNOWN) {
         status = check_never_used(builder->kernel, name, error);
         if (status != SPAD_OK) return status;
     }
@@ -108,6 +119,24 @@ spad_status spad__add_symbol(spad_kernel_builder *builder, const char *name, spa
     if (*kept == NULL) return spad__fail_host_memory(error);
     add_symbol(builder, *kept, kind, number);
     return SPAD_OK;
+}
+
+bool spad__bind_symbol(spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                       int64_t number) {
+    if (!reserve_symbol(builder)) return false;
+    const char *kept = spad__arena_copy(&builder->kernel->arena, name, strlen(name));
+    if (kept == NULL) return false;
+    add_symbol(builder, kept, kind, number);
+    return true;
+}
+
+bool spad__is_visible(const spad_kernel_builder *builder, const char *name, spad__symbol_kind kind,
+                      int64_t number) {
+    const spad__symbol *symbol = spad__find_symbol(builder, name);
+    while (symbol != NULL && (symbol->kind != kind || symbol->number != number)) {
+        symbol = symbol->hidden != SPAD__NO_ITEM ? &builder->symbols.items[symbol->hidden] : NULL;
+    }
+    return symbol != NULL;
 }
 
 bool spad__add_broken(spad_kernel_builder *builder, const char *name) {
@@ -152,9 +181,6 @@ spad_status spad__check_visible(const spad_kernel_builder *builder, int64_t numb
         return spad__fail(error, SPAD_ERR_UNKNOWN, "no such tensor");
     }
     const char *name = kernel->tensors.items[number].name;
-    const spad__symbol *symbol = spad__find_symbol(builder, name);
-    if (symbol != NULL && symbol->kind == SPAD__SYMBOL_TENSOR && symbol->number == number) {
-        return SPAD_OK;
-    }
+    if (spad__is_visible(builder, name, SPAD__SYMBOL_TENSOR, number)) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_UNKNOWN, "the block that declares '%s' is closed", name);
 }

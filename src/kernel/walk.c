@@ -17,6 +17,32 @@ static void free_items(spad_walk *walk, void *items, size_t count, size_t size) 
     spad__free(&walk->host, items, count * size);
 }
 
+/* Is there a wait for the next phase whose parity is no expression? */
+static bool waits_for_next(const spad_kernel *k) {
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) return true;
+    }
+    return false;
+}
+
+/* More objects than there is memory for. */
+static const int64_t waited_max = INT64_C(1) << 40;
+
+static bool allocate_waited(spad_walk *walk) {
+    const spad_kernel *k = walk->kernel;
+    if (!waits_for_next(k)) return true;
+    walk->first_element = spad__walk_take(walk, k->syncs.count, sizeof *walk->first_element);
+    if (walk->first_element == NULL) return false;
+    for (size_t i = 0; i < k->syncs.count; i++) {
+        walk->first_element[i] = walk->elements;
+        if (k->syncs.items[i].elements > waited_max - (int64_t)walk->elements) return false;
+        walk->elements += (size_t)k->syncs.items[i].elements;
+    }
+    walk->waited = spad__walk_take(walk, 2 * walk->elements, sizeof *walk->waited);
+    return walk->waited != NULL;
+}
+
 static bool allocate_walk_tables(spad_walk *walk) {
     const spad_kernel *k = walk->kernel;
     for (size_t i = 0; i < k->statements.count; i++) {
@@ -27,7 +53,7 @@ static bool allocate_walk_tables(spad_walk *walk) {
         }
     }
     walk->frames = spad__walk_take(walk, k->blocks_deep, sizeof *walk->frames);
-    walk->values = spad__walk_take(walk, k->loops.count, sizeof *walk->values);
+    walk->values = spad__walk_take(walk, k->loops.count + k->cursors.count, sizeof *walk->values);
     walk->lives = spad__walk_take(walk, k->tensors.count, sizeof *walk->lives);
     walk->accesses = spad__walk_take(walk, walk->access_room, sizeof *walk->accesses);
     walk->completions = spad__walk_take(walk, walk->completion_room, sizeof *walk->completions);
@@ -36,8 +62,8 @@ static bool allocate_walk_tables(spad_walk *walk) {
         walk->managers = spad__walk_take(walk, k->target->space_count, sizeof *walk->managers);
         if (walk->managers == NULL || (k->tensors.count > 0 && walk->scoped == NULL)) return false;
     }
-    return (k->blocks_deep == 0 || walk->frames != NULL) &&
-           (k->loops.count == 0 || walk->values != NULL) &&
+    return allocate_waited(walk) && (k->blocks_deep == 0 || walk->frames != NULL) &&
+           (k->loops.count + k->cursors.count == 0 || walk->values != NULL) &&
            (k->tensors.count == 0 || walk->lives != NULL) &&
            (walk->access_room == 0 || walk->accesses != NULL) &&
            (walk->completion_room == 0 || walk->completions != NULL);
@@ -99,7 +125,9 @@ void spad_walk_destroy(spad_walk *walk) {
     free_items(walk, walk->scoped, k->tensors.count, sizeof *walk->scoped);
     free_items(walk, walk->managers, k->target->space_count, sizeof *walk->managers);
     free_items(walk, walk->frames, k->blocks_deep, sizeof *walk->frames);
-    free_items(walk, walk->values, k->loops.count, sizeof *walk->values);
+    free_items(walk, walk->values, k->loops.count + k->cursors.count, sizeof *walk->values);
+    free_items(walk, walk->waited, 2 * walk->elements, sizeof *walk->waited);
+    free_items(walk, walk->first_element, k->syncs.count, sizeof *walk->first_element);
     free_items(walk, walk->lives, k->tensors.count, sizeof *walk->lives);
     free_items(walk, walk->accesses, walk->access_room, sizeof *walk->accesses);
     free_items(walk, walk->completions, walk->completion_room, sizeof *walk->completions);
@@ -130,8 +158,13 @@ static bool comparison_holds(const spad_walk *walk, const spad_comparison *compa
 
 static size_t branch(const spad_walk *walk, const spad_statement *s) {
     bool all = true;
-    for (size_t i = 0; i < s->comparison_count && all; i++)
-        all = comparison_holds(walk, &s->comparisons[i]);
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        if (s->comparisons[i].alternative) {
+            if (all) break;
+            all = true;
+        }
+        all = all && comparison_holds(walk, &s->comparisons[i]);
+    }
     if (all) return walk->at + 1;
     return s->item >= 0 ? (size_t)s->item + 1 : s->end;
 }
@@ -201,10 +234,31 @@ static void enter_agent(spad_walk *walk, const spad_statement *s) {
         return;
     }
     spad__walk_push(walk, walk->at);
+    for (size_t i = 0; walk->waited != NULL && i < walk->elements; i++) {
+        walk->waited[walk->elements + i] = 0;
+    }
     walk->agent = s->item;
     walk->event.kind = SPAD_WALK_AGENT_BEGIN;
     walk->event.agent = s->item;
     walk->at++;
+}
+
+/* The innermost frame is a loop: this is its last iteration, and it is over. */
+static void end_loop(spad_walk *walk) {
+    const size_t statement = walk->frames[walk->frame_count - 1].statement;
+    const spad_statement *s = &walk->kernel->statements.items[statement];
+    walk->values[s->item] = walk->kernel->loops.items[s->item].end.value - 1;
+    walk->at = s->end;
+}
+
+static void move_cursor(spad_walk *walk, const spad_statement *s) {
+    const int64_t round = 2 * walk->kernel->cursors.items[s->item].count.value;
+    int64_t *at = &walk->values[walk->kernel->loops.count + (size_t)s->item];
+    if (s->kind == SPAD_STATEMENT_CURSOR) {
+        *at = 0;
+    } else {
+        *at = (*at + spad__walk_value(walk, s->amount) % round) % round;
+    }
 }
 
 /* One step on; *emitted: it is an event. */
@@ -245,6 +299,16 @@ static spad_status step_statement(spad_walk *walk, bool *emitted) {
         *emitted = false;
         return SPAD_OK;
     case SPAD_STATEMENT_AGENT: enter_agent(walk, s); return SPAD_OK;
+    case SPAD_STATEMENT_BREAK:
+        end_loop(walk);
+        *emitted = false;
+        return SPAD_OK;
+    case SPAD_STATEMENT_CURSOR:
+    case SPAD_STATEMENT_ADVANCE:
+        move_cursor(walk, s);
+        walk->at++;
+        *emitted = false;
+        return SPAD_OK;
     default: break;
     }
     const size_t number = walk->at++;

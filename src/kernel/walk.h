@@ -43,7 +43,11 @@ struct spad_walk {
     int64_t agent;
     spad__walk_frame *frames;
     size_t frame_count;
-    int64_t *values;                  /* per loop */
+    int64_t *values; /* per loop */
+    int64_t *waited; /* per element of all objects, of main and then of the agent: waits for the
+                        next phase, modulo 2; NULL: there are none */
+    size_t *first_element; /* per object, in `waited` */
+    size_t elements;
     int64_t *lives;                   /* per tensor: declarations that ran */
     spad__walk_scoped_tensor *scoped; /* per tensor; NULL: none is scoped */
     spad__walk_manager *managers;     /* per space; NULL: none is scoped */

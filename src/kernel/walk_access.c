@@ -40,9 +40,11 @@ static void describe_iteration(const spad_walk *walk, char *field, size_t size) 
     const size_t depth = spad_walk_loop_count(walk);
     for (size_t d = 0; d < depth && used < size; d++) {
         const int64_t loop = spad_walk_get_loop(walk, d);
+        const spad_expr shown = walk->kernel->loops.items[loop].value;
+        const int64_t value = shown != 0 ? spad__walk_value(walk, shown) : walk->values[loop];
         const int more =
             snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
-                     walk->kernel->loops.items[loop].name, (long long)walk->values[loop]);
+                     walk->kernel->loops.items[loop].name, (long long)value);
         used += (size_t)more;
     }
 }
@@ -275,6 +277,15 @@ spad_status spad__walk_operation(spad_walk *walk, const spad_statement *s) {
 
 /* ---- synchronisation --------------------------------------------------------------- */
 
+/* The parity of the phase after the last one that was waited for. */
+static int64_t next_parity(spad_walk *walk, const spad_walk_event *event) {
+    const size_t own = walk->agent > 0 ? walk->elements : 0;
+    int64_t *waited =
+        &walk->waited[own + walk->first_element[event->object] + (size_t)event->element];
+    *waited = 1 - *waited;
+    return 1 - *waited;
+}
+
 spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
     spad_walk_event *event = &walk->event;
     event->kind = SPAD_WALK_SYNC;
@@ -286,6 +297,8 @@ spad_status spad__walk_sync(spad_walk *walk, const spad_statement *s) {
         if (status != SPAD_OK) return status;
     }
     if (s->amount != 0) event->amount = spad__walk_value(walk, s->amount);
+    if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0)
+        event->amount = next_parity(walk, event);
     if (s->expect != 0) event->expect = spad__walk_value(walk, s->expect);
     const bool parity = s->kind == SPAD_STATEMENT_WAIT_PARITY;
     const bool counts = s->kind == SPAD_STATEMENT_SYNC || s->kind == SPAD_STATEMENT_ARRIVE ||

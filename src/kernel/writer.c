@@ -86,7 +86,7 @@ static void put_params(kernel_writer *w) {
         const spad_amount now = {.value = param->value};
         spad__out_format(&w->out, "param %s = ", param->name);
         put_amount(w, param->value == param->preset.value ? param->preset : now);
-        spad__out_string(&w->out, "\n");
+        spad__out_string(&w->out, param->fixed ? " fixed\n" : param->any ? " any\n" : "\n");
     }
 }
 
@@ -139,6 +139,25 @@ static void put_syncs(kernel_writer *w) {
             put_amount(w, sync->count);
         }
         spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_unknowns(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->unknowns.count; i++) {
+        const spad_kernel_unknown *unknown = &w->kernel->unknowns.items[i];
+        spad__out_format(&w->out, "unknown %s", unknown->name);
+        if (unknown->dims.count > 0) put_list(w, unknown->dims, "[", "]");
+        spad__out_string(&w->out, " in ");
+        put_amount(w, unknown->least);
+        spad__out_string(&w->out, "..");
+        put_amount(w, unknown->end);
+        size_t given = (size_t)unknown->elements;
+        while (given > 0 && unknown->values[given - 1] == unknown->least.value) given--;
+        for (size_t k = 0; k < given; k++) {
+            spad__out_format(&w->out, "%s%lld", k == 0 ? " = [" : ", ",
+                             (long long)unknown->values[k]);
+        }
+        spad__out_string(&w->out, given > 0 ? "]\n" : "\n");
     }
 }
 
@@ -293,7 +312,8 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
 static void put_accesses(kernel_writer *w, const spad_statement *s) {
     static const char *const words[] = {[SPAD_ACCESS_READ] = " reads ",
                                         [SPAD_ACCESS_WRITE] = " writes ",
-                                        [SPAD_ACCESS_UPDATE] = " updates "};
+                                        [SPAD_ACCESS_UPDATE] = " updates ",
+                                        [SPAD_ACCESS_ADD] = " adds "};
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
@@ -356,7 +376,11 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, w->kernel->syncs.items[s->item].name);
     put_index(w, s->index, s->index_count);
-    put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
+    if ((s->flags & SPAD_SYNC_NEXT) != 0) {
+        spad__out_string(&w->out, " next");
+    } else {
+        put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
+    }
     put_word(w, "expect", s->expect);
     if (s->unit >= 0) {
         spad__out_string(&w->out, " on ");
@@ -372,9 +396,19 @@ static void put_for(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, "for ");
     spad__out_string(&w->out, loop->name);
     spad__out_string(&w->out, " in ");
-    put_amount(w, loop->begin);
-    spad__out_string(&w->out, "..");
-    put_amount(w, loop->end);
+    if (loop->from != 0) {
+        put_expr(w, loop->from);
+        spad__out_string(&w->out, "..");
+        put_expr(w, loop->to);
+    } else {
+        put_amount(w, loop->begin);
+        spad__out_string(&w->out, "..");
+        put_amount(w, loop->end);
+    }
+    if (loop->step.value != 1 || !is_number(w, loop->step)) {
+        spad__out_string(&w->out, " step ");
+        put_amount(w, loop->step);
+    }
     spad__out_string(&w->out, loop->parallel ? " parallel {" : " {");
 }
 
@@ -384,12 +418,19 @@ static void put_if(kernel_writer *w, const spad_statement *s) {
         [SPAD_LESS_EQUAL] = " <= ", [SPAD_GREATER] = " > ",    [SPAD_GREATER_EQUAL] = " >= "};
     for (size_t i = 0; i < s->comparison_count; i++) {
         const spad_comparison *comparison = &s->comparisons[i];
-        spad__out_string(&w->out, i == 0 ? "if " : " and ");
+        spad__out_string(&w->out, i == 0 ? "if " : comparison->alternative ? " or " : " and ");
         put_expr(w, comparison->left);
         spad__out_string(&w->out, relations[comparison->relation]);
         put_expr(w, comparison->right);
     }
     spad__out_string(&w->out, " {");
+}
+
+static void put_cursor(kernel_writer *w, const spad_kernel_cursor *cursor) {
+    spad__out_format(&w->out, "cursor %s", cursor->stage);
+    if (cursor->phase != NULL) spad__out_format(&w->out, ", %s", cursor->phase);
+    spad__out_string(&w->out, " mod ");
+    put_amount(w, cursor->count);
 }
 
 static void put_statement(kernel_writer *w, const spad_statement *s) {
@@ -415,6 +456,7 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, " {");
         break;
     case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_BREAK: spad__out_string(&w->out, "break"); break;
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE:
@@ -422,6 +464,12 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, " ");
         spad__out_string(&w->out, w->kernel->tensors.items[s->item].name);
         put_index(w, s->index, s->index_count);
+        break;
+    case SPAD_STATEMENT_CURSOR: put_cursor(w, &w->kernel->cursors.items[s->item]); break;
+    case SPAD_STATEMENT_ADVANCE:
+        spad__out_string(&w->out, "advance ");
+        spad__out_string(&w->out, w->kernel->cursors.items[s->item].stage);
+        put_word(w, "by", s->amount);
         break;
     default: put_sync(w, s); break;
     }
@@ -452,6 +500,7 @@ static void put_statements(kernel_writer *w) {
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         close_blocks(w, open, i);
+        if ((s->flags & SPAD_IF_OF_LOOP) != 0) continue; /* the bounds of its loop say it */
         if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
         if (w->hoisted >= 0) {
             const spad_kernel_tensor *tensor = &kernel->tensors.items[w->hoisted];
@@ -482,6 +531,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     put_regions(&w);
     put_units(&w);
     put_syncs(&w);
+    put_unknowns(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
 }

@@ -5,8 +5,8 @@
  * the tiles of a ring follow each other in the same bytes, and overlap where a ring is too
  * short.
  *
- * Time is the number of the event in the walk, or, with a simulation, nanoseconds
- * (from_sim.c). Without one, the order between agents is unknown: what they access is drawn
+ * Time is the number of the event in the walk, or, with a simulation, nanoseconds, cycles or
+ * steps (from_sim.c). Without one, the order between agents is unknown: what they access is drawn
  * slot by slot, from the fork to the join.
  *
  * O(events), memory O(boxes). The walk is left at the limit of events, and repetitions
@@ -383,7 +383,8 @@ static spad_status draw_run(drawer *d, const spad_sim *sim, int64_t limit, bool 
     spad__sim_times times;
     spad_status status = SPAD_OK;
     if (sim != NULL) {
-        d->report->time_unit = "ns";
+        status = spad__take_sim_unit(d->report, sim, error);
+        if (status != SPAD_OK) return status;
         d->times = &times;
         status = spad__sim_times_start(&times, sim, d->kernel, &d->report->host, error);
         if (status != SPAD_OK) return status;

@@ -18,6 +18,7 @@ typedef struct spad__sim_times {
     const spad_sim *sim;
     const spad_kernel *kernel;
     spad__index index; /* of the rows, by statement and loop variables */
+    int64_t scale;     /* picoseconds in the unit of the report */
 } spad__sim_times;
 
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
@@ -25,9 +26,13 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   spad_error *error);
 void spad__sim_times_end(spad__sim_times *times);
 
-/* When the operation of the event runs, in nanoseconds. False: the simulation has skipped it. */
+/* When the operation of the event runs, in the unit of the report. False: the simulation has
+ * skipped it. */
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
                           const spad_walk_event *event, int64_t *begin, int64_t *end);
+
+/* The unit of the report becomes that of the simulation, with a badge where it is no time. */
+spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error);
 
 /* Every row of the simulation as a bar, with what it waited for. */
 spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times,

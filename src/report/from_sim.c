@@ -5,7 +5,8 @@
  * An operation is found by its statement and the variables of the loops around it, in a
  * table over the rows; those of repetitions that were skipped are not there. Bars that run at
  * the same time on one engine, as asynchronous copies do, stand on rows below each other:
- * by their start, each on the first row that is free. Picoseconds become nanoseconds.
+ * by their start, each on the first row that is free. Picoseconds become nanoseconds, or steps
+ * where no cost is known; a badge says what is assumed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,9 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "report/from_kernel.h"
+#include "sim/sim.h"
 
-enum { PICOSECONDS = 1000, SIDE_BY_SIDE = 8 };
+enum { NANOSECOND = 1000, SIDE_BY_SIDE = 8 }; /* picoseconds; bars */
 
 /* ---- times ------------------------------------------------------------------------- */
 
@@ -37,7 +39,11 @@ static void index_rows(spad__sim_times *times) {
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   const spad_kernel *kernel, const spad_host *host,
                                   spad_error *error) {
-    *times = (spad__sim_times){.host = *host, .sim = sim, .kernel = kernel};
+    *times =
+        (spad__sim_times){.host = *host,
+                          .sim = sim,
+                          .kernel = kernel,
+                          .scale = spad__max(spad__time_unit_size(sim->totals.unit), NANOSECOND)};
     if (!spad__index_reserve(&times->index, host, spad_sim_row_count(sim)))
         return spad__fail_host_memory(error);
     index_rows(times);
@@ -48,9 +54,24 @@ void spad__sim_times_end(spad__sim_times *times) {
     spad__index_free(&times->index, &times->host);
 }
 
-static void row_times(const spad_sim_row *row, int64_t *begin, int64_t *end) {
-    *begin = row->start / PICOSECONDS;
-    *end = spad__max(row->end / PICOSECONDS, *begin + 1);
+spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error) {
+    static const char *const names[SPAD_TIME_UNITS] = {[SPAD_TIME_REAL] = "ns",
+                                                       [SPAD_TIME_MIXED] = "assumed ns",
+                                                       [SPAD_TIME_CYCLES] = "cycles",
+                                                       [SPAD_TIME_STEPS] = "steps"};
+    char field[SPAD_BADGE_TEXT];
+    const char *text = spad_sim_badge_text(&sim->totals, field);
+    const char *badge = text != NULL ? spad__arena_copy(&report->texts, text, strlen(text)) : NULL;
+    if (text != NULL && badge == NULL) return spad__fail_host_memory(error);
+    report->time_unit = names[sim->totals.unit];
+    report->badge = badge;
+    return SPAD_OK;
+}
+
+static void row_times(const spad__sim_times *times, const spad_sim_row *row, int64_t *begin,
+                      int64_t *end) {
+    *begin = row->start / times->scale;
+    *end = spad__max(row->end / times->scale, *begin + 1);
 }
 
 /* The row as the walk stands now, without times; `values` has room for all loops. */
@@ -85,7 +106,7 @@ bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         const spad_sim_row row = spad_sim_get_row(times->sim, i);
         if (!is_same_row(&row, &wanted)) continue;
-        row_times(&row, begin, end);
+        row_times(times, &row, begin, end);
         return true;
     }
     return false;
@@ -172,7 +193,7 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
     int64_t begin;
     int64_t end;
     if (row.engine < 0) return SPAD_OK;
-    row_times(&row, &begin, &end);
+    row_times(w->times, &row, &begin, &end);
     const size_t engines = w->report->target->engine_count;
     track *t = &w->tracks[(size_t)row.agent * engines + (size_t)row.engine];
     name_row(w, &row, take_side(t, begin, end), name, sizeof name);
@@ -181,7 +202,7 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
         .name = s->name,
         .begin = begin,
         .end = end,
-        .ready = spad__min(begin, (row.start - row.wait) / PICOSECONDS),
+        .ready = spad__min(begin, (row.start - row.wait) / w->times->scale),
         .wait = describe_wait(w, &row, wait, sizeof wait),
         .critical = w->critical[number],
         .line = s->location.line,

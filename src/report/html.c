@@ -5,8 +5,9 @@
  *
  * Data are columns of numbers, one array per property, and a table of different
  * strings, so that 10^5 boxes are a few MiB and are parsed at once. Times and
- * addresses go as differences to the box before. Nothing of the user stands anywhere
- * else in the file: the page reads the strings and shows them as text.
+ * addresses go as differences to the box before. The page reads the strings and shows
+ * them as text. Of the user, only the title and the names in witnesses (witness.c)
+ * stand in the markup itself, where they are escaped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -336,6 +337,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     write_key_string(out, "target", report->target->name);
     write_key_string(out, "about", report->target->about);
     write_key_string(out, "unit", report->time_unit);
+    if (report->badge != NULL) write_key_string(out, "badge", report->badge);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
     spad__out_string(out, "\"notes\":[");
@@ -402,6 +404,19 @@ static void write_policy(spad__out *out) {
     spad__out_string(out, "'\">\n");
 }
 
+/* The parts of the page that are always the same, with the witnesses in front of its main part. */
+static void write_body(spad__out *out, const spad__page_part *parts, size_t count) {
+    static const char main_part[] = "<main>";
+    size_t at = 0;
+    while (at + sizeof main_part <= spad__page_html_size &&
+           memcmp(spad__page_html + at, main_part, sizeof main_part - 1) != 0) {
+        at++;
+    }
+    spad__out_bytes(out, spad__page_html, at);
+    spad__write_witnesses(out, parts, count);
+    spad__out_bytes(out, spad__page_html + at, spad__page_html_size - at);
+}
+
 spad_status spad__write_page(const spad__page_part *parts, size_t count, const spad_sink *sink,
                              spad_error *error) {
     spad__out out;
@@ -416,7 +431,7 @@ spad_status spad__write_page(const spad__page_part *parts, size_t count, const s
     spad__out_string(&out, "</title>\n<style>\n");
     spad__out_bytes(&out, spad__page_css, spad__page_css_size);
     spad__out_string(&out, "</style>\n</head>\n<body>\n");
-    spad__out_bytes(&out, spad__page_html, spad__page_html_size);
+    write_body(&out, parts, count);
     spad__out_string(&out, "<script type=\"application/json\" id=\"data\">{");
     write_modes(&out);
     spad__out_string(&out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");

@@ -152,6 +152,7 @@ static void json_head(spad__json *json, const spad__picture *p) {
     spad__json_key(json, "time");
     spad__json_open_flat(json, '{');
     spad__json_key_string(json, "unit", report->time_unit);
+    if (report->badge != NULL) spad__json_key_string(json, "badge", report->badge);
     spad__json_key_int(json, "begin", p->begin);
     spad__json_key_int(json, "end", p->end);
     spad__json_close_flat(json, '}');

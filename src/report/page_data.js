@@ -49,7 +49,9 @@ function bytesText(n) {
 
 const bothBytes = (n) => (Math.abs(n) < 1024 ? plain(n) + " B" : plain(n) + " B (" + bytesText(n) + ")");
 const percent = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(1) + "\u00a0%" : "");
-const timeText = (t) => (axis.unit === "ns" ? plain(t) + " ns" : axis.unit + " " + plain(t));
+// Units that count something, after the number; others, like "event", name a position and stand before it.
+const isCounted = () => ["ns", "assumed ns", "cycles", "steps"].includes(axis.unit);
+const timeText = (t) => (isCounted() ? plain(t) + " " + axis.unit : axis.unit + " " + plain(t));
 const addressText = (n) => {
   if (!state.hex) return plain(n);
   return (n < 0 ? "-" : "") + "0x" + Math.abs(n).toString(16);

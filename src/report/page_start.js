@@ -84,7 +84,7 @@ function buildSpace(s) {
 function buildTimeline(report) {
   if (report.rows.length === 0) return;
   const which = comparing ? (report === reports[0] ? " before" : " after") : "";
-  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which)));
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which), ...(report.badge ? [element("span", { class: "tag warning" }, clean(report.badge))] : [])));
   byId("charts").append(section);
   addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, overTimeline, { report, top: 2 });
   const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
@@ -110,6 +110,7 @@ function buildVerdict() {
   if (count("error") > 0) add("error", several(count("error"), "error"), "findings");
   if (total("conflicts") > 0) add("error", plain(total("conflicts")) + " boxes in conflict", "conflicts");
   if (over.length === 0 && count("error") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
+  if (reports[0].badge) add("warning", clean(reports[0].badge));
   if (count("warning") > 0) add("warning", several(count("warning"), "warning"), "findings");
   if (count("advice") > 0) add("advice", plain(count("advice")) + " advice", "findings");
 }
@@ -118,7 +119,7 @@ function buildOverview() {
   const row = element("nav", { class: "overview", "aria-label": "memories" });
   const add = (section, ...what) => row.append(element("button", { onclick: () => section.scrollIntoView({ block: "start" }) }, ...what));
   for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), ...(s.usable > 0 ? [gauge(s.used / s.usable), percent(s.used, s.usable)] : [" " + bytesText(s.used)]));
-  if (reports[0].section) add(reports[0].section, element("b", {}, "timeline"), axis.unit === "ns" ? " " + plain(axis.end) + " ns" : "");
+  if (reports[0].section) add(reports[0].section, element("b", {}, "timeline"), isCounted() ? " " + timeText(axis.end) : "");
   byId("charts").prepend(row);
 }
 function buildLegend() {

@@ -55,6 +55,7 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
     spad__array_free(&host, &report->findings);
+    spad__array_free(&host, &report->witnesses);
     spad__arena_free(&report->texts);
     spad__free(&host, report, sizeof *report);
 }
@@ -217,6 +218,13 @@ spad_status spad_report_add_check(spad_report *report, const spad_check *check, 
     spad_status status = spad__report_take_origin(report, "check", &check->origin, error);
     for (size_t i = 0; i < check->found.count && status == SPAD_OK; i++)
         status = spad_report_add_finding(report, &check->found.items[i].finding, error);
+    for (size_t i = 0; i < check->witnesses.count && status == SPAD_OK; i++) {
+        if (!spad__array_reserve(&report->host, &report->witnesses, 1)) {
+            status = spad__fail_host_memory(error);
+        } else {
+            report->witnesses.items[report->witnesses.count++] = check->witnesses.items[i];
+        }
+    }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }
@@ -252,10 +260,12 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .bars = report->bars.count,
                         .rows = report->rows.count,
                         .findings = report->findings.count,
+                        .witnesses = report->witnesses.count,
                         .notes = report->note_count,
                         .total_bytes = report->total_bytes,
                         .title = report->title,
                         .time_unit = report->time_unit,
+                        .badge = report->badge,
                         .file = report->file,
                         .source = report->source,
                         .origin = report->origin};
@@ -266,10 +276,12 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->bars.count = before.bars;
     report->rows.count = before.rows;
     report->findings.count = before.findings;
+    report->witnesses.count = before.witnesses;
     report->note_count = before.notes;
     report->total_bytes = before.total_bytes;
     report->title = before.title;
     report->time_unit = before.time_unit;
+    report->badge = before.badge;
     report->file = before.file;
     report->source = before.source;
     report->origin = before.origin;

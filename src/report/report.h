@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/moment.h"
 #include "base/text.h"
+#include "check/witness.h"
 #include "kernel/origin.h"
 #include "spad/report.h"
 
@@ -33,6 +34,7 @@ struct spad_report {
     const char *title;
     bool is_titled; /* by the caller */
     const char *time_unit;
+    const char *badge;  /* what the times are not; NULL: nothing to say */
     const char *file;   /* of the source; NULL: no source */
     const char *source; /* NUL after it */
     size_t note_count;
@@ -44,6 +46,7 @@ struct spad_report {
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
     SPAD_ARRAY(spad_finding) findings;
+    spad__witnesses witnesses;
 };
 
 /* Counts a step of what is added, and asks the limit once in SPAD_REPORT_LOOK. */
@@ -60,10 +63,12 @@ typedef struct spad__mark {
     size_t bars;
     size_t rows;
     size_t findings;
+    size_t witnesses;
     size_t notes;
     int64_t total_bytes;
     const char *title;
     const char *time_unit;
+    const char *badge;
     const char *file;
     const char *source;
     spad__origin origin;

@@ -50,6 +50,7 @@ static const char style[] =
     ".c{fill:url(#hatch);stroke:#cf222e;stroke-width:1.2}.p{fill:url(#dots)}"
     ".r{fill:url(#lines)}.l{fill:#0969da;fill-opacity:.18;stroke:#0969da;stroke-width:1}"
     ".k{stroke:#cf222e;stroke-width:.8;stroke-dasharray:4 3}"
+    ".a{fill:#9a6700;font-weight:600}"
     ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}";
 
 static const char patterns[] =
@@ -420,8 +421,17 @@ static int64_t write_note(drawing *d, const char *text) {
     return count;
 }
 
+/* What the times are not: on the first line, before all notes. */
+static void write_badge(drawing *d) {
+    if (d->picture->report->badge == NULL) return;
+    open_text(d->out, "a", "start", LEFT * 100, (d->y + 8) * 100);
+    spad__out_markup(d->out, d->picture->report->badge, 0);
+    spad__out_string(d->out, "</text>\n");
+    d->y += NOTE;
+}
+
 static int64_t page_height(const spad__picture *p) {
-    int64_t notes = 0;
+    int64_t notes = p->report->badge != NULL;
     for (size_t i = 0; i < p->report->note_count; i++) {
         notes += write_note(NULL, p->report->notes[i]);
     }
@@ -456,6 +466,7 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     spad__out_markup(&out, report->target->about != NULL ? report->target->about : "", 120);
     spad__out_string(&out, "</text>\n");
     drawing d = {.out = &out, .picture = &p, .y = HEAD};
+    write_badge(&d);
     for (size_t i = 0; i < report->note_count; i++) write_note(&d, report->notes[i]);
     for (size_t i = 0; i < p.view_count; i++) {
         d.view = &p.views[i];

@@ -430,6 +430,10 @@ spad_status spad_report_write_text(const spad_report *report, const spad_sink *s
     spad__out_limit(&out, &picture.limit);
     spad__out_plain(&out, report->title, WIDTH);
     spad__out_string(&out, "\n");
+    if (report->badge != NULL) {
+        spad__out_string(&out, "  ");
+        out_wrapped(&out, report->badge, 2);
+    }
     for (size_t i = 0; i < report->note_count; i++) {
         spad__out_string(&out, "  ");
         out_wrapped(&out, report->notes[i], 2);

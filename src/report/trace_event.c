@@ -6,8 +6,10 @@
  * of its own after it, with its live bytes as a counter and each lifetime as an
  * asynchronous pair, because lifetimes overlap and complete events must nest. What an
  * operation waited for is among its arguments. Times are microseconds there: a
- * nanosecond is written as one thousandth, any other unit as a whole one.
+ * nanosecond is written as one thousandth, any other unit as a whole one. Where times are
+ * assumed, the name of process 1 has the badge: viewers show nothing else that is ours.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "report/report.h"
@@ -55,7 +57,9 @@ static void write_slice(event_writer *w, const char *name, int64_t thread, int64
 }
 
 static void trace_bars(event_writer *w, const spad_report *report) {
-    if (report->rows.count > 0) trace_name(w, "process_name", 1, 0, "engines");
+    char name[SPAD_BADGE_TEXT + 16] = "engines";
+    if (report->badge != NULL) snprintf(name, sizeof name, "engines (%s)", report->badge);
+    if (report->rows.count > 0) trace_name(w, "process_name", 1, 0, name);
     for (size_t i = 0; i < report->rows.count; i++) {
         trace_name(w, "thread_name", 1, (int64_t)i + 1, report->rows.items[i]);
     }
@@ -120,7 +124,8 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     const spad_status status = spad__picture_make(&picture, report, error);
     if (status != SPAD_OK) return status;
     spad__out out;
-    event_writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0};
+    event_writer w = {.nanoseconds = strcmp(report->time_unit, "ns") == 0 ||
+                                     strcmp(report->time_unit, "assumed ns") == 0};
     spad__out_start(&out, sink);
     spad__out_limit(&out, &picture.limit);
     spad__json_start(&w.json, &out);
@@ -130,6 +135,7 @@ spad_status spad_report_write_trace(const spad_report *report, const spad_sink *
     spad__json_key_string(&w.json, "title", report->title);
     spad__json_key_string(&w.json, "target", report->target->name);
     spad__json_key_string(&w.json, "time unit", report->time_unit);
+    if (report->badge != NULL) spad__json_key_string(&w.json, "costs", report->badge);
     spad__json_close(&w.json, '}');
     spad__json_key_open(&w.json, "traceEvents", '[');
     trace_bars(&w, report);

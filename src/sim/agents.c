@@ -378,7 +378,7 @@ static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *
     r->end = row->end;
     r->row = (int64_t)c->sim->rows.count;
     c->busy[row->engine]++;
-    return spad__sim_add(c->sim, row, t->cost.known, error);
+    return spad__sim_add(c->sim, row, &t->cost, error);
 }
 
 /* Hands free engines to those that have been ready longest. */

@@ -117,7 +117,10 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
     bool fits;
     *out = (spad__cost){.known = true};
     switch (s->cost_kind) {
-    case SPAD_COST_CYCLES: fits = cycles_to_time(engine, event->cost, &out->busy); break;
+    case SPAD_COST_CYCLES:
+        out->unclocked = engine->clock_khz <= 0;
+        fits = cycles_to_time(engine, event->cost, &out->busy);
+        break;
     case SPAD_COST_NS: fits = spad__mul(event->cost, 1000, &out->busy); break;
     default: fits = target_cost(kernel, engine, event, out); break;
     }

@@ -302,7 +302,7 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
         return spad__sim_fail_long(sim, event->statement, error);
     }
     const int64_t number = (int64_t)sim->rows.count;
-    status = spad__sim_add(sim, &row, cost.known, error);
+    status = spad__sim_add(sim, &row, &cost, error);
     if (status != SPAD_OK) return status;
     const bool copies = spad__is_copy_engine(&sim->target->engines[stream->engine]);
     if (!note_bytes(flow, event, row.end, number) ||

@@ -81,7 +81,8 @@ spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_err
     return SPAD_ERR_OVERFLOW;
 }
 
-spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error) {
+spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
+                          spad_error *error) {
     if ((int64_t)sim->rows.count >= sim->options.operation_limit) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "more than %lld operations, and no loop that repeats itself; define "
@@ -104,7 +105,8 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, sp
         return spad__sim_fail_long(sim, row->statement, error);
     }
     engine->operations++;
-    sim->totals.unknown += !known;
+    sim->totals.unknown += !cost->known;
+    sim->totals.unclocked += cost->unclocked;
     sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
     sim->first_values.items[sim->first_values.count++] = sim->values.count;
     for (size_t i = 0; i < count; i++) sim->values.items[sim->values.count++] = row->values[i];
@@ -133,7 +135,10 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
 
 /* Calls for every count, in an order to which new ones are only added at the end. */
 static bool each_count(spad_sim *sim, bool (*act)(void *context, int64_t *count), void *context) {
-    if (!act(context, &sim->totals.operations) || !act(context, &sim->totals.unknown)) return false;
+    if (!act(context, &sim->totals.operations) || !act(context, &sim->totals.unknown) ||
+        !act(context, &sim->totals.unclocked)) {
+        return false;
+    }
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         if (!act(context, &sim->engines[i].busy) || !act(context, &sim->engines[i].operations)) {
             return false;

@@ -152,6 +152,11 @@ static bool is_scoped(const study *s, const spad_statement *st) {
 static bool study_statement(study *s, const spad_statement *st, int64_t *factor, bool *seen) {
     int64_t step;
     if (is_scoped(s, st)) return false;
+    if (st->kind == SPAD_STATEMENT_BREAK) return false;
+    if ((st->flags & SPAD_SYNC_NEXT) != 0 && st->amount == 0) return false; /* as with cursors */
+    if (st->kind == SPAD_STATEMENT_CURSOR || st->kind == SPAD_STATEMENT_ADVANCE) {
+        return s->kernel->cursors.items[st->item].even; /* else a jump would leave it behind */
+    }
     for (size_t i = 0; i < st->index_count; i++) {
         if (st->kind != SPAD_STATEMENT_ALLOC && st->kind != SPAD_STATEMENT_FREE &&
             !does_not_move(s, st->index[i])) {
@@ -303,6 +308,12 @@ static value_range range_of(const box *b, spad_expr expr) {
             stack[top++] = (value_range){value, value};
         } else if (node->op == SPAD_EXPR_VARIABLE) {
             stack[top++] = range_of_loop(b, node->value);
+        } else if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
+            const int64_t count = b->kernel->cursors.items[node->value].count.value;
+            stack[top++] = (value_range){0, node->op == SPAD_EXPR_PHASE ? 1 : count - 1};
+        } else if (node->op == SPAD_EXPR_UNKNOWN) {
+            const spad_kernel_unknown *u = &b->kernel->unknowns.items[node->value];
+            stack[top - 1] = (value_range){u->least.value, u->end.value - 1};
         } else if (node->op == SPAD_EXPR_NEGATE) {
             stack[top - 1] = (value_range){-stack[top - 1].high, -stack[top - 1].low};
         } else {
@@ -316,6 +327,14 @@ static value_range range_of(const box *b, spad_expr expr) {
                 *left = (value_range){left->low - right.high, left->high - right.low};
                 break;
             case SPAD_EXPR_MUL: *left = multiply(*left, right); break;
+            case SPAD_EXPR_SMALLER:
+                *left = (value_range){spad__min(left->low, right.low),
+                                      spad__min(left->high, right.high)};
+                break;
+            case SPAD_EXPR_LARGER:
+                *left = (value_range){spad__max(left->low, right.low),
+                                      spad__max(left->high, right.high)};
+                break;
             case SPAD_EXPR_DIV:
                 *left = (value_range){spad__floor_div(left->low, right.low),
                                       spad__floor_div(left->high, right.low)};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 #include "sim/sim.h"
 
 enum {
@@ -19,23 +20,6 @@ enum {
 };
 
 /* ---- numbers ----------------------------------------------------------------------- */
-
-const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
-    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
-    int unit = 0;
-    int64_t scale = 1;
-    while (unit < 4 && time / scale >= 1000) {
-        scale *= 1000;
-        unit++;
-    }
-    if (unit == 0) {
-        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
-    } else {
-        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
-                 (long long)(time % scale / (scale / 1000)), units[unit]);
-    }
-    return field;
-}
 
 const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
     int64_t mille = 0;
@@ -59,34 +43,38 @@ static const char *statement_name(const spad_sim *sim, int64_t statement) {
     return statement >= 0 ? spad_kernel_get_statement(sim->kernel, (size_t)statement)->name : "?";
 }
 
+static const char *sim_time(const spad_sim *sim, int64_t time, char field[SPAD_TIME_TEXT]) {
+    return spad_time_unit_text(sim->totals.unit, time, field);
+}
+
 /* ---- parts of the text ------------------------------------------------------------- */
 
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
+    char badge_field[SPAD_BADGE_TEXT];
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
     spad__out_format(out, "makespan   %s, operations: %lld\n",
-                     spad_time_text(sim->totals.makespan, a), (long long)sim->totals.operations);
+                     sim_time(sim, sim->totals.makespan, a), (long long)sim->totals.operations);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
-                     spad_time_text(sim->totals.bound, a));
+                     sim_time(sim, sim->totals.bound, a));
     for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
         spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
         spad__out_format(out, " from %lld on: %lld %s in %s, %lld times more\n",
                          (long long)r->value, (long long)r->period,
-                         r->period == 1 ? "iteration" : "iterations", spad_time_text(r->time, a),
+                         r->period == 1 ? "iteration" : "iterations", sim_time(sim, r->time, a),
                          (long long)r->times);
     }
     if (sim->repeats.count > REPEATS_MAX) {
         spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
     }
-    if (sim->totals.unknown > 0) {
-        spad__out_format(out,
-                         "unknown    %lld operations have no duration on this target: each counts "
-                         "as\n           %s; write `cost N cycles` or `cost N ns`\n",
-                         (long long)sim->totals.unknown, spad_time_text(SPAD_SIM_UNKNOWN, a));
+    const char *badge = spad_sim_badge_text(&sim->totals, badge_field);
+    if (badge != NULL) {
+        spad__out_format(out, "unit       %s;\n           ", badge);
+        spad__out_string(out, "write `cost N ns` in the kernel, or use a target with figures\n");
     }
     if (sim->is_stuck) {
         spad__out_string(out, sim->stuck);
@@ -104,9 +92,9 @@ static void write_engines(spad__out *out, const spad_sim *sim) {
         const spad_sim_engine *e = &sim->engines[i];
         if (e->operations == 0) continue;
         spad__out_format(out, "%-10.40s %14s %9s %14s %14lld\n", sim->target->engines[i].name,
-                         spad_time_text(e->busy, a),
+                         sim_time(sim, e->busy, a),
                          spad__share_text(e->busy, sim->totals.makespan, b),
-                         spad_time_text(e->idle, c), (long long)e->operations);
+                         sim_time(sim, e->idle, c), (long long)e->operations);
     }
 }
 
@@ -142,7 +130,7 @@ static void write_timeline(spad__out *out, const spad_sim *sim) {
     if (end <= 0) return;
     const int64_t column = (end + COLUMNS - 1) / COLUMNS;
     spad__out_format(out, "\noperations: the first %zu, %s a column\n", rows,
-                     spad_time_text(column, a));
+                     sim_time(sim, column, a));
     for (size_t e = 0; e < sim->target->engine_count; e++) {
         char line[COLUMNS + 1];
         bool large = false;
@@ -196,7 +184,7 @@ static void write_waits(spad__out *out, const spad_sim *sim) {
     spad__out_string(out, "\nwaiting\n");
     for (size_t i = 0; i < sim->waits.count && i < WAITS_SHOWN; i++) {
         const spad_sim_wait *w = &sim->waits.items[i];
-        spad__out_format(out, "%14s  %-12.63s ", spad_time_text(w->total, a),
+        spad__out_format(out, "%14s  %-12.63s ", sim_time(sim, w->total, a),
                          statement_name(sim, w->statement));
         write_cause(out, sim, w);
         spad__out_format(out, " (%s)\n", times_text(w->count, a));
@@ -216,7 +204,7 @@ static void write_path(spad__out *out, const spad_sim *sim) {
     for (size_t i = 0; i < sim->path_parts.count && i < PATH_MAX; i++) {
         const spad__path_part *part = &sim->path_parts.items[i];
         char b[SPAD_TIME_TEXT];
-        spad__out_format(out, "%14s  %.63s (%s)\n", spad_time_text(part->time, a),
+        spad__out_format(out, "%14s  %.63s (%s)\n", sim_time(sim, part->time, a),
                          statement_name(sim, part->statement), times_text(part->count, b));
     }
     if (sim->path_parts.count > PATH_MAX) {
@@ -236,6 +224,12 @@ spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad
 }
 
 /* ---- JSON -------------------------------------------------------------------------- */
+
+void spad__json_unit(spad__json *json, const spad_sim_totals *totals) {
+    spad__json_key_int(json, "unknown", totals->unknown);
+    spad__json_key_int(json, "assumed", totals->unknown + totals->unclocked);
+    spad__json_key_string(json, "unit", spad_time_unit_name(totals->unit));
+}
 
 static void json_name(spad__json *json, const char *key, const char *name) {
     spad__json_key_string(json, key, name);
@@ -309,7 +303,12 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     json_name(json, "agent", spad_kernel_get_agent(sim->kernel, (size_t)row.agent)->name);
     spad__json_key_int(json, "line", s->location.line);
     spad__json_key_open(json, "iteration", '[');
-    for (size_t i = 0; i < row.value_count; i++) spad__json_int(json, row.values[i]);
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const bool all = spad__loops_around(sim->kernel, row.statement, loops) == row.value_count;
+    for (size_t i = 0; i < row.value_count; i++) {
+        spad__json_int(json,
+                       all ? spad__loop_value(sim->kernel, loops[i], row.values) : row.values[i]);
+    }
     spad__json_close(json, ']');
     spad__json_key_int(json, "start_ps", row.start);
     spad__json_key_int(json, "end_ps", row.end);
@@ -334,7 +333,7 @@ spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad
     spad__json_key_int(&json, "makespan_ps", sim->totals.makespan);
     spad__json_key_int(&json, "bound_ps", sim->totals.bound);
     spad__json_key_int(&json, "operations", sim->totals.operations);
-    spad__json_key_int(&json, "unknown", sim->totals.unknown);
+    spad__json_unit(&json, &sim->totals);
     json_name(&json, "stuck", spad_sim_get_stuck(sim));
     json_engines(&json, sim);
     json_waits(&json, sim);

@@ -168,6 +168,7 @@ spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
                                                  : spad__sim_explicit(sim, error);
     }
     if (status == SPAD_OK) status = finish(sim, error);
+    sim->totals.unit = spad__sim_unit(&sim->totals);
     if (status != SPAD_OK) {
         spad_sim_destroy(sim);
         return status;

@@ -56,7 +56,9 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 
 /* Adds an operation with its list of values, and counts it: its engine, its waiting, the
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
-spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, bool known, spad_error *error);
+typedef struct spad__cost spad__cost;
+spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
+                          spad_error *error);
 
 /* Checks the limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error);
@@ -77,12 +79,13 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
 
 /* ---- durations (cost.c) ------------------------------------------------------------ */
 
-typedef struct spad__cost {
+struct spad__cost {
     int64_t startup;   /* before the engine is taken */
     int64_t busy;      /* of the engine */
     int64_t dependent; /* more if it reads what the one before it on the engine wrote */
-    bool known;
-} spad__cost;
+    bool known;        /* false: neither kernel nor target has a figure */
+    bool unclocked;    /* in cycles of an engine without a clock */
+};
 
 /* SPAD_ERR_OVERFLOW. */
 spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
@@ -90,6 +93,14 @@ spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spa
 
 /* Does the engine move data at a rate? Then its operations need not run in order. */
 bool spad__is_copy_engine(const spad_engine *engine);
+
+/* ---- units (unit.c) ---------------------------------------------------------------- */
+
+/* What the times of a result are, from its counts. */
+spad_time_unit spad__sim_unit(const spad_sim_totals *totals);
+
+/* Picoseconds of a step or a cycle; 1 for real and mixed times. */
+int64_t spad__time_unit_size(spad_time_unit unit);
 
 /* ---- bytes (places.c) -------------------------------------------------------------- */
 

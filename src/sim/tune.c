@@ -127,7 +127,11 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     if (status != SPAD_OK) return status;
     const spad_sim_totals totals = spad_sim_get_totals(sim);
     *makespan = spad_sim_get_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
-    if (tune->totals.simulations++ == 0) tune->totals.bound = totals.bound;
+    if (tune->totals.simulations++ == 0) {
+        tune->totals.bound = totals.bound;
+        tune->totals.simulated = totals;
+    }
+    if (totals.unit != tune->totals.simulated.unit) tune->totals.simulated.unit = SPAD_TIME_MIXED;
     tune->totals.operations += (int64_t)spad_sim_row_count(sim);
     if (tune->totals.operations >= tune->options.operations_most) tune->totals.cut = true;
     spad_sim_destroy(sim);
@@ -553,6 +557,24 @@ static spad_status search_points(spad_tune *tune, spad_error *error) {
     return status;
 }
 
+/* Depths that are chosen from assumed costs would be taken for depths that are good on the chip. */
+static spad_status check_costs(const spad_tune *tune, spad_error *error) {
+    const spad_sim_totals *s = &tune->totals.simulated;
+    const bool assumed = s->unit == SPAD_TIME_STEPS || s->unit == SPAD_TIME_MIXED;
+    if (!assumed || tune->options.steps) return SPAD_OK;
+    const spad_kernel *kernel = tune->kernel;
+    spad__fail(error, SPAD_ERR_ARGUMENT,
+               "%lld of %lld operations have no cost on '%s', so no depth can be called faster; "
+               "write `cost N ns` in the kernel, use a target file with figures, or ask for an "
+               "answer in steps (--steps)",
+               (long long)(s->unknown + s->unclocked), (long long)s->operations,
+               spad_kernel_get_target(kernel)->name);
+    spad__fact_names(error, spad_kernel_get_name(kernel), NULL);
+    spad__fact_amounts(error, s->operations, s->operations - s->unknown - s->unclocked,
+                       SPAD_NO_FACT);
+    return SPAD_ERR_ARGUMENT;
+}
+
 static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     spad_tune_totals *t = &tune->totals;
     t->makespan = t->planned = t->written_planned = SPAD_UNBOUNDED;
@@ -564,6 +586,8 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
                           "kernel '%s' is deadlocked; `spad sim` shows where",
                           spad_kernel_get_name(tune->kernel));
     }
+    const spad_status known = check_costs(tune, error);
+    if (known != SPAD_OK) return known;
     return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
 }
 

@@ -9,19 +9,24 @@ enum { POINTS_MAX = 16 };
 
 /* ---- text -------------------------------------------------------------------------- */
 
-static void write_time(spad__out *out, const char *what, int64_t time, const char *rest) {
+static const char *tune_time(const spad_tune *tune, int64_t time, char field[SPAD_TIME_TEXT]) {
+    return spad_time_unit_text(tune->totals.simulated.unit, time, field);
+}
+
+static void write_time(spad__out *out, const spad_tune *tune, const char *what, int64_t time,
+                       const char *rest) {
     char a[SPAD_TIME_TEXT];
     spad__out_format(out, "%-10s %s%s\n", what,
-                     time == SPAD_UNBOUNDED ? "-" : spad_time_text(time, a), rest);
+                     time == SPAD_UNBOUNDED ? "-" : tune_time(tune, time, a), rest);
 }
 
 /* "as it is   3.668 us; 6.624 us where tensors share bytes" */
-static void write_times(spad__out *out, const char *what, int64_t time, int64_t planned,
-                        const char *rest) {
+static void write_times(spad__out *out, const spad_tune *tune, const char *what, int64_t time,
+                        int64_t planned, const char *rest) {
     char a[SPAD_TIME_TEXT];
-    spad__out_format(out, "%-10s %s", what, spad_time_text(time, a));
+    spad__out_format(out, "%-10s %s", what, tune_time(tune, time, a));
     if (planned != time && planned != SPAD_UNBOUNDED) {
-        spad__out_format(out, "; %s where tensors share bytes", spad_time_text(planned, a));
+        spad__out_format(out, "; %s where tensors share bytes", tune_time(tune, planned, a));
     }
     spad__out_format(out, "%s\n", rest);
 }
@@ -57,18 +62,21 @@ static void write_left(spad__out *out, const spad_tune *tune) {
 
 static void write_tune_head(spad__out *out, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
+    char field[SPAD_BADGE_TEXT];
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(tune->kernel));
     spad__out_format(out, " on %s\n", spad_kernel_get_target(tune->kernel)->name);
-    write_times(out, "as it is", t->written, t->written_planned,
+    write_times(out, tune, "as it is", t->written, t->written_planned,
                 t->written_fits ? "" : ", does not fit");
     if (tune->chosen != NULL) {
-        write_times(out, "tuned", t->makespan, t->planned, "");
+        write_times(out, tune, "tuned", t->makespan, t->planned, "");
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` shows why\n");
     }
-    write_time(out, "deepest", t->deepest, ": all at their largest");
-    write_time(out, "bound", t->bound, ": the busiest engine without a wait");
+    write_time(out, tune, "deepest", t->deepest, ": all at their largest");
+    write_time(out, tune, "bound", t->bound, ": the busiest engine without a wait");
+    const char *badge = spad_sim_badge_text(&t->simulated, field);
+    if (badge != NULL) spad__out_format(out, "unit       %s\n", badge);
     write_method(out, tune);
     write_left(out, tune);
 }
@@ -94,11 +102,12 @@ static void write_knobs(spad__out *out, const spad_tune *tune) {
 static void write_frontier(spad__out *out, const spad_tune *tune) {
     char a[SPAD_TIME_TEXT];
     if (tune->points.count == 0 || tune->knobs.count == 0) return;
-    spad__out_format(out, "\n%14s %14s   %s\n", "bytes", "time", "depths");
+    spad__out_format(out, "\n%14s %14s   %s\n", "bytes",
+                     spad_time_unit_name(tune->totals.simulated.unit), "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
         spad__out_format(out, "%14lld %14s  ", (long long)p->bytes,
-                         spad_time_text(p->fits ? p->planned : p->makespan, a));
+                         tune_time(tune, p->fits ? p->planned : p->makespan, a));
         for (size_t k = 0; k < tune->knobs.count; k++) {
             spad__out_format(out, " %lld", (long long)p->values[k]);
         }
@@ -118,7 +127,7 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
         spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
                          h->applied ? "hoisted" : "hoist  ", t->name, (long)t->location.line,
                          (long long)h->tiles);
-        if (!h->applied) spad__out_format(out, "%s,\n        ", spad_time_text(h->makespan, a));
+        if (!h->applied) spad__out_format(out, "%s,\n        ", tune_time(tune, h->makespan, a));
         spad__out_format(out, "%lld bytes more%s\n", (long long)h->bytes,
                          h->applied ? "" : "; not done here");
     }
@@ -155,6 +164,7 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     const spad_tune_totals *t = &tune->totals;
     spad__json_key_string(json, "kernel", spad_kernel_get_name(tune->kernel));
     spad__json_key_string(json, "target", spad_kernel_get_target(tune->kernel)->name);
+    spad__json_unit(json, &t->simulated);
     spad__json_key_int(json, "written_ps", t->written);
     json_time(json, "written_planned_ps", t->written_planned);
     spad__json_key_int(json, "written_bytes", t->written_bytes);

@@ -12,6 +12,8 @@
  *   [move]    CATLASS migration notes and the pipe marks of the data copies in
  *             asc-devkit: which pipe moves what. That fixpipe itself fetches FB
  *             from L1 is our reading; no mark says so.
+ *   [npu]     torch_npu, csrc/core/npu/NpuVariables.h: names of the chips
+ *   [ops]     vllm-ascend, csrc/build_aclnn.sh: names of the families
  *
  * Other public tables differ: the carver table of TileLang-Ascend has 1 MiB of
  * L1 and 512 KiB of L0C for the 910B, its code generator 256 KiB of UB for the
@@ -102,6 +104,20 @@ static const spad_engine engines_950[] = {
 static const char *const aliases_910b[] = {"910c", "a2", "a3"};
 static const char *const aliases_950[] = {"a5"};
 
+#define CHIP(id) \
+    { .name = (id), .source = "torch_npu, csrc/core/npu/NpuVariables.h, SocVersion" }
+#define CHIP_FAMILY(id) \
+    { .name = (id), .source = "vllm-ascend, csrc/build_aclnn.sh, SOC_ARG" }
+/* Those of the form 910_93 are the 910C: chips in [npu], families in [ops]. */
+static const spad_product products_910b[] = {
+    CHIP_FAMILY("ascend910b"),   CHIP("ascend910b1"),    CHIP("ascend910b2"),
+    CHIP("ascend910b2c"),        CHIP("ascend910b3"),    CHIP("ascend910b4"),
+    CHIP_FAMILY("ascend910_93"), CHIP("ascend910_9391"), CHIP("ascend910_9392"),
+    CHIP("ascend910_9381"),      CHIP("ascend910_9382"), CHIP("ascend910_9372"),
+    CHIP("ascend910_9362"),
+};
+static const spad_product products_950[] = {CHIP_FAMILY("ascend950")};
+
 /* Flags of a pair of pipes: [flag]. */
 static const spad_target targets[] = {
     {
@@ -115,6 +131,7 @@ static const spad_target targets[] = {
         .engines = engines_910b,
         .alias_count = SPAD__COUNT(aliases_910b),
         .aliases = aliases_910b,
+        SPAD__PRODUCTS(products_910b),
     },
     {
         .name = "950",
@@ -126,6 +143,7 @@ static const spad_target targets[] = {
         .engines = engines_950,
         .alias_count = SPAD__COUNT(aliases_950),
         .aliases = aliases_950,
+        SPAD__PRODUCTS(products_950),
     },
 };
 

@@ -23,4 +23,7 @@ extern const spad__target_list spad__targets_host;
 /* The bit of a space number, for the reads and writes of an engine. */
 #define SPAD__SPACE(number) (UINT64_C(1) << (number))
 
+/* The products of a target, all from one source. */
+#define SPAD__PRODUCTS(table) .product_count = SPAD__COUNT(table), .products = (table)
+
 #endif

@@ -159,6 +159,13 @@ static const spad_engine v4_engines[] = {
     DMA_ENGINE(33000), /* 33 B/ns [dma] */
 };
 
+#define NEURON(id) \
+    { .name = (id), .source = "AWS Neuron SDK, NKI architecture guides" } /* [arch] */
+static const spad_product v2_products[] = {NEURON("trainium"), NEURON("trainium1"),
+                                           NEURON("inferentia2")};
+static const spad_product v3_products[] = {NEURON("trainium2")};
+static const spad_product v4_products[] = {NEURON("trainium3")};
+
 static const spad_target neuron_targets[] = {
     {
         .name = "trn1",
@@ -172,6 +179,7 @@ static const spad_target neuron_targets[] = {
         .exclusions = v2_exclusions,
         .alias_count = SPAD__COUNT(v2_aliases),
         .aliases = v2_aliases,
+        SPAD__PRODUCTS(v2_products),
     },
     {
         .name = "trn2",
@@ -181,6 +189,7 @@ static const spad_target neuron_targets[] = {
         .spaces = v3_spaces,
         .engine_count = SPAD__COUNT(v3_engines),
         .engines = v3_engines,
+        SPAD__PRODUCTS(v3_products),
     },
     {
         .name = "trn3",
@@ -190,6 +199,7 @@ static const spad_target neuron_targets[] = {
         .spaces = v4_spaces,
         .engine_count = SPAD__COUNT(v4_engines),
         .engines = v4_engines,
+        SPAD__PRODUCTS(v4_products),
     },
 };
 

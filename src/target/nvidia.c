@@ -6,6 +6,7 @@
  *   [cccl]  NVIDIA CCCL, libcudacxx cuda/__device/arch_traits.h: shared memory
  *           per SM, reserve per block, blocks per SM
  *   [guide] CUDA programming guide, table of technical specifications
+ *   [gpus]  CUDA GPU Compute Capability, developer.nvidia.com/cuda-gpus: products
  *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc; bar and
  *           barrier; mbarrier, "Contents of the mbarrier object"; setmaxnreg;
  *           cp.async.bulk and cp.async.bulk.tensor
@@ -168,6 +169,30 @@ static const char *const sm_110_aliases[] = {"sm_110a"};
 static const char *const sm_120_aliases[] = {"sm_120a"};
 static const char *const sm_121_aliases[] = {"sm_121a"};
 
+/* Products by the compute capability that NVIDIA lists for them [gpus]. The NVIDIA A2 is left out:
+ * "a2" is Atlas A2. */
+#define GPU(id)                                                                         \
+    {                                                                                   \
+        .name = (id),                                                                   \
+        .source = "NVIDIA, CUDA GPU Compute Capability, developer.nvidia.com/cuda-gpus" \
+    }
+static const spad_product sm_70_products[] = {
+    {.name = "V100",
+     .source =
+         "NVIDIA, Legacy CUDA GPU Compute Capability, developer.nvidia.com/cuda-legacy-gpus"}};
+static const spad_product sm_75_products[] = {GPU("T4"), GPU("RTX2080"), GPU("RTX2080Ti")};
+static const spad_product sm_80_products[] = {GPU("A100"), GPU("A30")};
+static const spad_product sm_86_products[] = {GPU("A10"), GPU("A40"), GPU("RTX3080"),
+                                              GPU("RTX3090"), GPU("RTXA6000")};
+static const spad_product sm_87_products[] = {GPU("Orin")};
+static const spad_product sm_89_products[] = {GPU("L4"), GPU("L40"), GPU("L40S"), GPU("RTX4080"),
+                                              GPU("RTX4090")};
+static const spad_product sm_90_products[] = {GPU("H100"), GPU("H200"), GPU("GH200")};
+static const spad_product sm_100_products[] = {GPU("B200"), GPU("GB200")};
+static const spad_product sm_103_products[] = {GPU("B300"), GPU("GB300")};
+static const spad_product sm_120_products[] = {GPU("RTX5080"), GPU("RTX5090"), GPU("RTXPRO6000")};
+static const spad_product sm_121_products[] = {GPU("GB10")};
+
 /* Threads and registers of a block: [guide]. 16 barriers, whose counts are multiples of the size
  * of a warp: [ptx], bar. An mbarrier (sm_80) counts up to 2^20 - 1 arrivals, and as many bytes
  * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90): 8
@@ -192,30 +217,36 @@ static const char *const sm_121_aliases[] = {"sm_121a"};
 
 /* Blocks per SM: [cccl]. */
 static const spad_target nvidia_targets[] = {
-    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS)},
-    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS)},
-    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines, AMPERE_LIMITS)},
-    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
-    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS),
+     SPAD__PRODUCTS(sm_70_products)},
+    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS),
+     SPAD__PRODUCTS(sm_75_products)},
+    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines, AMPERE_LIMITS),
+     SPAD__PRODUCTS(sm_80_products)},
+    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS),
+     SPAD__PRODUCTS(sm_86_products)},
+    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS),
+     SPAD__PRODUCTS(sm_87_products)},
     {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
-    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines, AMPERE_LIMITS),
+     SPAD__PRODUCTS(sm_89_products)},
     {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines, CLUSTER_LIMITS(16)),
-     ALIASES(sm_90_aliases)},
+     ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
     {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
         CLUSTER_LIMITS(16)),
-     ALIASES(sm_100_aliases)},
+     ALIASES(sm_100_aliases), SPAD__PRODUCTS(sm_100_products)},
     {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
         CLUSTER_LIMITS(0)),
-     ALIASES(sm_103_aliases)},
+     ALIASES(sm_103_aliases), SPAD__PRODUCTS(sm_103_products)},
     {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines,
         CLUSTER_LIMITS(0)),
      ALIASES(sm_110_aliases)},
     {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
         CLUSTER_LIMITS(0)),
-     ALIASES(sm_120_aliases)},
+     ALIASES(sm_120_aliases), SPAD__PRODUCTS(sm_120_products)},
     {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
         CLUSTER_LIMITS(0)),
-     ALIASES(sm_121_aliases)},
+     ALIASES(sm_121_aliases), SPAD__PRODUCTS(sm_121_products)},
 };
 
 const spad__target_list spad__targets_nvidia = {SPAD__COUNT(nvidia_targets), nvidia_targets};

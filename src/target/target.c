@@ -60,6 +60,27 @@ static bool is_called(const spad_target *target, const char *name) {
     return false;
 }
 
+static bool is_separator(char c) {
+    return c == '-' || c == '_' || c == ' ';
+}
+
+/* "RTX4090", "rtx-4090" and "RTX 4090" are one name. */
+static bool is_same_product(const char *a, const char *b) {
+    for (;; a++, b++) {
+        while (is_separator(*a)) a++;
+        while (is_separator(*b)) b++;
+        if (spad__lower(*a) != spad__lower(*b)) return false;
+        if (*a == '\0') return true;
+    }
+}
+
+static bool is_product(const spad_target *target, const char *name) {
+    for (size_t i = 0; i < target->product_count; i++) {
+        if (is_same_product(target->products[i].name, name)) return true;
+    }
+    return false;
+}
+
 static spad_status unknown_target(const char *name, spad_error *error) {
     spad__nearest nearest;
     spad__nearest_start(&nearest, name);
@@ -68,6 +89,9 @@ static spad_status unknown_target(const char *name, spad_error *error) {
         spad__nearest_offer(&nearest, target->name);
         for (size_t a = 0; a < target->alias_count; a++) {
             spad__nearest_offer(&nearest, target->aliases[a]);
+        }
+        for (size_t p = 0; p < target->product_count; p++) {
+            spad__nearest_offer(&nearest, target->products[p].name);
         }
     }
     char hint[128];
@@ -85,6 +109,11 @@ spad_status spad_target_find(const spad_target **out, const char *name, spad_err
     const spad_target *target;
     for (size_t t = 0; (target = spad_target_get(t)) != NULL; t++) {
         if (!is_called(target, name)) continue;
+        *out = target;
+        return SPAD_OK;
+    }
+    for (size_t t = 0; (target = spad_target_get(t)) != NULL; t++) {
+        if (!is_product(target, name)) continue;
         *out = target;
         return SPAD_OK;
     }

@@ -323,6 +323,14 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_open(json, "aliases", '[');
     for (size_t i = 0; i < target->alias_count; i++) spad__json_string(json, target->aliases[i]);
     spad__json_close(json, ']');
+    spad__json_key_open(json, "products", '[');
+    for (size_t i = 0; i < target->product_count; i++) {
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "name", target->products[i].name);
+        spad__json_key_string(json, "source", target->products[i].source);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');

@@ -1,1 +1,1 @@
-spad targets show 910b > "$work/my.chip" && spad plan input/plan.csv --target "$work/my.chip" --space ub --text | sed 's/^time .*/time/'
+cp input/plan.csv "$work" && cd "$work" && spad targets show 910b > my.chip && spad plan plan.csv --target my.chip --space ub --text | sed 's/^time .*/time/'

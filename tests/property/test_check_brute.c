@@ -131,7 +131,7 @@ static void compare(uint64_t seed, tally *tallies, long *shown) {
     spad_layout *layout = seed % 2 == 0 ? test_layout_with(kernel, place, &plan) : NULL;
     const executor_options options = {.states_max = 20000, .layout = layout};
     const verdict v = check(kernel, layout);
-    const executor_result run = executor_run(kernel, &options);
+    const executor_result run = executor_run_all_values(kernel, &options);
     spad_layout_destroy(layout);
     spad_kernel_destroy(kernel);
     if (!run.walk_failed && !run.views) {
@@ -264,7 +264,7 @@ static bool holds(const spad_kernel *kernel, int64_t n, executor_result *run) {
     const executor_options limits = {.states_max = 20000};
     spad_kernel *other;
     if (spad_kernel_reshape(&other, kernel, &options, NULL) != SPAD_OK) return true;
-    *run = executor_run(other, &limits);
+    *run = executor_run_all_values(other, &limits);
     spad_kernel_destroy(other);
     return !run->decided || run->unmodelled || run->wrong == 0;
 }

@@ -27,6 +27,7 @@ enum {
     WRITES_MAX = 4096,
     FOUND_MAX = 512,
     LOOPS_MAX = 16,
+    ROWS_MAX = 512,
     TOUCHES_MAX = 8192,
     TEXT_MAX = 8192
 };
@@ -196,6 +197,8 @@ typedef struct model_write {
     int64_t birth; /* of the tile: how often it was allocated before */
     bool given;    /* before the start */
     bool read;
+    size_t row;                /* of the access in the text */
+    int64_t values[LOOPS_MAX]; /* of all loops */
 } model_write;
 
 typedef struct model_found {
@@ -222,6 +225,7 @@ typedef struct model {
     bool loop_open[LOOPS_MAX];
     int (*last)[LANES][BYTES]; /* per area; 0: no one */
     model_write writes[WRITES_MAX];
+    bool carries[ROWS_MAX]; /* per access of the text: a later iteration read what it wrote */
     int write_count;
     bool is_written[TENSORS_MAX]; /* somewhere in the text, or before the start */
     bool family_written[TENSORS_MAX];
@@ -321,6 +325,33 @@ static int judge(const model *m, const spad_walk_access *access, int number, boo
     return kin ? SPAD_FINDING_ALIAS_CLASH : SPAD_FINDING_LIFETIME_CONFLICT;
 }
 
+static bool is_in_loop(const model *m, int64_t statement, int64_t loop) {
+    int64_t at = spad_kernel_get_statement(m->kernel, (size_t)statement)->loop;
+    while (at >= 0 && at != loop) at = spad_kernel_get_loop(m->kernel, (size_t)at)->outer;
+    return at >= 0;
+}
+
+/* A value that an earlier iteration of a loop wrote is read. */
+static void note_carried(model *m, int number, int64_t statement) {
+    const model_write *write = &m->writes[number];
+    if (number == 0 || write->given) return;
+    for (int64_t l = 0; l < (int64_t)spad_kernel_loop_count(m->kernel); l++) {
+        const bool both = is_in_loop(m, statement, l) && is_in_loop(m, write->statement, l);
+        if (both && write->values[l] < m->loop_values[l]) m->carries[write->row] = true;
+    }
+}
+
+/* The next iteration would read it, but there is none. */
+static bool is_last_value(const model *m, const model_write *write) {
+    if (!m->carries[write->row] || tensor_of(m, write->tensor)->tiles > 1) return false;
+    for (int64_t l = 0; l < (int64_t)spad_kernel_loop_count(m->kernel); l++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(m->kernel, (size_t)l);
+        if (is_in_loop(m, write->statement, l) && write->values[l] == loop->end.value - 1)
+            return true;
+    }
+    return false;
+}
+
 static void read_bytes(model *m, const spad_walk_access *access, int64_t statement, bool gaps) {
     for (int64_t run = 0; run < access->runs; run++) {
         for (int64_t l = 0; l < access->rect.lanes; l++) {
@@ -328,6 +359,7 @@ static void read_bytes(model *m, const spad_walk_access *access, int64_t stateme
                 const int number = *byte_of(m, access, access->rect.lane + l,
                                             access->rect.byte + run * access->stride + b);
                 m->writes[number].read = true;
+                if (!gaps) note_carried(m, number, statement);
                 const int code = judge(m, access, number, gaps);
                 if (code == 0) continue;
                 m->wrong[access->tensor] = m->wrong[access->home] = true;
@@ -356,7 +388,9 @@ static void write_bytes(model *m, const spad_walk_access *access, int64_t statem
         .home_tile = home_tile(tensor_of(m, access->tensor), access->tile),
         .home_life = life_of(m, access->home),
         .birth = m->births[access->home][home_tile(tensor_of(m, access->tensor), access->tile)],
-        .statement = statement};
+        .statement = statement,
+        .row = access->row};
+    memcpy(m->writes[number].values, m->loop_values, sizeof m->loop_values);
     for (int64_t run = 0; run < access->runs; run++) {
         for (int64_t l = 0; l < access->rect.lanes; l++) {
             for (int64_t b = 0; b < access->rect.bytes; b++) {
@@ -559,6 +593,7 @@ static void end_kernel(model *m) {
         const model_write *write = &m->writes[number];
         const spad_kernel_tensor *tensor = tensor_of(m, write->tensor);
         if (write->read || (tensor->flags & SPAD_TENSOR_OUTPUT) != 0) continue;
+        if (is_last_value(m, write)) continue;
         if (!m->family_read[tensor->home] || m->wrong[write->tensor] || m->wrong[tensor->home])
             continue;
         add_found(m, SPAD_FINDING_DEAD_WRITE, write->statement, (int64_t)tensor->statement);

@@ -58,6 +58,9 @@ static const shape shapes[] = {
     {"11_add_queues.spad", {{"TILES", 4}}},
     {"12_flash_attention.spad", {{"T", 2}, {"B", 2}}},
     {"12_gemm_cube.spad", {{"TILES", 2}, {"KB", 2}, {"R", 2}}},
+    {"14_flash_attention_3_causal.spad", {{"T", 2}}},
+    {"15_split_k.spad", {{"F", 2}, {"KT", 3}, {"S", 1}}},
+    {"16_gemm_grouped.spad", {{"R", 1}, {"KB", 2}, {"S", 2}}},
 };
 
 typedef struct score {
@@ -125,7 +128,7 @@ static void try_mutant(const char *file, const mutant *m, score *s) {
     }
     const executor_options options = {.states_max = states_max};
     const bool reported = count_errors(kernel, first, sizeof first) > 0;
-    const executor_result run = executor_run(kernel, &options);
+    const executor_result run = executor_run_all_values(kernel, &options);
     const bool right = run.decided && run.wrong == 0;
     const bool listed = strncmp(m->about, "pair", 4) != 0;
     if (run.walk_failed) { /* an amount of 0 in some iteration and the like: it cannot be run */

@@ -73,12 +73,14 @@ static void put_operation(page *p, bool inside) {
 
 static void put_guarded(page *p) {
     const long long n = (long long)pick(p, 3);
-    switch (pick(p, 8)) {
+    switch (pick(p, 10)) {
     case 0: put(p, "if i == %lld {\n", n); break;
     case 1: put(p, "if i > %lld {\n", n); break;
     case 2: put(p, "if i < N - %lld {\n", n); break;
     case 3: put(p, "if i == N - %lld {\n", n + 1); break;
     case 4: put(p, "if i %% 2 == %lld {\n", n % 2); break;
+    case 5: put(p, "if i == %lld or i == N - 1 {\n", n); break;
+    case 6: put(p, "if i < %lld or i > N - 3 and i %% 2 == 0 {\n", n); break;
     default: put_operation(p, true); return;
     }
     put_operation(p, true);
@@ -130,7 +132,10 @@ static void make_kernel(page *p) {
     const bool outer = pick(p, 4) == 0;
     if (outer) put(p, "for o in 0..2 {\n");
     if (outer && pick(p, 2) == 0) put_operation(p, false);
-    put(p, "for i in 0..%s {\n", pick(p, 6) == 0 ? "N / 2" : "N");
+    static const char *const ranges[] = {"0..N / 2", "0..N step 2", "0..N step -1", "0..N + o",
+                                         "o..N",     "0..N - o",    "o..N step 2",  "o..N step -1"};
+    const int64_t range = pick(p, 30);
+    put(p, "for i in %s {\n", range < (outer ? 8 : 3) ? ranges[range] : "0..N");
     for (int64_t i = pick(p, 2) + 1; i > 0; i--) put_pipeline(p);
     if (pick(p, 3) == 0) put_guarded(p);
     put_outputs(p, twice, more);

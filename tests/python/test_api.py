@@ -110,7 +110,8 @@ def test_walk_is_pulled_and_can_jump():
 def test_tables_of_a_kernel():
     k = ring()
     assert [a["name"] for a in k.agents] == ["main", "producer", "consumer"]
-    assert k.loops[1] == {"name": "k", "begin": 0, "end": 4, "parallel": False, "outer": None,
+    assert k.loops[1] == {"name": "k", "begin": 0, "end": 4, "from": None, "to": None, "step": 1,
+                          "parallel": False, "outer": None,
                           "statement": k.loops[1]["statement"], "line": k.loops[1]["line"]}
     assert k.units[0]["name"] == "tma" and k.units[0]["proxy"]
     assert [(s["name"], s["kind"], s["elements"]) for s in k.syncs] == [

@@ -349,6 +349,80 @@ def test_recorder_has_every_statement():
     assert k.sim().stuck is None
 
 
+def test_recorder_has_loops_cursors_and_unknown_values():
+    with spad.Kernel("sm_90", "causal") as k:
+        M, S = k.param("M", 3), k.param("S", 2)
+        skip = k.unknown("skip")
+        rows = k.unknown("rows", 1, 3, count=M, values=[2, 1])
+        k.unit("tma", "copy", "free")
+        full, empty = k.mbarrier("full", 1, [S]), k.mbarrier("empty", 1, [S])
+        a = k.tensor("a", "global", "fp16", (64, 64), blocks=[M], input=True)
+        sa = k.tensor("sa", "shared", "fp16", (64, 64), blocks=[S])
+        out = k.tensor("out", "global", "fp16", (64, 64), blocks=[2], persistent=True)
+        with k.loop("s", S) as s:
+            k.init(full[s])
+            k.init(empty[s])
+        with k.agent("loader"):
+            stage, phase = k.cursor("stage", "phase", S)
+            with k.loop("m", M) as m, k.loop("n", 0, k.min(m + 1, rows[m]), step=-1) as n:
+                k.wait(empty[stage], parity=1 - phase)
+                k.arrive(full[stage], expect=8192)
+                k.tma("load", reads=a[n], writes=sa[stage], delivers=full[stage])
+                k.advance(stage)
+        for w in range(1):
+            with k.agent(f"user_{w}"):
+                stage, phase = k.cursor("stage", "phase", S)
+                with k.loop("m", M) as m, k.loop("n", 0, k.min(m + 1, rows[m]), step=-1) as n:
+                    k.wait(full[stage], next=True)
+                    with k.when((skip == 0) & (n == 0) | (n > k.max(m, 1))):
+                        k.simt("use", reads=sa[stage], adds=out[w])
+                    k.arrive(empty[stage])
+                    k.advance(stage, by=1)
+    assert "for n in 0..min((m + 1), rows[m]) step -1 {" in k.source
+    assert "if skip == 0 and n == 0 or n > max(m, 1) {" in k.source
+    assert k.check().verdict == "proved for this shape" and "for all 16 ways" in k.check().reason
+    assert [c["stage"] for c in k.cursors] == ["stage", "stage"] and not k.cursors[0]["even"]
+    assert [u["elements"] for u in k.unknowns] == [1, 3]
+    assert k.loops[2]["from"] == "0" and k.loops[2]["to"] == "min((m + 1), rows[m])"
+    assert k.loops[2]["step"] == -1
+    assert spad.Kernel.parse(k.text()).text() == k.text()
+
+
+def test_any_number_of_rounds_is_proved_for_all_or_not_at_all():
+    def rounds(limit):
+        with spad.Kernel("sm_90", "rounds") as k:
+            T = k.param("T", 2, any=True)
+            c, d = k.counter("c"), k.counter("d")
+            with k.agent("a"), k.loop("t", T):
+                k.signal(c)
+                k.take(d)
+            with k.agent("b"), k.loop("t", T) as t:
+                k.take(c)
+                with k.when(t < limit):
+                    k.signal(d)
+        return k.check()
+    assert rounds(5).verdict == "wrong" and rounds(5).reason == "seen with T = 6"
+    with spad.Kernel("trn2", "plain") as k:
+        T = k.param("T", 2, any=True)
+        x = k.tensor("x", "sbuf", "bf16", (128, 512))
+        with k.loop("t", T):
+            k.vector("put", writes=x)
+            k.vector("get", reads=x)
+    assert k.check().verdict == "proved for all trip counts", k.check().reason
+
+
+def test_conditions_are_alternatives_of_comparisons():
+    with spad.Kernel("trn2", "either") as k:
+        with k.loop("i", 4) as i:
+            with pytest.raises(TypeError, match="no parentheses in conditions"):
+                ((i == 0) | (i == 1)) & (i < 3)
+            with pytest.raises(TypeError, match="needs two numbers"):
+                k.min(i)
+            with k.when((i == 0) | (i == 2)):
+                k.vector("op")
+    assert len([e for e in k.walk() if e["kind"] == "operation"]) == 2
+
+
 def test_parts_branches_and_scopes():
     with spad.Kernel("trn2", "parts") as k:
         k.region("sbuf", 0, 4096)
@@ -467,6 +541,29 @@ def test_check_layout_sim_tune():
         k.reshape(defines={"M": 4})
     with pytest.raises(spad.ArgumentError, match="the layout is of kernel"):
         spad.check(other, layout)
+
+
+def test_without_figures_there_is_no_time():
+    text = ("kernel k on H100\ntensor t : shared fp16 [8] (64, 64) ring 1\nfor i in 0..8 {\n"
+            "copy load writes t[i] COST\ntensor mma reads t[i] COST\n}\n")
+    steps, real = spad.sim(text.replace("COST", "")), spad.sim(text.replace("COST", "cost 100 ns"))
+    assert (steps.unit, steps.assumed, steps.unknown) == ("steps", 16, 16)
+    assert steps.badge == "16 of 16 costs assumed: steps, not time"
+    assert steps.time_text(steps.makespan) == "16 steps" and "16 steps" in repr(steps)
+    assert steps.data["unit"] == "steps" and steps.data["assumed"] == 16
+    assert (real.unit, real.assumed, real.badge) == ("time", 0, None) and "1.600 us" in repr(real)
+    with pytest.raises(spad.ArgumentError, match="16 of 16 operations have no cost on 'sm_90'"):
+        spad.tune(text.replace("COST", ""))
+    tune = spad.tune(text.replace("COST", ""), steps=True)
+    assert tune.unit == "steps" and tune.depths == {"t": 2} and "9 steps" in repr(tune)
+    assert "9 steps" in tune._repr_html_() and tune.badge in tune._repr_html_()
+    assert spad.tune(text.replace("COST", "cost 100 ns")).unit == "time"
+
+
+def test_products_are_targets():
+    assert spad.Target("H100").name == "sm_90" and spad.Target("rtx 4090").name == "sm_89"
+    with pytest.raises(spad.Error, match="did you mean 'H100'"):
+        spad.Target("H10O")
 
 
 def test_kernels_travel():

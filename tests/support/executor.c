@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernel/kernel.h"
 #include "support/executor_model.h"
 
 const char *executor_word(unsigned wrong) {
@@ -574,4 +575,43 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.alive_base);
     free(e.taker);
     return e.result;
+}
+
+/* ---- values that are not known ----------------------------------------------------- */
+
+/* On to other values of what is not known; false: all were there. */
+static bool next_values(spad_kernel *kernel) {
+    for (size_t i = 0; i < spad_kernel_unknown_count(kernel); i++) {
+        const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, i);
+        int64_t *values = spad__unknown_values(kernel, i);
+        for (int64_t k = 0; k < u->elements; k++) {
+            if (++values[k] < u->end.value) return true;
+            values[k] = u->least.value;
+        }
+    }
+    return false;
+}
+
+/* The executions for the given values, and then for all others until one is wrong. */
+executor_result executor_run_all_values(spad_kernel *kernel, const executor_options *options) {
+    const executor_result given = executor_run(kernel, options);
+    executor_result all = given;
+    if (spad_kernel_unknown_count(kernel) == 0) return given;
+    for (size_t i = 0; i < spad_kernel_unknown_count(kernel); i++) {
+        const spad_kernel_unknown *u = spad_kernel_get_unknown(kernel, i);
+        for (int64_t k = 0; k < u->elements; k++) {
+            spad__unknown_values(kernel, i)[k] = u->least.value;
+        }
+    }
+    bool more = true;
+    while (more && all.wrong == 0 && !all.walk_failed) {
+        const executor_result one = executor_run(kernel, options);
+        all.decided = all.decided && one.decided;
+        all.unmodelled = all.unmodelled || one.unmodelled;
+        if (one.wrong != 0 || one.walk_failed) all = one;
+        more = next_values(kernel);
+    }
+    all.unwritten = given.unwritten;
+    all.views = given.views;
+    return all;
 }

@@ -14,7 +14,8 @@
  *
  * What is wrong is in executor_wrong, each found by its definition:
  *   race      in one execution y starts before x has ended, in another x before y has ended,
- *             for two accesses to a common byte of which one writes
+ *             for two accesses to a common byte of which one writes, unless both `adds` to it
+ *             through one proxy
  *   content   a read starts and finds bytes that were not last written as its tile; inputs are
  *             written before the start, in the order of the text, and what a tile held before it
  *             was allocated is gone
@@ -49,7 +50,7 @@ enum {
     EXECUTOR_FREED = 8,     /* access to a tile that is not alive, or freed twice */
     EXECUTOR_STUCK = 16,
     EXECUTOR_PARITY = 32,
-    EXECUTOR_BARRIER = 64,   /* too much contributed, twice by one agent, or to either round */
+    EXECUTOR_BARRIER = 64, /* too much contributed, two arrivals of one agent, or to either round */
     EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
     EXECUTOR_OUTPUT = 512 /* an output is overwritten by something else when the kernel ends */
@@ -80,6 +81,10 @@ typedef struct executor_result {
 } executor_result;
 
 executor_result executor_run(const spad_kernel *kernel, const executor_options *options);
+
+/* The same for all values that are not known; what is wrong for one is wrong. The kernel is left
+ * with other values. */
+executor_result executor_run_all_values(spad_kernel *kernel, const executor_options *options);
 
 /* "race", "stuck" and so on; "right" for 0. */
 const char *executor_word(unsigned wrong);

@@ -215,7 +215,10 @@ static void contribute(explorer *x, state *s, const point *p) {
     const int32_t count = x->counts[p->object];
     const int32_t bit = (int32_t)(UINT32_C(1) << p->agent);
     s->values[e->agent_base + p->agent] = b[BARRIER_TIMES];
-    if ((b[BARRIER_AGENTS] & bit) != 0 || b[BARRIER_SUM] + p->amount > count) {
+    /* an agent may wait where it has arrived, and not arrive twice */
+    const bool waits =
+        spad_kernel_get_statement(e->kernel, (size_t)p->statement)->kind == SPAD_STATEMENT_SYNC;
+    if (((b[BARRIER_AGENTS] & bit) != 0 && !waits) || b[BARRIER_SUM] + p->amount > count) {
         executor_say(e, EXECUTOR_BARRIER, "barrier: line %d contributes too much or twice",
                      executor_line(e, p->statement));
     }

@@ -35,7 +35,7 @@ static void put_mutant(source *s, const char *what, size_t line, const size_t *o
     size_t length = 1;
     for (size_t i = 0; i < s->count; i++) length += strlen(s->lines[i]) + 1;
     if (replacement != NULL) length += strlen(replacement) + 1;
-    mutant m = {.text = malloc(length)};
+    mutant m = {.text = malloc(length), .line = line + 1};
     assert_non_null(m.text);
     char *at = m.text;
     for (size_t i = 0; i < s->count; i++) {
@@ -365,7 +365,50 @@ static void mutate_line(source *s, size_t line) {
     }
 }
 
-static source mutate(const char *text, size_t only) {
+/* ---- one kind ---------------------------------------------------------------------- */
+
+static void mutate_count(source *s, size_t line) {
+    const char *text = s->lines[line];
+    if (!starts(text, "barrier") && !starts(text, "mbarrier") && !starts(text, "init")) return;
+    edit(s, "one less", line, " count ", "@ - 1");
+    edit(s, "one more", line, " count ", "@ + 1");
+}
+
+static void mutate_ring(source *s, size_t line) {
+    const char *text = s->lines[line];
+    if (!starts(text, "tensor") || strstr(text, " : ") == NULL) return;
+    shrink(s, line, " ring ");
+    if (strstr(text, " mod") == NULL) return;
+    shrink(s, line, " free ");
+    shrink(s, line, " par ");
+    shrink(s, line, " banks ");
+}
+
+static void mutate_expect(source *s, size_t line) {
+    if (!is_sync(s->lines[line])) return;
+    const bool alone = starts(s->lines[line], "expect");
+    const char *word = alone ? " by " : " expect ";
+    if (!alone) drop(s, "expect nothing", line, word);
+    edit(s, "expect less", line, word, "@ / 2");
+    edit(s, "expect more", line, word, "@ + 16");
+    edit(s, "expect twice", line, word, "@ * 2");
+}
+
+static void mutate_arrive(source *s, size_t line) {
+    const char *text = s->lines[line];
+    if (is_sync(text)) {
+        if (starts(text, "arrive") || starts(text, "signal"))
+            put_mutant(s, "delete", line, NULL, NULL);
+    } else if (!starts(text, "tensor")) {
+        drop(s, "delivers nothing", line, " delivers ");
+        drop(s, "arrives nowhere", line, " arrives ");
+        drop(s, "signals nothing", line, " signals ");
+    }
+}
+
+typedef void (*mutator)(source *s, size_t line);
+
+static source mutate(const char *text, size_t only, mutator change) {
     source s = {.copy = malloc(strlen(text) + 1), .only = only};
     assert_non_null(s.copy);
     strcpy(s.copy, text);
@@ -375,21 +418,27 @@ static source mutate(const char *text, size_t only) {
         at += strcspn(at, "\n");
         if (*at == '\n') *at++ = '\0';
     }
-    for (size_t i = 0; i < s.count; i++) mutate_line(&s, i);
+    for (size_t i = 0; i < s.count; i++) change(&s, i);
     free(s.copy);
     return s;
 }
 
 mutants mutants_of(const char *text) {
-    return mutate(text, ALL).out;
+    return mutate(text, ALL, mutate_line).out;
+}
+
+mutants mutants_of_kind(const char *text, mutant_kind kind) {
+    static const mutator mutators[MUTANT_KINDS] = {mutate_count, mutate_ring, mutate_expect,
+                                                   mutate_arrive};
+    return mutate(text, ALL, mutators[kind]).out;
 }
 
 size_t mutants_count(const char *text) {
-    return mutate(text, NONE).found;
+    return mutate(text, NONE, mutate_line).found;
 }
 
 char *mutants_one(const char *text, size_t number) {
-    source s = mutate(text, number);
+    source s = mutate(text, number, mutate_line);
     assert_int_equal(s.out.count, 1);
     char *one = s.out.items[0].text;
     free(s.out.items);

@@ -13,6 +13,7 @@
 
 typedef struct mutant {
     char *text;
+    size_t line;     /* that was changed, from 1; of a statement that is left out: where it was */
     char about[240]; /* "line 7, delete: wait full[0] parity 0" */
 } mutant;
 
@@ -23,6 +24,17 @@ typedef struct mutants {
 } mutants;
 
 mutants mutants_of(const char *text);
+
+/* The mistakes of one kind only, for the study of messages. */
+typedef enum mutant_kind {
+    MUTANT_COUNT,  /* a count of arrivals or contributions, one more or one less */
+    MUTANT_RING,   /* a ring one slot short */
+    MUTANT_EXPECT, /* too many or too few bytes expected, or none */
+    MUTANT_ARRIVE, /* an arrival, a delivery or a signal left out */
+    MUTANT_KINDS
+} mutant_kind;
+
+mutants mutants_of_kind(const char *text, mutant_kind kind);
 
 /* How many there are, and the text of one of them, freed by the caller. */
 size_t mutants_count(const char *text);

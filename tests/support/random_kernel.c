@@ -409,15 +409,105 @@ static void make_teams(maker *m) {
     if (mbarriers) put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     if (!mbarriers) put(m, "if i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
     put(m, "simt load reads a[i] writes x[i]\narrive full[i %% %d]\n}\n}\n", p.d);
-    for (int c = 0; c < 2; c++) {
-        put(m, "agent c%d {\nfor i in 0..N {\n", c);
+    const bool copies = chance(m, 50);
+    for (int c = 0; c < (copies ? 1 : 2); c++) {
+        if (copies) put(m, "agent c[2] as w {\nfor i in 0..N {\n");
+        if (!copies) put(m, "agent c%d {\nfor i in 0..N {\n", c);
         if (mbarriers) put(m, "wait full[i %% %d] parity i / %d %% 2\n", p.d, p.d);
         if (!mbarriers) put(m, "sync full[i %% %d]\n", p.d);
-        put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
+        if (copies) put(m, "simt use reads x[i] writes o[i](4 * w..4 * w + 4)\n");
+        if (!copies) put(m, "simt use reads x[i] writes o[i](%d..%d)\n", 4 * c, 4 * c + 4);
         if (mbarriers) put(m, "arrive empty[i %% %d]\n", p.d);
         if (!mbarriers) put(m, "if i + %d < N { arrive empty[i %% %d] }\n", p.d, p.d);
         put(m, "}\n}\n");
     }
+}
+
+/* Persistent pipelines: runs of different lengths, stages and phases that advance by themselves. */
+static void put_cursors(maker *m, bool unknown) {
+    static const char *const ranges[] = {"0..t + 1",         "t..N",         "0..N step -1",
+                                         "0..min(t + 2, N)", "t..2 * t + 1", "0..N - t step -1",
+                                         "0..N step 2",      "0..max(t, 1)"};
+    const int d = pick(m, 1, 3);
+    const char *range = unknown && chance(m, 70) ? "0..len[t]" : any(m, ranges, 8);
+    const bool skips = chance(m, 30);
+    const bool ends = chance(m, 25);
+    const bool next = chance(m, 40);
+    const char *condition = unknown && chance(m, 60) ? "skip != 1 or t == 0" : "i != 1 or t == 0";
+    put(m, "kernel cursors on sm_90\nparam N = %d\nparam S = %d\n", pick(m, 1, unknown ? 2 : 3), d);
+    if (unknown) put(m, "unknown len[N] in 0..3\nunknown skip = 1\n");
+    put(m,
+        "tensor a : global u8 [N, N + 2] (8) input\ntensor o : global u8 [N, N + 2] (8) output\n");
+    put(m, "tensor x : shared u8 [S] (8)\nunit tma on copy free\n");
+    put(m, "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n");
+    put(m, "for s in 0..S {\ninit full[s]\ninit empty[s]\n}\n");
+    for (int c = 0; c < 2; c++) {
+        put(m, "agent %s {\ncursor stage, phase mod S\nfor t in 0..N {\n", c == 0 ? "p" : "c");
+        put(m, "for i in %s {\n", range);
+        if (ends) put(m, "if %s { break }\n", unknown ? "skip == 0 and i == 1" : "i + t == 2");
+        if (skips) put(m, "if %s {\n", condition);
+        if (c == 0) {
+            put(m, "wait empty[stage] parity 1 - phase\narrive full[stage] expect 8\n");
+            put(m, "tma load reads a[t, i] writes x[stage] delivers full[stage]\n");
+        } else {
+            put(m, next ? "wait full[stage] next\n" : "wait full[stage] parity phase\n");
+            put(m, "simt use reads x[stage] writes o[t, i]\n");
+            put(m, "arrive empty[stage]\n");
+        }
+        put(m, "advance stage\n%s}\n}\n}\n", skips ? "}\n" : "");
+    }
+}
+
+static void make_cursors(maker *m) {
+    put_cursors(m, false);
+}
+
+/* Lengths and flags that only the data decides. */
+static void make_unknowns(maker *m) {
+    put_cursors(m, true);
+}
+
+/* Partial sums: agents that add to one accumulator, cleared before and read after. */
+static void make_sums(maker *m) {
+    const int agents = pick(m, 2, 3);
+    const bool store = chance(m, 40);  /* the sums are added by copies */
+    const bool inside = chance(m, 40); /* a barrier around the adds instead of the join */
+    put(m, "kernel sums on sm_90\nparam N = %d\n", pick(m, 1, 3));
+    put(m, "tensor a : global u8 [%d, N] (8) input\ntensor s : global u8 [2] (8)\n", agents);
+    put(m, "tensor o : global u8 (8) output\ntensor x : shared u8 [%d] (8)\n", agents);
+    if (store) put(m, "unit red on copy %s\ngroup g\n", chance(m, 50) ? "free" : "free proxy");
+    if (inside) put(m, "barrier all count %d\n", agents);
+    if (!inside || chance(m, 30)) put(m, "simt clear writes s[0]\nsimt clear writes s[1]\n");
+    put(m, "agent w[%d] as w {\n", agents);
+    if (inside) put(m, "if w == 0 { simt clear writes s[0]\nsimt clear writes s[1] }\nsync all\n");
+    put(m, "for i in 0..N {\nsimt make reads a[w, i] writes x[w]\n");
+    static const char *const places[] = {"0", "w % 2", "i % 2"};
+    const char *place = any(m, places, 3);
+    if (store) {
+        if (chance(m, 80)) put(m, "fence\n");
+        put(m, "red add reads x[w] adds s[%s] in g\ncommit g\nwait g pending 0%s\n}\n", place,
+            chance(m, 30) ? " reads" : "");
+        if (chance(m, 80)) put(m, "wait g pending 0\n");
+    } else {
+        put(m, "simt add reads x[w] %s s[%s]\n}\n", chance(m, 85) ? "adds" : "updates", place);
+    }
+    if (inside) put(m, "sync all\nif w == 1 { simt read reads s[0] writes o }\n");
+    put(m, "}\n");
+    if (!inside) put(m, "simt read reads s[0], s[1] writes o\n");
+}
+
+/* Warpgroups that take turns: each waits at its own barrier and lets the next one in. The first
+ * one lets itself in. */
+static void make_turns(maker *m) {
+    const int agents = pick(m, 2, 3);
+    const int threads = pick(m, 1, 2);
+    put(m, "kernel turns on sm_90\nparam N = %d\nparam W = %d\n", pick(m, 1, 3), agents);
+    put(m, "tensor s : shared u8 (8)\ntensor o : global u8 (8) output\n");
+    put(m, "barrier turn[W] count %d\nsimt clear writes s\n", 2 * threads);
+    put(m, "agent w[W] as w {\nif w == 0 { arrive turn[0] by %d }\n", threads);
+    put(m, "for i in 0..N {\nsync turn[w] by %d\nsimt add updates s\n", threads);
+    put(m, "if i < N - 1 or w < W - 1 { arrive turn[(w + 1) %% W] by %d }\n}\n}\n", threads);
+    put(m, "simt read reads s writes o\n");
 }
 
 /* ---- soups ------------------------------------------------------------------------- */
@@ -446,7 +536,9 @@ static void put_soup_operation(maker *m, bool looped) {
     const char *runner = any(m, runners, 8);
     put(m, "%s op", runner);
     if (chance(m, 60)) put_soup_access(m, "reads", looped);
-    if (chance(m, 55)) put_soup_access(m, chance(m, 80) ? "writes" : "updates", looped);
+    if (chance(m, 55)) {
+        put_soup_access(m, chance(m, 70) ? "writes" : chance(m, 40) ? "updates" : "adds", looped);
+    }
     if (runner[0] == 'u' && chance(m, 40)) put(m, " in g");
     const int done = pick(m, 0, 9);
     const char *after = chance(m, 25) ? " after reads" : "";
@@ -570,6 +662,10 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"flags", make_flags, 75},
     {"accumulators", make_accumulators, 75},
     {"teams", make_teams, 75},
+    {"cursors", make_cursors, 75},
+    {"unknowns", make_unknowns, 75},
+    {"sums", make_sums, 75},
+    {"turns", make_turns, 75},
     {"soup", make_soup, 0},
     {"handshakes", make_handshakes, 0},
     {"instances", make_instances, 0},

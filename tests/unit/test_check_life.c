@@ -570,6 +570,25 @@ static void dead_writes(void **state) {
         "write out, or declare the tensor as output\n"
         "10:1 SPAD-DEAD-WRITE x1: clear writes 'x[7]', and nothing reads it; leave the write out, "
         "or declare the tensor as output\n");
+    /* the last value of what a loop carries on, also in a loop around it */
+    expect(IN_OUT "tensor m : sbuf bf16 (128, 512)\n"
+                  "for t in 0..2 {\n"
+                  "    gpsimd clear writes m\n"
+                  "    for i in 0..4 {\n"
+                  "        dma store reads m writes out[t * 4 + i]\n"
+                  "        dma next reads in[i] writes m\n"
+                  "    }\n"
+                  "}\n",
+           "");
+    /* but not a tile of its own that is one too many, or a value that is never carried on */
+    expect(IN_OUT "tensor x : sbuf bf16 [9] (128, 512) ring 2\n"
+                  "gpsimd clear writes x[0]\n"
+                  "for i in 0..8 {\n"
+                  "    dma next reads in[i] writes x[i + 1]\n"
+                  "    dma store reads x[i] writes out[i]\n"
+                  "}\n",
+           "7:5 SPAD-DEAD-WRITE x1: next writes 'x[8]' (i = 7), and nothing reads it; leave the "
+           "write out, or declare the tensor as output\n");
     /* a byte that is read is enough */
     expect(IN_OUT "tensor x : sbuf bf16 (128, 512)\n"
                   "gpsimd clear writes x\n"

@@ -209,8 +209,7 @@ static void a_proof_holds_for_each_trip_count(void **state) {
                                                                  "empty[" element(                \
                                                                      "k % 2") "] } " tail "}\n"
 #define ONE(e) e
-#define NTH \
-    "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is right"
+#define NTH "with parity n % 2 here (n: waits on the same element before it) the kernel is right"
 #define TWO(e) "0, " e
 
 /* What the finding of a wait with the wrong parity proposes. */

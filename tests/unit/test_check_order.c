@@ -45,6 +45,12 @@ static void test_shipped_kernels_in_other_sizes(void **unused) {
         {"08_gemm_sm90", {{"S", 4}, {"KT", 1}}},
         {"09_flash_attention_3", {{"T", 3}, {"N", 4}}},
         {"10_gemm_sm100", {{"TILES", 5}, {"KB", 3}}},
+        {"14_flash_attention_3_causal", {{"T", 5}, {"S", 2}}},
+        {"14_flash_attention_3_causal", {{"T", 1}, {"S", 3}}},
+        {"15_split_k", {{"P", 3}, {"KT", 9}}},
+        {"15_split_k", {{"S", 3}, {"KT", 8}}},
+        {"16_gemm_grouped", {{"S", 2}, {"KB", 1}}},
+        {"16_gemm_grouped", {{"S", 3}, {"KB", 4}}},
         {"11_add_flags", {{"STEPS", 9}, {"ROWS", 16}}},
         {"11_add_queues", {{"TILES", 7}, {"DEPTH", 3}}},
         {"12_gemm_cube", {{"KB", 3}, {"R", 2}}},
@@ -202,6 +208,24 @@ static void test_classic_mistakes(void **unused) {
         {"09_flash_attention_3", "        wait stores pending 0 reads\n", "", SPAD_FINDING_RACE},
         {"09_flash_attention_3", "        sync consumers by 128 # V is no longer read\n", "",
          SPAD_FINDING_RACE},
+        {"14_flash_attention_3_causal", "        wait o_done parity (t + 1) % 2\n", "",
+         SPAD_FINDING_RACE},
+        {"14_flash_attention_3_causal", "            sync turn[w] by 128\n", "",
+         SPAD_FINDING_BARRIER_COUNT},
+        {"14_flash_attention_3_causal", "    if w == 0 { arrive turn[0] by 128 } # mma_init\n", "",
+         SPAD_FINDING_DEADLOCK},
+        {"14_flash_attention_3_causal", "            wait mmas pending 1\n", "", SPAD_FINDING_RACE},
+        {"14_flash_attention_3_causal", "        sync v_read by 128\n", "", SPAD_FINDING_RACE},
+        {"14_flash_attention_3_causal", "            sync epilogue by 32\n", "",
+         SPAD_FINDING_MIXED_BARRIER},
+        {"16_gemm_grouped",
+         "            if w == 0 { wait stores pending 0 reads } # of the block before\n", "",
+         SPAD_FINDING_RACE},
+        {"16_gemm_grouped", "rows[g] {\n            for k", "rows[0] {\n            for k",
+         SPAD_FINDING_DEADLOCK},
+        {"15_split_k", "adds d", "updates d", SPAD_FINDING_RACE},
+        {"15_split_k", "adds d", "writes d", SPAD_FINDING_RACE},
+        {"15_split_k", "min(p * F + F, KT)", "p * F + F - 1", SPAD_FINDING_DEADLOCK},
         /* released when issued, not when done */
         {"10_attention_sm100", "arrive kv_free[2 * n % 3] on mma", "arrive kv_free[2 * n % 3]",
          SPAD_FINDING_RACE},
@@ -410,6 +434,57 @@ static void test_waits_are_quick(void **unused) {
     spad_check_destroy(check);
 }
 
+/* Sums do not depend on the order of what is added, but on when they begin and end. */
+static void adds_do_not_race_with_each_other(void **state) {
+    (void)state;
+#define SUMS                             \
+    "kernel k on sm_90\n"                \
+    "unit red on copy free proxy\n"      \
+    "group g\n"                          \
+    "tensor a : shared u8 (64) input\n"  \
+    "tensor s : global u8 (64) output\n" \
+    "simt clear writes s\n"
+    assert_clean(SUMS "agent p { simt add reads a adds s }\n"
+                      "agent q { simt add reads a adds s }\n");
+    assert_clean(SUMS "fence\nagent p { red add reads a adds s in g\ncommit g\nwait g pending 0 }\n"
+                      "agent q { red add reads a adds s in g\ncommit g\nwait g pending 0 }\n");
+    assert_finds(SUMS
+                 "agent p { simt add reads a adds s }\nagent q { simt add reads a updates s }\n",
+                 SPAD_FINDING_RACE, NULL, NULL, NULL);
+    assert_finds(SUMS "agent p { simt add reads a adds s }\nagent q { simt use reads s }\n",
+                 SPAD_FINDING_RACE, NULL, NULL, NULL);
+    assert_finds(SUMS "agent p { simt add reads a adds s }\nagent q { simt set writes s }\n",
+                 SPAD_FINDING_RACE, NULL, NULL, NULL);
+    /* through two proxies */
+    assert_finds(SUMS "fence\nagent p { red add reads a adds s in g\ncommit g\nwait g pending 0 }\n"
+                      "agent q { simt add reads a adds s }\n",
+                 SPAD_FINDING_RACE, NULL, NULL, NULL);
+    /* each add comes after the read before it, and the second read only after one of them */
+    assert_finds("kernel k on sm_90\ncounter c\ncounter d\n"
+                 "tensor s : shared u8 (64)\nsimt clear writes s\n"
+                 "agent p { simt add adds s\nsignal c }\n"
+                 "agent q { simt add adds s\nsignal d }\n"
+                 "agent r { wait c >= 1\nsimt use reads s }\n",
+                 SPAD_FINDING_RACE, NULL, NULL, NULL);
+#undef SUMS
+}
+
+/* Two warpgroups take turns, and the first one lets itself in (FlashAttention-3). */
+static void an_agent_may_wait_where_it_has_arrived(void **state) {
+    (void)state;
+#define TURNS                                                     \
+    "kernel k on sm_90\nparam N = 3\nbarrier turn[2] count 256\n" \
+    "tensor s : shared u8 (64)\nsimt clear writes s\n"            \
+    "agent wg[2] as w {\nif w == 0 { arrive turn[0] by 128 }\n"   \
+    "for i in 0..N {\nsync turn[w] by 128\nsimt step updates s\n"
+    assert_clean(TURNS "if i < N - 1 or w == 0 { arrive turn[1 - w] by 128 }\n}\n}\n");
+    assert_finds(TURNS "if i < N - 1 or w == 0 { arrive turn[1 - w] by 64 }\n}\n}\n",
+                 SPAD_FINDING_DEADLOCK, NULL, NULL, NULL);
+    assert_finds(TURNS "if i < N - 1 or w == 0 { arrive turn[w] by 128 }\n}\n}\n",
+                 SPAD_FINDING_DEADLOCK, NULL, NULL, NULL);
+#undef TURNS
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shipped_kernels_are_clean),
@@ -424,6 +499,8 @@ int main(void) {
         cmocka_unit_test(test_implicit_kernels_have_no_order),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(adds_do_not_race_with_each_other),
+        cmocka_unit_test(an_agent_may_wait_where_it_has_arrived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

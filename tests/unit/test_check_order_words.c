@@ -29,7 +29,16 @@ static void test_race_messages(void **unused) {
                  SPAD_FINDING_RACE,
                  "load may write 'x[2]' over 'x[0]' while load still writes it: bytes [0, 64) of x "
                  "slot 0",
-                 "load writes 'x[0]' here", "nothing orders them: `drain tma` between them would");
+                 "load writes 'x[0]' here",
+                 "nothing orders them: arrive or signal on tma after the first, and wait for that "
+                 "before the second"); /* no NVIDIA chip drains a unit */
+    assert_finds("kernel k on 910b\nunit mte2 fifo\ntensor a : gm u8 (64) input\n"
+                 "tensor x : ub u8 [4] (64) ring 2\n"
+                 "mte2 load reads a writes x[0]\nmte2 load reads a writes x[2]\ndrain all\n",
+                 SPAD_FINDING_RACE,
+                 "load may write 'x[2]' over 'x[0]' while load still writes it: bytes [0, 64) of x "
+                 "slot 0",
+                 "load writes 'x[0]' here", "nothing orders them: `drain mte2` between them would");
     assert_finds(RING "tma load reads a writes x[0] signals c\nsimt use reads x[0]\n"
                       "wait c >= 1\n",
                  SPAD_FINDING_RACE,
@@ -41,6 +50,25 @@ static void test_race_messages(void **unused) {
                  "use may read 'x[0]' before load has written it: bytes [0, 64) of x slot 0", NULL,
                  "nothing orders them: arrive or signal on tma after the first, and wait for that "
                  "before the second");
+    /* a ring that is one slot short: where it is declared, and how many it takes */
+    spad_check *check = check_text(
+        "kernel k on sm_90\nparam N = 8\nunit tma on copy free proxy\n"
+        "mbarrier full[3] count 1\nmbarrier empty[3] count 1\n"
+        "tensor a : global u8 [N] (64) input\ntensor x : shared u8 [N] (64) ring 2\n"
+        "tensor o : global u8 [N] (64) output\n"
+        "for s in 0..3 { init full[s]; init empty[s] }\nfence\n"
+        "agent p { for k in 0..N { wait empty[k % 3] parity (k / 3 + 1) % 2\n"
+        "arrive full[k % 3] expect 64; tma load reads a[k] writes x[k] delivers full[k % 3] } }\n"
+        "agent q { for k in 0..N { wait full[k % 3] parity k / 3 % 2\n"
+        "simt use reads x[k] writes o[k]; arrive empty[k % 3] } }\n");
+    const spad_finding *f = spad_check_get_finding(check, 0);
+    assert_int_equal(f->code, SPAD_FINDING_RACE);
+    assert_int_equal(f->note_count, 4);
+    assert_string_equal(f->notes[2].message,
+                        "x has 2 slots for 8 tiles: 'x[2]' and 'x[0]' are in the same place");
+    assert_string_equal(f->notes[3].message, "with 3 slots here the kernel is right");
+    assert_int_equal(f->notes[3].line, 7);
+    spad_check_destroy(check);
     assert_finds(
         RING "agent p { simt fill writes x[0]; signal c relaxed }\n"
              "agent q { wait c >= 1; simt use reads x[0] }\n",
@@ -132,13 +160,13 @@ static void test_waits_without_end(void **unused) {
     char text[1024];
     snprintf(text, sizeof text, head, "arrive m expect 32\ntma load reads a writes x delivers m\n");
     assert_finds(text, SPAD_FINDING_DEADLOCK,
-                 "wait m never ends: m is in phase 1, which lacks 0 of 1 arrivals and has received "
-                 "32 bytes more than expected",
-                 NULL, NULL);
+                 "wait m never ends: phase 1 of m needs 32 bytes and gets 64", NULL, NULL);
     snprintf(text, sizeof text, head, "expect m by 96\ntma load reads a writes x delivers m\n");
-    assert_finds(text, SPAD_FINDING_DEADLOCK,
-                 "wait m never ends: m is in phase 1, which lacks 1 of 1 arrivals and 32 bytes",
-                 NULL, NULL);
+    assert_finds(
+        text, SPAD_FINDING_DEADLOCK,
+        "wait m never ends: m is in phase 1, which lacks 1 of 1 arrivals and 32 bytes; let "
+        "the main program arrive at m on tma after load",
+        "the main program waits for it here", NULL);
     /* the count of what is not initialised says nothing */
     spad_check *check = check_text("kernel k on sm_90\nmbarrier m count 1\narrive m\n"
                                    "wait m parity 0\n");
@@ -148,7 +176,7 @@ static void test_waits_without_end(void **unused) {
     /* two laps too many: it is not the arrivals that lack */
     assert_finds("kernel k on sm_90\nmbarrier m count 1\nbarrier b count 2\ninit m\n"
                  "agent p { arrive m; arrive m; sync b }\n"
-                 "agent q { sync b; wait m parity 0 }\n",
+                 "agent q { sync b; wait m parity 0; wait m parity 1 }\n",
                  SPAD_FINDING_LAPPED_WAIT,
                  "wait m (q) comes when phase 2 of m is complete, and then waits for the one after "
                  "it; let an arrival of that phase wait for it",
@@ -220,11 +248,12 @@ static void test_parity_hints(void **unused) {
     assert_hint(passes, "k % 2", SPAD_FINDING_DEADLOCK, 17, full_hint);
     /* both: the order of the two is the other way round, so that nothing has been loaded */
     assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 17,
-                "with parity k / S % 2 here, and the one before, the kernel is right");
-    assert_hint(waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
-                "with parity (k / S + 1) % 2 here, and the other one, the kernel is right; it "
-                "passes immediately in the first "
-                "round");
+                "with parity k / S % 2 here and the parity of the note before the kernel is right");
+    assert_hint(
+        waits, passes, SPAD_FINDING_UNINITIALISED_READ, 13,
+        "with parity (k / S + 1) % 2 here and the parity of the next note the kernel is right; it "
+        "passes immediately in the first "
+        "round");
     /* outside of loops, and in two */
     assert_finds(
         "kernel k on sm_90\nmbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
@@ -244,9 +273,26 @@ static void test_parity_hints(void **unused) {
         SPAD_FINDING_LAPPED_WAIT,
         "wait m of iteration t = 1, k = 0 (q) may come when phase 4 of m is complete, and "
         "then waits for the one after it; let an arrival of that phase wait for it",
-        "with parity n % 2 here, for the n-th wait on each element (n from 0), the kernel is "
-        "right",
+        "with parity n % 2 here (n: waits on the same element before it) the kernel is right",
         NULL);
+    /* two of them, in a kernel that has an n: no name twice, and no comma too many */
+    check = check_text(
+        "kernel k on sm_90\nparam N = 4\nmbarrier full count 1\nmbarrier empty count 1\n"
+        "tensor x : shared u8 (64)\ninit full\ninit empty\n"
+        "agent p { for t in 0..2 { for n in 0..N { wait empty parity n % 2; simt fill writes x; "
+        "arrive full } } }\n"
+        "agent q { for t in 0..2 { for n in 0..N { wait full parity (n + 1) % 2; simt use reads x; "
+        "arrive empty } } }\n");
+    const spad_finding *f = spad_check_get_finding(check, 0);
+    assert_true(f->note_count >= 2);
+    assert_string_equal(f->notes[f->note_count - 2].message,
+                        "with parity (w + 1) % 2 here (w: waits on the same element before it) and "
+                        "the parity of the next note the kernel is right; it passes immediately in "
+                        "the first round");
+    assert_string_equal(f->notes[f->note_count - 1].message,
+                        "with parity w % 2 here (w: waits on the same element before it) and the "
+                        "parity of the note before the kernel is right");
+    spad_check_destroy(check);
 }
 
 /* A wait in a queue holds up what comes after it, and does not end what runs before it. */
@@ -288,11 +334,8 @@ static void test_other_messages(void **unused) {
                  "wait c (p) never ends: c has 1, and 2 is needed", NULL, NULL);
     assert_finds(RING "agent p { sync b }\nagent q { signal c }\n", SPAD_FINDING_DEADLOCK,
                  "sync b (p) never ends: b has 1 of 2 contributions", NULL, NULL);
-    assert_finds(
-        RING "init m\narrive m expect 64\nwait m parity 0\n", SPAD_FINDING_DEADLOCK,
-        "wait m never ends: m is in phase 1, which lacks 64 bytes that were expected and not "
-        "delivered",
-        NULL, NULL);
+    assert_finds(RING "init m\narrive m expect 64\nwait m parity 0\n", SPAD_FINDING_DEADLOCK,
+                 "wait m never ends: phase 1 of m needs 64 bytes and gets 0", NULL, NULL);
     assert_finds(RING "arrive m\n", SPAD_FINDING_MBARRIER_LIFE,
                  "arrive m finds m not initialised; put its init before it, and order the two",
                  NULL, NULL);
@@ -304,13 +347,24 @@ static void test_other_messages(void **unused) {
                  SPAD_FINDING_MBARRIER_LIFE, "arrive m (p) may come when m is already invalidated",
                  "invalidate m (q)", NULL);
     assert_finds(RING "agent p { arrive b; arrive b }\n", SPAD_FINDING_BARRIER_COUNT,
-                 "arrive b (p) enters b a second time before it is complete", NULL, NULL);
+                 "arrive b (p) arrives at b a second time before it is complete", NULL, NULL);
     assert_finds(RING "agent p { sync b by 3 }\n", SPAD_FINDING_BARRIER_COUNT,
                  "sync b (p) contributes more to b than its count of 2", NULL, NULL);
     assert_finds(RING "init m\narrive m by 2 expect 4\n", SPAD_FINDING_MIXED_PHASES,
-                 "arrive m contributes more to m than its count of 1", NULL, NULL);
+                 "m has 2 arrivals a lap, count 1; with count 2 the kernel is right",
+                 "2 by arrive m", "arrive m contributes more to m than its count of 1");
     assert_finds(RING "agent p { arrive b }\n", SPAD_FINDING_LEFTOVER,
                  "b ends with 1 of 2 contributions to a round that is never completed", NULL, NULL);
+    /* reused from tile to tile: the last arrival is for one that does not come */
+    spad_check *check =
+        check_text("kernel k on sm_90\nbarrier left count 2\nbarrier right count 2\n"
+                   "mbarrier m count 1\ntensor x : shared u8 (64)\ninit m\n"
+                   "agent p { for t in 0..3 { if t > 0 { sync left } simt fill writes x; "
+                   "arrive right } }\n"
+                   "agent q { for t in 0..3 { sync right; simt use reads x; arrive left } "
+                   "arrive m; wait m parity 0 }\n");
+    assert_null(find(check, SPAD_FINDING_LEFTOVER));
+    spad_check_destroy(check);
     assert_finds(RING "init m\nexpect m by 8\n", SPAD_FINDING_LEFTOVER,
                  "m ends with a phase that lacks 1 of 1 arrivals and 8 bytes", NULL, NULL);
     assert_finds(

@@ -133,7 +133,7 @@ static spad_status build_producer(spad_kernel_builder *b, const int64_t ids[5], 
     TRY(spad_kernel_builder_number(&bytes, b, 16, error));
     if (status == SPAD_OK) status = build_load(b, ids, i, slot, error);
     if (status != SPAD_OK) return status;
-    const spad_comparison first = {i, SPAD_EQUAL, zero};
+    const spad_comparison first = {i, SPAD_EQUAL, zero, false};
     const spad_statement commit = spad_statement_of(SPAD_STATEMENT_COMMIT, ids[3]);
     spad_statement arrive = spad_statement_of(SPAD_STATEMENT_ARRIVE, ids[2]);
     arrive.index_count = 1;
@@ -276,7 +276,7 @@ static void nonsense_is_refused(void **state) {
             SPAD_ERR_UNKNOWN, "no such space or behaviour");
     REFUSED(spad_kernel_builder_if(f.b, NULL, 0, &f.error), SPAD_ERR_ARGUMENT,
             "an if needs a comparison");
-    const spad_comparison odd = {f.one, SPAD_RELATIONS, f.one};
+    const spad_comparison odd = {f.one, SPAD_RELATIONS, f.one, false};
     REFUSED(spad_kernel_builder_if(f.b, &odd, 1, &f.error), SPAD_ERR_ARGUMENT, "no such relation");
     REFUSED(spad_kernel_builder_else(f.b, &f.error), SPAD_ERR_ARGUMENT, "an else without its if");
     REFUSED(spad_kernel_builder_end(f.b, &f.error), SPAD_ERR_ARGUMENT,
@@ -344,7 +344,7 @@ static void every_number_is_looked_up(void **state) {
             SPAD_ERR_UNKNOWN, lost);
     REFUSED(spad_kernel_builder_for(&expr, f.b, "i", number(0), bad, false, &f.error),
             SPAD_ERR_UNKNOWN, lost);
-    const spad_comparison sides[] = {{77, SPAD_LESS, f.one}, {f.one, SPAD_LESS, 77}};
+    const spad_comparison sides[] = {{77, SPAD_LESS, f.one, false}, {f.one, SPAD_LESS, 77, false}};
     for (size_t i = 0; i < 2; i++) {
         REFUSED(spad_kernel_builder_if(f.b, &sides[i], 1, &f.error), SPAD_ERR_UNKNOWN, lost);
     }
@@ -462,7 +462,7 @@ static void nonsense_in_operations_is_refused(void **state) {
     spad_kernel *kernel;
     spad_statement wait = spad_statement_of(SPAD_STATEMENT_WAIT_VALUE, f.counter);
     assert_ok(spad_kernel_builder_number(&smallest, f.b, INT64_MIN, &f.error), &f.error);
-    const spad_comparison always = {smallest, SPAD_LESS, f.one};
+    const spad_comparison always = {smallest, SPAD_LESS, f.one, false};
     assert_ok(spad_kernel_builder_if(f.b, &always, 1, &f.error), &f.error);
     wait.amount = smallest;
     assert_ok(spad_kernel_builder_statement(f.b, &wait, &f.error), &f.error);

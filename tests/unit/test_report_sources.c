@@ -156,6 +156,7 @@ static void a_simulation_gives_times_and_waits(void **state) {
     assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
     assert_ok(spad_report_add_layout(report, layout, sim, 0, &error), &error);
     assert_string_equal(report->time_unit, "ns");
+    assert_null(report->badge);
     assert_int_equal(spad_report_box_count(report), 6);
     assert_int_equal(report->bars.count, spad_sim_row_count(sim));
     for (size_t i = 0; i < 6; i++) { /* rows alternate: load, store */
@@ -179,6 +180,101 @@ static void a_simulation_gives_times_and_waits(void **state) {
     spad_report_destroy(report);
     spad_sim_destroy(sim);
     spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+typedef spad_status write_report(const spad_report *report, const spad_sink *sink,
+                                 spad_error *error);
+
+static void assert_has(const spad_report *report, write_report *write, const char *text) {
+    test_text out;
+    spad_error error;
+    test_text_init(&out);
+    assert_ok(write(report, &out.sink, &error), &error);
+    if (strstr(out.bytes, text) == NULL) print_error("%s is not in %s\n", text, out.bytes);
+    assert_non_null(strstr(out.bytes, text));
+    test_text_free(&out);
+}
+
+/* Assumed costs: steps, or a time with a badge, in every kind of output. */
+static void assumed_times_have_a_badge(void **state) {
+    (void)state;
+    static const struct {
+        const char *cost, *unit, *badge, *length;
+        int64_t end;
+    } cases[] = {
+        {"", "steps", "4 of 4 costs assumed: steps, not time", "\"dur\": 1", 4},
+        {"cost 7 cycles", "assumed ns", "4 of 4 costs assumed, at 1 us or 1 ns a cycle: not a",
+         "\"dur\": 0.007", 2014},
+        {"cost 7 ns", "assumed ns", "2 of 4 costs assumed, at 1 us: not a", "\"dur\": 0.007", 2014},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\ntensor t : shared u8 [2] (64) ring 1\nfor i in 0..2 {\n"
+                 "simt fill writes t[i] %s\nsimt use reads t[i]\n}\n",
+                 cases[i].cost);
+        spad_kernel *kernel = test_parse(text);
+        spad_layout *layout;
+        spad_report *report;
+        spad_sim *sim;
+        spad_error error;
+        assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+        assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
+        assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error),
+                  &error);
+        assert_ok(spad_report_add_layout(report, layout, sim, 0, &error), &error);
+        assert_string_equal(report->time_unit, cases[i].unit);
+        assert_int_equal(report->bars.items[report->bars.count - 1].bar.end, cases[i].end);
+        write_report *const writers[] = {spad_report_write_text, spad_report_write_svg,
+                                         spad_report_write_html, spad_report_write_json,
+                                         spad_report_write_trace};
+        for (size_t w = 0; w < sizeof writers / sizeof writers[0]; w++) {
+            assert_has(report, writers[w], cases[i].badge);
+        }
+        assert_has(report, spad_report_write_trace, cases[i].length);
+        assert_has(report, spad_report_write_trace, "\"engines (");
+        assert_has(report, spad_report_write_svg, cases[i].unit);
+        spad_report_destroy(report);
+        spad_sim_destroy(sim);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+typedef struct assumed {
+    spad_layout *layout;
+    spad_sim *sim;
+} assumed;
+
+/* A failed call leaves unit and badge as they were. */
+static spad_status draw_assumed(const spad_host *host, void *context) {
+    const assumed *in = context;
+    const spad_report_options options = {.host = host};
+    const spad_kernel *kernel = spad_layout_get_kernel(in->layout);
+    spad_report *report;
+    spad_status status =
+        spad_report_create(&report, spad_kernel_get_target(kernel), &options, NULL);
+    if (status != SPAD_OK) return status;
+    status = spad_report_add_layout(report, in->layout, in->sim, 0, NULL);
+    assert_string_equal(report->time_unit, status == SPAD_OK ? "steps" : "event");
+    assert_int_equal(report->badge != NULL, status == SPAD_OK);
+    spad_report_destroy(report);
+    return status;
+}
+
+static void every_allocation_for_a_badge_may_fail(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\ntensor t : shared u8 [2] (64) ring 1\n"
+                                     "for i in 0..2 {\nsimt fill writes t[i]\n"
+                                     "simt use reads t[i]\n}\n");
+    assumed in;
+    spad_error error;
+    assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);
+    assert_ok(spad_sim_create(&in.sim, kernel, NULL, &error), &error);
+    test_fail_each_allocation(draw_assumed, &in);
+    spad_sim_destroy(in.sim);
+    spad_layout_destroy(in.layout);
     spad_kernel_destroy(kernel);
 }
 
@@ -267,6 +363,8 @@ int main(void) {
         cmocka_unit_test(a_plan_gives_pieces_and_families),
         cmocka_unit_test(a_kernel_gives_tiles),
         cmocka_unit_test(a_simulation_gives_times_and_waits),
+        cmocka_unit_test(assumed_times_have_a_badge),
+        cmocka_unit_test(every_allocation_for_a_badge_may_fail),
         cmocka_unit_test(agents_are_drawn_slot_by_slot),
         cmocka_unit_test(what_does_not_fit_is_drawn_above_the_limit),
     };

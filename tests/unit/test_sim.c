@@ -517,6 +517,68 @@ static void names_are_complete(void **state) {
     assert_string_equal(spad_wait_kind_name(SPAD_WAIT_ISSUE), "issue");
 }
 
+/* Without figures there is no time: the unit of a result follows from the kinds of its costs. */
+static void the_unit_follows_the_costs(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *first, *second;
+        spad_time_unit unit;
+        const char *text;  /* the makespan */
+        const char *badge; /* NULL: a real time */
+    } cases[] = {
+        {"sm_90", "", "", SPAD_TIME_STEPS, "6000 steps",
+         "6000 of 6000 costs assumed: steps, not time"},
+        {"sm_90", "cost 5 cycles", "cost 2 cycles", SPAD_TIME_CYCLES, "21000 cycles",
+         "6000 of 6000 costs without a clock: cycles, not time"},
+        {"sm_90", "cost 5 ns", "cost 2 ns", SPAD_TIME_REAL, "21.000 us", NULL},
+        {"sm_90", "cost 5 ns", "", SPAD_TIME_MIXED, "~3.015 ms",
+         "3000 of 6000 costs assumed, at 1 us: not a real time"},
+        {"sm_90", "cost 5 ns", "cost 2 cycles", SPAD_TIME_MIXED, "~21.000 us",
+         "3000 of 6000 costs assumed, at 1 ns a cycle: not a real time"},
+        {"sm_90", "cost 5 cycles", "", SPAD_TIME_MIXED, "~3.015 ms",
+         "6000 of 6000 costs assumed, at 1 us or 1 ns a cycle: not a real time"},
+        {"trn1", "cost 14 cycles", "cost 14 cycles", SPAD_TIME_REAL, "60.000 us", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *engine = strcmp(cases[i].target, "sm_90") == 0 ? "simt" : "scalar";
+        char text[256];
+        char field[SPAD_BADGE_TEXT];
+        snprintf(text, sizeof text, "kernel k on %s\nfor i in 0..3000 {\n%s a %s\n%s b %s\n}\n",
+                 cases[i].target, engine, cases[i].first, engine, cases[i].second);
+        for (int all = 0; all < 2; all++) { /* extrapolated operations count, too */
+            const spad_sim_options options = {.no_repeat = all != 0, .repeat_after = 64};
+            run r = start_with(text, NULL, &options);
+            const spad_sim_totals totals = spad_sim_get_totals(r.sim);
+            char time[SPAD_TIME_TEXT];
+            assert_int_equal(totals.unit, cases[i].unit);
+            assert_string_equal(spad_time_unit_text(totals.unit, totals.makespan, time),
+                                cases[i].text);
+            const char *badge = spad_sim_badge_text(&totals, field);
+            if (cases[i].badge == NULL) {
+                assert_null(badge);
+            } else {
+                assert_string_equal(badge, cases[i].badge);
+            }
+            stop(&r);
+        }
+    }
+}
+
+static void units_have_words(void **state) {
+    (void)state;
+    char field[SPAD_TIME_TEXT];
+    assert_string_equal(spad_time_unit_text(SPAD_TIME_STEPS, SPAD_SIM_UNKNOWN, field), "1 step");
+    assert_string_equal(spad_time_unit_text(SPAD_TIME_STEPS, 322580, field), "0.322 steps");
+    assert_string_equal(spad_time_unit_text(SPAD_TIME_STEPS, 0, field), "0 steps");
+    assert_string_equal(spad_time_unit_text(SPAD_TIME_CYCLES, SPAD_SIM_CYCLE, field), "1 cycle");
+    assert_string_equal(spad_time_unit_text(SPAD_TIME_CYCLES, 2500, field), "2.500 cycles");
+    assert_string_equal(spad_time_unit_name(SPAD_TIME_REAL), "time");
+    assert_string_equal(spad_time_unit_name(SPAD_TIME_MIXED), "mixed");
+    assert_string_equal(spad_time_unit_name(SPAD_TIME_CYCLES), "cycles");
+    assert_string_equal(spad_time_unit_name(SPAD_TIME_STEPS), "steps");
+    assert_string_equal(spad_time_unit_name(SPAD_TIME_UNITS), "?");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_tile_serialises),
@@ -536,6 +598,8 @@ int main(void) {
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_broken_sink_is_reported),
         cmocka_unit_test(names_are_complete),
+        cmocka_unit_test(the_unit_follows_the_costs),
+        cmocka_unit_test(units_have_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,6 +354,48 @@ static void every_allocation_of_the_tuner_may_fail(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Depths that are chosen from assumed costs mean nothing on the chip. */
+static void assumed_costs_are_refused(void **state) {
+    (void)state;
+#define TWO_STEPS(first, second)                                      \
+    "kernel k on sm_90\ntensor t : shared fp16 [8] (64, 64) ring 1\n" \
+    "for i in 0..8 {\ncopy load writes t[i] " first "\ntensor mma reads t[i] " second "\n}\n"
+    static const struct {
+        const char *text;
+        spad_time_unit unit;
+        bool refused;
+    } cases[] = {
+        {TWO_STEPS("", ""), SPAD_TIME_STEPS, true},
+        {TWO_STEPS("cost 100 ns", ""), SPAD_TIME_MIXED, true},
+        {TWO_STEPS("cost 100 cycles", "cost 100 ns"), SPAD_TIME_MIXED, true},
+        {TWO_STEPS("cost 100 cycles", "cost 100 cycles"), SPAD_TIME_CYCLES, false},
+        {TWO_STEPS("cost 100 ns", "cost 100 ns"), SPAD_TIME_REAL, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        for (int steps = 0; steps < 2; steps++) {
+            const spad_tune_options options = {.steps = steps != 0};
+            const bool refused = cases[i].refused && !options.steps;
+            spad_tune *tune;
+            spad_error error;
+            assert_int_equal(spad_tune_create(&tune, kernel, &options, &error),
+                             refused ? SPAD_ERR_ARGUMENT : SPAD_OK);
+            if (refused) {
+                assert_null(tune);
+                assert_non_null(strstr(error.message, "write `cost N ns` in the kernel"));
+                assert_int_equal(error.needed, 16);
+                assert_string_equal(error.subject, "k");
+                continue;
+            }
+            assert_int_equal(spad_tune_get_totals(tune).simulated.unit, cases[i].unit);
+            assert_int_equal(spad_tune_get_knob(tune, 0)->chosen, 2);
+            spad_tune_destroy(tune);
+        }
+        spad_kernel_destroy(kernel);
+    }
+#undef TWO_STEPS
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_are_hoisted),
@@ -365,6 +407,7 @@ int main(void) {
         cmocka_unit_test(parameters_are_tuned_where_barriers_depend_on_them),
         cmocka_unit_test(what_does_not_fit_is_not_chosen),
         cmocka_unit_test(a_search_ends),
+        cmocka_unit_test(assumed_costs_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static spad_status simulate_it(const spad_host *host, subject *s) {
 }
 
 static spad_status tune_it(const spad_host *host, subject *s) {
-    const spad_tune_options options = {.depth_most = 2, .host = host};
+    const spad_tune_options options = {.depth_most = 2, .steps = true, .host = host};
     spad_tune *tune;
     const spad_status status = spad_tune_create(&tune, s->kernel, &options, NULL);
     if (status == SPAD_OK) s->result = spad_tune_get_totals(tune).planned;

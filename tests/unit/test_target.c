@@ -159,6 +159,16 @@ static void built_in_tables_follow_the_rules(void **state) {
         for (size_t a = 0; a < target->alias_count; a++) {
             assert_ptr_equal(find(target->aliases[a]), target);
         }
+        for (size_t p = 0; p < target->product_count; p++) { /* in any letter case */
+            char lower[64];
+            size_t n = 0;
+            for (const char *c = target->products[p].name; *c != '\0'; c++)
+                lower[n++] = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+            lower[n] = '\0';
+            assert_ptr_equal(find(target->products[p].name), target);
+            assert_ptr_equal(find(lower), target);
+            assert_true(target->products[p].source[0] != '\0');
+        }
         assert_true(target->about[0] != '\0' && target->family[0] != '\0');
         assert_true(target->space_count >= 1 && target->space_count <= SPAD_SPACES_MAX);
         assert_null(target->owned);
@@ -182,6 +192,30 @@ static void built_in_tables_follow_the_rules(void **state) {
 }
 
 /* ---- lookups ----------------------------------------------------------------------- */
+
+static void products_are_names(void **state) {
+    (void)state;
+    static const char *const names[][2] = {
+        {"H100", "sm_90"},          {"h200", "sm_90"},       {"A100", "sm_80"},
+        {"B200", "sm_100"},         {"RTX4090", "sm_89"},    {"rtx 4090", "sm_89"},
+        {"RTX-3090", "sm_86"},      {"L4", "sm_89"},         {"L40S", "sm_89"},
+        {"Trainium2", "trn2"},      {"Ascend910B3", "910b"}, {"ascend_910b4", "910b"},
+        {"ascend910_9391", "910b"}, {"a2", "910b"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_string_equal(find(names[i][0])->name, names[i][1]);
+    }
+    static const char *const others[] = {"", "-", "H", "H1000", "A2", "RTX"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const spad_target *target;
+        assert_int_equal(spad_target_find(&target, others[i], NULL), SPAD_ERR_UNKNOWN);
+    }
+    const spad_target *target;
+    spad_error error;
+    assert_int_equal(spad_target_find(&target, "h3OO", &error), SPAD_ERR_UNKNOWN);
+    assert_int_equal(spad_target_find(&target, "L40X", &error), SPAD_ERR_UNKNOWN);
+    assert_non_null(strstr(error.message, "did you mean 'L40"));
+}
 
 static void unknown_names_are_reported_with_what_there_is(void **state) {
     (void)state;
@@ -372,6 +406,7 @@ int main(void) {
         cmocka_unit_test(ascend_memories_have_their_public_sizes),
         cmocka_unit_test(built_in_tables_follow_the_rules),
         cmocka_unit_test(unknown_names_are_reported_with_what_there_is),
+        cmocka_unit_test(products_are_names),
         cmocka_unit_test(start_lanes_follow_the_table),
         cmocka_unit_test(a_bad_start_lane_names_the_rule),
         cmocka_unit_test(sizes_round_up_like_a_search),

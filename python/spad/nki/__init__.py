@@ -20,10 +20,10 @@ import os
 import sys
 import warnings
 
-from . import _spad
-from . import core
-from . import _nki_direct as _direct
-from ._nki_direct import (  # noqa: F401
+from .. import _spad
+from .. import core
+from .. import _nki_direct as _direct
+from .._nki_direct import (  # noqa: F401
     CompileError, DirectKernel, Part, Placement, Tile, Value, force_auto_alloc, hbm, kernel,
     nc_transpose, ndarray, par_dim, private_hbm, psum, sbuf, set_target, shared_hbm, softmax, store,
     tensor_engine, vector_engine)

@@ -6,10 +6,10 @@ from typing import Any
 
 from typing_extensions import Self
 
-from . import _spad
-from . import core
-from ._spad import _Shape, Target, Trace
-from ._nki_direct import (
+from .. import _spad
+from .. import core
+from .._spad import _Shape, Target, Trace
+from .._nki_direct import (
     CompileError as CompileError, DirectKernel as DirectKernel, Part as Part, Placement as
     Placement, Tile as Tile, Value as Value, force_auto_alloc as force_auto_alloc, hbm as hbm,
     kernel as kernel, nc_transpose as nc_transpose, ndarray as ndarray, par_dim as par_dim,

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m spad nki COMMAND FILE.py:KERNEL: traces a kernel and shows what spad says about it."""
+
+import argparse
+import ast
+import os
+import re
+import sys
+
+from .. import _spad
+from .. import core
+from . import trace as nt
+
+_TENSOR = re.compile(r"([A-Za-z]\w*)\[([\d,\s]*)\]\Z")
+
+
+def argument(text):
+    """(name, value) of --arg: name=bf16[1,2048,128], name=3, name=True, name=(1, 2), name=text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"'{text}' is no argument: NAME=DTYPE[SHAPE] or NAME=VALUE")
+    tensor = _TENSOR.match(value.strip())
+    if tensor is not None:
+        try:
+            return name, nt.hbm([int(count) for count in tensor[2].split(",") if count.strip()], tensor[1])
+        except (ValueError, _spad.Error) as error:
+            raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="spad nki", description="Traces an unmodified NKI kernel: no compiler and no device is needed.")
+    parser.add_argument("command", choices=("check", "plan", "sim", "tune", "report", "emit", "text"),
+                        help="what to show; text is the kernel itself")
+    parser.add_argument("kernel", help="FILE.py:KERNEL or package.module:KERNEL")
+    parser.add_argument("--arg", action="append", type=argument, default=[], metavar="NAME=VALUE",
+                        help="an argument: a tensor as bf16[1,2048,128], or a Python literal; without "
+                             "any, spad_example() of the file is used")
+    parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
+    parser.add_argument("--lnc", type=int, default=1, help="cores (1)")
+    parser.add_argument("-o", "--output", help="the file to write instead of the standard output")
+    parser.add_argument("--quiet", action="store_true", help="without the notes of the trace")
+    return parser
+
+
+def _traced(options):
+    kernel = nt.load(options.kernel)
+    args, kwargs = (), dict(options.arg)
+    if not options.arg:
+        given = nt.example(kernel)
+        args, kwargs = given if given is not None else ((), {})
+    return nt.trace(kernel, *args, target=options.target, lnc=options.lnc, **kwargs)
+
+
+def _shown(command, kernel):
+    """(text, exit status)."""
+    if command == "check":
+        check = kernel.check()
+        return kernel.explain(check), 0 if check else 1
+    if command == "plan":
+        layout = kernel.plan()
+        return layout.text(), 0 if layout.fits else 1
+    if command == "emit":
+        return core.emit(kernel.plan(), "nki"), 0
+    if command == "text":
+        return kernel.source, 0
+    return getattr(kernel, command)().text(), 0
+
+
+def main(arguments):
+    """Runs the command; the status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for
+    wrong usage and for one that cannot be traced."""
+    options = _parser().parse_args(arguments)
+    if options.command == "report" and not options.output:
+        print("spad nki: a report needs a file: -o FILE.html", file=sys.stderr)
+        return 2
+    sys.path.insert(0, os.getcwd())
+    try:
+        kernel = _traced(options)
+        if not options.quiet:
+            for place, text in kernel.notes:
+                print(f"note: {place[0]}:{place[1]}: {text}" if place else f"note: {text}", file=sys.stderr)
+        if options.command == "report":
+            kernel.report().save(options.output)
+            return 0
+        text, status = _shown(options.command, kernel)
+    except (_spad.Error, OSError) as error:
+        print(f"spad nki: {error}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(f"  {note}", file=sys.stderr)
+        return 1 if isinstance(error, _spad.FitError) else 2
+    if options.output:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        print(text, end="" if text.endswith("\n") else "\n")
+    return status

@@ -1,0 +1,524 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of a traced NKI kernel and their views.
+
+A Storage is what nl.ndarray made: a space, a shape, an element type and perhaps a place. A View
+is a part of it: a first element and a (stride, count) for each dimension, in elements of the
+view's own type. On chip the first dimension runs across lanes and its stride counts lanes; the
+others are in a lane. In HBM all dimensions are in one lane. `reach` holds further dimensions
+that an index known only on the device may move along: they belong to what an access may touch,
+not to its shape.
+"""
+
+import math
+
+from .. import _spad
+
+
+class Storage:
+    """A tensor that the kernel made or was given."""
+
+    __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
+                 "sums", "written", "aliases")
+
+    def __init__(self, name, space, buffer, dtype, shape, address=None):
+        self.name, self.space, self.buffer = name, space, buffer
+        self.dtype, self.shape, self.address = dtype, shape, address
+        self.is_input = self.is_output = False
+        self.sums = []        # parts that matmuls are adding to
+        self.aliases = {}     # names for other shapes and types of the same bytes
+        self.written = set()  # the names that are written
+
+    @property
+    def is_on_chip(self):
+        return self.space != "hbm"
+
+    @property
+    def lanes(self):
+        return self.shape[0] if self.is_on_chip else 1
+
+    def row_bytes(self):
+        """Bytes in one lane."""
+        return math.prod(self.shape[1:] if self.is_on_chip else self.shape) * item_bytes(self.dtype)
+
+
+_sizes = {}
+
+
+def item_bytes(dtype):
+    """Bytes of an element."""
+    size = _sizes.get(dtype)
+    if size is None:
+        size = _sizes[dtype] = _spad.dtype_bytes(str(dtype))
+    return size
+
+
+class Register:
+    """A number that is known on the device only. It may be an index; Python cannot branch on it."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what="a register"):
+        self.what = what
+
+    def _derived(self, *unused):
+        return Register(self.what)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _derived
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = _derived
+
+    def _refuse(self, *unused):
+        raise TypeError(f"{self.what} is known on the device only: Python cannot branch on it or use "
+                        f"it as a number")
+
+    __bool__ = __int__ = __index__ = __float__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+    def __repr__(self):
+        return f"<{self.what}>"
+
+
+class DynamicSlice:
+    """nl.ds(start, size)."""
+
+    __slots__ = ("start", "size")
+
+    def __init__(self, start, size):
+        self.start, self.size = start, size
+
+
+def dense(shape):
+    """(stride, count) of each dimension of a shape in row-major order."""
+    dims, stride = [], 1
+    for count in reversed(shape):
+        dims.append((stride, count))
+        stride *= count
+    return tuple(reversed(dims))
+
+
+class View:
+    """A part of a tensor, as kernels see it (NkiTensor)."""
+
+    __slots__ = ("storage", "dtype", "lane", "start", "dims", "reach", "index", "spread")
+
+    def __init__(self, storage, dtype, lane, start, dims, reach=(), index=(), spread=False):
+        self.storage, self.dtype = storage, dtype
+        self.lane, self.start, self.dims = lane, start, tuple(dims)
+        self.reach = tuple(reach)  # dimensions that a dynamic index moves along
+        self.index = tuple(index)  # the tensors that hold such indices
+        self.spread = spread       # dimension 0 is replaced by an index for each partition
+
+    @classmethod
+    def whole(cls, storage):
+        shape = storage.shape
+        if not storage.is_on_chip:
+            return cls(storage, storage.dtype, 0, 0, dense(shape))
+        return cls(storage, storage.dtype, 0, 0, ((1, shape[0]), *dense(shape[1:])))
+
+    def _with(self, dtype=None, lane=None, start=None, dims=None, reach=None, index=None, spread=None):
+        return View(self.storage,
+                    self.dtype if dtype is None else dtype,
+                    self.lane if lane is None else lane,
+                    self.start if start is None else start,
+                    self.dims if dims is None else dims,
+                    self.reach if reach is None else reach,
+                    self.index if index is None else index,
+                    self.spread if spread is None else spread)
+
+    # ---- what a kernel asks ------------------------------------------------------------
+
+    @property
+    def is_on_chip(self):
+        return self.storage.is_on_chip
+
+    @property
+    def shape(self):
+        return tuple(count for _, count in self.dims)
+
+    @property
+    def ndim(self):
+        return len(self.dims)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def name(self):
+        return self.storage.name
+
+    @property
+    def buffer(self):
+        return self.storage.buffer
+
+    @property
+    def address(self):
+        return self.storage.address
+
+    @property
+    def itemsize(self):
+        return item_bytes(self.dtype)
+
+    def _row(self):
+        """Elements of this type in a lane."""
+        return self.storage.row_bytes() // item_bytes(self.dtype)
+
+    @property
+    def strides(self):
+        own = tuple(stride for stride, _ in self.dims)
+        return (own[0] * self._row(), *own[1:]) if self.is_on_chip else own
+
+    @property
+    def offset(self):
+        return self.lane * self._row() + self.start if self.is_on_chip else self.start
+
+    def get_pattern(self):
+        return [[stride, count] for stride, count in zip(self.strides, self.shape)]
+
+    def is_indirect(self):
+        return bool(self.reach)
+
+    def is_contiguous(self):
+        inner = self.dims[1:] if self.is_on_chip else self.dims
+        expected = dense([count for _, count in inner])
+        return all(count == 1 or stride == want
+                   for (stride, count), (want, _) in zip(inner, expected))
+
+    def __len__(self):
+        return self.dims[0][1]
+
+    __iter__ = None  # a view has an index for every dimension, so Python would not stop
+
+    def __repr__(self):
+        return f"<{self.storage.space} tensor '{self.name}' {self.dtype}{list(self.shape)}>"
+
+    # ---- one dimension at a time -------------------------------------------------------
+
+    def _dim(self, dim):
+        if not -self.ndim <= dim < self.ndim:
+            raise IndexError(f"dimension {dim} of '{self.name}', which has {self.ndim}")
+        return dim % self.ndim
+
+    def _moved(self, dim, first):
+        """lane and start, `first` steps along a dimension."""
+        stride = self.dims[dim][0]
+        if self.is_on_chip and dim == 0:
+            return self.lane + first * stride, self.start
+        return self.lane, self.start + first * stride
+
+    def slice(self, dim, start, end, step=1):
+        dim = self._dim(dim)
+        stride, count = self.dims[dim]
+        if step < 1 or not 0 <= start <= end <= count:
+            raise IndexError(f"[{start}:{end}:{step}] of dimension {dim} of '{self.name}', which has "
+                             f"{count} elements")
+        lane, first = self._moved(dim, start)
+        dims = list(self.dims)
+        dims[dim] = (stride * step, -(-(end - start) // step))
+        return self._with(lane=lane, start=first, dims=dims)
+
+    def _any_of(self, dim, size, index):
+        """`size` elements from a position along a dimension that is known on the device only."""
+        stride, count = self.dims[dim]
+        if self.is_on_chip and dim == 0:
+            raise TypeError(f"the partition of '{self.name}' depends on a value of the device")
+        if size > count:
+            raise IndexError(f"{size} elements of dimension {dim} of '{self.name}', which has {count}")
+        dims = list(self.dims)
+        dims[dim] = (stride, size)
+        return self._with(dims=dims, reach=(*self.reach, (stride, count - size + 1)),
+                          index=self.index + ((index,) if isinstance(index, View) else ()))
+
+    def select(self, dim, index):
+        dim = self._dim(dim)
+        if isinstance(index, (View, Register)):
+            return self._any_of(dim, 1, index)._without(dim)
+        count = self.dims[dim][1]
+        if not -count <= index < count:
+            raise IndexError(f"index {index} of dimension {dim} of '{self.name}', which has {count} "
+                             f"elements")
+        index %= count
+        return self.slice(dim, index, index + 1)._without(dim)
+
+    def _without(self, dim):
+        """Removes a dimension of one element, unless a tensor needs it: on chip the lanes and one more
+        remain, in HBM one."""
+        least = 2 if self.is_on_chip else 1
+        if self.ndim <= least or self.is_on_chip and dim == 0:
+            return self
+        return self._with(dims=self.dims[:dim] + self.dims[dim + 1:])
+
+    def expand_dim(self, dim):
+        if not 0 <= dim <= self.ndim or self.is_on_chip and dim == 0:
+            raise IndexError(f"no dimension can be added at {dim} of {self!r}")
+        return self._with(dims=(*self.dims[:dim], (1, 1), *self.dims[dim:]))
+
+    def squeeze_dim(self, dim):
+        dim = self._dim(dim)
+        if self.dims[dim][1] != 1 or self.is_on_chip and dim == 0:
+            raise ValueError(f"dimension {dim} of {self!r} cannot be removed")
+        return self._with(dims=self.dims[:dim] + self.dims[dim + 1:])
+
+    def broadcast(self, dim, size):
+        dim = self._dim(dim)
+        if self.dims[dim][1] != 1:
+            raise ValueError(f"dimension {dim} of {self!r} cannot be repeated: it has more than one "
+                             f"element")
+        dims = list(self.dims)
+        dims[dim] = (0, size)
+        return self._with(dims=dims)
+
+    def broadcast_to(self, shape):
+        if len(shape) < self.ndim:
+            raise ValueError(f"{self!r} cannot be repeated to {tuple(shape)}")
+        made = self
+        if len(shape) > self.ndim:
+            at = 1 if self.is_on_chip else 0
+            made = self._with(dims=(*self.dims[:at], *(((0, 1),) * (len(shape) - self.ndim)),
+                                    *self.dims[at:]))
+        for dim, (have, want) in enumerate(zip(made.shape, shape)):
+            if have != want:
+                made = made.broadcast(dim, want)
+        return made
+
+    def permute(self, dims):
+        if sorted(dims) != list(range(self.ndim)) or self.is_on_chip and dims[0] != 0:
+            raise ValueError(f"{tuple(dims)} is no order of the dimensions of {self!r}")
+        return self._with(dims=[self.dims[dim] for dim in dims])
+
+    # ---- shapes ------------------------------------------------------------------------
+
+    def reshape_dim(self, dim, shape):
+        dim = self._dim(dim)
+        stride, count = self.dims[dim]
+        shape = _inferred(shape, count, self)
+        if self.is_on_chip and dim == 0 and len(shape) > 1:
+            raise ValueError(f"the partitions of {self!r} cannot be split")
+        split = [(inner * stride, size) for inner, size in dense(shape)]
+        return self._with(dims=(*self.dims[:dim], *split, *self.dims[dim + 1:]))
+
+    def flatten_dims(self, start_dim, end_dim):
+        first, last = self._dim(start_dim), self._dim(end_dim)
+        merged = self.dims[first]
+        for stride, count in self.dims[first + 1:last + 1]:
+            merged = _joined(merged, (stride, count), self)
+        if self.is_on_chip and first == 0 and last > 0:
+            raise ValueError(f"the partitions of {self!r} cannot be joined with other dimensions")
+        return self._with(dims=(*self.dims[:first], merged, *self.dims[last + 1:]))
+
+    def reshape(self, *shape):
+        shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        shape = _inferred(shape, self.size, self)
+        if not self.is_on_chip:
+            return self._with(dims=_reshaped(self.dims, shape, self))
+        if not shape or shape[0] != self.dims[0][1]:
+            raise ValueError(f"{self!r} has {self.dims[0][1]} partitions, so it cannot take the shape "
+                             f"{shape}")
+        return self._with(dims=(self.dims[0], *_reshaped(self.dims[1:], shape[1:], self)))
+
+    def rearrange(self, src_pattern, dst_pattern, fixed_sizes=None):
+        sizes = dict(fixed_sizes or {})
+        names, made = [], self
+        for at in range(len(src_pattern) - 1, -1, -1):
+            group = src_pattern[at] if isinstance(src_pattern[at], (tuple, list)) else (src_pattern[at],)
+            if len(group) > 1:
+                made = made.reshape_dim(at, tuple(sizes.get(name, -1) for name in group))
+            names[:0] = group
+        wanted = [name for part in dst_pattern
+                  for name in (part if isinstance(part, (tuple, list)) else (part,))]
+        if sorted(wanted) != sorted(names):
+            raise ValueError(f"{dst_pattern} does not have the names of {src_pattern}")
+        made = made.permute(tuple(names.index(name) for name in wanted))
+        for at, part in enumerate(dst_pattern):
+            if isinstance(part, (tuple, list)) and len(part) > 1:
+                made = made.flatten_dims(at, at + len(part) - 1)
+        return made
+
+    def view(self, dtype):
+        old, new = item_bytes(self.dtype), item_bytes(dtype)
+        if old == new:
+            return self._with(dtype=dtype)
+        if self.reach:
+            raise ValueError(f"{self!r} has a dynamic index, so its type cannot change")
+        *outer, (stride, count) = self.dims
+        if self.is_on_chip and not outer:
+            raise ValueError(f"{self!r} has one element in a lane")
+        if stride != 1 and count != 1:
+            raise ValueError(f"the last dimension of {self!r} is not contiguous")
+        places = [self.start, count] + [step for step, many in outer[self.is_on_chip:] if many > 1]
+        if any(place * old % new for place in places):
+            raise ValueError(f"{self!r} cannot be seen as {dtype}: its places are no multiple of {new} B")
+        scaled = [(step * old // new, many) for step, many in outer]
+        if self.is_on_chip:
+            scaled[0] = outer[0]
+        return self._with(dtype=dtype, start=self.start * old // new,
+                          dims=(*scaled, (1, count * old // new)))
+
+    reinterpret_cast = view
+
+    # ---- access patterns ---------------------------------------------------------------
+
+    def ap(self, pattern, offset=None, scalar_offset=None, vector_offset=None, indirect_dim=0,
+           dtype=None):
+        made = self if dtype is None else self._retyped(dtype)
+        row = made._row()
+        dims = [(int(stride), int(count)) for stride, count in pattern]
+        base = made.offset + (0 if offset is None else offset)
+        if made.is_on_chip:
+            lane, start = divmod(base, row)
+            stride, count = dims[0]
+            if count > 1 and stride % row:
+                raise ValueError(f"the partition stride {stride} is no multiple of the {row} elements "
+                                 f"that '{self.name}' has in a partition")
+            dims[0] = (stride // row if count > 1 else 1, count)
+        else:
+            lane, start = 0, base
+        view = View(made.storage, made.dtype, lane, start, dims)
+        moving = scalar_offset if scalar_offset is not None else vector_offset
+        if moving is not None:
+            view = view._moving(made, moving, indirect_dim, vector_offset is not None)
+        view._must_fit()
+        return view
+
+    def _retyped(self, dtype):
+        """This storage with another type, for a pattern that counts in it."""
+        old, new = item_bytes(self.dtype), item_bytes(dtype)
+        if self.start * old % new:
+            raise ValueError(f"{self!r} cannot be seen as {dtype}: it starts at byte {self.start * old}")
+        return self._with(dtype=dtype, start=self.start * old // new)
+
+    def _moving(self, shaped, moving, dim, for_each):
+        """With an offset that is known on the device only, along a dimension of `shaped`."""
+        if self.is_on_chip and dim == 0:
+            raise TypeError(f"the partition of '{self.name}' depends on a value of the device")
+        stride = shaped.dims[shaped._dim(dim)][0]
+        fixed = self.dims[1:] if for_each else self.dims
+        free = fixed[1:] if self.is_on_chip and not for_each else fixed
+        last = self.start + sum((count - 1) * max(step, 0) for step, count in free)
+        reach = max((self._row() - 1 - last) // stride + 1, 1) if stride else 1
+        return self._with(reach=((stride, reach),), spread=for_each,
+                          index=(moving,) if isinstance(moving, View) else ())
+
+    def vector_select(self, dim, vector_offset):
+        if self._dim(dim) != 0 or self.is_on_chip:
+            raise ValueError("vector_select is along dimension 0 of a tensor in HBM")
+        return self._with(dims=((0, vector_offset.shape[0]), *self.dims[1:]), reach=(self.dims[0],),
+                          index=(vector_offset,), spread=True)
+
+    def indirect(self, index, num_elem=None):
+        count = index.size if num_elem is None else num_elem
+        return self._with(dims=(self.dims[0], (0, count)), reach=self.dims[1:], index=(index,))
+
+    def _must_fit(self):
+        """Refuses a pattern that leaves its tensor."""
+        low, high = self.extent()
+        last = self.lane + (self.dims[0][1] - 1) * self.dims[0][0] if self.is_on_chip else 0
+        if low < 0 or high > self._row() or self.lane < 0 or last >= self.storage.lanes:
+            where = f"partitions {self.lane} to {last}, " if self.is_on_chip else ""
+            raise IndexError(f"{where}elements {low} to {high - 1} of '{self.name}', which has "
+                             + (f"{self.storage.lanes} partitions of " if self.is_on_chip else "")
+                             + f"{self._row()} elements")
+
+    def free_dims(self):
+        """The (stride, count) that an access runs over in a lane, with all that it may touch."""
+        own = self.dims[1:] if self.is_on_chip or self.spread else self.dims
+        return [(stride, count) for stride, count in (*own, *self.reach) if count != 1]
+
+    def extent(self):
+        """First element in a lane and the one after the last."""
+        dims = self.free_dims()
+        low = self.start + sum((count - 1) * stride for stride, count in dims if stride < 0)
+        high = self.start + sum((count - 1) * stride for stride, count in dims if stride > 0)
+        return low, high + 1
+
+    # ---- indices -----------------------------------------------------------------------
+
+    def __getitem__(self, key):
+        key = list(key) if isinstance(key, tuple) else [key]
+        if any(part is Ellipsis for part in key):
+            at = next(at for at, part in enumerate(key) if part is Ellipsis)
+            fill = self.ndim - sum(part is not None and part is not Ellipsis for part in key)
+            key[at:at + 1] = [slice(None)] * fill
+        if sum(part is not None for part in key) > self.ndim:
+            raise IndexError(f"{len(key)} indices for {self!r}")
+        made, dim, dropped = self, 0, []
+        for part in key:
+            if part is None:
+                made = made.expand_dim(dim)
+                dim += 1
+                continue
+            made, drop = made._indexed(dim, part)
+            if drop:
+                dropped.append(dim)
+            dim += 1
+        for dim in reversed(dropped):
+            made = made._without(dim)
+        return made
+
+    def _indexed(self, dim, part):
+        """The view after one index, and whether the dimension goes."""
+        count = self.dims[dim][1]
+        if isinstance(part, slice):
+            if any(isinstance(end, (Register, View)) for end in (part.start, part.stop)):
+                raise TypeError("a slice with an end that is known on the device only: use nl.ds")
+            start, end = (at if at is None or at >= 0 else at + count for at in (part.start, part.stop))
+            return self.slice(dim, 0 if start is None else start, count if end is None else end,
+                              1 if part.step is None else part.step), False
+        if isinstance(part, DynamicSlice):
+            if isinstance(part.start, (Register, View)):
+                return self._any_of(dim, part.size, part.start), False
+            return self.slice(dim, part.start, part.start + part.size), False
+        if isinstance(part, (Register, View)):
+            return self._any_of(dim, 1, part), True
+        if not hasattr(part, "__index__"):
+            raise TypeError(f"an index of '{self.name}' is {part!r}")
+        part = part.__index__()
+        if not -count <= part < count:
+            raise IndexError(f"index {part} of dimension {dim} of '{self.name}', which has {count} "
+                             f"elements")
+        return self.slice(dim, part % count, part % count + 1), True
+
+
+def _inferred(shape, size, view):
+    shape = tuple(int(count) for count in shape)
+    known = math.prod(count for count in shape if count != -1)
+    if shape.count(-1) == 1 and known and size % known == 0:
+        shape = tuple(size // known if count == -1 else count for count in shape)
+    if -1 in shape or math.prod(shape) != size:
+        raise ValueError(f"{size} elements of {view!r} cannot take the shape {shape}")
+    return shape
+
+
+def _joined(outer, inner, view):
+    if inner[1] == 1:
+        return outer
+    if outer[1] == 1:
+        return inner
+    if outer[0] != inner[0] * inner[1]:
+        raise ValueError(f"dimensions of {view!r} cannot be joined: they are not contiguous")
+    return inner[0], outer[1] * inner[1]
+
+
+def _reshaped(dims, shape, view):
+    """The same elements in another shape. Dimensions that lie one after another are joined and then
+    split; where a new dimension would cross a gap, there is no such view."""
+    chunks = []
+    for stride, count in dims:
+        if count == 1:
+            continue
+        if chunks and chunks[-1][0] == stride * count:
+            chunks[-1] = (stride, chunks[-1][1] * count)
+        else:
+            chunks.append((stride, count))
+    made, left = [], list(reversed(chunks))
+    stride, count = left.pop(0) if left else (1, 1)
+    for size in reversed(shape):
+        if size == 1:
+            made.append((stride, 1))
+            continue
+        if count == 1:
+            stride, count = left.pop(0)
+        if count % size:
+            raise ValueError(f"{view!r} cannot take the shape {tuple(shape)}: it is not contiguous")
+        made.append((stride, size))
+        stride, count = stride * size, count // size
+    return tuple(reversed(made))

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmodified NKI kernels, traced: run once under a stand-in for nki, and recorded as a spad.Kernel.
+
+    import spad.nki.trace as nt
+    with nt.installed():
+        from mykernels import scale
+    k = nt.trace(scale, nt.hbm((128, 512), "bf16"), target="trn2")
+    print(k.check().text(), k.plan().text(), k.sim().text())
+
+docs/nki-trace.md says what is modelled, and what "proved" means for a traced shape.
+"""
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import sys
+import traceback
+
+from .. import _spad
+from .. import core
+from .. import kernel as _kernel
+from ._record import Recorder, TraceError, _current
+from ._stand_in import Jit, MemoryRegion, installed
+from ._views import item_bytes
+
+__all__ = ["Hbm", "Traced", "TraceError", "example", "hbm", "installed", "load", "trace"]
+
+OPERATIONS_MOST = 1_000_000
+
+
+class Hbm:
+    """A tensor in HBM that a kernel is called with."""
+
+    __slots__ = ("shape", "dtype")
+
+    def __init__(self, shape, dtype):
+        if isinstance(shape, int):
+            shape = (shape,)
+        self.shape = tuple(shape)
+        if not self.shape or any(isinstance(count, bool) or not isinstance(count, int) or count < 1
+                                 for count in self.shape):
+            raise _spad.ArgumentError(f"{shape!r} is no shape: it has whole numbers from 1 on")
+        self.dtype = _spad.dtype_name(dtype)
+        item_bytes(self.dtype)
+
+    def __repr__(self):
+        return f"nt.hbm({self.shape}, '{self.dtype}')"
+
+
+def hbm(shape, dtype):
+    """An argument of a trace: a tensor in HBM with this shape and element type."""
+    return Hbm(shape, dtype)
+
+
+class Traced(_kernel.Kernel):
+    """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
+    ((file, line), text), and `operations`, how many were recorded."""
+
+    def __init__(self, recorder, lines, places):
+        super().__init__(recorder.chip, recorder.name)
+        self._lines, self._places = lines, places
+        self.notes, self.operations = recorder.notes, recorder.operations
+
+    plan = _kernel.Kernel.layout
+
+    def where(self, line):
+        """'file:line' of the user's Python for a line of the kernel, or ''."""
+        place = self.place(line)
+        return f"{place[0]}:{place[1]}" if place is not None else ""
+
+    def explain(self, check):
+        """The text of a check, followed by the lines of Python that the lines of its findings are, and by
+        how many notes its verdict depends on."""
+        places = {}
+        for finding in check:
+            for line in (finding.line, *(note["line"] for note in finding.notes or ())):
+                if line and self.where(line):
+                    places[line] = self.where(line)
+        rows = [f"  line {line} of the kernel is {place}\n" for line, place in sorted(places.items())]
+        count = len(self.notes)
+        noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
+        text = check.text()
+        return (text if text.endswith("\n") else text + "\n") + noted + \
+            ("in Python:\n" + "".join(rows) if rows else "")
+
+
+def _called(kernel):
+    """The function of a kernel, without @nki.jit."""
+    while isinstance(kernel, Jit):
+        kernel = kernel.func
+    if not callable(kernel):
+        raise TraceError(f"a kernel is a function, not {kernel!r}")
+    return kernel
+
+
+def _bound(recorder, value, name, place):
+    """An argument with tensors of the trace in the place of nt.hbm()."""
+    if isinstance(value, Hbm):
+        return recorder.tensor(value.shape, value.dtype, MemoryRegion.hbm, name, is_input=True, place=place)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_bound(recorder, part, f"{name}_{at}", place) for at, part in enumerate(value))
+    if isinstance(value, dict):
+        return {key: _bound(recorder, part, f"{name}_{key}", place) for key, part in value.items()}
+    return value
+
+
+def _arguments(recorder, function, args, kwargs):
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TraceError(f"'{recorder.name}' cannot be called with these arguments: {error}") from None
+    code = getattr(function, "__code__", None)
+    place = (code.co_filename, code.co_firstlineno) if code is not None else None
+    for name, value in given.arguments.items():
+        given.arguments[name] = _bound(recorder, value, name, place)
+    return given.args, given.kwargs
+
+
+def _user_place(error):
+    """(file, line) of the innermost frame of the user's code in a traceback, or None."""
+    place = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if not frame.f_globals.get("__name__", "").startswith("spad."):
+            place = frame.f_code.co_filename, line
+    return place
+
+
+def _failure(name, error):
+    """A TraceError with the user's line for what a kernel raised."""
+    place = getattr(error, "place", None) or _user_place(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        place = error.filename, error.lineno or 0
+    where = f"{place[0]}:{place[1]}: " if place else ""
+    what = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, RecursionError):
+        what = f"the kernel calls itself without an end ({type(error).__name__})"
+    failure = TraceError(f"{where}{what} (while '{name}' was traced)")
+    failure.place = place
+    return failure
+
+
+def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+    """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
+
+    args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
+    dicts. target: the chip. lnc: cores; 1 is modelled. replace_nki: set a real nki aside meanwhile.
+    A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
+    if lnc != 1:
+        raise TraceError(f"lnc={lnc}: a trace has one core")
+    function = _called(kernel)
+    chip = target if isinstance(target, _spad.Target) else core.Target(target)
+    name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
+    name = name if name.isidentifier() else f"k{name}"
+    recorder = Recorder(chip, name, lnc, operations_most)
+    if _current.get() is not None:
+        raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
+    with installed(replace_nki):
+        token = _current.set(recorder)
+        try:
+            args, kwargs = _arguments(recorder, function, args, kwargs)
+            returned = function(*args, **kwargs)
+        except TraceError as error:
+            if error.place is None and _user_place(error) is None:
+                raise
+            raise _failure(name, error) from None
+        except Exception as error:
+            raise _failure(name, error) from error
+        finally:
+            _current.reset(token)
+    if not recorder.operations:
+        raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
+    return Traced(recorder, *recorder.finish(returned)).finish()
+
+
+# ---- kernels in files -----------------------------------------------------------------------------
+
+
+def _package_of(path):
+    """(folder to import from, dotted name) of a file in a package, or None for a file on its own."""
+    folder, parts = os.path.dirname(path), [os.path.splitext(os.path.basename(path))[0]]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        parts.insert(0, name)
+    return (folder, ".".join(parts)) if len(parts) > 1 else None
+
+
+def _import_file(path):
+    path = os.path.abspath(path)
+    if not os.path.isfile(path):
+        raise TraceError(f"there is no file '{path}'")
+    package = _package_of(path)
+    before = list(sys.path)
+    sys.path.insert(0, package[0] if package else os.path.dirname(path))
+    try:
+        if package:
+            return importlib.import_module(package[1])
+        name = f"_spad_traced_{os.path.splitext(os.path.basename(path))[0]}"
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
+    finally:
+        sys.path[:] = before
+
+
+def load(where, replace_nki=False):
+    """The kernel of 'FILE.py:NAME' or 'package.module:NAME', imported under the stand-in."""
+    file, colon, name = where.rpartition(":")
+    if not colon or not name:
+        raise TraceError(f"'{where}' names no kernel: FILE.py:KERNEL")
+    with installed(replace_nki):
+        try:
+            module = _import_file(file) if file.endswith(".py") else importlib.import_module(file)
+        except TraceError:
+            raise
+        except Exception as error:
+            if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("neuronxcc"):
+                error = TraceError(f"{error}: kernels of the older neuronxcc.nki are not traced")
+                error.place = _user_place(error)
+            raise _failure(file, error) from None if isinstance(error, TraceError) else error
+    made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
+    if made is None:
+        kernels = sorted(key for key, value in vars(module).items() if isinstance(value, Jit))
+        raise TraceError(f"'{file}' has no '{name}'; its kernels are {', '.join(kernels) or 'none'}")
+    _called(made)
+    return made
+
+
+def example(kernel):
+    """(args, kwargs) of spad_example() in the file of a kernel: a dict gives keyword arguments, a tuple
+    or list the arguments in order. A spad_example with a parameter is given the name of the kernel."""
+    function = _called(kernel)
+    made = getattr(function, "__globals__", {}).get("spad_example")
+    if made is None:
+        return None
+    with installed():
+        try:
+            given = made(function.__name__) if inspect.signature(made).parameters else made()
+        except Exception as error:
+            raise _failure("spad_example", error) from error
+    if isinstance(given, dict):
+        return (), given
+    if isinstance(given, (tuple, list)):
+        return tuple(given), {}
+    raise TraceError(f"spad_example() gave {given!r}; it gives a dict, a tuple or a list")

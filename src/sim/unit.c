@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times in words, and whether the time of a simulation is one: the only place that decides it.
+ *
+ * An operation without a figure is a step, and a cycle of an engine without a clock is a
+ * cycle. A result in which all operations are steps, or all are in cycles, is exact in that
+ * unit; one with costs of several kinds is in picoseconds in which some are assumptions.
+ */
+#include <stdio.h>
+
+#include "sim/sim.h"
+
+spad_time_unit spad__sim_unit(const spad_sim_totals *totals) {
+    if (totals->unknown == 0 && totals->unclocked == 0) return SPAD_TIME_REAL;
+    if (totals->unknown == totals->operations) return SPAD_TIME_STEPS;
+    if (totals->unclocked == totals->operations) return SPAD_TIME_CYCLES;
+    return SPAD_TIME_MIXED;
+}
+
+int64_t spad__time_unit_size(spad_time_unit unit) {
+    switch (unit) {
+    case SPAD_TIME_STEPS: return SPAD_SIM_UNKNOWN;
+    case SPAD_TIME_CYCLES: return SPAD_SIM_CYCLE;
+    default: return 1;
+    }
+}
+
+const char *spad_time_unit_name(spad_time_unit unit) {
+    static const char *const names[SPAD_TIME_UNITS] = {[SPAD_TIME_REAL] = "time",
+                                                       [SPAD_TIME_MIXED] = "mixed",
+                                                       [SPAD_TIME_CYCLES] = "cycles",
+                                                       [SPAD_TIME_STEPS] = "steps"};
+    return (unsigned)unit < SPAD_TIME_UNITS ? names[unit] : "?";
+}
+
+const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
+    static const char *const units[] = {"ps", "ns", "us", "ms", "s"};
+    int unit = 0;
+    int64_t scale = 1;
+    while (unit < 4 && time / scale >= 1000) {
+        scale *= 1000;
+        unit++;
+    }
+    if (unit == 0) {
+        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
+    } else {
+        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
+                 (long long)(time % scale / (scale / 1000)), units[unit]);
+    }
+    return field;
+}
+
+/* "17 steps", "1 step", "0.274 steps" */
+static void count_text(spad_time_unit unit, int64_t time, char field[SPAD_TIME_TEXT]) {
+    const char *word = unit == SPAD_TIME_STEPS ? "step" : "cycle";
+    const int64_t size = spad__time_unit_size(unit);
+    const int64_t rest = time % size / (size / 1000);
+    const char *plural = time == size ? "" : "s";
+    if (rest == 0) {
+        snprintf(field, SPAD_TIME_TEXT, "%lld %s%s", (long long)(time / size), word, plural);
+    } else {
+        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s%s", (long long)(time / size),
+                 (long long)rest, word, plural);
+    }
+}
+
+const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
+                                char field[SPAD_TIME_TEXT]) {
+    if (unit == SPAD_TIME_STEPS || unit == SPAD_TIME_CYCLES) {
+        count_text(unit, picoseconds, field);
+    } else if (unit == SPAD_TIME_MIXED) {
+        char plain[SPAD_TIME_TEXT];
+        snprintf(field, SPAD_TIME_TEXT, "~%.40s", spad_time_text(picoseconds, plain));
+    } else {
+        spad_time_text(picoseconds, field);
+    }
+    return field;
+}
+
+const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
+    const long long all = (long long)totals->operations;
+    const long long assumed = (long long)(totals->unknown + totals->unclocked);
+    switch (totals->unit) {
+    case SPAD_TIME_STEPS:
+        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs assumed: steps, not time", assumed,
+                 all);
+        return field;
+    case SPAD_TIME_CYCLES:
+        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs without a clock: cycles, not time",
+                 assumed, all);
+        return field;
+    case SPAD_TIME_MIXED:
+        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs assumed, at %s%s%s: not a real time",
+                 assumed, all, totals->unknown > 0 ? "1 us" : "",
+                 totals->unknown > 0 && totals->unclocked > 0 ? " or " : "",
+                 totals->unclocked > 0 ? "1 ns a cycle" : "");
+        return field;
+    default: return NULL;
+    }
+}

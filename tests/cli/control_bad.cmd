@@ -1,0 +1,1 @@
+spad check input/control_bad.spad

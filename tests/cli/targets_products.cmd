@@ -1,0 +1,1 @@
+spad targets H100 | head -1; spad targets rtx-4090 | head -1; spad targets show Ascend910B3 | head -1; spad targets TRAINIUM2 | head -1; spad targets H10O; spad plan ../../examples/kernels/08_gemm_sm90.spad --target RTX409

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of public NKI kernels, with shapes of our choice, for traces of a checkout.
+
+    SPAD_NKI_LIBRARY=/path/to/nki-library python tests/python/nki_public.py
+    SPAD_NKI_SAMPLES=/path/to/nki-samples python tests/python/nki_public.py
+
+Prints a row for each kernel: operations, seconds of the trace, of the check and of the plan, and the
+verdict. Nothing of the checkouts is part of this repository.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import spad
+import spad.nki.trace as nt
+
+BF, F32, I32 = "bfloat16", "float32", "int32"
+
+
+def h(*shape, dtype=BF):
+    return nt.hbm(shape, dtype)
+
+
+def attention(rows, **options):
+    return lambda: ((h(1, rows, 128), h(1, 128, rows), h(1, rows, 128)), options)
+
+
+def call(*args, **options):
+    return lambda: (args, options)
+
+
+def module_of(kernel):
+    return sys.modules[getattr(kernel, "func", kernel).__module__]
+
+
+def wrapped(make):
+    """A call that needs names of the kernel's own module: make(kernel, module) gives what to trace, its
+    arguments and its options."""
+    make.is_wrapped = True
+    return make
+
+
+@wrapped
+def attention_tkg(kernel, module):
+    cfg = module.AttnTKGConfig(bs=4, q_head=8, s_active=1, curr_sprior=2048, full_sprior=2048, d_head=128,
+                               qk_in_sb=True)
+
+    def decode(q, k_active, v_active, k_prior, v_prior, mask, out):
+        import nki.language as nl
+        sbm = module.SbufManager(0, 200 * 1024, use_auto_alloc=False)
+        sbm.open_scope(name="decode")
+        q, k_active = (nl.load(part) for part in (q, k_active))
+        made = kernel(q, k_active, v_active, k_prior, v_prior, mask, out, cfg, sbm)
+        sbm.close_scope()
+        return made
+
+    return decode, (h(128, 32), h(128, 4), h(4, 1, 1, 128), h(4, 1, 128, 2048), h(4, 1, 2048, 128),
+                    h(2048, 4, 8, 1, dtype="uint8"), h(4, 8, 128, 1)), {}
+
+
+@wrapped
+def norm_tkg(kernel, module):
+    def norm(x, gamma, out):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.ndarray((128, 4, 16), dtype=x.dtype, buffer=nl.sbuf)
+        kernel(x, gamma, t)
+        nisa.dma_copy(dst=out, src=t)
+
+    return norm, (h(4, 1, 2048), h(1, 2048), h(128, 4, 16)), {}
+
+
+@wrapped
+def rmsnorm_quant(kernel, module):
+    return kernel, (h(1, 256, 2048), h(2048), module.RmsNormQuantKernelArgs()), {}
+
+
+@wrapped
+def router(kernel, module):
+    kinds = module.common_types.RouterActFnType
+    return kernel, (h(1024, 128), h(1024, 64), h(1, 64), h(128, 64, dtype=F32), h(128, 64, dtype=F32),
+                    h(128, 4, dtype="uint32"), kinds.SOFTMAX, 4, 0, 0), {}
+
+
+def blocks(experts=4, tokens=512, hidden=1024, inner=512, block=256):
+    count = tokens // block + experts - 1
+    return call(h(tokens + 1, hidden), h((tokens + 1) * experts, 1), h(experts, hidden, 2, inner),
+                h(experts, inner, hidden), block, h(count * block, dtype=I32), h(count, 1, dtype=I32))
+
+
+LIBRARY = (
+    ("core/attention/attention_cte.py:attention_cte", "2k", attention(2048)),
+    ("core/attention/attention_cte.py:attention_cte", "4k", attention(4096)),
+    ("core/attention/attention_cte.py:attention_cte", "2k, no mask", attention(2048, causal_mask=False)),
+    ("core/attention/attention_cte.py:attention_cte", "2k, window 512",
+     attention(2048, sliding_window=512)),
+    ("core/attention/attention_cte.py:attention_cte", "2k, softmax kept", attention(2048, cache_softmax=True)),
+    ("core/attention/attention_cte.py:attention_cte", "2k, output transposed", attention(2048, tp_out=True)),
+    ("core/attention/attention_bwd.py:attention_bwd", "2k, causal",
+     call(*(h(1, 1, 128, 2048) for _ in range(5)), h(1, 1, 128, 16, dtype=F32), use_causal_mask=True,
+          mixed_precision=True)),
+    ("core/cumsum/cumsum.py:cumsum", "256 x 4096", call(h(256, 4096))),
+    ("core/max/cascaded_max.py:cascaded_max", "1 x 32768", call(h(1, 1, 32768))),
+    ("core/max/cascaded_max.py:cascaded_max", "8 x 32768", call(h(8, 1, 32768))),
+    ("core/embeddings/rope.py:RoPE", "128, 1, 8, 512",
+     call(h(128, 1, 8, 512), h(64, 1, 512), h(64, 1, 512))),
+    ("core/embeddings/rope.py:RoPE", "interleaved",
+     call(h(128, 1, 8, 512), h(64, 1, 512), h(64, 1, 512), contiguous_layout=False)),
+    ("core/embeddings/rope_hf.py:rope_hf", "8 heads, 512",
+     call(h(1, 8, 512, 128), h(1, 2, 512, 128), h(1, 8, 512, 128), h(1, 2, 512, 128), h(1, 512, 128),
+          h(1, 512, 128))),
+    ("core/qkv/qkv.py:qkv", "prefill 512", call(h(1, 512, 2048), h(2048, 512))),
+    ("core/qkv/qkv.py:qkv", "decode 4", call(h(4, 1, 2048), h(2048, 512))),
+    ("core/output_projection/output_projection_cte/output_projection_cte.py:output_projection_cte",
+     "1024 x 2048", call(h(1, 4, 128, 1024), h(512, 2048))),
+    ("core/output_projection/output_projection_tkg.py:output_projection_tkg", "4 x 2048",
+     call(h(128, 4, 4, 1), h(512, 2048))),
+    ("core/subkernels/find_nonzero_indices.py:find_nonzero_indices", "1024 x 16",
+     call(h(1024, 16, dtype=F32))),
+    ("core/subkernels/indexed_flatten.py:indexed_flatten", "16 x 4096",
+     call(h(16, 4096, dtype=I32), 128, 65536, h(16, dtype=I32))),
+    ("core/mlp/mlp.py:mlp", "512 x 1024",
+     call(h(1, 512, 1024), h(1024, 512), h(1024, 512), h(512, 1024))),
+    ("experimental/benchmark/find_nonzero_indices_with_count.py:find_nonzero_indices_with_count", "1 x 1024",
+     call(h(1, 1024, dtype=F32))),
+    ("experimental/conv/conv1d.py:conv1d", "128 channels",
+     call(h(1, 128, 512), h(3, 128, 128))),
+    ("experimental/conv/depthwise_conv1d.py:depthwise_conv1d_implicit_gemm", "64 channels",
+     call(h(1, 64, 1, 512), h(64, 1, 1, 4), feature_group_count=64)),
+    ("experimental/loss/cross_entropy.py:cross_entropy_forward", "64 x 8192",
+     call(h(64, 8192), h(64, dtype=I32), chunk_size=4096)),
+    ("experimental/loss/cross_entropy.py:cross_entropy_backward", "64 x 8192",
+     call(h(64, 8192), h(64, dtype=I32), h(64), chunk_size=4096)),
+    ("experimental/dynamic_shapes/dynamic_elementwise_add.py:dynamic_elementwise_add", "512 x 1024",
+     call(h(512, 1024), h(512, 1024), h(1, 1, dtype=I32))),
+)
+
+LIBRARY += (
+    ("core/attention/attention_tkg.py:attention_tkg", "4 x 8 heads, 2048", attention_tkg),
+    ("core/attention/gen_mask_tkg.py:gen_mask_tkg_hbm", "4 x 8 heads, 2048",
+     call(h(4, 1, dtype=F32), 4, 8, 1, 2048)),
+    ("core/subkernels/rmsnorm_tkg.py:rmsnorm_tkg", "4 x 2048", norm_tkg),
+    ("core/subkernels/layernorm_tkg.py:layernorm_tkg", "4 x 2048", norm_tkg),
+    ("core/rmsnorm/rmsnorm_quant.py:rmsnorm_quant_kernel", "256 x 2048", rmsnorm_quant),
+    ("core/router_topk/router_topk.py:router_topk", "128 x 1024, 64 experts", router),
+    ("core/moe/moe_cte/bwmm_shard_on_I.py:blockwise_mm_baseline_shard_intermediate", "4 experts", blocks()),
+    ("core/moe/moe_cte/bwmm_shard_on_block.py:bwmm_shard_on_block", "4 experts", blocks()),
+    ("experimental/moe/forward/bwmm_shard_on_H.py:blockwise_mm_baseline_shard_hidden", "4 experts", blocks()),
+    ("core/moe/moe_tkg/moe_tkg.py:moe_tkg", "4 tokens, 8 experts",
+     call(h(4, 1024), h(8, 1024, 2, 512), h(8, 512, 1024), h(4, 8, dtype=F32), h(4, 2, dtype=I32), False)),
+    ("core/moe/moe_tkg/moe_tkg.py:moe_tkg", "4 tokens, all of 8 experts",
+     call(h(4, 1024), h(8, 1024, 2, 512), h(8, 512, 1024), h(4, 8, dtype=F32), h(4, 2, dtype=I32), True)),
+)
+
+# What cannot be traced, and why.
+TWO_CORES = ("indexed_flatten", "blockwise_mm_baseline_shard_intermediate", "bwmm_shard_on_block",
+             "blockwise_mm_baseline_shard_hidden")
+DOES_NOT_PARSE = ("mlp",)  # in the state of 13 April 2026
+
+MATMULS = "tutorials/matrix_multiplication/matrix_multiplication_nki_kernels.py"
+SAMPLES = (
+    (f"{MATMULS}:nki_matmul_basic_", "128 x 512", call(h(128, 64), h(128, 512))),
+    (f"{MATMULS}:nki_matmul_tiled_", "1024^3", call(h(1024, 1024), h(1024, 1024))),
+    (f"{MATMULS}:nki_matmul_hoist_load_", "1024^3", call(h(1024, 1024), h(1024, 1024))),
+    (f"{MATMULS}:nki_matmul_block_free_dimension_", "1024^3", call(h(1024, 1024), h(1024, 1024))),
+    (f"{MATMULS}:nki_matmul_fully_optimized_", "2048^3", call(h(2048, 2048), h(2048, 2048))),
+)
+
+
+def cases():
+    """(where, shape, call) of the checkouts that the environment names."""
+    for variable, inside, table in (("SPAD_NKI_LIBRARY", "src/nkilib_src/nkilib", LIBRARY),
+                                    ("SPAD_NKI_SAMPLES", "src/nki_samples", SAMPLES)):
+        if os.environ.get(variable):
+            root = Path(os.environ[variable]) / inside
+            for where, shape, made in table:
+                yield root / where, shape, made
+
+
+def measure(where, made, target="trn2"):
+    """A dict of one case: what happened and how long it took."""
+    row = {}
+    begin = time.perf_counter()
+    try:
+        kernel = nt.load(str(where))
+        if getattr(made, "is_wrapped", False):
+            kernel, args, options = made(kernel, module_of(kernel))
+        else:
+            args, options = made()
+        traced = nt.trace(kernel, *args, target=target, **options)
+    except Exception as error:
+        return {"failure": str(error)}
+    row["operations"], row["notes"] = traced.operations, len(traced.notes)
+    row["trace"] = time.perf_counter() - begin
+    begin = time.perf_counter()
+    check = traced.check()
+    row["check"], row["verdict"], row["errors"] = time.perf_counter() - begin, check.verdict, check.counts["errors"]
+    begin = time.perf_counter()
+    try:
+        traced.plan()
+    except spad.Error as error:
+        row["plan_failure"] = str(error)
+    row["plan"] = time.perf_counter() - begin
+    try:
+        row["time"] = traced.sim().makespan
+    except (spad.Error, AttributeError) as error:
+        row["time"] = str(error)
+    return row
+
+
+def main():
+    for where, shape, made in cases():
+        row = measure(where, made)
+        name = str(where).rpartition(":")[2]
+        if "failure" in row:
+            print(f"{name} | {shape} | not traced: {row['failure'][:400]}", flush=True)
+            continue
+        print(f"{name} | {shape} | {row['operations']} | {row['trace']:.2f} | {row['check']:.2f} | "
+              f"{row['plan']:.2f} | {row['verdict']}, errors {row['errors']}, notes {row['notes']} | "
+              f"{row['time']} {row.get('plan_failure', '')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -320,7 +320,8 @@ static void threads_read_back(void **state) {
     (void)state;
     const char *text = "kernel k on sm_90\nparam W = 4\n\n"
                        "agent a of W * 32 threads registers 240 {\n}\n"
-                       "agent b registers 24 {\n}\nagent c {\n}\n";
+                       "agent b registers 24 {\n}\nagent c {\n}\n"
+                       "agent d[2] as w of 64 threads {\n}\n";
     spad_kernel *kernel = test_parse(text);
     test_text page;
     spad_error error;
@@ -331,6 +332,7 @@ static void threads_read_back(void **state) {
     assert_non_null(strstr(page.bytes, "agent c {"));
     assert_int_equal(spad_kernel_get_agent(kernel, 1)->threads.value, 128);
     assert_int_equal(spad_kernel_get_agent(kernel, 3)->threads.value, 0);
+    assert_int_equal(spad_kernel_get_agent(kernel, 5)->threads.value, 64);
     test_text_free(&page);
     spad_kernel_destroy(kernel);
 }

@@ -54,6 +54,9 @@ static const struct {
     {HEAD "simt first writes y elected\nsync b by 128\nsimt use reads y writes r\n" LAST, 0},
     /* registers are of a thread */
     {HEAD "simt clear writes r\nsimt first reads r writes y elected\n" LAST, 0},
+    /* sums in any order */
+    {HEAD "simt add adds y\nsimt add adds y elected\n" LAST, 0},
+    {HEAD "simt add adds y\nsimt first updates y elected\n" LAST, 1},
     /* a sync of some threads is none of all */
     {HEAD FILL "sync b by 64\n" STORE LAST, 1},
 };

@@ -436,16 +436,6 @@ static bool read_scope(spad__reader *r) {
                              spad_kernel_builder_scope(r->builder, name, sections, &r->error));
 }
 
-/* "of 128 threads registers 240"; amounts of 0: not stated. */
-bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
-    *threads = *registers = (spad_amount){0};
-    if (spad__parser_accept_word(&r->parser, "of") &&
-        (!spad__read_amount(r, threads) || !spad__parser_expect_word(&r->parser, "threads"))) {
-        return false;
-    }
-    return !spad__parser_accept_word(&r->parser, "registers") || spad__read_amount(r, registers);
-}
-
 static bool read_agent(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;

@@ -251,6 +251,17 @@ bool spad__read_unknown(spad__reader *r) {
     return false;
 }
 
+/* ---- threads of an agent ------------------------------------------------------------ */
+
+bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
+    *threads = *registers = (spad_amount){0};
+    if (spad__parser_accept_word(&r->parser, "of") &&
+        (!spad__read_amount(r, threads) || !spad__parser_expect_word(&r->parser, "threads"))) {
+        return false;
+    }
+    return !spad__parser_accept_word(&r->parser, "registers") || spad__read_amount(r, registers);
+}
+
 /* ---- tensors ----------------------------------------------------------------------- */
 
 /* The lists of a tensor while it is read. */

@@ -123,6 +123,16 @@ static bool find_sharing(drawer *d) {
     return true;
 }
 
+/* Do tiles of the space share bytes because agents order them? Without times of a simulation that
+ * order cannot be drawn, and all of the space is one family; the check has proved it. */
+static bool is_ordered_space(const drawer *d, size_t space) {
+    for (size_t i = 0; d->layout != NULL && i < spad_layout_space_count(d->layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(d->layout, i);
+        if (row->space == space) return row->agents_ordered;
+    }
+    return false;
+}
+
 /* Boxes at one place of such a tensor may share bytes: a slot, or where rings by modulo put the
  * tile of the home. */
 static int64_t family_of(const drawer *d, const spad_walk_access *access) {
@@ -138,7 +148,8 @@ static int64_t family_of(const drawer *d, const spad_walk_access *access) {
     } else {
         hash = spad__hash_add(hash, access->slot);
     }
-    return d->family + (int64_t)(hash % (uint64_t)(INT32_MAX - d->family));
+    const int64_t first = d->family + SPAD_SPACES_MAX; /* after those of ordered spaces */
+    return first + (int64_t)(hash % (uint64_t)(INT32_MAX - first));
 }
 
 /* When an operation of the walk runs. */
@@ -169,7 +180,9 @@ static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key 
         .end = at->end,
         .slot = access->slot,
         .slots = tensor->slots > 1 && tensor->slots < tensor->tiles ? tensor->slots : 0,
-        .family = family_of(d, access),
+        .family = at->by_slot && is_ordered_space(d, tensor->space)
+                      ? d->family + (int64_t)tensor->space
+                      : family_of(d, access),
         .line = tensor->location.line};
     if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
     if (!reserve_tile(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
@@ -345,7 +358,8 @@ static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t 
                                .end = buffer->end,
                                .slot = s,
                                .slots = buffer->slots > 1 ? buffer->slots : 0,
-                               .family = SPAD_NO_FAMILY};
+                               .family = space->agents_ordered ? d->family + (int64_t)space->space
+                                                               : SPAD_NO_FAMILY};
         /* what is lost to rounding is after each slot */
         const int64_t taken =
             s + 1 < buffer->slots ? buffer->stride : buffer->taken - s * buffer->stride;

@@ -180,6 +180,8 @@ static cli_exit show_both(const spad_layout *first, const spad_layout *second, b
         return CLI_USAGE;
     }
     for (size_t i = 0; i < target->space_count; i++) {
+        const both t = put_together(first, second, i);
+        if (target->spaces[i].instance > 0 && t.a.used == 0 && t.b.used == 0) continue;
         const int length = (int)strlen(target->spaces[i].name);
         if (length > width) width = length;
     }

@@ -33,7 +33,7 @@ static void print_memories(const spad_target *target) {
     const char *comma = "";
     for (size_t i = 0; i < target->space_count; i++) {
         const spad_space *space = &target->spaces[i];
-        if (space->off_chip || space->bytes == SPAD_UNBOUNDED) continue;
+        if (space->off_chip || space->bytes == SPAD_UNBOUNDED || space->instance > 0) continue;
         printf("%s%s ", comma, space->name);
         if (space->lanes > 1) printf("%" PRId64 " x ", space->lanes);
         print_size(space->bytes);
@@ -193,9 +193,11 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
     spad_error error;
     const cli_exit exit = read_target(&target, diagnostics, path);
     if (exit == CLI_FINE && list == NULL) {
+        size_t spaces = 0;
+        for (size_t i = 0; i < target->space_count; i++) spaces += target->spaces[i].instance == 0;
         cli_print(stdout, "%s: ok: target %s, %zu space%s, %zu engine%s", cli_input_name(path),
-                  target->name, target->space_count, target->space_count == 1 ? "" : "s",
-                  target->engine_count, target->engine_count == 1 ? "" : "s");
+                  target->name, spaces, spaces == 1 ? "" : "s", target->engine_count,
+                  target->engine_count == 1 ? "" : "s");
         putchar('\n');
     }
     spad_target_destroy(target);

@@ -109,6 +109,8 @@ typedef enum spad_severity {
       "nothing waits until an asynchronous operation is done")                                     \
     X(FREE_IN_USE, 54, ERROR, "SPAD-FREE-IN-USE",                                                  \
       "a tile is allocated or freed while an operation may use its bytes")                         \
+    X(MISSING_SYNC, 57, ERROR, "SPAD-MISSING-SYNC",                                                \
+      "all threads of an agent and one of them access the same bytes with no sync between")        \
     /* advice */                                                                                   \
     X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
       "a tensor that is declared in a loop has one live tile and serialises the loop")             \
@@ -116,6 +118,21 @@ typedef enum spad_severity {
     X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
       "a transfer moves so few bytes per lane that it is slow")                                    \
     X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
+    /* what a chip can count */                                                                    \
+    X(MBARRIER_LIMIT, 70, ERROR, "SPAD-MBARRIER-LIMIT",                                            \
+      "an mbarrier waits for more arrivals or bytes than it can count")                            \
+    X(BARRIER_LIMIT, 71, ERROR, "SPAD-BARRIER-LIMIT",                                              \
+      "there are more barriers than the chip has, or one counts threads as it cannot")             \
+    X(FLAG_LIMIT, 72, ERROR, "SPAD-FLAG-LIMIT",                                                    \
+      "there are more flags between two pipes than the chip has")                                  \
+    X(THREAD_LIMIT, 73, ERROR, "SPAD-THREAD-LIMIT",                                                \
+      "agents have more threads than a block can have")                                            \
+    X(REGISTER_LIMIT, 74, ERROR, "SPAD-REGISTER-LIMIT",                                            \
+      "threads have more registers than the chip gives them")                                      \
+    X(CLUSTER_LIMIT, 75, WARNING, "SPAD-CLUSTER-LIMIT",                                            \
+      "a cluster has more blocks than every chip of the family allows")                            \
+    X(PRIVATE_MEMORY, 76, ERROR, "SPAD-PRIVATE-MEMORY",                                            \
+      "an agent uses the memory of two cores, and can reach that of one")                          \
     /* the text itself */                                                                          \
     X(SYNTAX, 90, ERROR, "SPAD-SYNTAX", "the text breaks the grammar or a rule of the language")
 

@@ -160,10 +160,12 @@ typedef struct spad_kernel_tensor {
     int64_t tile_lanes;
     int64_t tile_bytes; /**< per lane */
     int64_t home; /**< tensor that owns the storage: itself, or the end of its chain of aliases */
-    int64_t home_tile; /**< ALIAS: tile of the home; -1: the tile of the same number */
-    int64_t home_byte; /**< ALIAS: start of slot 0 in that tile */
-    int64_t home_step; /**< ALIAS: bytes from one slot to the next */
-    size_t statement;  /**< its declaration */
+    int64_t home_tile;   /**< ALIAS: tile of the home; -1: the tile of the same number */
+    int64_t home_byte;   /**< ALIAS: start of slot 0 in that tile */
+    int64_t home_step;   /**< ALIAS: bytes from one slot to the next */
+    int64_t proxy_align; /**< multiple that its addresses need, because operations through the async
+                              proxy access it; 1: none */
+    size_t statement;    /**< its declaration */
     spad_location location;
 } spad_kernel_tensor;
 
@@ -216,7 +218,9 @@ typedef struct spad_kernel_sync {
  *  once, and continues when all have ended. */
 typedef struct spad_kernel_agent {
     const char *name;
-    size_t statement; /**< agent 0: 0 */
+    spad_amount threads;   /**< 0: not stated */
+    spad_amount registers; /**< of each thread (setmaxnreg); 0: not stated */
+    size_t statement;      /**< agent 0: 0 */
     spad_location location;
 } spad_kernel_agent;
 
@@ -304,7 +308,8 @@ enum {
     SPAD_SYNC_NEXT = 16,   /**< parity wait: the phase after the one this agent waited for last at
                                 this element; amount: its parity where it is an expression of
                                 loops, else 0 */
-    SPAD_IF_OF_LOOP = 8    /**< if: stands for the bounds of the loop around it */
+    SPAD_IF_OF_LOOP = 8,   /**< if: stands for the bounds of the loop around it */
+    SPAD_BY_ONE = 32       /**< operation: of one elected thread of an agent of many */
 };
 
 typedef enum spad_relation {
@@ -689,13 +694,18 @@ SPAD_API spad_status spad_kernel_builder_scope(spad_kernel_builder *builder, con
 SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *name,
                                                spad_error *error);
 
+/** States how many threads the newest agent has, directly after its begin, and how many registers
+ *  each of them is limited to; a value of 0: not stated. */
+SPAD_API spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
+                                                 spad_amount registers, spad_error *error);
+
 /** Ends the innermost block. SPAD_ERR_ARGUMENT: there is none. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
 
 /** Adds an operation on an engine of the target or on a unit, by name. */
 SPAD_API spad_status spad_kernel_builder_operation(spad_kernel_builder *builder, const char *runner,
                                                    const char *name, spad_error *error);
-/* The next four calls extend the last operation. */
+/* The next four calls, and spad_kernel_builder_elect, extend the last operation. */
 
 /** Adds an access to the last operation. */
 SPAD_API spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
@@ -714,6 +724,9 @@ SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int
 /** Sets the cost of the last operation. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
+
+/** One elected thread of the agent runs the last operation; without it, all of them do. */
+SPAD_API spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error);
 
 /** A statement with this kind and item and all other fields unused, to pass to the next call. */
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);

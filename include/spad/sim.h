@@ -104,7 +104,8 @@ typedef struct spad_sim_row {
     const int64_t *values; /**< what they count, outermost first; borrowed */
 } spad_sim_row;
 
-/** An engine of the target: busy + idle is the makespan. */
+/** An engine of the target: busy + idle is the makespan. Of an engine whose units work for several
+ *  agents at once, the mean of these units. */
 typedef struct spad_sim_engine {
     int64_t busy;
     int64_t idle;

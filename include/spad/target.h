@@ -54,6 +54,11 @@ typedef struct spad_lane_rule {
  * compiler, the runtime or the driver; [0, bytes - reserved) is for tensors. A space
  * with banks is divided into banks of bank_bytes; if banks_exclusive is set, a tile
  * may not cross from one to the next.
+ *
+ * A memory that exists several times (once per vector core, once per block of a cluster) is several
+ * spaces: the rows of instances 1, 2, ... are called "ub[1]" and so on, come after all other rows
+ * of the target, and are like the first one otherwise. So everything that is per space is per
+ * instance.
  */
 typedef struct spad_space {
     const char *name;       /**< unique in the target: "sbuf", "shared" */
@@ -66,8 +71,14 @@ typedef struct spad_space {
     int64_t bank_bytes;     /**< 0: no banks */
     int64_t plain_limit;    /**< bytes one user gets without asking for more (CUDA's static
                                  limit, a thread's registers); 0: all that is usable */
+    int64_t thread_bytes;   /**< most bytes of one thread, where threads divide the space among
+                                 them (registers); 0: they do not, or it is not known */
     bool banks_exclusive;   /**< a tile may not cross a bank border */
     bool power_of_two;      /**< sizes are rounded up to a power of two of granules */
+    bool one_instance;      /**< an agent can reach one instance only: each belongs to a core */
+    int64_t instances;      /**< how many there are; 0: one. The same in the rows of all */
+    int64_t instance;       /**< which one this row is, from 0 */
+    size_t instance_of;     /**< instance > 0: number of the row of instance 0 */
     bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
     size_t lane_rule_count; /**< 0: a tile may start at any lane where it fits */
     const spad_lane_rule *lane_rules;
@@ -87,6 +98,8 @@ typedef struct spad_engine {
     int64_t fixed_cycles; /**< added when an operation depends on the one before */
     int64_t bytes_per_us; /**< transfer rate of one unit, for copy engines */
     int64_t fixed_ns;     /**< start-up of a transfer */
+    int64_t proxy_align;  /**< addresses on chip of operations through the async proxy are
+                               multiples of it (TMA: 16) */
     uint64_t reads;       /**< bit s: can read space number s of the target */
     uint64_t writes;      /**< bit s: can write it */
 } spad_engine;
@@ -97,6 +110,22 @@ typedef struct spad_exclusion {
     size_t engine_b;
     size_t space;
 } spad_exclusion;
+
+/** What a chip can count. Zero means "not known", and nothing is reported then. */
+typedef struct spad_limits {
+    int64_t threads;      /**< threads of a block */
+    int64_t warp;         /**< barriers count threads in multiples of it */
+    int64_t barriers;     /**< named barriers of a block */
+    int64_t arrivals;     /**< arrivals that a phase of an mbarrier waits for */
+    int64_t expected;     /**< bytes that a phase of an mbarrier waits for */
+    int64_t flags;        /**< flags between two pipes of a core */
+    int64_t registers;    /**< 32-bit registers of a block */
+    int64_t budget_least; /**< fewest registers that threads can be limited to (setmaxnreg) */
+    int64_t budget_most;  /**< most registers that threads can be given */
+    int64_t budget_step;  /**< and both in multiples of it */
+    int64_t cluster;      /**< blocks of a cluster on every chip of the family */
+    int64_t cluster_most; /**< blocks of a cluster on this chip, on request */
+} spad_limits;
 
 /** Most spaces of a target (engines keep a bit for each), and most engines. */
 #define SPAD_SPACES_MAX 64
@@ -114,6 +143,7 @@ typedef struct spad_target {
     const char *family; /**< "neuron", "nvidia", "ascend", "host", or the word in a file */
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
+    spad_limits limits;
     size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;
     size_t engine_count; /**< at most SPAD_ENGINES_MAX */
@@ -141,8 +171,8 @@ SPAD_API spad_status spad_target_find(const spad_target **out, const char *name,
 
 /* ---- parts ------------------------------------------------------------------------- */
 
-/** The number of the space with that name. SPAD_ERR_UNKNOWN: none; the message lists them,
- *  and *out is SIZE_MAX. */
+/** The number of the space with that name; "ub[1]" is instance 1, "ub[0]" is "ub".
+ *  SPAD_ERR_UNKNOWN: none; the message lists them, and *out is SIZE_MAX. */
 SPAD_API spad_status spad_target_find_space(size_t *out, const spad_target *target,
                                             const char *name, spad_error *error);
 

@@ -167,8 +167,9 @@ static PyObject *sync_row(const spad_kernel *kernel, size_t i) {
 
 static PyObject *agent_row(const spad_kernel *kernel, size_t i) {
     const spad_kernel_agent *a = spad_kernel_get_agent(kernel, i);
-    return Py_BuildValue("{s:s,s:n,s:i}", "name", a->name, "statement", (Py_ssize_t)a->statement,
-                         "line", (int)a->location.line);
+    return Py_BuildValue("{s:s,s:L,s:L,s:n,s:i}", "name", a->name, "threads",
+                         (long long)a->threads.value, "registers", (long long)a->registers.value,
+                         "statement", (Py_ssize_t)a->statement, "line", (int)a->location.line);
 }
 
 static PyObject *loop_row(const spad_kernel *kernel, size_t i) {

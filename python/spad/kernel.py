@@ -173,6 +173,16 @@ def _known(name):
     return name if name.isascii() and name.isidentifier() else _quoted(name)
 
 
+def _space(name):
+    """The name of a space of the chip, or of an instance of one: "ub", "ub[1]"."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a str, not {name!r}")
+    base, bracket, instance = name.removesuffix("]").partition("[")
+    if bracket and name.endswith("]") and instance.isascii() and instance.isdigit():
+        return f"{_known(base)}[{int(instance)}]"
+    return _known(name)
+
+
 def _number(value):
     if isinstance(value, Expr):
         return value.text
@@ -394,7 +404,7 @@ class Kernel:
                output=False, persistent=False):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
-        text = f"tensor {_name(name)} : {_known(space)} {_spad.dtype_name(dtype)}"
+        text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"
         text += f" ({_numbers(shape)})"
@@ -420,7 +430,7 @@ class Kernel:
 
     def region(self, space, lower, upper, behaviour="exact"):
         """The bytes that the scoped manager of a space works on."""
-        self.line(f"region {_known(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
+        self.line(f"region {_space(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
 
     def unit(self, name, engine, order="free", proxy=False):
         """A unit that runs operations on its own after they were issued."""
@@ -504,9 +514,12 @@ class Kernel:
         tail = "" if sections is None else f" sections {_number(sections)}"
         return self._body(f"scope {_name(name)}{tail}")
 
-    def agent(self, name):
-        """A part that runs beside the other agents."""
-        return self._body(f"agent {_name(name)}")
+    def agent(self, name, threads=None, registers=None):
+        """A part that runs beside the other agents; how many threads it has, and how many
+        registers each of them is limited to."""
+        tail = "" if threads is None else f" of {_number(threads)} threads"
+        tail += "" if registers is None else f" registers {_number(registers)}"
+        return self._body(f"agent {_name(name)}{tail}")
 
     def leave(self):
         """A break: ends the innermost loop of the kernel."""
@@ -517,13 +530,15 @@ class Kernel:
         self.line("next section")
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None, adds=()):
-        """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i])."""
+           arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False):
+        """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
+        elected: one thread of the agent runs it, not all."""
         text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
                              ("adds", adds)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
+        text += " elected" if elected else ""
         for word, thing in (("in", group), ("delivers", delivers), ("arrives", arrives),
                             ("signals", signals)):
             text += f" {word} {_names(thing)}" if thing is not None else ""

@@ -13,6 +13,7 @@
 
 /* The parts. Each returns SPAD_OK whatever it finds. */
 spad_status spad__check_rules(spad__run *run, spad_error *error);
+spad_status spad__check_limits(spad__run *run, spad_error *error);
 spad_status spad__check_lifetimes(spad__run *run, spad_error *error);
 spad_status spad__check_order(spad__run *run, spad_error *error);
 /* Errors were found in the run that is shown: notes about rings that are one slot too short. */

@@ -157,6 +157,10 @@ spad_status spad__report_again(spad__life *life, const spad_walk_event *event, s
 spad_status spad__check_place(spad__run *run, int64_t tensor, int64_t tile, spad_rect rect,
                               spad_error *error);
 
+/* May the engine of an operation access a tile at this address? */
+spad_status spad__check_proxy(spad__run *run, int64_t statement, const spad_walk_access *access,
+                              spad_error *error);
+
 /* May the engine of an operation touch these lanes of a tile? */
 spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_walk_access *access,
                                 spad_error *error);

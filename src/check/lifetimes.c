@@ -733,7 +733,8 @@ static spad_status check_operands(spad__run *run, const spad_walk_event *event, 
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
         const spad_walk_access *access = &event->accesses[i];
-        if (access->rect.lanes == access->tile_rect.lanes) continue;
+        status = spad__check_proxy(run, event->statement, access, error);
+        if (status != SPAD_OK || access->rect.lanes == access->tile_rect.lanes) continue;
         status = spad__check_operand(run, event->statement, access, error);
     }
     return status;

@@ -63,6 +63,12 @@ spad_status spad__find_stuck(spad__order *order, spad_error *error);
 spad_status spad__find_phases(spad__order *order, spad_error *error);
 spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 
+/* Findings about what the chip can count: flags, bytes and arrivals of mbarriers. */
+spad_status spad__find_limits(spad__order *order, spad_error *error);
+
+/* Findings about the threads of one agent. */
+spad_status spad__find_threads(spad__order *order, spad_error *error);
+
 /* Findings about bytes. */
 spad_status spad__find_races(spad__order *order, spad_error *error);
 

@@ -150,6 +150,35 @@ spad_status spad__check_operand(spad__run *run, int64_t statement, const spad_wa
     return spad__add_finding(run, &finding, statement, -1, error);
 }
 
+/* What an engine accesses through the async proxy starts at a multiple that the engine needs. A
+ * slot without a place is aligned when it gets one: the access is relative to its start then. */
+spad_status spad__check_proxy(spad__run *run, int64_t statement, const spad_walk_access *access,
+                              spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    const spad_statement *s = &k->statements.items[statement];
+    const spad_kernel_tensor *row = &k->tensors.items[access->tensor];
+    const int64_t align = s->unit >= 0 && k->units.items[s->unit].proxy
+                              ? k->target->engines[s->engine].proxy_align
+                              : 0;
+    if (align <= 1 || k->target->spaces[row->space].off_chip ||
+        spad__floor_mod(access->rect.byte, align) == 0 ||
+        spad__count_finding(run, SPAD_FINDING_MISALIGNED, statement, -1)) {
+        return SPAD_OK;
+    }
+    char tile[SPAD__TILE_TEXT_MAX];
+    spad_finding finding;
+    spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
+                       "%s accesses %s at byte %lld of %s%s, and '%s' needs a multiple of %lld",
+                       s->name, tile, (long long)access->rect.byte,
+                       access->placed ? "" : "its slot in ", k->target->spaces[row->space].name,
+                       k->units.items[s->unit].name, (long long)align);
+    spad__finding_set_names(&finding, row->name, NULL);
+    spad__point_finding(&finding, k->accesses.items[access->row].location);
+    finding.number = access->tensor;
+    return spad__add_finding(run, &finding, statement, -1, error);
+}
+
 /* ---- tiles by formula -------------------------------------------------------------- */
 
 static spad_status check_index(spad__run *run, int64_t tensor, const int64_t *index,
@@ -321,5 +350,5 @@ spad_status spad__check_rules(spad__run *run, spad_error *error) {
         status = check_tensor(run, (int64_t)i, error);
         if (status == SPAD_OK) status = check_granules(run, (int64_t)i, error);
     }
-    return status;
+    return status == SPAD_OK ? spad__check_limits(run, error) : status;
 }

@@ -604,6 +604,31 @@ spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, const char *
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
+                                        spad_amount registers, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const size_t last = kernel->statements.count;
+    if (builder->agent == 0 || kernel->statements.items[last - 1].kind != SPAD_STATEMENT_AGENT) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "threads are stated directly after the begin of an agent");
+    }
+    spad_status status = spad__fold_amount(builder, &threads, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &registers, error);
+    if (status != SPAD_OK) return status;
+    spad_kernel_agent *agent = &kernel->agents.items[builder->agent];
+    const bool stated = threads.expr != 0 || threads.value != 0;
+    const bool limited = registers.expr != 0 || registers.value != 0;
+    if ((stated && threads.value < 1) || (limited && registers.value < 1)) {
+        return spad__fail(
+            error, SPAD_ERR_ARGUMENT, "'%s' has %lld %s; at least 1", agent->name,
+            (long long)(stated && threads.value < 1 ? threads.value : registers.value),
+            stated && threads.value < 1 ? "threads" : "registers");
+    }
+    agent->threads = threads;
+    agent->registers = registers;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
     if (builder->blocks.count == 0) {

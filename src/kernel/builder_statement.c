@@ -186,6 +186,16 @@ static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_t
     return SPAD_OK;
 }
 
+/* The storage of a tensor on chip must suit the engine that accesses it through the proxy. The
+ * multiples are powers of two on every chip; the largest serves all. */
+static void note_proxy(const spad_kernel *kernel, const spad_statement *statement,
+                       spad_kernel_tensor *home) {
+    if (statement->unit < 0 || !kernel->units.items[statement->unit].proxy) return;
+    if (kernel->target->spaces[home->space].off_chip) return;
+    const int64_t align = kernel->target->engines[statement->engine].proxy_align;
+    home->proxy_align = spad__max(home->proxy_align, align);
+}
+
 spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                        const spad_kernel_access *access, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
@@ -213,6 +223,7 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     }
     kernel->accesses.items[kernel->accesses.count++] = row;
     statement->access_count++;
+    note_proxy(kernel, statement, &kernel->tensors.items[tensor->home]);
     return SPAD_OK;
 }
 
@@ -279,6 +290,13 @@ spad_status spad_kernel_builder_completion(spad_kernel_builder *builder,
     kernel->completions.items[kernel->completions.count++] = row;
     statement->completion_count++;
     return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error) {
+    spad_statement *statement;
+    const spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK) statement->flags |= SPAD_BY_ONE;
+    return status;
 }
 
 spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int64_t group,

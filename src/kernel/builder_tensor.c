@@ -374,6 +374,7 @@ spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builde
     spad_amount depth;
     give_ring(builder, &row, &depth);
     row.home = number;
+    row.proxy_align = 1;
     row.home_tile = -1;
     row.home_byte = row.home_step = 0;
     spad_status status = measure(builder, &row, error);

@@ -53,9 +53,11 @@ static spad_status fail_at(const spad_kernel *k, const spad_kernel_tensor *tenso
 static spad_status measure_tensor(const spad_kernel *k, const spad_kernel_tensor *tensor,
                                   spad_layout_buffer *buffer, spad_error *error) {
     const spad_space *space = &k->target->spaces[tensor->space];
-    const int64_t align =
+    const int64_t own =
         tensor->align.value != 0 ? tensor->align.value : spad_dtype_bytes(tensor->dtype);
+    int64_t align = 0;
     int64_t rounded;
+    if (!spad__lcm(spad__max(own, 1), spad__max(tensor->proxy_align, 1), &align)) align = own;
     if (!spad__lcm(spad__max(align, 1), space->alignment, &buffer->alignment)) {
         spad__fail(error, SPAD_ERR_OVERFLOW,
                    "the alignments %lld and %lld have no common multiple in 64 bits",

@@ -108,10 +108,12 @@ enum {
     OP_ARRIVES,
     OP_SIGNALS,
     OP_COST,
+    OP_ELECTED,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {"reads",    "writes",  "updates", "adds", "in",
-                                                 "delivers", "arrives", "signals", "cost"};
+static const char *const op_words[OP_CLAUSES] = {"reads", "writes",   "updates", "adds",
+                                                 "in",    "delivers", "arrives", "signals",
+                                                 "cost",  "elected"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -134,6 +136,9 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
     case OP_SIGNALS: return read_completion(r, SPAD_COMPLETION_SIGNAL);
+    case OP_ELECTED:
+        return spad__reader_accepts(r, r->parser.last.span,
+                                    spad_kernel_builder_elect(r->builder, &r->error));
     default: return read_cost(r);
     }
 }
@@ -434,10 +439,15 @@ static bool read_scope(spad__reader *r) {
 static bool read_agent(spad__reader *r) {
     char name[SPAD__WORD_MAX];
     spad__span span;
+    spad_amount threads;
+    spad_amount registers;
     if (!spad__read_new_name(r, "a name for the agent", name, &span)) return false;
     if (r->parser.token.kind == SPAD__LEFT_BRACKET) return spad__read_copies(r, name, span);
-    if (!at_brace(r)) return false;
-    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error));
+    if (!spad__read_threads(r, &threads, &registers) || !at_brace(r)) return false;
+    const spad__span all = spad__span_from(r, span);
+    return open_reader_block(r, span, spad_kernel_builder_agent(r->builder, name, &r->error)) &&
+           spad__reader_accepts(
+               r, all, spad_kernel_builder_threads(r->builder, threads, registers, &r->error));
 }
 
 static bool read_else(spad__reader *r) {

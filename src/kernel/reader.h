@@ -50,6 +50,8 @@ typedef struct spad__expansion {
     spad__span span;
     int64_t copy;
     int64_t copies;
+    spad_amount threads; /* of each copy */
+    spad_amount registers;
 } spad__expansion;
 
 enum { SPAD__EXPANSIONS_DEEP = 32 };
@@ -147,6 +149,9 @@ bool spad__read_call(spad__reader *r, const char *name);
 
 /* "agent NAME" is taken, and '[' is next. */
 bool spad__read_copies(spad__reader *r, const char *name, spad__span span);
+
+/* "of 128 threads registers 240"; amounts of 0: not stated. */
+bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers);
 
 /* A '}' is taken. *ended: it is that of a body, and reading goes on elsewhere. */
 bool spad__end_expansion(spad__reader *r, bool *ended);

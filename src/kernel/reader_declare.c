@@ -5,16 +5,30 @@
  */
 #include "kernel/reader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 
+/* "ub", "ub[1]" */
 static bool read_space_name(spad__reader *r, size_t *space) {
     const char *name;
-    return spad__parser_name(&r->parser, "the name of a space", &name) &&
-           spad__reader_accepts(
-               r, r->parser.last.span,
-               spad_target_find_space(space, r->builder->kernel->target, name, &r->error));
+    char instance[2 * SPAD__WORD_MAX];
+    int64_t number;
+    spad__span span;
+    if (!spad__parser_name(&r->parser, "the name of a space", &name)) return false;
+    const spad__span first = r->parser.last.span;
+    if (spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) {
+        if (!spad__parser_quantity(&r->parser, &spad__measure_count, &number, &span) ||
+            !spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "']'")) {
+            return false;
+        }
+        snprintf(instance, sizeof instance, "%s[%lld]", name, (long long)number);
+        name = instance;
+    }
+    return spad__reader_accepts(
+        r, spad__span_from(r, first),
+        spad_target_find_space(space, r->builder->kernel->target, name, &r->error));
 }
 
 /* "2" or "[2, 4]" */
@@ -235,6 +249,17 @@ bool spad__read_unknown(spad__reader *r) {
     if (read_unknown_body(r, name, span)) return spad__parser_end_statement(&r->parser);
     mark_broken(r, name);
     return false;
+}
+
+/* ---- threads of an agent ------------------------------------------------------------ */
+
+bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
+    *threads = *registers = (spad_amount){0};
+    if (spad__parser_accept_word(&r->parser, "of") &&
+        (!spad__read_amount(r, threads) || !spad__parser_expect_word(&r->parser, "threads"))) {
+        return false;
+    }
+    return !spad__parser_accept_word(&r->parser, "registers") || spad__read_amount(r, registers);
 }
 
 /* ---- tensors ----------------------------------------------------------------------- */

@@ -213,6 +213,9 @@ static bool open_copy(spad__reader *r, const spad__expansion *e) {
     snprintf(name, sizeof name, "%s_%lld", e->name, (long long)e->copy);
     spad__put_place(r, e->span);
     if (!spad__reader_accepts(r, e->span, spad_kernel_builder_agent(r->builder, name, &r->error)) ||
+        !spad__reader_accepts(
+            r, e->span,
+            spad_kernel_builder_threads(r->builder, e->threads, e->registers, &r->error)) ||
         !spad__reader_accepts(r, e->span,
                               spad_kernel_builder_number(&value, r->builder, e->copy, &r->error))) {
         return false;
@@ -257,12 +260,17 @@ bool spad__read_copies(spad__reader *r, const char *name, spad__span span) {
         !spad__read_word(r, "a name for the number of the copy", variable)) {
         return false;
     }
+    spad_amount threads;
+    spad_amount registers;
+    if (!spad__read_threads(r, &threads, &registers)) return false;
     if (r->parser.token.kind != SPAD__LEFT_BRACE) {
         return spad__parser_expected(&r->parser, "'{'");
     }
     fix_params(r->builder->kernel, count.expr);
     spad__expansion e = {.macro = -1,
                          .copies = count.value,
+                         .threads = threads,
+                         .registers = registers,
                          .span = span,
                          .blocks = r->builder->blocks.count,
                          .faults = spad_diagnostics_count(r->parser.diagnostics)};

@@ -70,6 +70,14 @@ static void put_counts(kernel_writer *w, const char *word, spad_amounts list) {
     put_list(w, list, list.count > 1 ? "[" : "", list.count > 1 ? "]" : "");
 }
 
+static void put_space(kernel_writer *w, size_t number) {
+    const spad_target *target = w->kernel->target;
+    const spad_space *space = &target->spaces[number];
+    spad__out_name(&w->out,
+                   space->instance > 0 ? target->spaces[space->instance_of].name : space->name);
+    if (space->instance > 0) spad__out_format(&w->out, "[%lld]", (long long)space->instance);
+}
+
 /* ---- declarations ------------------------------------------------------------------ */
 
 static void put_params(kernel_writer *w) {
@@ -89,7 +97,7 @@ static void put_regions(kernel_writer *w) {
     for (size_t i = 0; i < w->kernel->regions.count; i++) {
         const spad_kernel_region *region = &w->kernel->regions.items[i];
         spad__out_string(&w->out, "region ");
-        spad__out_name(&w->out, w->kernel->target->spaces[region->space].name);
+        put_space(w, region->space);
         spad__out_string(&w->out, " ");
         put_amount(w, region->lower);
         spad__out_string(&w->out, "..");
@@ -216,7 +224,7 @@ static void put_hoisted_ring(kernel_writer *w, const spad_kernel_tensor *tensor)
 
 static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     spad__out_format(&w->out, "tensor %s : ", tensor->name);
-    spad__out_name(&w->out, w->kernel->target->spaces[tensor->space].name);
+    put_space(w, tensor->space);
     spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
     if (is_hoisted(w, tensor)) {
         put_hoisted_blocks(w, tensor);
@@ -337,6 +345,7 @@ static void put_operation(kernel_writer *w, const spad_statement *s) {
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, s->name);
     put_accesses(w, s);
+    if ((s->flags & SPAD_BY_ONE) != 0) spad__out_string(&w->out, " elected");
     if (s->group >= 0) {
         spad__out_string(&w->out, " in ");
         spad__out_string(&w->out, w->kernel->syncs.items[s->group].name);
@@ -439,6 +448,11 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
     case SPAD_STATEMENT_AGENT:
         spad__out_string(&w->out, "agent ");
         spad__out_string(&w->out, s->name);
+        put_clause(w, "of", w->kernel->agents.items[s->item].threads);
+        if (w->kernel->agents.items[s->item].threads.value != 0) {
+            spad__out_string(&w->out, " threads");
+        }
+        put_clause(w, "registers", w->kernel->agents.items[s->item].registers);
         spad__out_string(&w->out, " {");
         break;
     case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;

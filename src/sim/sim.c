@@ -79,9 +79,37 @@ static bool sum_path(spad_sim *sim) {
     return true;
 }
 
+/* Does an earlier operation on the engine come from the same queue: one agent, one unit? */
+static bool is_queue_again(const spad_kernel *k, size_t number) {
+    const spad_statement *s = &k->statements.items[number];
+    for (size_t i = 0; i < number; i++) {
+        const spad_statement *other = &k->statements.items[i];
+        if (other->kind == SPAD_STATEMENT_OPERATION && other->engine == s->engine &&
+            other->agent == s->agent && other->unit == s->unit) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Units of an engine that the kernel can keep busy at once: a queue needs one at a time. */
+static int64_t units_in_use(const spad_sim *sim, size_t engine) {
+    const spad_engine *row = &sim->target->engines[engine];
+    int64_t queues = 0;
+    if (spad_kernel_is_implicit(sim->kernel) || spad__is_copy_engine(row)) return 1;
+    for (size_t i = 0; i < sim->kernel->statements.count && queues < row->count; i++) {
+        const spad_statement *s = &sim->kernel->statements.items[i];
+        if (s->kind != SPAD_STATEMENT_OPERATION || s->engine != (int64_t)engine) continue;
+        if (!is_queue_again(sim->kernel, i)) queues++;
+    }
+    return spad__max(queues, 1);
+}
+
 static spad_status finish(spad_sim *sim, spad_error *error) {
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         spad_sim_engine *engine = &sim->engines[i];
+        const int64_t units = sim->target->engines[i].count > 1 ? units_in_use(sim, i) : 1;
+        engine->busy = engine->busy / units + (engine->busy % units != 0);
         engine->idle = sim->totals.makespan - engine->busy;
         sim->totals.bound = spad__max(sim->totals.bound, engine->busy);
     }

@@ -7,7 +7,9 @@
  *           per SM, reserve per block, blocks per SM
  *   [guide] CUDA programming guide, table of technical specifications
  *   [gpus]  CUDA GPU Compute Capability, developer.nvidia.com/cuda-gpus: products
- *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc
+ *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc; bar and
+ *           barrier; mbarrier, "Contents of the mbarrier object"; setmaxnreg;
+ *           cp.async.bulk and cp.async.bulk.tensor
  *
  * Shared memory is written as per-SM bytes with the reserve of one block on
  * top, so that usable is what one block may ask for (the opt-in limit) and
@@ -22,17 +24,30 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
 /* Alignment 1: the hardware asks for the size of the access; what TMA, MMA
  * descriptors and mbarriers need on top belongs to the tensor. Shared memory
  * has 32 banks of 4 bytes that take turns, so a tile always crosses them. */
-#define SHARED_SPACE(per_sm, reserve)                                                         \
-    {                                                                                         \
-        .name = "shared", .about = "shared memory of a block", .lanes = 1, .bytes = (per_sm), \
-        .reserved = (reserve), .alignment = 1, .granule = 1, .plain_limit = 49152             \
+#define SHARED_SPACE(per_sm, reserve) SHARED_OF("shared", per_sm, reserve, 0, 0)
+#define SHARED_OF(id, per_sm, reserve, count, row)                                        \
+    {                                                                                     \
+        .name = (id), .about = "shared memory of a block", .lanes = 1, .bytes = (per_sm), \
+        .reserved = (reserve), .alignment = 1, .granule = 1, .plain_limit = 49152,        \
+        .instances = (count), .instance = (row), .instance_of = SHARED                    \
     }
+
+/* The blocks of a cluster (sm_90): every block has shared memory of its own, and reaches that of
+ * the others [guide]. Up to 16 can be named. */
+#define PEER(per_sm, reserve, row) SHARED_OF("shared[" #row "]", per_sm, reserve, 16, row)
+#define PEERS(per_sm, reserve)                                                           \
+    PEER(per_sm, reserve, 1), PEER(per_sm, reserve, 2), PEER(per_sm, reserve, 3),        \
+        PEER(per_sm, reserve, 4), PEER(per_sm, reserve, 5), PEER(per_sm, reserve, 6),    \
+        PEER(per_sm, reserve, 7), PEER(per_sm, reserve, 8), PEER(per_sm, reserve, 9),    \
+        PEER(per_sm, reserve, 10), PEER(per_sm, reserve, 11), PEER(per_sm, reserve, 12), \
+        PEER(per_sm, reserve, 13), PEER(per_sm, reserve, 14), PEER(per_sm, reserve, 15)
 
 /* 65536 registers of 4 bytes per SM, 255 for one thread [cccl], [guide]. */
 #define REGISTER_SPACE                                                                         \
     {                                                                                          \
         .name = "registers", .about = "register file; the limit is of one thread", .lanes = 1, \
-        .bytes = 65536 * 4, .alignment = 4, .granule = 4, .plain_limit = 255 * 4               \
+        .bytes = 65536 * 4, .alignment = 4, .granule = 4, .plain_limit = 255 * 4,              \
+        .thread_bytes = 255 * 4                                                                \
     }
 
 /* 512 KiB per thread [guide]; it lives in device memory. */
@@ -49,11 +64,13 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
     }
 
 /* 128 lanes x 512 columns x 4 bytes. tcgen05.alloc hands out 32 columns or a
- * power of two of that [ptx]; it exists on sm_100, sm_103 and sm_110 only. */
-#define TENSOR_SPACE                                                                     \
-    {                                                                                    \
-        .name = "tmem", .about = "tensor memory: accumulators of tcgen05", .lanes = 128, \
-        .bytes = 512 * 4, .alignment = 32 * 4, .granule = 32 * 4, .power_of_two = true   \
+ * power of two of that [ptx]; it exists on sm_100, sm_103 and sm_110 only. The two blocks of a pair
+ * (cta_group::2) have one each, and tcgen05 with that group works on both. */
+#define TENSOR_SPACE(id, row)                                                           \
+    {                                                                                   \
+        .name = (id), .about = "tensor memory: accumulators of tcgen05", .lanes = 128,  \
+        .bytes = 512 * 4, .alignment = 32 * 4, .granule = 32 * 4, .power_of_two = true, \
+        .instances = 2, .instance = (row), .instance_of = (row) == 0 ? 0 : TMEM         \
     }
 
 #define ON_CHIP (SPAD__SPACE(SHARED) | SPAD__SPACE(REGISTERS))
@@ -70,9 +87,16 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
  * in tensor memory. sm_120 and sm_121 have mma only [ptx]. */
 #define MATRIX_ENGINE(from, to) \
     { .name = "tensor", .about = "matrix multiply", .count = 1, .reads = (from), .writes = (to) }
-/* cp.async (sm_80): global to shared. cp.async.bulk, TMA (sm_90): also back [ptx]. */
+/* cp.async (sm_80): global to shared. */
 #define COPY_ENGINE(from, to) \
     { .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), .writes = (to) }
+/* cp.async.bulk, TMA (sm_90): also back. Its addresses in shared memory are multiples of 16; a
+ * tensor copy with swizzle needs 128 and more, which the tensor has to say with `align` [ptx]. */
+#define BULK_ENGINE(from, to)                                                        \
+    {                                                                                \
+        .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), \
+        .writes = (to), .proxy_align = 16                                            \
+    }
 
 #define IN_REGISTERS SPAD__SPACE(REGISTERS)
 #define IN_SHARED SPAD__SPACE(SHARED)
@@ -88,22 +112,30 @@ static const spad_engine ampere_engines[] = {
     MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
     COPY_ENGINE(IN_GLOBAL, IN_SHARED),
 };
+/* Rows of the blocks of a cluster: after all others, with and without tensor memory. */
+#define ROWS(first, count) (((UINT64_C(1) << (count)) - 1) << (first))
+#define IN_PEERS ROWS(4, 15)
+#define IN_CLUSTER (IN_SHARED | IN_PEERS)
+#define IN_TMEM_PEERS ROWS(5, 15)
+#define IN_TMEM_CLUSTER (IN_SHARED | IN_TMEM_PEERS)
+#define IN_PAIR (IN_TENSOR | ROWS(20, 1))
+
 static const spad_engine hopper_engines[] = {
-    THREAD_ENGINE(0),
-    MATRIX_ENGINE(IN_REGISTERS | IN_SHARED, IN_REGISTERS),
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+    THREAD_ENGINE(IN_PEERS),
+    MATRIX_ENGINE(IN_REGISTERS | IN_CLUSTER, IN_REGISTERS),
+    BULK_ENGINE(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER),
 };
 static const spad_engine blackwell_engines[] = {
-    THREAD_ENGINE(IN_TENSOR),
+    THREAD_ENGINE(IN_PAIR | IN_TMEM_PEERS),
     /* with tcgen05.cp, which brings scale factors from shared to tensor memory and runs in the
      * order of the products; no other copy reaches tensor memory [ptx] */
-    MATRIX_ENGINE(IN_SHARED | IN_TENSOR, IN_TENSOR),
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+    MATRIX_ENGINE(IN_TMEM_CLUSTER | IN_PAIR, IN_PAIR),
+    BULK_ENGINE(IN_GLOBAL | IN_TMEM_CLUSTER, IN_GLOBAL | IN_TMEM_CLUSTER),
 };
 static const spad_engine blackwell_rtx_engines[] = {
-    THREAD_ENGINE(0),
+    THREAD_ENGINE(IN_PEERS),
     MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-    COPY_ENGINE(IN_GLOBAL | IN_SHARED, IN_GLOBAL | IN_SHARED),
+    BULK_ENGINE(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER),
 };
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
@@ -112,11 +144,22 @@ static const spad_engine blackwell_rtx_engines[] = {
 static const spad_space spaces_96k[] = PLAIN_SPACES(98304, 0);      /* sm_70 */
 static const spad_space spaces_64k[] = PLAIN_SPACES(65536, 0);      /* sm_75 */
 static const spad_space spaces_164k[] = PLAIN_SPACES(167936, 1024); /* sm_80, sm_87 */
-static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_86, 88, 89, 120, 121 */
-static const spad_space spaces_228k[] = PLAIN_SPACES(233472, 1024); /* sm_90 */
-static const spad_space spaces_228k_tmem[] = {                      /* sm_100, sm_103, sm_110 */
-                                              SHARED_SPACE(233472, 1024), REGISTER_SPACE,
-                                              LOCAL_SPACE, GLOBAL_SPACE, TENSOR_SPACE};
+static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_86, 88, 89 */
+#define CLUSTER_SPACES(per_sm, reserve)                                                         \
+    {                                                                                           \
+        SHARED_OF("shared", per_sm, reserve, 16, 0), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE, \
+            PEERS(per_sm, reserve)                                                              \
+    }
+static const spad_space spaces_100k_cluster[] = CLUSTER_SPACES(102400, 1024); /* sm_120, 121 */
+static const spad_space spaces_228k[] = CLUSTER_SPACES(233472, 1024);         /* sm_90 */
+static const spad_space spaces_228k_tmem[] = {/* sm_100, sm_103, sm_110 */
+                                              SHARED_OF("shared", 233472, 1024, 16, 0),
+                                              REGISTER_SPACE,
+                                              LOCAL_SPACE,
+                                              GLOBAL_SPACE,
+                                              TENSOR_SPACE("tmem", 0),
+                                              PEERS(233472, 1024),
+                                              TENSOR_SPACE("tmem[1]", 1)};
 
 /* Binaries for the a variant run on that chip only; the chip is the same. */
 static const char *const sm_90_aliases[] = {"sm_90a"};
@@ -150,38 +193,59 @@ static const spad_product sm_103_products[] = {GPU("B300"), GPU("GB300")};
 static const spad_product sm_120_products[] = {GPU("RTX5080"), GPU("RTX5090"), GPU("RTXPRO6000")};
 static const spad_product sm_121_products[] = {GPU("GB10")};
 
-#define SM(id, text, blocks, space_table, engine_table)                        \
-    .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), \
-    .space_count = SPAD__COUNT(space_table), .spaces = (space_table),          \
+/* Threads and registers of a block: [guide]. 16 barriers, whose counts are multiples of the size
+ * of a warp: [ptx], bar. An mbarrier (sm_80) counts up to 2^20 - 1 arrivals, and as many bytes
+ * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90): 8
+ * blocks are portable [guide], "Thread Block Clusters"; 16 on request, on sm_90 and sm_100 ("Hopper
+ * tuning guide", "Blackwell tuning guide"). */
+#define VOLTA_LIMITS \
+    { .threads = 1024, .warp = 32, .barriers = 16, .registers = 65536 }
+#define AMPERE_LIMITS \
+    { .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .registers = 65536 }
+#define CLUSTER_LIMITS(most)                                                                   \
+    {                                                                                          \
+        .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .expected = 1048575, \
+        .registers = 65536, .budget_least = 24, .budget_most = 256, .budget_step = 8,          \
+        .cluster = 8, .cluster_most = (most)                                                   \
+    }
+
+#define SM(id, text, blocks, space_table, engine_table, most)                                  \
+    .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), .limits = most, \
+    .space_count = SPAD__COUNT(space_table), .spaces = (space_table),                          \
     .engine_count = SPAD__COUNT(engine_table), .engines = (engine_table)
 #define ALIASES(table) .alias_count = SPAD__COUNT(table), .aliases = (table)
 
 /* Blocks per SM: [cccl]. */
 static const spad_target nvidia_targets[] = {
-    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines),
+    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS),
      SPAD__PRODUCTS(sm_70_products)},
-    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines),
+    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS),
      SPAD__PRODUCTS(sm_75_products)},
-    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines),
+    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines, AMPERE_LIMITS),
      SPAD__PRODUCTS(sm_80_products)},
-    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines),
+    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS),
      SPAD__PRODUCTS(sm_86_products)},
-    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines),
+    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS),
      SPAD__PRODUCTS(sm_87_products)},
-    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines)},
-    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines),
+    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
+    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines, AMPERE_LIMITS),
      SPAD__PRODUCTS(sm_89_products)},
-    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines), ALIASES(sm_90_aliases),
-     SPAD__PRODUCTS(sm_90_products)},
-    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines, CLUSTER_LIMITS(16)),
+     ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
+    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(16)),
      ALIASES(sm_100_aliases), SPAD__PRODUCTS(sm_100_products)},
-    {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_103_aliases), SPAD__PRODUCTS(sm_103_products)},
-    {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines),
+    {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_110_aliases)},
-    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_120_aliases), SPAD__PRODUCTS(sm_120_products)},
-    {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k, blackwell_rtx_engines),
+    {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
+        CLUSTER_LIMITS(0)),
      ALIASES(sm_121_aliases), SPAD__PRODUCTS(sm_121_products)},
 };
 

@@ -5,6 +5,7 @@
  *     file      = { statement }, the first of them "target"
  *     statement = "target" name [string] | "family" name | "alias" names
  *               | "groups" number
+ *               | "limits" "{" { limit field } "}"
  *               | "space" name [string] "{" { space field } "}"
  *               | "engine" name [string] "{" { engine field } "}"
  *               | "exclusive" name name "on" name
@@ -40,6 +41,8 @@ typedef struct target_reader {
     SPAD_ARRAY(spad_engine) engines;
     SPAD_ARRAY(spad_exclusion) exclusions;
     SPAD_ARRAY(const char *) aliases;
+    bool limited; /* limits were given */
+    size_t rows;  /* spaces, each instance */
     /* of the block that is being read */
     spad_space space;
     spad_engine engine;
@@ -247,6 +250,21 @@ static bool read_bank(target_reader *r) {
     return true;
 }
 
+/* "2" or "2 private" */
+static bool read_instances(target_reader *r) {
+    spad__span span;
+    if (!spad__parser_quantity(&r->parser, &spad__measure_count, &r->space.instances, &span)) {
+        return false;
+    }
+    if (r->space.instances < 1 || r->space.instances > SPAD_SPACES_MAX) {
+        FAULT(r, span, "'instances' must be 1 to %d", SPAD_SPACES_MAX);
+        return false;
+    }
+    if (r->space.instances == 1) r->space.instances = 0;
+    r->space.one_instance = spad__parser_accept_word(&r->parser, "private");
+    return true;
+}
+
 static bool read_power_of_two(target_reader *r) {
     r->space.power_of_two = true;
     return spad__parser_expect_word(&r->parser, "power") &&
@@ -320,10 +338,12 @@ static const field space_fields[] = {
     [RESERVED] = SPACE_NUMBER("reserved", size, reserved, 0),
     [FIELD_BANK] = {.name = "bank", .read = read_bank},
     [LIMIT] = SPACE_NUMBER("limit", size, plain_limit, 1),
+    SPACE_NUMBER("thread", size, thread_bytes, 1),
     SPACE_NUMBER("align", size, alignment, 1),
     SPACE_NUMBER("granule", size, granule, 1),
     {.name = "size", .read = read_power_of_two},
     {.name = "off", .read = read_off_chip},
+    {.name = "instances", .read = read_instances},
     {.name = "start", .read = read_start_row, .repeats = true},
 };
 enum { SPACE_FIELDS = sizeof space_fields / sizeof space_fields[0] };
@@ -400,6 +420,11 @@ static bool read_space(target_reader *r) {
     }
     if (!read_block(r, "a space has no field", space_fields, SPACE_FIELDS, &r->space)) return false;
     if (r->space.off_chip && r->seen[FIELD_BYTES].length == 0) r->space.bytes = SPAD_UNBOUNDED;
+    r->rows += r->space.instances > 1 ? (size_t)r->space.instances : 1;
+    if (!r->faulty && r->rows > SPAD_SPACES_MAX && r->spaces.count < SPAD_SPACES_MAX) {
+        FAULT(r, name, "too many instances of spaces: at most %d in all", SPAD_SPACES_MAX);
+        r->rows = 0; /* once is enough */
+    }
     if (!r->faulty) {
         check_sizes(r, name);
         for (size_t i = 0; i < r->rules.count; i++) check_start_row(r, i);
@@ -476,6 +501,7 @@ static const field engine_fields[] = {
     ENGINE_NUMBER("dependent", cycles, fixed_cycles, 0),
     ENGINE_NUMBER("rate", rate, bytes_per_us, 1),
     ENGINE_NUMBER("startup", time, fixed_ns, 0),
+    ENGINE_NUMBER("align", size, proxy_align, 1),
     {.name = "reads", .read = read_reads},
     {.name = "writes", .read = read_writes},
 };
@@ -565,13 +591,43 @@ static bool read_groups(target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
+#define LIMIT_NUMBER(member)                                                                       \
+    {                                                                                              \
+        .name = #member, .measure = &spad__measure_count, .offset = offsetof(spad_limits, member), \
+        .least = 1                                                                                 \
+    }
+
+static const field limit_fields[] = {
+    LIMIT_NUMBER(threads),     LIMIT_NUMBER(warp),         LIMIT_NUMBER(barriers),
+    LIMIT_NUMBER(arrivals),    LIMIT_NUMBER(expected),     LIMIT_NUMBER(flags),
+    LIMIT_NUMBER(registers),   LIMIT_NUMBER(budget_least), LIMIT_NUMBER(budget_most),
+    LIMIT_NUMBER(budget_step), LIMIT_NUMBER(cluster),      LIMIT_NUMBER(cluster_most),
+};
+enum { LIMIT_FIELDS = sizeof limit_fields / sizeof limit_fields[0] };
+
+static bool read_limits(target_reader *r) {
+    const spad__span word = r->parser.last.span;
+    if (r->limited) return given_twice(r, "limits");
+    r->limited = true;
+    spad_limits limits = {0};
+    if (!read_block(r, "limits have no field", limit_fields, LIMIT_FIELDS, &limits)) return false;
+    if (limits.budget_most > 0 && limits.budget_least > limits.budget_most) {
+        FAULT(r, word, "'budget_least' is above 'budget_most'");
+    }
+    if (limits.cluster_most > 0 && limits.cluster > limits.cluster_most) {
+        FAULT(r, word, "'cluster' is above 'cluster_most'");
+    }
+    r->target->limits = limits;
+    return spad__parser_end_statement(&r->parser);
+}
+
 static const struct {
     const char *name;
     bool (*read)(target_reader *r);
 } target_statements[] = {
     {"target", read_target},       {"family", read_family}, {"alias", read_target_alias},
     {"groups", read_groups},       {"space", read_space},   {"engine", read_engine},
-    {"exclusive", read_exclusive},
+    {"exclusive", read_exclusive}, {"limits", read_limits},
 };
 enum { TARGET_STATEMENTS = sizeof target_statements / sizeof target_statements[0] };
 
@@ -601,9 +657,53 @@ static void read_file(target_reader *r) {
     }
 }
 
+/* Engines that reach a space reach its instances; what they cannot share, they share in none. */
+static void reach_instance(target_reader *r, size_t base, size_t row) {
+    const uint64_t bit = UINT64_C(1) << row;
+    for (size_t e = 0; e < r->engines.count; e++) {
+        spad_engine *engine = &r->engines.items[e];
+        if (engine->reads >> base & 1) engine->reads |= bit;
+        if (engine->writes >> base & 1) engine->writes |= bit;
+    }
+    const size_t count = r->exclusions.count;
+    for (size_t i = 0; i < count; i++) {
+        spad_exclusion e = r->exclusions.items[i];
+        if (e.space != base) continue;
+        if (!spad__array_reserve(r->host, &r->exclusions, 1)) {
+            r->parser.out_of_memory = true;
+            return;
+        }
+        e.space = row;
+        r->exclusions.items[r->exclusions.count++] = e;
+    }
+}
+
+/* Rows for the instances after the first, after all other rows. */
+static void add_instances(target_reader *r) {
+    const size_t count = r->spaces.count;
+    for (size_t base = 0; base < count; base++) {
+        const int64_t instances = r->spaces.items[base].instances;
+        for (int64_t i = 1; i < instances; i++) {
+            char name[96];
+            spad_space row = r->spaces.items[base];
+            const int length = snprintf(name, sizeof name, "%s[%lld]", row.name, (long long)i);
+            row.name = spad__arena_copy(r->parser.arena, name, (size_t)length);
+            if (row.name == NULL || !spad__array_reserve(r->host, &r->spaces, 1)) {
+                r->parser.out_of_memory = true;
+                return;
+            }
+            row.instance = i;
+            row.instance_of = base;
+            reach_instance(r, base, r->spaces.count);
+            r->spaces.items[r->spaces.count++] = row;
+        }
+    }
+}
+
 /* Gives the target its tables. */
 static void finish_target(target_reader *r) {
     spad_target *t = r->target;
+    add_instances(r);
     if (t->about == NULL) t->about = "";
     if (t->family == NULL) t->family = "custom";
     t->space_count = r->spaces.count;

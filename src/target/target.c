@@ -133,6 +133,12 @@ static const char *engine_name(const spad_target *target, size_t index) {
     return index < target->engine_count ? target->engines[index].name : NULL;
 }
 
+/* Rows of further instances come last, and are not listed. */
+static const char *listed_space_name(const spad_target *target, size_t index) {
+    if (index < target->space_count && target->spaces[index].instance > 0) return NULL;
+    return space_name(target, index);
+}
+
 static spad_status find_part(size_t *out, const spad_target *target, const char *what, name_at *at,
                              const char *name, spad_error *error) {
     *out = SIZE_MAX;
@@ -145,6 +151,7 @@ static spad_status find_part(size_t *out, const spad_target *target, const char 
     }
     char list[SPAD_MESSAGE_MAX] = "";
     size_t used = 0;
+    if (at == space_name) at = listed_space_name;
     for (size_t i = 0; (candidate = at(target, i)) != NULL && used < sizeof list; i++) {
         used +=
             (size_t)snprintf(list + used, sizeof list - used, i == 0 ? "%s" : ", %s", candidate);
@@ -157,8 +164,51 @@ static spad_status find_part(size_t *out, const spad_target *target, const char 
     return SPAD_ERR_UNKNOWN;
 }
 
+/* "ub[2]": the row of "ub" and the number, if that is what the name looks like. */
+static bool splits(const spad_target *target, const char *name, size_t *base, int64_t *instance) {
+    const char *open = name != NULL ? strchr(name, '[') : NULL;
+    if (open == NULL) return false;
+    const size_t length = (size_t)(open - name);
+    *instance = 0;
+    const char *at = open + 1;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (*instance > INT32_MAX) return false;
+        *instance = *instance * 10 + (*at - '0');
+    }
+    if (at == open + 1 || strcmp(at, "]") != 0) return false;
+    for (*base = 0; *base < target->space_count; (*base)++) {
+        const char *candidate = target->spaces[*base].name;
+        if (strlen(candidate) == length && strncmp(candidate, name, length) == 0) return true;
+    }
+    return false;
+}
+
+static spad_status find_instance(size_t *out, const spad_target *target, size_t base,
+                                 int64_t instance, spad_error *error) {
+    const spad_space *space = &target->spaces[base];
+    *out = instance == 0 ? base : SIZE_MAX;
+    for (size_t i = base; i < target->space_count && instance > 0; i++) {
+        const spad_space *row = &target->spaces[i];
+        if (row->instance == instance && row->instance_of == base) *out = i;
+    }
+    if (*out != SIZE_MAX) return SPAD_OK;
+    const int64_t count = space->instances > 1 ? space->instances : 1;
+    spad__fail(error, SPAD_ERR_UNKNOWN, "'%s' of '%s' has %lld %s, and no %s[%lld]", space->name,
+               target->name, (long long)count,
+               count == 1 ? "instance" : "instances, counted from 0", space->name,
+               (long long)instance);
+    spad__fact_names(error, space->name, target->name);
+    spad__fact_amounts(error, instance, count, SPAD_NO_FACT);
+    return SPAD_ERR_UNKNOWN;
+}
+
 spad_status spad_target_find_space(size_t *out, const spad_target *target, const char *name,
                                    spad_error *error) {
+    size_t base;
+    int64_t instance;
+    if (splits(target, name, &base, &instance)) {
+        return find_instance(out, target, base, instance, error);
+    }
     return find_part(out, target, "space", space_name, name, error);
 }
 

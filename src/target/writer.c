@@ -77,6 +77,7 @@ static void write_lane_rule(spad__out *out, const spad_lane_rule *rule) {
 }
 
 static void write_target_space(spad__out *out, const spad_space *space) {
+    if (space->instance > 0) return; /* the first one stands for all */
     spad__out_string(out, "\n");
     write_heading(out, "space", space->name, space->about);
     spad__out_string(out, " {\n");
@@ -89,6 +90,7 @@ static void write_target_space(spad__out *out, const spad_space *space) {
     }
     write_size(out, "reserved", space->reserved, 0);
     write_size(out, "limit", space->plain_limit, 0);
+    write_size(out, "thread", space->thread_bytes, 0);
     write_size(out, "align", space->alignment, 1);
     write_size(out, "granule", space->granule, 1);
     if (space->bank_bytes != 0) {
@@ -97,6 +99,11 @@ static void write_target_space(spad__out *out, const spad_space *space) {
         spad__out_string(out, space->banks_exclusive ? " exclusive\n" : "\n");
     }
     if (space->power_of_two) spad__out_string(out, "    size      power of two\n");
+    if (space->instances > 1) {
+        write_field(out, "instances");
+        spad__out_format(out, "%lld%s\n", (long long)space->instances,
+                         space->one_instance ? " private" : "");
+    }
     for (size_t i = 0; i < space->lane_rule_count; i++) write_lane_rule(out, &space->lane_rules[i]);
     spad__out_string(out, "}\n");
 }
@@ -113,7 +120,7 @@ static void write_space_set(spad__out *out, const char *name, const spad_target 
     write_field(out, name);
     const char *comma = "";
     for (size_t s = 0; s < target->space_count; s++) {
-        if ((set >> s & 1) == 0) continue;
+        if ((set >> s & 1) == 0 || target->spaces[s].instance > 0) continue;
         spad__out_string(out, comma);
         spad__out_name(out, target->spaces[s].name);
         comma = ", ";
@@ -146,12 +153,14 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
         write_decimal(out, "rate", engine->bytes_per_us, 0, "B/us");
     }
     if (engine->fixed_ns > 0) write_decimal(out, "startup", engine->fixed_ns, 0, "ns");
+    write_size(out, "align", engine->proxy_align, 0);
     write_space_set(out, "reads", target, engine->reads);
     write_space_set(out, "writes", target, engine->writes);
     spad__out_string(out, "}\n");
 }
 
 static void write_exclusion(spad__out *out, const spad_target *target, const spad_exclusion *e) {
+    if (target->spaces[e->space].instance > 0) return;
     spad__out_string(out, "exclusive ");
     spad__out_name(out, target->engines[e->engine_a].name);
     spad__out_string(out, " ");
@@ -159,6 +168,39 @@ static void write_exclusion(spad__out *out, const spad_target *target, const spa
     spad__out_string(out, " on ");
     spad__out_name(out, target->spaces[e->space].name);
     spad__out_string(out, "\n");
+}
+
+/* The limits in the order of the file; the names are those of the struct. */
+typedef struct limit {
+    const char *name;
+    int64_t value;
+} limit;
+
+enum { LIMITS = sizeof(spad_limits) / sizeof(int64_t) };
+
+static void list_limits(limit rows[LIMITS], const spad_limits *l) {
+    const limit all[LIMITS] = {
+        {"threads", l->threads},         {"warp", l->warp},
+        {"barriers", l->barriers},       {"arrivals", l->arrivals},
+        {"expected", l->expected},       {"flags", l->flags},
+        {"registers", l->registers},     {"budget_least", l->budget_least},
+        {"budget_most", l->budget_most}, {"budget_step", l->budget_step},
+        {"cluster", l->cluster},         {"cluster_most", l->cluster_most},
+    };
+    memcpy(rows, all, sizeof all);
+}
+
+static void write_limits(spad__out *out, const spad_limits *limits) {
+    limit rows[LIMITS];
+    bool known = false;
+    list_limits(rows, limits);
+    for (size_t i = 0; i < LIMITS; i++) {
+        if (rows[i].value == 0) continue;
+        if (!known) spad__out_string(out, "\nlimits {\n");
+        known = true;
+        write_target_count(out, rows[i].name, rows[i].value, 0);
+    }
+    if (known) spad__out_string(out, "}\n");
 }
 
 spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
@@ -176,6 +218,7 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
         spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);
     }
     spad__out_string(&out, "\n");
+    write_limits(&out, &target->limits);
     for (size_t i = 0; i < target->space_count; i++) write_target_space(&out, &target->spaces[i]);
     for (size_t i = 0; i < target->engine_count; i++) {
         write_engine(&out, target, &target->engines[i]);
@@ -208,12 +251,15 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "reserved", space->reserved);
     json_target_bytes(json, "usable", spad_space_get_usable(space));
     spad__json_key_int(json, "plain_limit", space->plain_limit);
+    spad__json_key_int(json, "thread_bytes", space->thread_bytes);
     spad__json_key_int(json, "alignment", space->alignment);
     spad__json_key_int(json, "granule", space->granule);
     spad__json_key_int(json, "bank_bytes", space->bank_bytes);
     spad__json_key_bool(json, "banks_exclusive", space->banks_exclusive);
     spad__json_key_bool(json, "power_of_two", space->power_of_two);
     spad__json_key_bool(json, "off_chip", space->off_chip);
+    spad__json_key_int(json, "instances", space->instances > 1 ? space->instances : 1);
+    spad__json_key_bool(json, "one_instance", space->one_instance);
     spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {
         const spad_lane_rule *rule = &space->lane_rules[i];
@@ -233,6 +279,7 @@ static void json_space_set(spad__json *json, const char *key, const spad_target 
                            uint64_t set) {
     spad__json_key_open(json, key, '[');
     for (size_t s = 0; s < target->space_count; s++) {
+        if (target->spaces[s].instance > 0) continue;
         if (set >> s & 1) spad__json_string(json, target->spaces[s].name);
     }
     spad__json_close(json, ']');
@@ -251,8 +298,20 @@ static void json_engine(spad__json *json, const spad_target *target, const spad_
     spad__json_key_int(json, "fixed_cycles", engine->fixed_cycles);
     spad__json_key_int(json, "bytes_per_us", engine->bytes_per_us);
     spad__json_key_int(json, "fixed_ns", engine->fixed_ns);
+    spad__json_key_int(json, "proxy_align", engine->proxy_align);
     json_space_set(json, "reads", target, engine->reads);
     json_space_set(json, "writes", target, engine->writes);
+    spad__json_close(json, '}');
+}
+
+/* Without what is not known. */
+static void json_limits(spad__json *json, const spad_limits *limits) {
+    limit rows[LIMITS];
+    list_limits(rows, limits);
+    spad__json_key_open(json, "limits", '{');
+    for (size_t i = 0; i < LIMITS; i++) {
+        if (rows[i].value != 0) spad__json_key_int(json, rows[i].name, rows[i].value);
+    }
     spad__json_close(json, '}');
 }
 
@@ -273,8 +332,11 @@ static void json_target(spad__json *json, const spad_target *target) {
     }
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
+    json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');
-    for (size_t i = 0; i < target->space_count; i++) json_target_space(json, &target->spaces[i]);
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (target->spaces[i].instance == 0) json_target_space(json, &target->spaces[i]);
+    }
     spad__json_close(json, ']');
     spad__json_key_open(json, "engines", '[');
     for (size_t i = 0; i < target->engine_count; i++) {
@@ -284,6 +346,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_open(json, "exclusions", '[');
     for (size_t i = 0; i < target->exclusion_count; i++) {
         const spad_exclusion *e = &target->exclusions[i];
+        if (target->spaces[e->space].instance > 0) continue;
         spad__json_open(json, '{');
         spad__json_key_string(json, "engine_a", target->engines[e->engine_a].name);
         spad__json_key_string(json, "engine_b", target->engines[e->engine_b].name);

@@ -60,6 +60,12 @@ static bool is_rule(spad_finding_code code) {
     return (int)code < 20 || code == SPAD_FINDING_ALLOCATION_ORDER;
 }
 
+/* Rules that change nothing of what happens: addresses that an engine needs, and what a chip can
+ * count. The check goes on after them. */
+static bool is_aside(spad_finding_code code) {
+    return code == SPAD_FINDING_MISALIGNED || ((int)code >= 70 && (int)code < 80);
+}
+
 /* A planner that does not care: slots are in each other's way. Every second kernel has it. */
 typedef struct planner {
     const spad_kernel *kernel;
@@ -89,7 +95,7 @@ static verdict check(const spad_kernel *kernel, const spad_layout *layout) {
     for (size_t i = 0; i < spad_check_finding_count(result); i++) {
         const spad_finding *f = spad_check_get_finding(result, i);
         if (f->code == SPAD_FINDING_UNWRITTEN_OUTPUT) v.unwritten = true;
-        if (f->severity != SPAD_SEVERITY_ERROR) continue;
+        if (f->severity != SPAD_SEVERITY_ERROR || is_aside(f->code)) continue;
         if (is_rule(f->code)) v.rules = true;
         if (!v.errors) {
             snprintf(v.first, sizeof v.first, "%s line %d: %s", spad_finding_name(f->code), f->line,

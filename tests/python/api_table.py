@@ -263,6 +263,8 @@ TABLE = {
     "spad_kernel_builder_else": "Kernel.otherwise",
     "spad_kernel_builder_scope": "Kernel.scope",
     "spad_kernel_builder_agent": "Kernel.agent",
+    "spad_kernel_builder_threads": "Kernel.agent",
+    "spad_kernel_builder_elect": "Kernel.op",
     "spad_kernel_builder_end": RECORDER,
     "spad_kernel_builder_operation": "Kernel.op",
     "spad_kernel_builder_access": "Kernel.op",

@@ -845,3 +845,21 @@ def test_numpy():
     stack.open_scope()
     t = stack.alloc_stack((np.int64(128), np.int32(4)), np.float32)
     assert t.bytes == 16 and stack.alloc_stack((128, 4), np.dtype("int8")).bytes == 4
+
+
+def test_instances_and_threads():
+    """What a kernel says of cores and threads is in its text, and in its rows."""
+    with spad.Kernel("910b", "cores") as k:
+        a = k.tensor("a", "ub", "u8", (32,))
+        b = k.tensor("b", "ub[1]", "u8", (32,))
+        with k.agent("first", threads=64, registers=32):
+            k.vector("fill", writes=a)
+        with k.agent("second"):
+            k.vector("fill", writes=b)
+    assert [t["space"] for t in k.tensors] == ["ub", "ub[1]"]
+    assert [(g["threads"], g["registers"]) for g in k.agents[1:]] == [(64, 32), (0, 0)]
+    assert "tensor b : ub[1] " in k.text()
+    assert spad.Target("910b").spaces["ub"]["instances"] == 2
+    with pytest.raises(spad.Error, match="no ub.2."):
+        with spad.Kernel("910b", "none") as k:
+            k.tensor("c", "ub[2]", "u8", (32,))

@@ -176,7 +176,7 @@ bool executor_share_atom(const executor *e, const access *a, const access *b) {
 static bool has_proxies(const executor *e, const access *a) {
     const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
     const char *space = spad_kernel_get_target(e->kernel)->spaces[t->space].name;
-    return strcmp(space, "registers") != 0 && strcmp(space, "tmem") != 0;
+    return strcmp(space, "registers") != 0 && strncmp(space, "tmem", 4) != 0;
 }
 
 static conflict compare_ops(const executor *e, const op *p, const op *q) {

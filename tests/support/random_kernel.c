@@ -589,24 +589,37 @@ static void put_soup_agent(maker *m, int number, int most) {
     put(m, looped ? "}\n}\n" : "}\n");
 }
 
-static void make_soup(maker *m) {
+/* Spaces are picked for every tensor, but that of an alias. */
+static void put_soup(maker *m, const char *name, const char *const *spaces, int count) {
     const int agents = pick(m, 1, 3);
-    put(m, "kernel soup on sm_90\n");
+    put(m, "kernel %s on sm_90\n", name);
     put(m, "unit uf on simt free\nunit uq on simt fifo\nunit us on simt serial\n");
     put(m, "unit um on simt same\nunit up on simt free proxy\n");
     put(m, "counter s\ncounter t = %d\nbarrier r count %d\nmbarrier b count %d\ngroup g\n",
         pick(m, 0, 1), agents, pick(m, 1, 2));
-    put(m, "tensor x : shared u8 [3] (8) ring %d%s\n", pick(m, 1, 3),
+    put(m, "tensor x : %s u8 [3] (8) ring %d%s\n", any(m, spaces, count), pick(m, 1, 3),
         chance(m, 80) ? " input" : "");
-    put(m, "tensor y : shared u8 [2] (8) at 64 step %d input\n", pick(m, 4, 8));
-    put(m, "tensor z : shared u8 (8) at %d input\ntensor v : shared u8 (8) alias of z\n",
-        pick(m, 56, 80));
-    put(m, "tensor w : shared u8 (8)\ninit b\n");
+    put(m, "tensor y : %s u8 [2] (8) at 64 step %d input\n", any(m, spaces, count), pick(m, 4, 8));
+    const char *shared = any(m, spaces, count);
+    put(m, "tensor z : %s u8 (8) at %d input\ntensor v : %s u8 (8) alias of z\n", shared,
+        pick(m, 56, 80), shared);
+    put(m, "tensor w : %s u8 (8)\ninit b\n", any(m, spaces, count));
     if (chance(m, 50)) put(m, "fence\n");
     if (chance(m, 30)) put_soup_operation(m, false);
     for (int a = 0; a < agents; a++) put_soup_agent(m, a, agents == 3 ? 4 : 6);
     if (chance(m, 40)) put_soup_operation(m, false);
     if (chance(m, 10)) put(m, "invalidate b\n");
+}
+
+static void make_soup(maker *m) {
+    static const char *const spaces[] = {"shared"};
+    put_soup(m, "soup", spaces, 1);
+}
+
+/* The same bytes of several instances of a space are different memory. */
+static void make_instances(maker *m) {
+    static const char *const spaces[] = {"shared", "shared[1]", "shared[2]"};
+    put_soup(m, "instances", spaces, 3);
 }
 
 /* Two agents, few kinds of statements, many of each: orders that come from counting. */
@@ -655,6 +668,7 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"turns", make_turns, 75},
     {"soup", make_soup, 0},
     {"handshakes", make_handshakes, 0},
+    {"instances", make_instances, 0},
 };
 
 const char *random_kernel_family(int number) {

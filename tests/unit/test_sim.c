@@ -372,6 +372,27 @@ static void there_is_an_end(void **state) {
     }
 }
 
+/* Two vector cores work side by side: neither is busy for longer than the kernel takes. */
+static void units_of_an_engine_work_for_several_agents(void **state) {
+    (void)state;
+    spad_kernel *kernel =
+        test_parse("kernel k on 910b\ntensor a : ub f32 (64)\ntensor b : ub[1] f32 (64)\n"
+                   "agent v { for i in 0..4 { vector w writes a cost 100 ns } }\n"
+                   "agent u { for i in 0..3 { vector w writes b cost 100 ns } }\n");
+    spad_sim *sim;
+    spad_error error;
+    size_t vector;
+    assert_ok(spad_target_find_engine(&vector, spad_kernel_get_target(kernel), "vector", &error),
+              &error);
+    assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
+    assert_int_equal(spad_sim_get_totals(sim).makespan, 400000);
+    assert_int_equal(spad_sim_get_engine(sim, vector).busy, 350000);
+    assert_int_equal(spad_sim_get_engine(sim, vector).idle, 50000);
+    assert_int_equal(spad_sim_get_totals(sim).bound, 350000);
+    spad_sim_destroy(sim);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- the kernels that we ship ------------------------------------------------------ */
 
 /* Everything a result promises about itself. */
@@ -572,6 +593,7 @@ int main(void) {
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(long_times_overflow),
         cmocka_unit_test(there_is_an_end),
+        cmocka_unit_test(units_of_an_engine_work_for_several_agents),
         cmocka_unit_test(all_examples_run_to_their_end),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_broken_sink_is_reported),

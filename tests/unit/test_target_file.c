@@ -22,9 +22,14 @@ static void assert_same_space(const spad_space *a, const spad_space *b) {
     assert_int_equal(a->granule, b->granule);
     assert_int_equal(a->bank_bytes, b->bank_bytes);
     assert_int_equal(a->plain_limit, b->plain_limit);
+    assert_int_equal(a->thread_bytes, b->thread_bytes);
     assert_int_equal(a->banks_exclusive, b->banks_exclusive);
     assert_int_equal(a->power_of_two, b->power_of_two);
     assert_int_equal(a->off_chip, b->off_chip);
+    assert_int_equal(a->instances, b->instances);
+    assert_int_equal(a->one_instance, b->one_instance);
+    assert_int_equal(a->instance, b->instance);
+    if (a->instance > 0) assert_int_equal(a->instance_of, b->instance_of);
     assert_int_equal(a->lane_rule_count, b->lane_rule_count);
     for (size_t i = 0; i < a->lane_rule_count; i++) {
         const spad_lane_rule *x = &a->lane_rules[i];
@@ -48,6 +53,7 @@ static void assert_same_engine(const spad_engine *a, const spad_engine *b) {
     assert_int_equal(a->fixed_cycles, b->fixed_cycles);
     assert_int_equal(a->bytes_per_us, b->bytes_per_us);
     assert_int_equal(a->fixed_ns, b->fixed_ns);
+    assert_int_equal(a->proxy_align, b->proxy_align);
     assert_int_equal(a->reads, b->reads);
     assert_int_equal(a->writes, b->writes);
 }
@@ -57,6 +63,7 @@ static void assert_same_target(const spad_target *a, const spad_target *b) {
     assert_string_equal(a->about, b->about);
     assert_string_equal(a->family, b->family);
     assert_int_equal(a->max_groups, b->max_groups);
+    assert_memory_equal(&a->limits, &b->limits, sizeof a->limits);
     assert_int_equal(a->space_count, b->space_count);
     for (size_t i = 0; i < a->space_count; i++) assert_same_space(&a->spaces[i], &b->spaces[i]);
     assert_int_equal(a->engine_count, b->engine_count);
@@ -80,11 +87,19 @@ static const char full_text[] =
     "alias \"npu-7\", 77, # lists may continue\n"
     "      n7\n"
     "groups 12\n"
+    "limits {\n"
+    "    threads 1024; warp 32; barriers 16\n"
+    "    arrivals 1048575; expected 1_048_574\n"
+    "    flags 8; registers 65536\n"
+    "    budget_least 24; budget_most 256; budget_step 8\n"
+    "    cluster 8; cluster_most 16\n"
+    "}\n"
     "\n"
     "space sbuf \"scratchpad\" {\n"
     "    lanes 128; bytes 192 KiB\n"
     "    reserved 16 KiB\n"
     "    limit 48KiB\n"
+    "    thread 1020\n"
     "    align 4\n"
     "    granule 0x20\n"
     "    bank 2 KiB exclusive\n"
@@ -106,7 +121,7 @@ static const char full_text[] =
     "    reads sbuf, hbm\n"
     "    writes sbuf\n"
     "}\n"
-    "engine dma { count 16; rate 27.25 GB/s; startup 1.3 us; reads hbm }\n"
+    "engine dma { count 16; rate 27.25 GB/s; startup 1.3 us; align 16; reads hbm }\n"
     "engine idle { }\n"
     "exclusive vector dma on sbuf";
 
@@ -120,6 +135,7 @@ static const spad_space full_spaces[] = {
      .bytes = 196608,
      .reserved = 16384,
      .plain_limit = 49152,
+     .thread_bytes = 1020,
      .alignment = 4,
      .granule = 32,
      .bank_bytes = 2048,
@@ -161,7 +177,13 @@ static const spad_engine full_engines[] = {
      .fixed_cycles = 100,
      .reads = 3,
      .writes = 1},
-    {.name = "dma", .about = "", .count = 16, .bytes_per_us = 27250, .fixed_ns = 1300, .reads = 2},
+    {.name = "dma",
+     .about = "",
+     .count = 16,
+     .bytes_per_us = 27250,
+     .fixed_ns = 1300,
+     .proxy_align = 16,
+     .reads = 2},
     {.name = "idle", .about = "", .count = 1},
 };
 static const spad_exclusion full_exclusions[] = {{.engine_a = 0, .engine_b = 1, .space = 0}};
@@ -171,6 +193,18 @@ static const spad_target full_target = {
     .about = "Example \"NPU\"",
     .family = "example",
     .max_groups = 12,
+    .limits = {.threads = 1024,
+               .warp = 32,
+               .barriers = 16,
+               .arrivals = 1048575,
+               .expected = 1048574,
+               .flags = 8,
+               .registers = 65536,
+               .budget_least = 24,
+               .budget_most = 256,
+               .budget_step = 8,
+               .cluster = 8,
+               .cluster_most = 16},
     .space_count = 4,
     .spaces = full_spaces,
     .engine_count = 3,
@@ -200,6 +234,8 @@ static void a_file_says_what_the_struct_says(void **state) {
     assert_string_equal(target->family, "custom");
     assert_string_equal(target->about, "");
     assert_int_equal(target->max_groups, 0);
+    const spad_limits unknown = {0};
+    assert_memory_equal(&target->limits, &unknown, sizeof unknown);
     spad_target_destroy(target);
 }
 
@@ -233,6 +269,9 @@ static void faults_of_spaces_are_found(void **state) {
         {"reserved 64.5 KiB", 1, 10, 8, "66048 bytes reserved of only 65536"},
         {"limit 70000", 1, 7, 5, "the limit of 70000 bytes is above the 65536 that are usable"},
         {"limit 0", 1, 7, 1, "'limit' must be at least 1"},
+        {"thread 0", 1, 8, 1, "'thread' must be at least 1"},
+        {"instances 0", 1, 11, 1, "'instances' must be 1 to 64"},
+        {"instances 65", 1, 11, 2, "'instances' must be 1 to 64"},
         {"align 0", 1, 7, 1, "'align' must be at least 1"},
         {"granule 0", 1, 9, 1, "'granule' must be at least 1"},
         {"granule 4 KB", 1, 11, 2, "'KB' is not a unit of a size; use B, KiB, MiB, GiB or TiB"},
@@ -301,6 +340,12 @@ static void faults_of_the_file_are_found(void **state) {
         {"alias t", 1, 7, 1, "the target has the name 't' already"},
         {"groups 0", 1, 8, 1, "'groups' must be at least 1"},
         {"groups 1; groups 2", 1, 11, 6, "'groups' is given twice"},
+        {"limits { warp 0 }", 1, 15, 1, "'warp' must be at least 1"},
+        {"limits { }; limits { }", 1, 13, 6, "'limits' is given twice"},
+        {"limits { warps 1 }", 1, 10, 5, "limits have no field 'warps'; did you mean 'warp'?"},
+        {"limits { budget_least 9; budget_most 8 }", 1, 1, 6,
+         "'budget_least' is above 'budget_most'"},
+        {"limits { cluster 9; cluster_most 8 }", 1, 1, 6, "'cluster' is above 'cluster_most'"},
         {"spcae x { lanes 4\n bytes 5 }", 1, 1, 5,
          "unknown statement 'spcae'; did you mean 'space'?"},
         {"space s { bytes 4 }", 1, 7, 1, "a second space 's'"},
@@ -444,6 +489,8 @@ static void tables_have_limits(void **state) {
         const char *message;
     } rows[] = {
         {"target t\n", "space s@ { bytes 4 }\n", "", 64, "too many spaces: at most 64"},
+        {"target t\n", "space s@ { bytes 4; instances 2 }\n", "", 32,
+         "too many instances of spaces: at most 64 in all"},
         {"target t\nspace s { bytes 4 }\n", "engine e@ { }\n", "", 64,
          "too many engines: at most 64"},
         {"target t\nspace s { bytes 4 }\n", "alias a@\n", "", 256, "too many aliases: at most 256"},
@@ -492,6 +539,50 @@ static void check_round_trip(const spad_target *target) {
     spad_target_destroy(again);
     test_text_free(&first);
     test_text_free(&second);
+}
+
+/* Instances are rows after all others; what reaches the first reaches them. */
+static void instances_are_spaces(void **state) {
+    (void)state;
+    const char *text =
+        "target t\nspace ub { bytes 64; instances 3 private }\nspace gm { off chip }\n"
+        "space acc { bytes 8; instances 2 }\n"
+        "engine v { reads ub, gm; writes acc }\nengine w { reads ub }\n"
+        "exclusive v w on ub\n";
+    static const char *const names[] = {"ub", "gm", "acc", "ub[1]", "ub[2]", "acc[1]"};
+    static const size_t bases[] = {0, 1, 2, 0, 0, 2};
+    spad_target *target;
+    spad_error error;
+    size_t number;
+    assert_ok(spad_target_parse(&target, text, strlen(text), NULL, NULL, NULL, &error), &error);
+    assert_int_equal(target->space_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(target->spaces[i].name, names[i]);
+        assert_int_equal(target->spaces[i].bytes, target->spaces[bases[i]].bytes);
+        if (i >= 3) assert_int_equal(target->spaces[i].instance_of, bases[i]);
+        assert_ok(spad_target_find_space(&number, target, names[i], &error), &error);
+        assert_int_equal(number, i);
+    }
+    assert_int_equal(target->spaces[4].instance, 2);
+    assert_true(target->spaces[4].one_instance);
+    assert_int_equal(target->engines[0].reads, 1 | 2 | 8 | 16);
+    assert_int_equal(target->engines[0].writes, 4 | 32);
+    assert_int_equal(target->exclusion_count, 3);
+    assert_ok(spad_target_find_space(&number, target, "acc[0]", &error), &error);
+    assert_int_equal(number, 2);
+    static const char *const unknown[] = {
+        "ub[3]", "gm[1]", "ub[", "ub[]", "ub[1]x", "ux[1]", "ub[99999999999999999999]", "ub[-1]"};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        assert_int_equal(spad_target_find_space(&number, target, unknown[i], &error),
+                         SPAD_ERR_UNKNOWN);
+        assert_int_equal(number, SIZE_MAX);
+    }
+    assert_int_equal(spad_target_find_space(&number, target, "ub[3]", &error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(error.message, "'ub' of 't' has 3 instances, counted from 0, and no ub[3]");
+    assert_int_equal(spad_target_find_space(&number, target, "x", &error), SPAD_ERR_UNKNOWN);
+    assert_string_equal(error.message, "target 't' has no space 'x'; it has ub, gm, acc");
+    check_round_trip(target);
+    spad_target_destroy(target);
 }
 
 static void every_built_in_target_reads_back(void **state) {
@@ -672,6 +763,7 @@ int main(void) {
         cmocka_unit_test(several_faults_are_found_in_one_run),
         cmocka_unit_test(reading_stops_after_twenty_faults),
         cmocka_unit_test(tables_have_limits),
+        cmocka_unit_test(instances_are_spaces),
         cmocka_unit_test(every_built_in_target_reads_back),
         cmocka_unit_test(random_targets_read_back),
         cmocka_unit_test(bytes_that_are_no_text_are_replaced),

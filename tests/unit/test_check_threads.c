@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads inside an agent: what all of them do and what one of them does need a sync between.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/spad.h"
+#include "support/kernels.h"
+#include "support/support.h"
+
+#define HEAD                                                                                     \
+    "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\nbarrier b count 128\n"             \
+    "mbarrier m count 128\nmbarrier full count 1\ninit m\ninit full\nfence\n"                    \
+    "tensor in : global f32 (256) input\ntensor o : global f32 (256) output\n"                   \
+    "tensor x : shared f32 (256)\ntensor y : shared f32 (256)\ntensor r : registers f32 (256)\n" \
+    "agent c of 128 threads {\n"
+#define STORE "tma store reads x writes o elected in g\ncommit g\n"
+#define FILL "simt fill writes x\nfence\n"
+#define LAST "wait g pending 0\n}\n"
+
+static const struct {
+    const char *text;
+    int64_t count; /* of findings */
+} cases[] = {
+    /* all write, one stores */
+    {HEAD FILL "sync b by 128\n" STORE LAST, 0},
+    {HEAD FILL STORE LAST, 1},
+    {HEAD "sync b by 128\n" FILL STORE LAST, 1},
+    {HEAD FILL "arrive m by 128\nwait m parity 0\n" STORE LAST, 0},
+    {HEAD "arrive m by 128\n" FILL "wait m parity 0\n" STORE LAST, 1},
+    /* without `elected` it is an operation of all, and without threads there is one */
+    {HEAD FILL "tma store reads x writes o in g\ncommit g\n" LAST, 0},
+    /* other bytes, and bytes that both read */
+    {HEAD "simt fill writes y\n" FILL "sync b by 128\nsimt fill writes y(0..8)\n" STORE LAST, 0},
+    {HEAD FILL "sync b by 128\nsimt look reads x\n" STORE LAST, 0},
+    /* one waits for its store, then all write again */
+    {HEAD FILL "sync b by 128\n" STORE "wait g pending 0 reads\nsync b by 128\n" FILL LAST, 0},
+    {HEAD FILL "sync b by 128\n" STORE "wait g pending 0 reads\n" FILL LAST, 1},
+    {HEAD FILL "sync b by 128\n" STORE "sync b by 128\nwait g pending 0 reads\n" FILL LAST, 1},
+    /* the store before the last one is over, not the last */
+    {HEAD FILL "sync b by 128\n" STORE "tma store reads y writes o(0..1) elected in g\ncommit g\n"
+               "wait g pending 1 reads\nsync b by 128\n" FILL LAST,
+     0},
+    {HEAD FILL "sync b by 128\ntma store reads y writes o(0..1) elected in g\ncommit g\n" STORE
+               "wait g pending 1 reads\nsync b by 128\n" FILL LAST,
+     1},
+    /* what tells its end to an mbarrier is waited for by all */
+    {HEAD "arrive full expect 1024\ntma load reads in writes x elected delivers full\n"
+          "wait full parity 0\nsimt use reads x writes r\n" LAST,
+     0},
+    /* one thread computes */
+    {HEAD "simt first writes y elected\nsimt use reads y writes r\n" LAST, 1},
+    {HEAD "simt first writes y elected\nsync b by 128\nsimt use reads y writes r\n" LAST, 0},
+    /* registers are of a thread */
+    {HEAD "simt clear writes r\nsimt first reads r writes y elected\n" LAST, 0},
+    /* sums in any order */
+    {HEAD "simt add adds y\nsimt add adds y elected\n" LAST, 0},
+    {HEAD "simt add adds y\nsimt first updates y elected\n" LAST, 1},
+    /* a sync of some threads is none of all */
+    {HEAD FILL "sync b by 64\n" STORE LAST, 1},
+};
+
+static void writes_of_all_and_actions_of_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *kernel = test_parse(cases[i].text);
+        spad_check *check;
+        spad_error error;
+        int64_t count = 0;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+            count += spad_check_get_finding(check, f)->code == SPAD_FINDING_MISSING_SYNC;
+        }
+        if (count != cases[i].count) print_error("case %zu:\n%s", i, cases[i].text);
+        assert_int_equal(count, cases[i].count);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* A sync that is missing only when a loop is long enough: no proof for all trip counts. */
+static void elected_operations_are_proved_for_a_shape(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(
+        "kernel k on sm_90\nparam N = 4\ntensor x : shared f32 [N] (8) ring 2\n"
+        "barrier b count 128\nagent c of 128 threads {\nfor i in 0..N {\nsimt fill writes x[i]\n"
+        "sync b by 128\nsimt look reads x[i] elected\nsync b by 128\n}\n}\n");
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+}
+
+/* Every allocation fails once. */
+static void memory_that_runs_out_is_reported(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(HEAD FILL STORE LAST);
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    for (long n = 1; status == SPAD_ERR_HOST_MEMORY; n++) {
+        test_host host;
+        spad_check *check;
+        spad_error error;
+        test_host_init(&host);
+        host.fail_at = n;
+        const spad_check_options options = {.host = &host.host, .one_shape = true};
+        status = spad_check_create(&check, kernel, &options, &error);
+        if (status == SPAD_OK) spad_check_destroy(check);
+        test_host_assert_clean(&host);
+    }
+    assert_int_equal(status, SPAD_OK);
+    spad_kernel_destroy(kernel);
+}
+
+static void elected_operations_read_back(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(cases[0].text);
+    test_text page;
+    spad_error error;
+    test_text_init(&page);
+    assert_ok(spad_kernel_write_text(kernel, &page.sink, &error), &error);
+    assert_non_null(strstr(page.bytes, "tma store reads x writes o elected in g"));
+    spad_kernel *again = test_parse(page.bytes);
+    spad_kernel_destroy(again);
+    test_text_free(&page);
+    spad_kernel_destroy(kernel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_of_all_and_actions_of_one),
+        cmocka_unit_test(elected_operations_are_proved_for_a_shape),
+        cmocka_unit_test(memory_that_runs_out_is_reported),
+        cmocka_unit_test(elected_operations_read_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -135,8 +135,8 @@ static void other_counters_are_no_flags(void **state) {
         "kernel k on 910b\nunit mte2 fifo\nunit v on vector fifo\ncounter f[9]\n"
         "agent a { for i in 0..9 { signal f[i] on mte2 } }\n"
         "agent b { for i in 0..9 { take f[i] on v } }\n",
-        "kernel k on 910b\nunit v on vector fifo\ncounter f[9]\n"
-        "for i in 0..9 { signal f[i] on v; take f[i] on v }\n",
+        ("kernel k on 910b\nunit v on vector fifo\ncounter f[9]\n"
+         "for i in 0..9 { signal f[i] on v; take f[i] on v }\n"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(count_code(texts[i], NULL, SPAD_FINDING_FLAG_LIMIT), 0);

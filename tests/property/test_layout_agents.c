@@ -103,7 +103,7 @@ static bool is_right(const spad_kernel *kernel, const spad_layout *layout, bool 
 }
 
 static bool is_used(const char *programs, int tile) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "t%d\n", tile);
     return strstr(programs, name) != NULL;
 }

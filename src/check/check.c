@@ -97,8 +97,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
 void spad_check_destroy(spad_check *check) {
     if (check == NULL) return;
     const spad_host host = check->host;
-    spad__array_free(&host, &check->found);
-    spad__array_free(&host, &check->witnesses);
+    spad__drop_findings(check);
     spad__free(&host, check, sizeof *check);
 }
 

@@ -133,3 +133,8 @@ const char spad__time_is_up[] = "time was up before everything was checked";
 bool spad__is_late(const spad__run *run) {
     return spad__limit_reached(run->limit);
 }
+
+void spad__drop_findings(spad_check *check) {
+    spad__array_free(&check->host, &check->found);
+    spad__array_free(&check->host, &check->witnesses);
+}

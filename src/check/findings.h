@@ -78,6 +78,9 @@ bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t stateme
 spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
                                spad_severity severity, spad_error *error);
 
+/* Frees the findings and witnesses of a check that belongs to a part. */
+void spad__drop_findings(spad_check *check);
+
 /* Errors first, then in the order of the text. */
 void spad__sort_findings(spad_check *check);
 

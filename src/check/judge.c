@@ -106,6 +106,6 @@ spad_status spad__order_try(const spad__events *events, const spad__run *run, bo
     trial.shown = false;
     const spad_status status = spad__order_judge(events, &trial, error);
     *right = status == SPAD_OK && rest.counts.errors == 0 && trial.gap == NULL;
-    spad__array_free(&rest.host, &rest.found);
+    spad__drop_findings(&rest);
     return status;
 }

@@ -281,6 +281,6 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
         const bool idle = !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
         watches->items[i].failed = !repeats[i] && !(idle && open[i]);
     }
-    spad__array_free(&order->net.host, &rest.found);
+    spad__drop_findings(&rest);
     return status;
 }

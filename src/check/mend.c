@@ -640,7 +640,7 @@ static spad_status mend_arrivals(mender *m, spad_error *error) {
         spad_check rest = {.host = m->events->host};
         const spad_status status = judge_without(m, (int32_t)wait->item, &rest, error);
         guess best = guess_by_races(m, &rest, wait);
-        spad__array_free(&rest.host, &rest.found);
+        spad__drop_findings(&rest);
         if (status != SPAD_OK) return status;
         const bool known = best.statement >= 0;
         if (!known) best = guess_by_bytes(m, found->statement);

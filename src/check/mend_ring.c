@@ -47,7 +47,7 @@ static spad_status try_ring(const spad__run *run, const spad_kernel_tensor *tens
     if (status == SPAD_OK) status = spad__check_lifetimes(&trial, error);
     if (status == SPAD_OK) status = spad__check_order(&trial, error);
     *right = status == SPAD_OK && rest.counts.errors == 0 && trial.gap == NULL;
-    spad__array_free(&host, &rest.found);
+    spad__drop_findings(&rest);
     spad_kernel_destroy(kernel);
     return status;
 }

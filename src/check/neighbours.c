@@ -248,7 +248,7 @@ static spad_status judge_value(spad__run *run, spad__tries *tries, int64_t value
         *low = check;
         check = empty;
     }
-    spad__array_free(&check.host, &check.found);
+    spad__drop_findings(&check);
     return status;
 }
 
@@ -268,6 +268,6 @@ spad_status spad__try_neighbours(spad__run *run, spad__tries *tries, spad__tried
         const int64_t value = list.items[below ? list.count - 1 - i : above + i];
         status = judge_value(run, tries, value, below, &low, out, error);
     }
-    spad__array_free(&low.host, &low.found);
+    spad__drop_findings(&low);
     return status;
 }

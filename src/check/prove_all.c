@@ -147,7 +147,7 @@ spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error
         status = spad__add_of_shape(
             p->run, &check, values,
             is_of_unknown_values(p, s) ? SPAD_SEVERITY_ERROR : SPAD_SEVERITY_WARNING, error);
-    spad__array_free(&p->host, &check.found);
+    spad__drop_findings(&check);
     spad_kernel_destroy(kernel);
     return status;
 }

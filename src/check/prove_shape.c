@@ -189,7 +189,7 @@ spad_status spad__shape_try(spad__prover *p, spad__shape *s, spad_error *error) 
     p->run->check->counts.events += check.counts.events;
     p->run->check->counts.accesses += check.counts.accesses;
     p->run->check->counts.runs += check.counts.runs;
-    spad__array_free(&p->host, &check.found);
+    spad__drop_findings(&check);
     spad_kernel_destroy(kernel);
     return status;
 }

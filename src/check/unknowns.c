@@ -8,6 +8,7 @@
  * Cost: that of one check per way.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "check/check.h"
 #include "check/prove.h"
@@ -63,12 +64,11 @@ static void describe_unknowns(const spad_kernel *kernel, char *field, size_t siz
 static void adopt_findings(ways *w, spad_check *found) {
     spad_check *check = w->run->check;
     const spad_check_counts counts = check->counts;
-    spad__array_free(&check->host, &check->found);
-    check->found.items = found->found.items;
-    check->found.count = found->found.count;
-    check->found.capacity = found->found.capacity;
-    found->found.items = NULL;
-    found->found.count = found->found.capacity = 0;
+    spad__drop_findings(check);
+    memcpy(&check->found, &found->found, sizeof check->found);
+    memcpy(&check->witnesses, &found->witnesses, sizeof check->witnesses);
+    memset(&found->found, 0, sizeof found->found);
+    memset(&found->witnesses, 0, sizeof found->witnesses);
     check->full = found->full;
     check->counts = found->counts;
     check->counts.events = counts.events;
@@ -110,7 +110,7 @@ static spad_status run_way(ways *w, spad_error *error) {
         take_verdict(w, &found);
         if (w->number == 0 || found.verdict == SPAD_VERDICT_WRONG) adopt_findings(w, &found);
     }
-    spad__array_free(&found.host, &found.found);
+    spad__drop_findings(&found);
     return status;
 }
 

@@ -161,7 +161,7 @@ static bool copy_one(void *context, int64_t *count) {
 
 bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts) {
     counts->count = 0;
-    const size_t most = 2 + 2 * sim->target->engine_count + 2 * sim->waits.count;
+    const size_t most = 3 + 2 * sim->target->engine_count + 2 * sim->waits.count;
     if (!spad__array_reserve(&sim->host, counts, most)) return false;
     return each_count(sim, copy_one, counts);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/random.h"
 #include "spad/plan.h"
 
 static spad_plan *read_plan(const char *csv, const spad_host *host, spad_error *error) {
@@ -190,6 +191,58 @@ static void another_clock_is_another_problem(void **state) {
     spad_plan_destroy(b);
 }
 
+/* The search for the heaviest set ends: random pairs kept apart, and more buffers than it looks
+ * at. What it has found by then is a bound, and the plan is right. */
+static void the_search_for_a_set_ends(void **state) {
+    (void)state;
+    static const int counts[] = {180, 700};
+    for (size_t c = 0; c < 2; c++) {
+        spad__random random = {c + 1};
+        spad_plan *plan;
+        spad_plan_result *result;
+        spad_error error;
+        assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+        for (int i = 0; i < counts[c]; i++) {
+            const spad_plan_buffer buffer = {
+                .lower = i, .upper = i + 1, .size = 1 + (int64_t)spad__random_below(&random, 9)};
+            assert_ok(spad_plan_add(NULL, plan, &buffer, &error), &error);
+        }
+        for (int i = 0; i < counts[c]; i++)
+            for (int j = 0; j < i; j++)
+                if (spad__random_below(&random, 4) > 0)
+                    assert_ok(spad_plan_apart(plan, (size_t)i, (size_t)j, &error), &error);
+        const spad_plan_options options = {.node_limit = 1000};
+        assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+        assert_true(result->together_count > 2);
+        assert_true(result->bound >= result->together_bytes && result->bound <= result->height);
+        int64_t height;
+        assert_ok(spad_plan_check(&height, plan, result->places, result->count, &error), &error);
+        assert_int_equal(height, result->height);
+        spad_plan_result_destroy(result);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* Sizes whose rounded sum does not fit 64 bits bound nothing. */
+static void sums_that_do_not_fit_are_left_out(void **state) {
+    (void)state;
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad_error error;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    const spad_plan_buffer buffers[] = {
+        {.lower = 0, .upper = 1, .size = 3, .alignment = INT64_C(1) << 62},
+        {.lower = 1, .upper = 2, .size = 3, .alignment = INT64_C(1) << 62}};
+    for (size_t i = 0; i < 2; i++)
+        assert_ok(spad_plan_add(NULL, plan, &buffers[i], &error), &error);
+    assert_ok(spad_plan_apart(plan, 0, 1, &error), &error);
+    assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+    assert_int_equal(result->height, (INT64_C(1) << 62) + 3);
+    assert_int_equal(result->together_count, 0);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 static spad_status plan_and_solve(const spad_host *host, void *context) {
     spad_error error = {.code = SPAD_OK};
     spad_plan_result *result;
@@ -216,6 +269,8 @@ int main(void) {
                                        cmocka_unit_test(bad_clocks_are_refused_with_their_cell),
                                        cmocka_unit_test(clocks_and_plans_have_limits),
                                        cmocka_unit_test(another_clock_is_another_problem),
+                                       cmocka_unit_test(the_search_for_a_set_ends),
+                                       cmocka_unit_test(sums_that_do_not_fit_are_left_out),
                                        cmocka_unit_test(failing_allocations_leak_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static const shape shapes[] = {
     {"11_add_flags.spad", {{"STEPS", 4}}},
     {"11_add_queues.spad", {{"TILES", 4}}},
     {"12_flash_attention.spad", {{"T", 2}, {"B", 2}}},
+    {"12_flash_attention_cores.spad", {{"T", 2}, {"B", 2}}},
     {"12_gemm_cube.spad", {{"TILES", 2}, {"KB", 2}, {"R", 2}}},
     {"14_flash_attention_3_causal.spad", {{"T", 2}}},
     {"15_split_k.spad", {{"F", 2}, {"KT", 3}, {"S", 1}}},

@@ -635,7 +635,10 @@ static spad_status mend_arrivals(mender *m, spad_error *error) {
         spad__found *found = &check->found.items[i];
         if (found->finding.code != SPAD_FINDING_DEADLOCK || found->statement < 0) continue;
         const spad_statement *wait = statement_at(m, found->statement);
-        if (wait->kind == SPAD_STATEMENT_ARRIVE || wait->kind == SPAD_STATEMENT_EXPECT) continue;
+        if (wait->kind == SPAD_STATEMENT_ARRIVE || wait->kind == SPAD_STATEMENT_EXPECT ||
+            wait->kind == SPAD_STATEMENT_OPERATION) {
+            continue; /* the cause is known */
+        }
         if (!may_try(m)) return SPAD_OK;
         spad_check rest = {.host = m->events->host};
         const spad_status status = judge_without(m, (int32_t)wait->item, &rest, error);

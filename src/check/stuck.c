@@ -164,11 +164,19 @@ static bool is_lapped(const spad__order *o, const spad__action *a, int64_t *mean
     return *meant > 0 && s->live && s->base == 0 && s->phase > *meant;
 }
 
-/* 0: it waits for others that are stuck; 1: nothing that is left could end it; 2: it was lapped. */
+/* Does the open phase get bytes that no arrival expects, or expect bytes that did not come? */
+static bool is_unbalanced(const spad__order *o, const spad__action *a) {
+    const spad__sync_object *s = &o->machine.objects[a->object].sync;
+    if (a->kind != SPAD__ACTION_PARITY || !s->live) return false;
+    return s->bytes < 0 || (s->value == 0 && s->bytes > 0);
+}
+
+/* 0: it waits for others that are stuck; 1: nothing that is left could end it, or its bytes are
+ * wrong, which what is stuck does not mend; 2: it was lapped. */
 static int severity_of_wait(const spad__order *o, const spad__action *a) {
     int64_t meant;
     if (is_lapped(o, a, &meant)) return 2;
-    return find_help(o, a) == NULL;
+    return find_help(o, a) == NULL || is_unbalanced(o, a);
 }
 
 /* ---- words ------------------------------------------------------------------------- */
@@ -227,6 +235,35 @@ static int64_t bytes_of_phase(const spad__order *o, int32_t object, bool expecte
     return sum;
 }
 
+/* The last action that brings bytes in the open phase; NULL: none. */
+static const spad__action *last_delivery(const spad__order *o, int32_t object) {
+    const int64_t open = o->machine.objects[object].sync.phase + 1;
+    for (int32_t i = spad__order_action_count(o, object) - 1; i >= 0; i--) {
+        const spad__action *a = spad__order_action(o, object, i);
+        if (a->kind == SPAD__ACTION_DELIVER && a->phase == open) return a;
+    }
+    return NULL;
+}
+
+/* Bytes came that no arrival expects, and an arrival is missing: where they were sent. */
+static spad_status find_unexpected(spad__order *o, const spad__action *wait,
+                                   const spad__action *delivery, spad_error *error) {
+    const spad__about text = spad__order_describe(o, wait);
+    char lacks[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_lack(o, wait, lacks, sizeof lacks);
+    spad__finding_init(&finding, SPAD_FINDING_DEADLOCK,
+                       "%s never ends: %s %s; let %s arrive at it and expect them", text.event,
+                       text.object, lacks, agent_of_action(o, delivery));
+    spad__finding_add_note(&finding, "%s waits for it here", agent_of_action(o, wait));
+    note_others(o, &finding, wait->point);
+    spad__finding_set_names(&finding, text.object, NULL);
+    const spad_status status = draw_stuck(o, &finding, wait->point, error);
+    if (status != SPAD_OK) return status;
+    return spad__order_find(o, &finding, spad__order_event(o, delivery->point),
+                            spad__order_event(o, wait->point), error);
+}
+
 /* All have arrived, and the bytes that came are not those that were expected. */
 static spad_status find_unbalanced(spad__order *o, const spad__action *wait, spad_error *error) {
     const spad__sync_object *s = &o->machine.objects[wait->object].sync;
@@ -262,8 +299,11 @@ static spad_status find_parked(spad__order *o, stuck at, bool others, spad_error
     spad_finding finding;
     if (is_lapped(o, a, &meant)) {
         spad__describe_lapped(&finding, &text, meant + 1, false);
-    } else if (a->kind == SPAD__ACTION_PARITY && s->live && s->value == 0 && help == NULL) {
+    } else if (a->kind == SPAD__ACTION_PARITY && s->live && s->value == 0 &&
+               (help == NULL || is_unbalanced(o, a))) {
         return find_unbalanced(o, a, error);
+    } else if (is_unbalanced(o, a) && last_delivery(o, a->object) != NULL) {
+        return find_unexpected(o, a, last_delivery(o, a->object), error);
     } else {
         describe_lack(o, a, lacks, sizeof lacks);
         spad__finding_init(&finding, SPAD_FINDING_DEADLOCK, "%s never ends: %s %s%s%s%s",

@@ -188,8 +188,8 @@ static bool open_stand_in(stand_in *out, long *least) {
 /* The same one level below, where the library that stands in for the driver's is loaded. */
 static void every_call_of_the_library_may_fail(void **state) {
     (void)state;
-    stand_in fake;
-    long least;
+    stand_in fake = {0};
+    long least = 0;
     if (!open_stand_in(&fake, &least)) skip();
     const long before = fake.live();
     long failed = 0;

@@ -73,8 +73,8 @@ void spad__point_note(spad_note *note, spad_location location);
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other);
 
 /* The first errors of another shape of the kernel, "N = 4", as warnings or advice about this one.
- * An index outside of its tensor is none: such values are not meant, as 9 is not where a tensor has
- * N / 8 tiles. The verdict names it. */
+ * An index outside of its tensor does not count: such values are not meant, as 9 is not where a
+ * tensor has N / 8 tiles. The verdict names it. */
 spad_status spad__add_of_shape(spad__run *run, const spad_check *other, const char *shape,
                                spad_severity severity, spad_error *error);
 

@@ -128,7 +128,7 @@ static void choose_values(values *list, const spad_kernel *kernel, const spad__t
 
 typedef enum result { TRY_RIGHT, TRY_WRONG, TRY_REFUSED, TRY_OPEN } result;
 
-/* Is there not so much memory? Then the value is none to use, whatever else is wrong with it. */
+/* Is there not so much memory? Then the value cannot be used, whatever else is wrong with it. */
 static bool is_too_large(const spad_check *check) {
     for (size_t i = 0; i < check->found.count; i++) {
         const spad_finding_code code = check->found.items[i].finding.code;

@@ -37,8 +37,8 @@ static bool depends(const spad__prover *p) {
     return false;
 }
 
-/* The step of a trip count in a shape, a multiple of `step`; 0: it is none there, or the step is
- * too long. -1: there is no such kernel. */
+/* The step of a trip count in a shape, a multiple of `step`; 0: there is no such step, or the step
+ * is too long. -1: there is no such kernel. */
 static spad_status step_in_shape(const spad__prover *p, size_t number, int64_t step,
                                  const spad__shape *s, int64_t *out, spad_error *error) {
     spad_kernel *kernel;

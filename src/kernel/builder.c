@@ -176,6 +176,7 @@ spad_status spad_kernel_builder_param(spad_expr *out, spad_kernel_builder *build
 
 static spad_status find_param(spad_kernel_param **out, spad_kernel_builder *builder,
                               const char *name, spad_error *error) {
+    *out = NULL;
     const spad__symbol *symbol = spad__find_symbol(builder, name);
     if (symbol == NULL || symbol->kind != SPAD__SYMBOL_PARAM) {
         return spad__fail_unknown(builder, "parameter", name, SPAD__SYMBOL_PARAM, error);

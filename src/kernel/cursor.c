@@ -64,7 +64,7 @@ spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builde
 
 /* ---- how many advances ------------------------------------------------------------- */
 
-/* Numbers of advances are constant expressions; 0, no expression, is none. */
+/* Numbers of advances are constant expressions; 0 means no expression. */
 typedef struct resolver {
     spad_kernel_builder *builder;
     spad_kernel *kernel;

@@ -16,6 +16,7 @@ import sys
 from .. import _spad
 from ._access import Accesses, alias_text, lane_pieces
 from ._isa import INSTRUCTIONS
+from ._programs import Programs
 from ._views import Register, Storage, View, item_bytes
 
 
@@ -73,10 +74,24 @@ class Recorder:
         self._assigned = {}
         self._most = operations_most
         self._accesses = Accesses(self._declare, self.fresh)
+        self.at = None       # the place of what is recorded, where it is not the one of the call
+        self.pending = None  # a result of the older dialect that has no tensor yet
+        self.older = None    # what the older dialect needs (_older.Older)
+        self.kept = ()       # where its results are tensors of their own
+        self.programs = Programs(lnc)
+        self.values = None   # what computes numbers (_values.Values)
+
+    def settle(self):
+        """Gives the pending result a tensor of its own; before anything else is recorded."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending.settle()
 
     # ---- lines -------------------------------------------------------------------------
 
     def place(self):
+        if self.at is not None:
+            return self.at
         frame = user_frame()
         return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
@@ -91,6 +106,11 @@ class Recorder:
         if (place, text) not in self._noted:
             self._noted.add((place, text))
             self.notes.append((place, text))
+
+    def no_values(self, what):
+        """Refuses an operation whose numbers are asked for and not known."""
+        if self.values is not None:
+            raise self.refuse(f"the values of {what} are not computed: nt.run does not cover it")
 
     def refuse(self, text):
         error = TraceError(text)
@@ -112,7 +132,9 @@ class Recorder:
 
     # ---- tensors -----------------------------------------------------------------------
 
-    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None):
+    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None,
+               is_fresh=False):
+        self.settle()
         shape = tuple(_whole(count, "shape") for count in
                       (shape if isinstance(shape, (tuple, list)) else (shape,)))
         space = getattr(buffer, "space", None)
@@ -125,9 +147,14 @@ class Recorder:
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
-        storage = Storage(self.fresh(name or self._assigned_name(place) or "t"), space, buffer, str(dtype), shape,
-                          self._address(address, space))
+        known = self.programs.known(buffer, shape, dtype) if not is_input else None
+        if known is not None:
+            return View.whole(known)
+        if not is_fresh:
+            name = self.fresh(name or self._assigned_name(place) or "t")
+        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space))
         storage.is_input = is_input
+        self.programs.made(storage)
         self.line(Declaration(storage, storage.name, None), place)
         self.storages.append(storage)
         return View.whole(storage)
@@ -210,6 +237,9 @@ class Recorder:
         return row.engines[0]
 
     def operation(self, engine, name, reads, writes, updates=(), sums=(), cost="sizes", accumulate=None):
+        self.settle()
+        if self.older is not None and self.older.zeroed:
+            self.older.start([*reads, *updates], writes, sums)
         place = self.place()
         self.operations += 1
         if self.operations > self._most:
@@ -288,6 +318,7 @@ class Recorder:
 
     def finish(self, returned):
         """(lines, places) of the whole kernel."""
+        self.settle()
         for view in _views(returned):
             view.storage.is_output = True
         lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]

@@ -249,16 +249,16 @@ def _identity(n, dtype="uint8", dst=None):
 
 
 def _program_id(axis=0):
-    current("nki.language.program_id")
-    return 0
+    return current("nki.language.program_id").programs.program_id(axis)
 
 
 def _num_programs(axes=0):
-    return current("nki.language.num_programs").lnc
+    return current("nki.language.num_programs").programs.num_programs(axes)
 
 
 def _program_ndim():
-    return 0 if current("nki.language.program_ndim").lnc == 1 else 1
+    grid = current("nki.language.program_ndim").programs.grid
+    return 0 if grid == (1,) else len(grid)
 
 
 def _device_print(print_prefix, tensor):
@@ -369,16 +369,15 @@ class Jit:
         self.func, self.options = function, options
 
     def __getitem__(self, grid):
-        programs = math.prod(grid) if isinstance(grid, (tuple, list)) else grid
-        if programs != 1:
-            raise TraceError(f"'{self.__name__}' on {programs} cores: a trace has one core")
-        return self
+        return Jit(self.func, {**self.options, "grid": grid})
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args, **kwargs):
-        current(f"the kernel '{self.__name__}'")
+        recorder = current(f"the kernel '{self.__name__}'")
+        if "grid" in self.options:
+            return recorder.programs.launch(self.options["grid"], lambda: self.func(*args, **kwargs))
         return self.func(*args, **kwargs)
 
 
@@ -432,12 +431,15 @@ def modules():
     nki.dtype = str
     typing.tensor = typing.Tensor = typing.mutable_tensor = _Typed
     collectives.__getattr__ = _absent
-    # The older package is not traced; kernels of the present dialect import annotations from it.
-    old, old_nki = _module("neuronxcc"), _module("neuronxcc.nki")
-    old.__path__, old_nki.__path__ = [], []
-    old.nki, old_nki.typing = old_nki, typing
-    made = {made.__name__: made for made in (nki, language, isa, constants, typing, collectives, old, old_nki)}
-    return {**made, "neuronxcc.nki.typing": typing}
+    return {made.__name__: made for made in (nki, language, isa, constants, typing, collectives)}
+
+
+@functools.cache
+def all_modules():
+    """name: module of the stand-in, with the older package."""
+    from ._neuronxcc import package  # which needs this module
+    made = modules()
+    return {**made, **package(made["nki.typing"])}
 
 
 def _absent(name):
@@ -461,7 +463,7 @@ def installed(replace=False):
                                "trace(..., replace_nki=True) sets it aside for the time of the trace")
     for name in before:
         del sys.modules[name]
-    sys.modules.update(modules())
+    sys.modules.update(all_modules())
     try:
         yield
     finally:
@@ -474,6 +476,10 @@ def set_item(view, key, value):
     """view[key] = value."""
     part = view[key]
     recorder = current("an assignment to a tensor")
+    if recorder.older is not None:
+        from ._older import assign  # which needs this module
+        assign(part, value)
+        return
     values = _views(value)
     if not values:
         raise TypeError(f"an assignment of {value!r} to a tensor: nki.isa.memset fills one")

@@ -10,6 +10,7 @@
 docs/nki-trace.md says what is modelled, and what "proved" means for a traced shape.
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -22,6 +23,8 @@ import traceback
 from .. import _spad
 from .. import core
 from .. import kernel as _kernel
+from .. import _nki_direct as _direct
+from ._older import Again, unwrapped
 from ._record import Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
 from ._views import item_bytes
@@ -89,11 +92,17 @@ class Traced(_kernel.Kernel):
 
 def _called(kernel):
     """The function of a kernel, without @nki.jit."""
+    return _unwrapped(kernel)[0]
+
+
+def _unwrapped(kernel):
+    """(function of a kernel, options of its decorators)."""
+    options = {}
     while isinstance(kernel, Jit):
-        kernel = kernel.func
+        kernel, options = kernel.func, {**kernel.options, **options}
     if not callable(kernel):
         raise TraceError(f"a kernel is a function, not {kernel!r}")
-    return kernel
+    return kernel, options
 
 
 def _bound(recorder, value, name, place):
@@ -150,29 +159,50 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
     if lnc != 1:
         raise TraceError(f"lnc={lnc}: a trace has one core")
-    function = _called(kernel)
+    function, options = _unwrapped(kernel)
     chip = target if isinstance(target, _spad.Target) else core.Target(target)
     name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
     name = name if name.isidentifier() else f"k{name}"
-    recorder = Recorder(chip, name, lnc, operations_most)
     if _current.get() is not None:
         raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
-    with installed(replace_nki):
-        token = _current.set(recorder)
-        try:
-            args, kwargs = _arguments(recorder, function, args, kwargs)
-            returned = function(*args, **kwargs)
-        except TraceError as error:
-            if error.place is None and _user_place(error) is None:
-                raise
-            raise _failure(name, error) from None
-        except Exception as error:
-            raise _failure(name, error) from error
-        finally:
-            _current.reset(token)
+    kept = ()
+    with installed(replace_nki), _forced(options):
+        while True:
+            recorder = Recorder(chip, name, lnc, operations_most)
+            recorder.kept = kept
+            try:
+                returned = _run(recorder, function, options, args, kwargs)
+                break
+            except Again as again:
+                kept = (*kept, again.place)
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
     return Traced(recorder, *recorder.finish(returned)).finish()
+
+
+def _forced(options):
+    """@ncc.force_auto_alloc: placements are ignored."""
+    return _direct.forced() if options.get("force_auto") else contextlib.nullcontext()
+
+
+def _run(recorder, function, options, args, kwargs):
+    """What the kernel returns."""
+    token = _current.set(recorder)
+    try:
+        args, kwargs = _arguments(recorder, function, args, kwargs)
+        if "grid" in options:
+            return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+        return unwrapped(function(*args, **kwargs))
+    except Again:
+        raise
+    except TraceError as error:
+        if error.place is None and _user_place(error) is None:
+            raise
+        raise _failure(recorder.name, error) from None
+    except Exception as error:
+        raise _failure(recorder.name, error) from error
+    finally:
+        _current.reset(token)
 
 
 # ---- kernels in files -----------------------------------------------------------------------------
@@ -222,9 +252,6 @@ def load(where, replace_nki=False):
         except TraceError:
             raise
         except Exception as error:
-            if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("neuronxcc"):
-                error = TraceError(f"{error}: kernels of the older neuronxcc.nki are not traced")
-                error.place = _user_place(error)
             raise _failure(file, error) from None if isinstance(error, TraceError) else error
     made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if made is None:

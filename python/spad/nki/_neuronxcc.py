@@ -299,6 +299,7 @@ def full(shape, fill_value, dtype, *, buffer=None, name="", **options):
     """nl.full, nl.zeros, nl.ones. Zeros in PSUM are what a sum starts with: they are written only if something
     else comes first."""
     recorder, older = now("nki.language.full")
+    options.pop("lazy_initialization", None)
     _only_name("nki.language.full", options)
     made = older.make(shape, dtype, buffer, name)
     tiles = made.tiles if isinstance(made, Blocks) else [made]
@@ -601,7 +602,8 @@ def _loops(name):
     def loop(*args, **options):
         if len(args) == 1 and isinstance(args[0], (Index, Mask)):
             raise TypeError(f"nki.language.{name} counts to a number")
-        return _loop(*args)
+        numbers = _loop(*args)
+        return now(f"nki.language.{name}")[1].loop(numbers) if name != "static_range" else numbers
 
     loop.__name__ = name
     return loop
@@ -746,6 +748,7 @@ def _isa_function(row):
             space = "psum" if engine == "tensor" or engine == "unknown" and not small else "sbuf"
             if space == "psum":
                 older.hide(what, (128, 128), given["data"].dtype)
+                given["data"] = _in_sbuf(recorder, older, what, given["data"])
         if name in ("activation", "activation_reduce") and given["bias"] is None:
             older.hide(what, (128, 1), "float32")
         first = [given[key] for key in ("data", "src", "data1", "data2", "on_true_tile", "data0")
@@ -806,18 +809,19 @@ def nc_matmul(stationary, moving, *, is_stationary_onezero=False, is_moving_onez
               tile_position=(), tile_size=(), mask=None, **options):
     """nisa.nc_matmul: stationary.T @ moving, into PSUM."""
     what = "nki.isa.nc_matmul"
-    recorder, _ = now(what)
+    recorder, older = now(what)
     _only_name(what, options)
-    return _matmul(recorder, what, {"stationary": _operand(what, stationary), "moving": _operand(what, moving),
+    return _matmul(recorder, what, {"stationary": _in_sbuf(recorder, older, what, stationary),
+                                    "moving": _in_sbuf(recorder, older, what, moving),
                                     "is_transpose": is_transpose}, mask)
 
 
 def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **options):
     """nisa.affine_select: a tile where a comparison of index tiles holds, and a number elsewhere."""
     what = "nki.isa.affine_select"
-    recorder, _ = now(what)
+    recorder, older = now(what)
     _only_name(what, options)
-    tile = _operand(what, on_true_tile)
+    tile = _in_sbuf(recorder, older, what, on_true_tile)  # GpSimd does not read PSUM
     if not isinstance(pred, (Mask, bool)):
         raise TypeError(f"{what}: pred is {pred!r}, not a comparison of index tiles")
 

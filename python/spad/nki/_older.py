@@ -9,6 +9,7 @@ dimensions are one tensor for each tile; where they are is what spad.nki's direc
 """
 
 import contextlib
+import itertools
 import math
 
 from .. import _nki_direct as _direct
@@ -28,6 +29,24 @@ class Again(Exception):
         self.place = place
 
 
+class _Loop:
+    """A loop that runs: the placements that its first iteration chose, in order."""
+
+    __slots__ = ("count", "log", "next")
+
+    def __init__(self):
+        self.count, self.log, self.next = 0, [], 0
+
+    def again(self, place, buffer):
+        """The placement that the first iteration chose at this place; a tensor that it did not make has its
+        own."""
+        for at in range(self.next, len(self.log)):
+            if self.log[at][0] == place:
+                self.next = at + 1
+                return self.log[at][1]
+        return buffer
+
+
 class Older:
     """The part of a Recorder that only the older dialect has."""
 
@@ -39,9 +58,30 @@ class Older:
         self.faults = []      # (place, code, message)
         self.off_chip = []    # tensors in HBM, and whether they are shared
         self.zeroed = {}      # storage: what fills it, unless the first access is a sum
-        self.is_used = False
+        self.loops = []       # those that run, the outermost first
 
     # ---- tensors -----------------------------------------------------------------------
+
+    def loop(self, numbers):
+        """The iterations of a loop whose body the compiler runs once: tensors that later iterations make are
+        where those of the first one are."""
+        loop = _Loop()
+        self.loops.append(loop)
+        try:
+            for loop.count, number in enumerate(numbers):
+                loop.next = 0
+                yield number
+        finally:
+            self.loops.remove(loop)
+
+    def _once(self, place, buffer):
+        """The placement of a tensor: the first iterations of all loops choose it."""
+        later = max((at for at, loop in enumerate(self.loops) if loop.count), default=-1)
+        if later >= 0:
+            buffer = self.loops[later].again(place, buffer)
+        for loop in self.loops[later + 1:]:
+            loop.log.append((place, buffer))
+        return buffer
 
     def make(self, shape, dtype, buffer, name="", implicit_of=None):
         """nl.ndarray: a View, or Blocks of them."""
@@ -51,6 +91,8 @@ class Older:
         dtype = _spad.dtype_name(_direct._given_dtype(dtype))
         if buffer.name == "hbm":
             return self._off_chip(shape, dtype, buffer, name)
+        if getattr(buffer, "mode", "auto") != "auto":
+            buffer = self._once(recorder.place(), buffer)
         facts = dict(getattr(buffer, "facts", {}))
         blocks = self._blocks(shape, facts)
         shape = tuple(int(count) for count in shape)
@@ -90,7 +132,7 @@ class Older:
             if mode == "auto":
                 raise
             self.faults.append((self.recorder.place(), error.code, str(error)))
-            number = self.direct.declare(buffer.name, tile, dtype, block or None, None, "auto")
+            return [{"byte": None, "index": index} for index in itertools.product(*map(range, block))]
         return self.direct.tiles(number)
 
     def _off_chip(self, shape, dtype, buffer, name):
@@ -309,7 +351,9 @@ class Result:
 
     def store(self, part):
         """part = this."""
-        if self.recorder.pending is not self or self.place in self.recorder.kept:
+        # The tensor engine writes PSUM only, and no engine that computes writes HBM.
+        is_moved = part.storage.space not in ("sbuf" if self.space == "sbuf" else "psum", "psum")
+        if self.recorder.pending is not self or self.place in self.recorder.kept or is_moved:
             copy(self.recorder, part, self.view())
             return
         if self.shape is not None and math.prod(part.shape) != math.prod(self.shape):

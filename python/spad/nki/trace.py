@@ -15,6 +15,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -66,8 +67,15 @@ class Traced(_kernel.Kernel):
         super().__init__(recorder.chip, recorder.name)
         self._lines, self._places = lines, places
         self.notes, self.operations = recorder.notes, recorder.operations
+        self.faults = recorder.older.findings() if recorder.older is not None else []
 
     plan = _kernel.Kernel.layout
+
+    def check(self, layout=None, **options):
+        """spad.check of this kernel. With direct allocation of the older dialect, what its compiler refuses
+        comes first (docs/direct.md)."""
+        check = super().check(layout, **options)
+        return TracedCheck(check, self.faults) if self.faults else check
 
     def where(self, line):
         """'file:line' of the user's Python for a line of the kernel, or ''."""
@@ -79,6 +87,8 @@ class Traced(_kernel.Kernel):
         how many notes its verdict depends on."""
         places = {}
         for finding in check:
+            if finding in getattr(check, "own", ()):
+                continue
             for line in (finding.line, *(note["line"] for note in finding.notes or ())):
                 if line and self.where(line):
                     places[line] = self.where(line)
@@ -88,6 +98,45 @@ class Traced(_kernel.Kernel):
         text = check.text()
         return (text if text.endswith("\n") else text + "\n") + noted + \
             ("in Python:\n" + "".join(rows) if rows else "")
+
+
+class TracedCheck(core.Check):
+    """A check with the findings of the trace itself: `place` of each is (file, line) of the Python."""
+
+    def __init__(self, check, faults):
+        super().__init__(check._c, check._shown)
+        self.own = [_fault(*fault) for fault in faults]
+        self.findings = self.own + [finding for finding in self.findings if finding.severity == "error"
+                                    or finding.code != "SPAD-MIXED-PLACEMENT"]
+
+    verdict = property(lambda self: "wrong", doc="wrong")
+    reason = property(lambda self: self.own[0].message, doc="The first finding of the trace.")
+
+    @property
+    def counts(self):
+        made = dict(self._c.counts)
+        for key, severity in (("errors", "error"), ("warnings", "warning"), ("advice", "advice")):
+            made[key] = sum(finding.severity == severity for finding in self.findings)
+        return made
+
+    def text(self):
+        """The findings of the trace with their places in Python, and those of the kernel."""
+        rows = [f"{finding.file}:{finding.line}: error: {finding.message} [{finding.code}]\n"
+                for finding in self.own]
+        return "".join(rows) + super().text()
+
+    def json(self):
+        """Everything as JSON; the findings of the trace are in "trace"."""
+        made = json.loads(super().json())
+        made["verdict"] = self.verdict
+        made["trace"] = [{name: getattr(finding, name) for name in ("code", "severity", "message", "file", "line")}
+                         for finding in self.own]
+        return json.dumps(made, indent=2) + "\n"
+
+
+def _fault(place, code, message):
+    file, line = place if place is not None else ("?", 0)
+    return core.Finding(code=code, severity="error", message=message, file=file, line=line, count=1, notes=[])
 
 
 def _called(kernel):

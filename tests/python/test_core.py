@@ -560,6 +560,15 @@ def test_without_figures_there_is_no_time():
     assert spad.tune(text.replace("COST", "cost 100 ns")).unit == "time"
 
 
+def test_shared_bytes_have_a_price(root):
+    """Two tiles that are never live together have the same bytes, and one waits for the other."""
+    made = spad.analyse((root / "tests/cli/input/waits.spad").read_text())
+    assert made.apart < made.sim.makespan and made.data["engines"]["apart_ps"] == made.apart
+    assert "shared bytes cost" in made.text()
+    assert spad.analyse(EXP_ROWS).apart == spad.analyse(EXP_ROWS).sim.makespan
+    assert spad.analyse(EXP_ROWS, skip=["layout"]).apart is None
+
+
 def test_tune_and_fit_place_as_plan_does(root):
     """A tile that lies over another one after agents have ordered the two."""
     text = (root / "tests/cli/input/staged.spad").read_text()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The heaviest clique: items of which no two may share bytes, because they are in use at a common
- * moment or are kept apart. On one lane their bytes lie one above the other, so their sum is a
+ * moment or are kept apart; with several lanes, of those that always take the lane in the
+ * middle. There their bytes lie one above the other, so their sum is a
  * lower bound on the height, like the load of a section, which is the clique of one moment. With
  * lives that are only partly ordered the largest antichain of the order is such a clique, and no
  * moment of any one time axis need show it.
@@ -20,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "plan/lanes.h"
 #include "plan/shapes.h"
 #include "plan/sort.h"
 
@@ -147,7 +149,8 @@ static bool list_nodes(seeker *s, int64_t rounding) {
     for (size_t i = 0; i < n; i++) {
         const spad__item *item = &s->m->items[i];
         s->node_of[i] = -1;
-        if (is_whole(s->m, item))
+        if (is_whole(s->m, item) &&
+            spad__lanes_force(s->m->plan, item->lanes, s->m->plan->lanes / 2))
             rows[count++] = (spad__row){~spad__sort_key(item->size), (int32_t)i};
     }
     spad__sort_rows(rows, rows + n + 1, count);

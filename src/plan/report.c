@@ -162,6 +162,10 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_format(out, "the banks needed at time %lld reach %lld B",
                          (long long)r->bound_time, (long long)r->bound);
         break;
+    case SPAD_PLAN_BY_LANES:
+        spad__out_format(out, "the lanes needed at time %lld reach %lld B",
+                         (long long)r->bound_time, (long long)r->bound);
+        break;
     case SPAD_PLAN_BY_PAIRS:
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
@@ -243,6 +247,9 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
     case SPAD_PLAN_BY_BANKS:
         spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
         break;
+    case SPAD_PLAN_BY_LANES:
+        spad__out_format(out, "lanes needed at time %lld", (long long)r->bound_time);
+        break;
     case SPAD_PLAN_BY_PAIRS:
         spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
         if (r->bound > r->together_bytes) spad__out_string(out, ", rounded to the alignment");
@@ -305,6 +312,7 @@ static const char *proof_name(spad_plan_proof proof) {
     case SPAD_PLAN_BY_BUFFER: return "buffer";
     case SPAD_PLAN_BY_BANKS: return "banks";
     case SPAD_PLAN_BY_PAIRS: return "pairs";
+    case SPAD_PLAN_BY_LANES: return "lanes";
     case SPAD_PLAN_BY_SEARCH: return "search";
     }
     return "";

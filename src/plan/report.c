@@ -237,6 +237,15 @@ static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_r
     spad__out_string(out, "\n");
 }
 
+/* The live peak: the height may be far above it, as with a buffer that is pinned at the top. */
+static void text_peak(spad__out *out, const spad_plan_result *r) {
+    spad__out_format(out, "live peak %lld B at time %lld", (long long)r->peak_load,
+                     (long long)r->peak_time);
+    if (r->peak_lanes > 1)
+        spad__out_format(out, ", on average over %lld lanes", (long long)r->peak_lanes);
+    spad__out_string(out, "\n");
+}
+
 static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_result *r) {
     spad__out_format(out, "bound     %lld B (", (long long)r->bound);
     switch (r->proof) {
@@ -277,6 +286,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);
     else
         spad__out_string(&out, "height    no plan\n");
+    text_peak(&out, r);
     if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(&out, plan, r);
     if (r->places != NULL) {
         const int64_t share = gap_share(r);

@@ -140,6 +140,11 @@ static bool is_whole(const spad__model *m, const spad__item *item) {
     return piece->lo == 0 && piece->hi == item->size;
 }
 
+/* Does it take the lane in the middle, wherever it starts? */
+static bool takes_middle(const spad__model *m, const spad__item *item) {
+    return spad__lanes_force(m->plan, m->pieces[item->piece_first].lanes, m->plan->lanes / 2);
+}
+
 static bool list_nodes(seeker *s, int64_t rounding) {
     const size_t n = (size_t)s->m->item_count;
     spad__row *rows = spad__arena_array(&s->arena, n + 1, 2 * sizeof *rows);
@@ -149,8 +154,7 @@ static bool list_nodes(seeker *s, int64_t rounding) {
     for (size_t i = 0; i < n; i++) {
         const spad__item *item = &s->m->items[i];
         s->node_of[i] = -1;
-        if (is_whole(s->m, item) &&
-            spad__lanes_force(s->m->plan, item->lanes, s->m->plan->lanes / 2))
+        if (is_whole(s->m, item) && takes_middle(s->m, item))
             rows[count++] = (spad__row){~spad__sort_key(item->size), (int32_t)i};
     }
     spad__sort_rows(rows, rows + n + 1, count);
@@ -179,6 +183,15 @@ static void join_nodes(seeker *s, int32_t a, int32_t b) {
     put_node(row_of(s, s->meets, b), a);
 }
 
+/* A pair is of two buffers. One that is smaller than its item, because it has an alias, keeps only
+ * its own bytes away from the other. */
+static bool is_apart_as_a_whole(const spad__model *m, const spad__conflict *pair) {
+    const spad__item *a = &m->items[pair->a];
+    const spad__item *b = &m->items[pair->b];
+    return pair->above >= a->size && pair->below >= b->size && pair->lanes_a >= a->lanes &&
+           pair->lanes_b >= b->lanes;
+}
+
 static void find_meetings(seeker *s) {
     const spad__model *m = s->m;
     for (int32_t a = 0; a < s->count; a++) {
@@ -188,7 +201,8 @@ static void find_meetings(seeker *s) {
                 join_nodes(s, a, b);
     }
     for (int32_t k = 0; k < m->apart_count; k++)
-        join_nodes(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
+        if (is_apart_as_a_whole(m, &m->aparts[k]))
+            join_nodes(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
 }
 
 /* A clique has at most as many nodes as the busiest one has neighbours, and itself. */

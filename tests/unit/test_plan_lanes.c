@@ -97,6 +97,10 @@ static const bound_case reached[] = {
     {&ruled, 12, SPAD_PLAN_BY_PAIRS,
      "id,lower,upper,size,lanes,apart\na,0,4,6,128,b\n"
      "b,4,9,6,96,\n"},
+    /* of an item only the bytes of the buffer that is kept apart count, and its lanes */
+    {&unruled, 11, SPAD_PLAN_BY_SEARCH,
+     "id,lower,upper,size,lanes,gaps,alias,apart\na,8,9,7,128,,,\nb,0,2,4,128,0-2,g,a\n"
+     "c,2,5,5,128,,g,\n"},
     {&ruled, 6, SPAD_PLAN_BY_BUFFER,
      "id,lower,upper,size,lanes,apart\na,0,4,6,32,b\n"
      "b,4,9,6,32,\n"},

@@ -261,3 +261,49 @@ def spad_example(kernel):
     if kernel == "matmul":
         return {"lhsT": nt.hbm((256, 128), "bf16"), "rhs": nt.hbm((256, 512), "bf16")}
     return [nt.hbm((512, 512), "bf16")]
+
+
+@nki.jit
+def halves(x, wait=True):
+    """Two cores: each writes its half to shared HBM, and reads the half of the other."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    between = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    cores, me = nl.num_programs(0), nl.program_id(0)
+    half = x.shape[1] // cores
+    mine, other = nl.ds(me * half, half), nl.ds((cores - 1 - me) * half, half)
+    t = nl.ndarray((P, half), dtype=x.dtype, buffer=nl.sbuf)
+    u = nl.ndarray((P, half), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x[:, mine])
+    nisa.activation(dst=t, op=nl.exp, data=t)
+    nisa.dma_copy(dst=between[:, mine], src=t)
+    if wait:
+        nisa.core_barrier(data=between, cores=(0, 1))
+    nisa.dma_copy(dst=u, src=between[:, other])
+    nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
+    nisa.dma_copy(dst=out[:, mine], src=t)
+    return out
+
+
+@nki.jit
+def exchanged(x, overwrite=False):
+    """Two cores: each sends its sum to the other."""
+    out = nl.ndarray((2, *x.shape), dtype=nl.float32, buffer=nl.shared_hbm)
+    me = nl.program_id(0)
+    t = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))
+    u = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf, address=(0, 0 if overwrite else 4 * x.shape[1]))
+    nisa.dma_copy(dst=t, src=x)
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=float(me + 1))
+    nisa.sendrecv(src=t, dst=u, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+    nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
+    nisa.dma_copy(dst=out[me], src=t)
+    return out
+
+
+@nki.jit
+def one_sided(x):
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    u = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    if nl.program_id(0) == 0:
+        nisa.sendrecv(src=t, dst=u, send_to_rank=1, recv_from_rank=1, pipe_id=0)
+    nisa.dma_copy(dst=x[:, nl.ds(nl.program_id(0) * 64, 64)], src=t[:, nl.ds(nl.program_id(0) * 64, 64)])

@@ -5,8 +5,34 @@ Every program runs the same function. What it makes in shared HBM is one tensor 
 a program makes is the n-th that the first one made. Everything else is its own.
 """
 
+import functools
 import itertools
 import math
+
+from .. import core
+
+
+@functools.cache
+def _two_cores(name):
+    lines, inside = [], ("", "")
+    for line in core.Target(name).text().split("\n"):
+        words = line.split()
+        if words[:1] in (["space"], ["engine"]):
+            inside = words[0], words[1]
+        if words[:1] == ["target"]:
+            line = line.replace(name, f"{name}_lnc2", 1)
+        lines.append(line)
+        if line.endswith("{") and inside in (("space", "sbuf"), ("space", "psum")):
+            lines.append("    instances 2")
+        elif line.endswith("{") and inside[0] == "engine" and inside[1] not in ("dma", "sync"):
+            lines.append("    count 2")
+    return core.Target.parse("\n".join(lines), f"{name}_lnc2")
+
+
+def two_cores(chip):
+    """The chip with two cores: each has its own SBUF, PSUM and engines; HBM and the DMA engines are shared."""
+    return _two_cores(chip.name)
+
 
 
 class Cores:
@@ -51,6 +77,10 @@ class Programs:
         finally:
             self.grid, self.at, self._shared, self._next = before
         return returned
+
+    def on_core(self, number):
+        """From now on the program of this core is recorded."""
+        self.core, self.at, self._next = number, (number,), 0 if number else None
 
     def known(self, buffer, shape, dtype):
         """What an earlier program has made for this tensor in shared HBM, or None."""

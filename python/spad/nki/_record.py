@@ -76,10 +76,14 @@ class Recorder:
         self._accesses = Accesses(self._declare, self.fresh)
         self.at = None       # the place of what is recorded, where it is not the one of the call
         self.pending = None  # a result of the older dialect that has no tensor yet
+        if lnc > 1:          # names of what the cores meet at
+            self._names.update(cores=1, exchange=1, core_0=1, core_1=1)
         self.older = None    # what the older dialect needs (_older.Older)
         self.kept = ()       # where its results are tensors of their own
         self.programs = Programs(lnc)
         self.values = None   # what computes numbers (_values.Values)
+        self.second = None   # the first line of the second core
+        self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
 
     def settle(self):
         """Gives the pending result a tensor of its own; before anything else is recorded."""
@@ -152,7 +156,7 @@ class Recorder:
             return View.whole(known)
         if not is_fresh:
             name = self.fresh(name or self._assigned_name(place) or "t")
-        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space))
+        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space), self.programs.core)
         storage.is_input = is_input
         self.programs.made(storage)
         self.line(Declaration(storage, storage.name, None), place)
@@ -183,11 +187,8 @@ class Recorder:
         """An instruction of nki.isa, by its row in the table."""
         row = INSTRUCTIONS[name]
         given = row.bind(args, kwargs)
-        if name in ("core_barrier", "sendrecv") and self.lnc == 1:
-            if name == "sendrecv":
-                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core")
-            self.note("core_barrier of one core has no effect")
-            return None
+        if name in ("core_barrier", "sendrecv"):
+            return self._meet(name, given)
         if name == "register_move":
             return None
         for parameter in (*row.writes, *row.updates, *row.sums):
@@ -209,6 +210,44 @@ class Recorder:
                        [view for parameter in row.sums for view in _views(given[parameter])],
                        row.cost, given.get("accumulate"))
         return Instruction(self)
+
+    def _meet(self, name, given):
+        """An instruction where the two cores wait for each other."""
+        if self.lnc == 1:
+            if name == "sendrecv":
+                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core (lnc=2)")
+            self.note("core_barrier of one core has no effect")
+        elif name == "core_barrier":
+            self.settle()
+            self.line(Meeting("cores"))
+        else:
+            self._exchange(given)
+
+    def _exchange(self, given):
+        """sendrecv: each core copies what the other one sends, between two meetings."""
+        src, dst = given["src"], given["dst"]
+        if src.size != dst.size:
+            raise ValueError(f"nki.isa.sendrecv: src {src.shape} and dst {dst.shape} have different numbers of "
+                             f"elements")
+        self.settle()
+        made, core = Operation("dma", "sendrecv"), self.programs.core
+        self.operations += 1
+        made.add("writes", dst.storage, self._accesses.of(dst)[0])
+        sent = self.exchanges[core].setdefault(given["pipe_id"], [])
+        sent.append((made, src, dst))
+        if core:
+            others = self.exchanges[0].get(given["pipe_id"], [])
+            if len(others) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            other, other_src, other_dst = others[len(sent) - 1]
+            for operation, source, target in ((made, other_src, dst), (other, src, other_dst)):
+                if source.size != target.size:
+                    raise ValueError(f"nki.isa.sendrecv: the other core sends {source.shape}, and dst is "
+                                     f"{target.shape}")
+                operation.add("reads", source.storage, self._accesses.of(source)[0])
+        place = self.place()
+        for line in (Meeting("exchange"), made, Meeting("exchange")):
+            self.line(line, place)
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]
@@ -321,12 +360,44 @@ class Recorder:
         self.settle()
         for view in _views(returned):
             view.storage.is_output = True
+        if self.lnc > 1:
+            return self._finish_cores()
         lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
         shown = {storage: self._shown(storage) for storage in self.storages}
         for made, place in zip(self.lines, self.places):
             for text in made.texts(shown):
                 lines.append(text + self._comment(place))
                 places.append(place)
+        return lines, places
+
+    def _finish_cores(self):
+        """(lines, places) of a kernel with an agent for each core."""
+        for pipe in self.exchanges[0]:
+            if len(self.exchanges[0][pipe]) != len(self.exchanges[1].get(pipe, [])):
+                raise TraceError(f"the cores call nki.isa.sendrecv for pipe {pipe} a different number of times")
+        shown = {storage: self._shown(storage) for storage in self.storages}
+        lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
+
+        def write(made, place):
+            for text in made.texts(shown):
+                lines.append(text + self._comment(place))
+                places.append(place)
+
+        all_lines = list(zip(self.lines, self.places))
+        for made, place in all_lines:
+            if isinstance(made, Declaration):
+                write(made, place)
+        for name in sorted({made.name for made in self.lines if isinstance(made, Meeting)}):
+            lines.append(f"barrier {name} count 2")
+            places.append(None)
+        for core, part in enumerate((all_lines[:self.second], all_lines[self.second:])):
+            lines.append(f"agent core_{core} {{")
+            places.append(None)
+            for made, place in part:
+                if not isinstance(made, Declaration):
+                    write(made, place)
+            lines.append("}")
+            places.append(None)
         return lines, places
 
     def _shown(self, storage):
@@ -361,7 +432,7 @@ class Declaration:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
         shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.space} {storage.dtype} ({', '.join(map(str, shape))})"
+        text = f"tensor {self.name} : {storage.home} {storage.dtype} ({', '.join(map(str, shape))})"
         if storage.address is not None:
             lane, byte = storage.address
             text += f" at {byte}" + (f" lane {lane}" if lane else "")
@@ -373,6 +444,18 @@ class Declaration:
         return [text + (" input" if storage.is_input else ""),
                 f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
                 + (" output" if is_output else "")]
+
+
+class Meeting:
+    """Both cores wait for each other."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def texts(self, shown):
+        return [f"sync {self.name}"]
 
 
 class Operation:

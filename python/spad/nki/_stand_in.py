@@ -324,7 +324,7 @@ _GENERATIONS = {"trn1": nc_version.gen2, "inf2": nc_version.gen2, "trn2": nc_ver
 
 
 def _get_nc_version():
-    chip = _chip().name
+    chip = _chip().name.removesuffix("_lnc2")
     if chip not in _GENERATIONS:
         raise ValueError(f"'{chip}' is no NeuronCore")
     return _GENERATIONS[chip]

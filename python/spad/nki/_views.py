@@ -18,9 +18,10 @@ class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "written", "aliases")
+                 "sums", "written", "aliases", "core")
 
-    def __init__(self, name, space, buffer, dtype, shape, address=None):
+    def __init__(self, name, space, buffer, dtype, shape, address=None, core=0):
+        self.core = core      # whose SBUF or PSUM it is
         self.name, self.space, self.buffer = name, space, buffer
         self.dtype, self.shape, self.address = dtype, shape, address
         self.is_input = self.is_output = False
@@ -31,6 +32,11 @@ class Storage:
     @property
     def is_on_chip(self):
         return self.space != "hbm"
+
+    @property
+    def home(self):
+        """The memory in the kernel language."""
+        return f"{self.space}[{self.core}]" if self.core and self.is_on_chip else self.space
 
     @property
     def lanes(self):

@@ -26,6 +26,7 @@ from .. import core
 from .. import kernel as _kernel
 from .. import _nki_direct as _direct
 from ._older import Again, unwrapped
+from ._programs import two_cores
 from ._record import Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
 from ._views import item_bytes
@@ -204,12 +205,13 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
-    dicts. target: the chip. lnc: cores; 1 is modelled. replace_nki: set a real nki aside meanwhile.
+    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside meanwhile.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    if lnc != 1:
-        raise TraceError(f"lnc={lnc}: a trace has one core")
+    if lnc not in (1, 2):
+        raise TraceError(f"lnc={lnc}: a trace has one core, or two")
     function, options = _unwrapped(kernel)
     chip = target if isinstance(target, _spad.Target) else core.Target(target)
+    chip = two_cores(chip) if lnc == 2 else chip
     name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
     name = name if name.isidentifier() else f"k{name}"
     if _current.get() is not None:
@@ -229,6 +231,11 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     return Traced(recorder, *recorder.finish(returned)).finish()
 
 
+def _is_cores(grid, lnc):
+    """Is a launch grid one program for each core?"""
+    return grid in (lnc, (lnc,), [lnc]) and lnc > 1
+
+
 def _forced(options):
     """@ncc.force_auto_alloc: placements are ignored."""
     return _direct.forced() if options.get("force_auto") else contextlib.nullcontext()
@@ -239,9 +246,15 @@ def _run(recorder, function, options, args, kwargs):
     token = _current.set(recorder)
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
-        if "grid" in options:
+        if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
             return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
-        return unwrapped(function(*args, **kwargs))
+        returned = unwrapped(function(*args, **kwargs))
+        if recorder.lnc == 2:
+            recorder.settle()
+            recorder.second = len(recorder.lines)
+            recorder.programs.on_core(1)
+            function(*args, **kwargs)
+        return returned
     except Again:
         raise
     except TraceError as error:

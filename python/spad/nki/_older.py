@@ -157,6 +157,8 @@ class Older:
             if place is not None and not (is_whole and view not in reads):
                 with placed(self.recorder, place):
                     self.recorder.operation("vector", "memset", [], [View.whole(view.storage)])
+                    if self.recorder.values is not None:
+                        self.recorder.values.fill(View.whole(view.storage), 0)
 
     def findings(self):
         """[(place, code, message)]: what NKI 0.1 refuses about the kernel."""

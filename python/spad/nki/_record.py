@@ -26,6 +26,10 @@ class TraceError(_spad.ArgumentError):
     place = None
 
 
+class NotCovered(Exception):
+    """Something whose numbers nt.run does not compute."""
+
+
 _current = contextvars.ContextVar("spad.nki.trace", default=None)
 
 _WORDS = frozenset("""reads writes updates in delivers arrives signals cost after by at alias of ring mod lane bank
@@ -82,6 +86,7 @@ class Recorder:
         self.kept = ()       # where its results are tensors of their own
         self.programs = Programs(lnc)
         self.values = None   # what computes numbers (_values.Values)
+        self.arguments = []  # the tensors that the kernel is called with
         self.second = None   # the first line of the second core
         self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
 
@@ -114,7 +119,7 @@ class Recorder:
     def no_values(self, what):
         """Refuses an operation whose numbers are asked for and not known."""
         if self.values is not None:
-            raise self.refuse(f"the values of {what} are not computed: nt.run does not cover it")
+            raise NotCovered(what)
 
     def refuse(self, text):
         error = TraceError(text)
@@ -206,9 +211,11 @@ class Recorder:
         if getattr(given.get("oob_mode"), "name", "error") != "error":
             self.note(f"{name}: the device may skip a part of the copy (oob_mode); recorded as copied")
         _check_shapes(name, given)
-        self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
-                       [view for parameter in row.sums for view in _views(given[parameter])],
-                       row.cost, given.get("accumulate"))
+        adds = self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
+                              [view for parameter in row.sums for view in _views(given[parameter])],
+                              row.cost, given.get("accumulate"))
+        if self.values is not None:
+            self.values.instruction(name, given, adds)
         return Instruction(self)
 
     def _meet(self, name, given):
@@ -285,9 +292,10 @@ class Recorder:
             raise self.refuse(f"the kernel has more than {self._most} operations; "
                               f"trace(..., operations_most=) sets the limit")
         reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index)]
+        adds = False
         for view in sums:
             if self._adds(view, accumulate):
-                updates = [*updates, view]
+                updates, adds = [*updates, view], True
             else:
                 writes = [*writes, view]
         for view in (*reads, *writes, *updates):
@@ -302,6 +310,7 @@ class Recorder:
                 exact = exact and whole and not view.reach
         made.tail = self._cost(engine, cost, [*reads, *writes, *updates], exact)
         self.line(made, place)
+        return adds
 
     def _note_part(self, name, word, view, exact, place):
         """Says where an access is recorded as more than it is."""

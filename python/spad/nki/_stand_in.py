@@ -167,6 +167,8 @@ def _pointwise(name, count):
         out = _result(recorder, shape, dtype or views[0].dtype)
         engine = "scalar" if count == 1 and name not in _ON_VECTOR else "vector"
         recorder.operation(engine, name, views, [out])
+        if recorder.values is not None:
+            recorder.values.elementwise(name, out, args)
         return out
 
     function.__name__ = function.__qualname__ = name
@@ -185,6 +187,8 @@ def _reduction(name):
             [count for dim, count in enumerate(shape) if dim not in axes]
         out = _result(recorder, kept, dtype or x.dtype)
         recorder.operation("vector", f"reduce_{name}", [x], [out])
+        if recorder.values is not None:
+            recorder.values.reduce(name, out, x, axes)
         return out
 
     function.__name__ = function.__qualname__ = name
@@ -194,8 +198,15 @@ def _reduction(name):
 def _load(src, dtype=None):
     recorder = current("nki.language.load")
     out = _result(recorder, src.shape if src.ndim > 1 else (1, *src.shape), dtype or src.dtype)
-    recorder.operation("dma", "load", [src], [out], cost="moved")
+    _moved(recorder, "load", out, src)
     return out
+
+
+def _moved(recorder, name, dst, src):
+    """A copy by DMA."""
+    recorder.operation("dma", name, [src], [dst], cost="moved")
+    if recorder.values is not None:
+        recorder.values.put(dst, recorder.values.get(src).reshape(dst.shape))
 
 
 def _store(dst, value):
@@ -203,13 +214,15 @@ def _store(dst, value):
     if dst.size != value.size:
         raise ValueError(f"nki.language.store: dst {dst.shape} and value {value.shape} have different "
                          f"numbers of elements")
-    recorder.operation("dma", "store", [value], [dst], cost="moved")
+    _moved(recorder, "store", dst, value)
 
 
 def _full(shape, fill_value, dtype, buffer=MemoryRegion.sbuf, name=""):
     recorder = current("nki.language.full")
     out = _result(recorder, shape, dtype, buffer, name)
     recorder.operation("dma" if out.storage.space == "hbm" else "vector", "memset", [], [out])
+    if recorder.values is not None:
+        recorder.values.fill(out, fill_value)
     return out
 
 
@@ -234,7 +247,10 @@ def _shared_constant(constant, dtype=None):
     shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
     if shape is None or kind is None:
         raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
-    return recorder.tensor(shape, str(kind), MemoryRegion.shared_hbm, "constant", is_input=True)
+    made = recorder.tensor(shape, str(kind), MemoryRegion.shared_hbm, "constant", is_input=True)
+    if recorder.values is not None:
+        recorder.values.put(made, constant)
+    return made
 
 
 def _identity(n, dtype="uint8", dst=None):
@@ -243,8 +259,10 @@ def _identity(n, dtype="uint8", dst=None):
     if key not in recorder.constants:
         recorder.constants[key] = recorder.tensor((n, n), dtype, MemoryRegion.shared_hbm, "identity",
                                                   is_input=True)
+        if recorder.values is not None:
+            recorder.values.identity(recorder.constants[key])
     made = dst if dst is not None else _result(recorder, (n, n), dtype, name="identity_sb")
-    recorder.operation("dma", "load", [recorder.constants[key]], [made], cost="moved")
+    _moved(recorder, "load", made, recorder.constants[key])
     return made
 
 
@@ -485,6 +503,8 @@ def set_item(view, key, value):
         raise TypeError(f"an assignment of {value!r} to a tensor: nki.isa.memset fills one")
     hbm = "hbm" in (part.storage.space, values[0].storage.space)
     recorder.operation("dma" if hbm else "vector", "assign", values, [part], cost="moved" if hbm else "sizes")
+    if recorder.values is not None:
+        recorder.values.put(part, recorder.values.get(values[0]).reshape(part.shape))
 
 
 View.__setitem__ = set_item

@@ -27,11 +27,12 @@ from .. import kernel as _kernel
 from .. import _nki_direct as _direct
 from ._older import Again, unwrapped
 from ._programs import two_cores
-from ._record import Recorder, TraceError, _current
+from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
-from ._views import item_bytes
+from ._views import View, item_bytes
 
-__all__ = ["Hbm", "Traced", "TraceError", "example", "hbm", "installed", "load", "trace"]
+__all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
+           "trace"]
 
 OPERATIONS_MOST = 1_000_000
 
@@ -158,7 +159,11 @@ def _unwrapped(kernel):
 def _bound(recorder, value, name, place):
     """An argument with tensors of the trace in the place of nt.hbm()."""
     if isinstance(value, Hbm):
-        return recorder.tensor(value.shape, value.dtype, MemoryRegion.hbm, name, is_input=True, place=place)
+        made = recorder.tensor(value.shape, value.dtype, MemoryRegion.hbm, name, is_input=True, place=place)
+        recorder.arguments.append(made.storage)
+        if recorder.values is not None and isinstance(value, Array):
+            recorder.values.put(made, value.values)
+        return made
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return type(value)(_bound(recorder, part, f"{name}_{at}", place) for at, part in enumerate(value))
     if isinstance(value, dict):
@@ -194,6 +199,8 @@ def _failure(name, error):
         place = error.filename, error.lineno or 0
     where = f"{place[0]}:{place[1]}: " if place else ""
     what = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, NotCovered):
+        what = f"the values of {error} are not computed"
     if isinstance(error, RecursionError):
         what = f"the kernel calls itself without an end ({type(error).__name__})"
     failure = TraceError(f"{where}{what} (while '{name}' was traced)")
@@ -207,6 +214,11 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
     dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside meanwhile.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
+    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most)[0]
+
+
+def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None):
+    """(Traced, its recorder, what the kernel returned). make_values: makes what computes numbers."""
     if lnc not in (1, 2):
         raise TraceError(f"lnc={lnc}: a trace has one core, or two")
     function, options = _unwrapped(kernel)
@@ -221,6 +233,7 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
         while True:
             recorder = Recorder(chip, name, lnc, operations_most)
             recorder.kept = kept
+            recorder.values = make_values() if make_values is not None else None
             try:
                 returned = _run(recorder, function, options, args, kwargs)
                 break
@@ -228,7 +241,68 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
                 kept = (*kept, again.place)
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, *recorder.finish(returned)).finish()
+    return Traced(recorder, *recorder.finish(returned)).finish(), recorder, returned
+
+
+class Ran:
+    """What a kernel computed: `outputs`, arrays in the form of what it returned; `arguments`, those of its
+    tensors by name; `kernel`, its trace."""
+
+    def __init__(self, kernel, outputs, arguments):
+        self.kernel, self.outputs, self.arguments = kernel, outputs, arguments
+
+    def __repr__(self):
+        return f"<spad.nki.trace.Ran {self.kernel.name}: {len(self.arguments)} tensors>"
+
+
+class Array(Hbm):
+    """A tensor in HBM with numbers, for nt.run."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values, dtype=None):
+        super().__init__(values.shape, str(values.dtype) if dtype is None else dtype)
+        self.values = values
+
+
+def array(values, dtype=None):
+    """An argument of nt.run: a numpy array as a tensor of an element type, which is its own unless it is given."""
+    return Array(values, dtype)
+
+
+def _with_arrays(value):
+    if hasattr(value, "__array_interface__") and getattr(value, "shape", ()):
+        return Array(value)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(map(_with_arrays, value))
+    if isinstance(value, dict):
+        return {key: _with_arrays(part) for key, part in value.items()}
+    return value
+
+
+def run(kernel, *args, target="trn2", replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+    """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
+
+    Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
+    written. Values are computed in float32 and rounded where they are written; what was never written is NaN.
+    An instruction that is not covered is a TraceError that names it."""
+    from ._values import Values, np  # the only part that needs numpy
+    if np is None:
+        raise TraceError("nt.run needs numpy, which is not installed")
+    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, 1, replace_nki,
+                                           operations_most, Values)
+    arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
+    return Ran(traced, _values_of(recorder, returned), arrays)
+
+
+def _values_of(recorder, returned):
+    if isinstance(returned, View):
+        return recorder.values.get(returned)
+    if isinstance(returned, (list, tuple)):
+        return type(returned)(_values_of(recorder, part) for part in returned)
+    if isinstance(returned, dict):
+        return {key: _values_of(recorder, part) for key, part in returned.items()}
+    return returned
 
 
 def _is_cores(grid, lnc):

@@ -307,3 +307,26 @@ def one_sided(x):
     if nl.program_id(0) == 0:
         nisa.sendrecv(src=t, dst=u, send_to_rank=1, recv_from_rank=1, pipe_id=0)
     nisa.dma_copy(dst=x[:, nl.ds(nl.program_id(0) * 64, 64)], src=t[:, nl.ds(nl.program_id(0) * 64, 64)])
+
+
+@nki.jit
+def composed(x, w):
+    """Functions of the language that are several instructions."""
+    out = nl.ndarray((6, *x.shape), dtype=nl.float32, buffer=nl.shared_hbm)
+    t, scale = nl.load(x), nl.load(w)
+    nl.store(out[0], nl.softmax(t, axis=1))
+    nl.store(out[1], nl.rms_norm(t, scale, axis=1, n=x.shape[1]))
+    nl.store(out[2], nl.copy(nl.matmul(t, t)))
+    nl.store(out[3], nl.transpose(t))
+    nl.store(out[4], nl.copy(nl.matmul(t, nl.load_transpose2d(x), transpose_x=True)))
+    nl.store(out[5, :, 0:1], nl.var(t, axis=1))
+    return out
+
+
+@nki.jit
+def random(x, index, seed):
+    """Numbers of the device, and elements by their number."""
+    nl.random_seed(nl.load(seed))
+    t = nl.add(nl.dropout(nl.load(x), 0.5), nl.rand(x.shape, dtype=x.dtype))
+    nl.store(x, t)
+    nl.store(x[:, 0:8], nl.gather_flattened(t, nl.load(index)))

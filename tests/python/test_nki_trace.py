@@ -97,6 +97,7 @@ def test_every_line_has_its_place_in_the_source():
     ("views", (x(128, 512), x(128, 256))),
     ("gather", (x(1000, 64), x(128, 1, dtype="int32"))),
     ("dynamic", (x(8, 128, 64), x(1, 1, dtype="int32"))),
+    ("random", (x(64, 64, dtype="f32"), x(64, 8, dtype="uint32"), x(64, 1, dtype="int32"))),
 ])
 def test_kernels_are_proved_and_timed(name, args):
     k = traced(name, *args)

@@ -286,6 +286,18 @@ def test_a_matmul_is_rounded_to_the_type_of_its_tiles():
     assert np.array_equal(ran.arguments["lhsT"], a) and ran.kernel.check().verdict == "proved for this shape"
 
 
+def test_functions_that_are_several_instructions():
+    x, w = some(128, 128), some(1, 128, seed=2)
+    ran = nt.run(nt.load(f"{PRESENT}:composed"), x, w)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    wanted = [e / e.sum(axis=1, keepdims=True), x / np.sqrt((x ** 2).mean(axis=1, keepdims=True) + 1e-6) * w, x @ x, x.T,
+              x.T @ x.T]
+    for at, values in enumerate(wanted):
+        np.testing.assert_allclose(ran.outputs[at], values, rtol=1e-4, atol=1e-4, err_msg=str(at))
+    np.testing.assert_allclose(ran.outputs[5, :, 0], x.var(axis=1), rtol=1e-4)
+    assert np.isnan(ran.outputs[5, :, 1:]).all()
+
+
 def test_rows_of_the_older_dialect():
     x = some(200, 64)
     made = nt.run(nt.load(f"{OLDER}:rows"), x).outputs

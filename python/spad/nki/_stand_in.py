@@ -15,8 +15,9 @@ import types
 
 from .. import _spad
 from .. import _nki_direct as _direct
+from ._composites import Composites
 from ._isa import INSTRUCTIONS
-from ._record import TraceError, current, recording, _views
+from ._record import Instruction, TraceError, current, recording, _views
 from ._views import DynamicSlice, Register, View
 
 # ---- nki.language --------------------------------------------------------------------------------
@@ -313,6 +314,8 @@ def _language():
         setattr(made, name, value)
     for name in ("affine_range", "sequential_range", "static_range", "range"):
         setattr(made, name, _loop)
+    for name, function in Composites(vars(made), MemoryRegion.sbuf, MemoryRegion.psum).functions().items():
+        setattr(made, name, function)
     for name, spaces in (("is_hbm", ("hbm",)), ("is_sbuf", ("sbuf",)), ("is_psum", ("psum",)),
                          ("is_on_chip", ("sbuf", "psum"))):
         setattr(made, name, lambda buffer, spaces=spaces: buffer.space in spaces)
@@ -373,6 +376,8 @@ def _isa():
     made.VirtualRegister = Register
     made.register_alloc = lambda x=None: Register()
     made.get_nc_version = _get_nc_version
+    made.get_nc_sub_version = lambda: 0
+    made.NkiInstruction = Instruction
     made.NkiValidationError = type("NkiValidationError", (Exception,), {"__module__": "nki.isa"})
     return made, constants
 

@@ -188,11 +188,13 @@ class Grid(View):
 
     def fitted(self, spans):
         """The view in a part of the grid; it lies in its tensor."""
-        made = cut(View(self.storage, self.dtype, self.lane, self.start, self.dims, self.reach, self.index,
-                        self.spread), spans)
-        if all(end > first for first, end in spans):
+        made = View(self.storage, self.dtype, self.lane, self.start, self.dims, self.reach, self.index, self.spread)
+        is_all = all(span == (0, count) for span, (_, count) in zip(spans, self.dims))
+        if not is_all:
+            made = cut(made, spans)
+        if is_all or all(end > first for first, end in spans):
             for extent, index, dim in self.parts:
-                low, high = index.cut(spans).limits()
+                low, high = (index if is_all else index.cut(spans)).limits()
                 if low < 0 or high >= extent:
                     raise IndexError(f"an index tile from {low} to {high} in dimension {dim} of "
                                      f"'{self.name}', which has {extent} elements")

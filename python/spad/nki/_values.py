@@ -212,10 +212,10 @@ def reduced(op, x, axes):
 class Values:
     """The bytes of all tensors of a trace, and what instructions do to them."""
 
-    def __init__(self):
-        if np is None:
-            raise NotCovered("numbers without numpy, which is not installed")
+    def __init__(self, chip=None):
+        """chip: tensors with an address share the bytes of its memories."""
         self._bytes = {}
+        self._chip, self._memories = chip, {}
         self._sums = {}  # engine: the registers of reductions with reduce_cmd
 
     def _raw(self, view):
@@ -224,20 +224,29 @@ class Values:
             raise NotCovered(f"a part of '{view.name}' that is known on the device only")
         storage = view.storage
         if storage not in self._bytes:
-            self._bytes[storage] = np.full((storage.lanes, storage.row_bytes()), 0xFF, np.uint8)
+            self._bytes[storage] = self._new(storage)
         size = item_bytes(view.dtype)
         if size not in _ONES:
             raise NotCovered(f"numbers of the type {view.dtype}")
         data = self._bytes[storage].view(_ONES[size])
-        row = data.shape[1]
-        dims = list(view.dims)
-        strides = [stride * size for stride, _ in dims]
+        strides = [stride * size for stride, _ in view.dims]
         if view.is_on_chip:
-            strides[0] = dims[0][0] * row * size
-        flat = data.reshape(-1)[view.lane * row + view.start:]
+            strides[0] = view.dims[0][0] * data.strides[0]
         if any(stride < 0 for stride in strides):
             raise NotCovered(f"a part of '{view.name}' with a negative step")
-        return np.lib.stride_tricks.as_strided(flat, view.shape, strides)
+        return np.lib.stride_tricks.as_strided(data[view.lane:, view.start:], view.shape, strides)
+
+    def _new(self, storage):
+        """The bytes of a tensor: its own, or those at its address."""
+        if self._chip is None or storage.address is None:
+            return np.full((storage.lanes, storage.row_bytes()), 0xFF, np.uint8)
+        space = self._chip.spaces[storage.space]
+        if storage.space not in self._memories:
+            self._memories[storage.space] = np.full((space["lanes"], space["bytes"]), 0xFF, np.uint8)
+        lane, byte = storage.address
+        if lane < 0 or byte < 0 or lane + storage.lanes > space["lanes"] or byte + storage.row_bytes() > space["bytes"]:
+            raise NotCovered(f"'{storage.name}', which is outside of {storage.space}")
+        return self._memories[storage.space][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
 
     def get(self, view):
         return decoded(self._raw(view), view.dtype)

@@ -233,7 +233,7 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
         while True:
             recorder = Recorder(chip, name, lnc, operations_most)
             recorder.kept = kept
-            recorder.values = make_values() if make_values is not None else None
+            recorder.values = make_values(chip) if make_values is not None else None
             try:
                 returned = _run(recorder, function, options, args, kwargs)
                 break
@@ -280,17 +280,18 @@ def _with_arrays(value):
     return value
 
 
-def run(kernel, *args, target="trn2", replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+def run(kernel, *args, target="trn2", places=False, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
     """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
 
     Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
     written. Values are computed in float32 and rounded where they are written; what was never written is NaN.
+    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers.
     An instruction that is not covered is a TraceError that names it."""
     from ._values import Values, np  # the only part that needs numpy
     if np is None:
         raise TraceError("nt.run needs numpy, which is not installed")
     traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, 1, replace_nki,
-                                           operations_most, Values)
+                                           operations_most, lambda chip: Values(chip if places else None))
     arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
     return Ran(traced, _values_of(recorder, returned), arrays)
 

@@ -361,3 +361,32 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
     return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
 }
+
+spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned when,
+                                  spad_error *error) {
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
+    const spad_kernel *kernel = c->order->events.kernel;
+    const char *rule = spad_kernel_get_target(kernel)->fences[fence].name;
+    const int64_t tensor = access_of(c, c->second)->tensor;
+    const bool after = when == SPAD_FENCE_AFTER;
+    const spad__event *whose = event_of_touch(c, when == SPAD_FENCE_BEFORE ? c->first : c->second);
+    const char *word = when == 0 ? "" : after ? " after" : " before";
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__finding_init(&finding, SPAD_FINDING_MISSING_FENCE,
+                       "%s accesses %s after %s, and no `fence %s%s` of %s comes between", y.event,
+                       bytes, x.event, rule, word, agent_name(c->order, whose));
+    if (when == SPAD_FENCE_BEFORE) {
+        spad__finding_add_note(&finding,
+                               "add `fence %s before` after %s, before the arrival that the other "
+                               "one waits for",
+                               rule, x.event);
+    } else {
+        spad__finding_add_note(&finding, "add `fence %s%s` before %s%s", rule, word, y.event,
+                               after ? ", after its wait" : "");
+    }
+    spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
+    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+}

@@ -111,7 +111,8 @@ static void meet_others(explorer *x, const state *s, int number) {
         const bool writes = (back & LATE_WRITES) != 0;
         if ((c->read_write && other_writes && reads) || (c->write_read && other_reads && writes) ||
             (c->write_write && other_writes && writes)) {
-            executor_say(e, EXECUTOR_RACE, "lines %d and %d in any order",
+            const bool threads = e->ops.items[number].others || other->others;
+            executor_say(e, threads ? EXECUTOR_SYNC : EXECUTOR_RACE, "lines %d and %d in any order",
                          executor_line(e, e->ops.items[number].statement),
                          executor_line(e, other->statement));
         }
@@ -186,6 +187,7 @@ static void start(explorer *x, state *s, const point *p) {
     executor *e = x->e;
     const op *o = &e->ops.items[p->op];
     meet_others(x, s, p->op);
+    if (o->others) return; /* the first thread has the contents */
     if (o->life != SPAD_WALK_OPERATION) {
         change_life(e, s, o);
         return;
@@ -240,6 +242,9 @@ bool executor_is_let(const explorer *x, const state *s, int number) {
     case ACTION_TAKE: return *object >= p->amount;
     case ACTION_PARITY:
         return object[MBARRIER_ALIVE] == 0 || (object[MBARRIER_PHASE] & 1) != p->amount;
+    case ACTION_FOLLOW:
+        return executor_is_done(s, p->first) ||
+               (object[MBARRIER_ALIVE] != 0 && (object[MBARRIER_PHASE] & 1) != p->amount);
     default: return true;
     }
 }
@@ -269,6 +274,7 @@ void executor_happen(explorer *x, state *s, int number) {
     case ACTION_NONE:
     case ACTION_LEAVE:
     case ACTION_WAIT:
+    case ACTION_FOLLOW:
     case ACTION_FENCE: break;
     }
     s->done[number / 64] |= UINT64_C(1) << (number % 64);

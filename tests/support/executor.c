@@ -354,6 +354,17 @@ static bool is_fenced(const explorer *x, uint64_t spaces, int from, int to) {
     return false;
 }
 
+/* Does a point tell that operations on a unit that needs the fence are done? It is an arrival on
+ * the unit, or the end of an operation with an effect. */
+static bool tells_end(const executor *e, const point *p, int64_t fence) {
+    if (p->action == ACTION_END) {
+        const op *o = &e->ops.items[p->op];
+        return o->fence == fence && o->completion_count > 0;
+    }
+    if ((p->action != ACTION_ARRIVE && p->action != ACTION_SIGNAL) || p->unit < 0) return false;
+    return spad_kernel_get_unit(e->kernel, (size_t)p->unit)->fence == fence;
+}
+
 /* A fence of the target by an agent. */
 static bool has_fence(const explorer *x, int64_t fence, unsigned when, int agent, int from,
                       int to) {
@@ -361,9 +372,7 @@ static bool has_fence(const explorer *x, int64_t fence, unsigned when, int agent
         const point *f = &x->e->points.items[p];
         if (f->agent != agent || !is_between(x, p, from, to)) continue;
         if (f->action == ACTION_FENCE && f->fence == fence && f->when == when) return true;
-        const bool tells = f->action == ACTION_ARRIVE || f->action == ACTION_SIGNAL;
-        if (when != SPAD_FENCE_BEFORE || !tells || f->unit < 0) continue;
-        if (spad_kernel_get_unit(x->e->kernel, (size_t)f->unit)->fence == fence) return true;
+        if (when == SPAD_FENCE_BEFORE && tells_end(x->e, f, fence)) return true;
     }
     return false;
 }
@@ -504,6 +513,15 @@ static int lay_out_syncs(executor *e) {
     }
     e->agent_base = at;
     return at + (int)spad_kernel_agent_count(e->kernel);
+}
+
+/* Agents of several threads have three numbers for each value of a sync object. */
+static int lay_out_threads(executor *e, int at) {
+    e->thread_base = at;
+    for (size_t i = 1; i < spad_kernel_agent_count(e->kernel); i++) {
+        if (spad_kernel_get_agent(e->kernel, i)->threads.value > 1) e->thread_lists++;
+    }
+    return at + e->thread_lists * e->sync_values * THREAD_VALUES;
 }
 
 /* Tensors that statements allocate or free have a flag per tile. */
@@ -651,7 +669,9 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     e.alive_base = zeroed(tensors, sizeof *e.alive_base);
     e.lives = zeroed(tensors, sizeof *e.lives);
     for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
-    const int values = lay_out_syncs(&e);
+    int values = lay_out_syncs(&e);
+    e.sync_values = values;
+    values = lay_out_threads(&e, values);
     e.taker = zeroed((size_t)values, sizeof *e.taker);
     assert_true(spad_kernel_agent_count(kernel) <= AGENTS_MAX);
 

@@ -27,7 +27,8 @@ static int new_point(executor *e, action what, int agent, int64_t statement) {
                              .statement = statement,
                              .unit = -1,
                              .fence = -1,
-                             .first = -1});
+                             .first = -1,
+                             .threads = -1});
     return (int)e->points.count - 1;
 }
 
@@ -421,6 +422,15 @@ static void follow_operation(executor *e, const spad_walk_event *event, int agen
     PUSH(&e->ops, o);
 }
 
+/* The number of an agent among those of several threads. */
+static int thread_list(const executor *e, int agent) {
+    int number = 0;
+    for (int i = 1; i < agent; i++) {
+        if (spad_kernel_get_agent(e->kernel, (size_t)i)->threads.value > 1) number++;
+    }
+    return number;
+}
+
 static void follow_sync(executor *e, const spad_walk_event *event, int agent, int first,
                         int *last) {
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
@@ -434,7 +444,10 @@ static void follow_sync(executor *e, const spad_walk_event *event, int agent, in
         return;
     case SPAD_STATEMENT_ARRIVE:
         if (event->amount < threads) return;
-        put_order(e, next_point(e, ACTION_NONE, agent, event->statement, last), first);
+        e->points.items[first].threads = thread_list(e, agent);
+        next_point(e, ACTION_JOIN, agent, event->statement, last);
+        e->points.items[*last].threads = thread_list(e, agent);
+        e->points.items[*last].object = e->points.items[first].object;
         return;
     case SPAD_STATEMENT_WAIT_PARITY: {
         const int p = next_point(e, ACTION_FOLLOW, agent, event->statement, last);
@@ -499,6 +512,7 @@ static void choose_eager(executor *e) {
         point *p = &e->points.items[i];
         switch (p->action) {
         case ACTION_NONE:
+        case ACTION_JOIN:
         case ACTION_FOLLOW:
         case ACTION_LEAVE: p->eager = true; break;
         case ACTION_END: p->lazy = !has_completion(e, p); break;

@@ -51,6 +51,7 @@ typedef enum action {
     ACTION_PARITY,
     ACTION_INVALIDATE,
     ACTION_FENCE,
+    ACTION_JOIN,  /* the other threads of an agent arrive where all do */
     ACTION_FOLLOW /* the other threads of an agent pass a wait: it is over, or the first one has */
 } action;
 
@@ -71,6 +72,8 @@ typedef struct point {
     int64_t fence; /* FENCE: of the target; -1: a proxy fence for all memory */
     unsigned when; /* FENCE: SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER */
     int first;     /* FOLLOW: the wait of the first thread */
+    int threads; /* JOIN, and an arrival of all threads: number of its agent among those of several
+                    threads; -1 */
     unsigned ends; /* END: SPAD_ACCESS_READ, SPAD_ACCESS_WRITE, or both */
 } point;
 
@@ -166,6 +169,9 @@ typedef struct executor {
     size_t words;
     size_t values;
     int *object_base; /* per sync object */
+    int sync_values;  /* so many are of sync objects and agents */
+    int thread_lists; /* agents of several threads */
+    int thread_base;  /* for each of them and each of those values: THREAD_... */
     int agent_base;   /* per agent: the time of the barrier that it is in */
     int memory_base;  /* per atom: 1 + access that wrote it; 0: none, or an input of its own */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
@@ -183,6 +189,11 @@ enum {
     MBARRIER_BYTES,
     MBARRIER_VALUES
 };
+
+/* Arrivals of all threads of an agent at an object: those of the first thread, those of the others,
+ * and of the first one when a round was complete last. Waits are over when the others have arrived
+ * as well. */
+enum { THREAD_FIRST, THREAD_OTHERS, THREAD_NEEDED, THREAD_VALUES };
 
 /* The exploration: what is collected from all states, and the states to come. */
 typedef struct explorer {

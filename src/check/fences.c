@@ -166,9 +166,10 @@ static bool touches_spaces(const spad__order *o, const spad__event *event, uint6
     return false;
 }
 
-static spad_status report_first(const spad__fences *f, int32_t number, const char *name,
-                                spad_error *error) {
+spad_status spad__report_unfenced(const spad__fences *f, int64_t fence, int32_t number,
+                                  spad_error *error) {
     spad__order *o = f->order;
+    const char *name = spad_kernel_get_target(o->events.kernel)->fences[fence].name;
     char text[SPAD__PHRASE_MAX];
     spad_finding finding;
     spad__event_phrase(&o->events, &o->events.items.items[number], text);
@@ -192,44 +193,19 @@ static bool begins_fenced(const spad__fences *f, int64_t fence) {
     return false;
 }
 
-/* Only issued operations of a kind are asked, and each agent once. */
-static spad_status find_first_of(const spad__fences *f, int64_t fence, size_t agent,
-                                 spad_error *error) {
+int32_t spad__find_unfenced(const spad__fences *f, int64_t fence, size_t agent) {
     const spad__order *o = f->order;
     const spad_fence_rule *rule = &spad_kernel_get_target(o->events.kernel)->fences[fence];
-    if (agent > 0 && begins_fenced(f, fence)) return SPAD_OK;
+    if (agent > 0 && begins_fenced(f, fence)) return -1;
     for (size_t i = o->events.firsts.items[agent]; i < o->events.firsts.items[agent + 1]; i++) {
         const spad__event *event = &o->events.items.items[i];
         spad__fence_run run = {0};
         int32_t point;
         int64_t own;
-        if (is_fence(o, (int32_t)i, &run, &point) && run.fence == fence) return SPAD_OK;
+        if (is_fence(o, (int32_t)i, &run, &point) && run.fence == fence) return -1;
         if (event->kind != SPAD_WALK_OPERATION) continue;
         if (spad__fence_of_event(o, event, &own) != rule) continue;
-        if (touches_spaces(o, event, rule->spaces)) {
-            return report_first(f, (int32_t)i, rule->name, error);
-        }
+        if (touches_spaces(o, event, rule->spaces)) return (int32_t)i;
     }
-    return SPAD_OK;
-}
-
-static bool has_such_unit(const spad_kernel *kernel, int64_t fence) {
-    for (size_t i = 0; i < kernel->units.count; i++) {
-        if (kernel->units.items[i].fence == fence) return true;
-    }
-    return false;
-}
-
-spad_status spad__find_first_fences(const spad__fences *f, spad_error *error) {
-    const spad_kernel *kernel = f->order->events.kernel;
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < kernel->target->fence_count; i++) {
-        if (kernel->target->fences[i].kind != SPAD_FENCE_ISSUE) continue;
-        if (!has_such_unit(kernel, (int64_t)i)) continue;
-        const size_t agents = f->order->events.firsts.count - 1;
-        for (size_t agent = 0; agent < agents && status == SPAD_OK; agent++) {
-            status = find_first_of(f, (int64_t)i, agent, error);
-        }
-    }
-    return status;
+    return -1;
 }

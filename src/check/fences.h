@@ -46,7 +46,12 @@ uint64_t spad__proxy_spaces(const spad_target *target);
 const spad_fence_rule *spad__fence_of_event(const spad__order *order, const spad__event *event,
                                             int64_t *number);
 
-/* Findings about operations that come before any fence that they need. */
-spad_status spad__find_first_fences(const spad__fences *fences, spad_error *error);
+/* The first operation of an agent that needs a fence of its own (SPAD_FENCE_ISSUE) and has none
+ * before it; -1: there is none. O(events of the agent). */
+int32_t spad__find_unfenced(const spad__fences *fences, int64_t fence, size_t agent);
+
+/* A finding about that. */
+spad_status spad__report_unfenced(const spad__fences *fences, int64_t fence, int32_t event,
+                                  spad_error *error);
 
 #endif

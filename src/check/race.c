@@ -34,6 +34,7 @@ typedef struct cell {
     int32_t writer;
     int32_t group;  /* newest access of the last group; older ones hang after it in `older` */
     int32_t before; /* the same of the group before it */
+    int32_t adds;   /* the same of the last group of generic adds */
 } cell;
 
 typedef struct pair {
@@ -273,18 +274,43 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
 
 static spad_status check_init_fences(sweep *s, spad_error *error) {
     const spad__order *o = s->order;
-    const spad__action *init = NULL;
     for (size_t object = 0; object < o->events.objects.count; object++) {
+        const spad__action *init = NULL; /* delivered before that: another finding */
         if (o->events.objects.items[object].kind != SPAD_SYNC_MBARRIER) continue;
         for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
             const spad__action *a = &o->net.actions.items[o->actions[i]];
             if (a->kind == SPAD__ACTION_INIT) init = a;
-            if (a->kind != SPAD__ACTION_DELIVER) continue;
+            if (a->kind != SPAD__ACTION_DELIVER || init == NULL) continue;
             const spad_status status = check_init_fence(s, init, a, error);
             if (status != SPAD_OK) return status;
         }
     }
     return SPAD_OK;
+}
+
+/* Is there a finding about a statement already? */
+static bool is_reported_statement(const sweep *s, int32_t event) {
+    const int32_t statement = s->order->events.items.items[event].statement;
+    for (size_t i = 0; i < s->reported.count; i++) {
+        if (s->reported.items[i].statement == statement) return true;
+    }
+    return false;
+}
+
+/* The first operation of an agent that needs a fence of its own has one before it. */
+static spad_status check_first_uses(sweep *s, spad_error *error) {
+    const spad_target *target = s->order->events.kernel->target;
+    const size_t agents = s->order->events.firsts.count - 1;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < target->fence_count && status == SPAD_OK; i++) {
+        if ((s->needed >> i & 1) == 0 || target->fences[i].kind != SPAD_FENCE_ISSUE) continue;
+        for (size_t agent = 0; agent < agents && status == SPAD_OK; agent++) {
+            const int32_t event = spad__find_unfenced(&s->fences, (int64_t)i, agent);
+            if (event < 0 || is_reported_statement(s, event)) continue;
+            status = spad__report_unfenced(&s->fences, (int64_t)i, event, error);
+        }
+    }
+    return status;
 }
 
 /* Which fences are asked for, and where mbarriers are: on the chip. */
@@ -355,9 +381,13 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     s->fed[y] = s->fed[y] || has_its_tile(s, y, c);
     const access_class own = class_of_access(s, y);
     spad_status status = compare(s, c->writer, y, error);
+    /* reads after them give the order, but a fence that is missing after a read is a warning */
+    if (status == SPAD_OK && is_async(s, event_of_access(s, y))) {
+        status = compare_group(s, c->adds, y, error);
+    }
     if (own == CLASS_WRITE) {
         if (status == SPAD_OK) status = compare_group(s, c->group, y, error);
-        *c = (cell){y, -1, -1};
+        *c = (cell){y, -1, -1, -1};
         return status;
     }
     if (c->group >= 0 && class_of_access(s, s->older.items[c->group].from) != own) {
@@ -371,6 +401,7 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     }
     s->older.items[s->older.count] = (spad__edge){y, c->group};
     c->group = (int32_t)s->older.count++;
+    if (own == CLASS_ADD) c->adds = c->group;
     return SPAD_OK;
 }
 
@@ -389,7 +420,7 @@ static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_erro
             status = spad__fail_host_memory(error);
         }
         for (int32_t i = 0; i < cells.count && status == SPAD_OK; i++) {
-            s->cells.items[i] = (cell){-1, -1, -1};
+            s->cells.items[i] = (cell){-1, -1, -1, -1};
         }
         for (size_t i = 0; i < count && status == SPAD_OK; i++) {
             const size_t shape = (size_t)s->shapes[i];
@@ -454,7 +485,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         first = last;
     }
     if (status == SPAD_OK) status = report_mild(s, error);
-    if (status == SPAD_OK) status = spad__find_first_fences(&s->fences, error);
+    if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
 }
 

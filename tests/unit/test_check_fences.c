@@ -89,7 +89,7 @@ static const struct {
 
     {STORE "fence\n" COPY, 0, NULL},
     {STORE "fence shared\n" COPY, 0, NULL},
-    {STORE "fence global\n" COPY, 1, "no fence comes between it and fill"},
+    {STORE "fence global\n" COPY, 1, "no `fence` or `fence shared` comes between it and fill"},
     {STORE "fence shared\n" FETCH, 1, NULL},
     {STORE "fence global; fence shared\n" FETCH, 0, NULL},
     {STORE COPY, 1, NULL},

@@ -284,6 +284,17 @@ static bool read_drain(spad__reader *r) {
 static bool read_fence(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_FENCE);
+    if (r->parser.token.kind != SPAD__WORD && r->parser.token.kind != SPAD__STRING) {
+        return finish_sync(r, &s);
+    }
+    size_t fence;
+    if (!spad__read_fence_name(r, &fence)) return false;
+    s.row.fence = (int64_t)fence;
+    if (spad__parser_accept_word(&r->parser, "before")) {
+        s.row.flags = SPAD_FENCE_BEFORE;
+    } else if (spad__parser_accept_word(&r->parser, "after")) {
+        s.row.flags = SPAD_FENCE_AFTER;
+    }
     return finish_sync(r, &s);
 }
 

@@ -121,6 +121,9 @@ bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kin
 bool spad__read_symbol(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
 bool spad__read_unit_name(spad__reader *r, int64_t *unit);
 
+/* The number of a fence of the target, by name. */
+bool spad__read_fence_name(spad__reader *r, size_t *fence);
+
 /* The name of something new; the builder gets its location. */
 bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD_MAX],
                          spad__span *span);

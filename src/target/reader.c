@@ -24,6 +24,7 @@
 #include "base/parser.h"
 #include "base/text.h"
 #include "spad/target.h"
+#include "target/builtin.h"
 
 enum { FIELDS_MAX = 16, LIST_MAX = 256 }; /* LIST_MAX: aliases, exclusions, rows, starts */
 
@@ -40,6 +41,7 @@ typedef struct target_reader {
     SPAD_ARRAY(spad_space) spaces;
     SPAD_ARRAY(spad_engine) engines;
     SPAD_ARRAY(spad_exclusion) exclusions;
+    SPAD_ARRAY(spad_fence_rule) fences;
     SPAD_ARRAY(const char *) aliases;
     bool limited; /* limits were given */
     size_t rows;  /* spaces, each instance */
@@ -542,6 +544,31 @@ static bool read_exclusive(target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
+/* "fence wgmma issue on registers": a name, its kind, its memory. */
+static bool read_fence_rule(target_reader *r) {
+    spad_fence_rule rule = {0};
+    if (!spad__parser_name(&r->parser, "a name for the fence", &rule.name)) return false;
+    if (find_target_row(r->fences.items, sizeof rule, r->fences.count, rule.name) <
+        r->fences.count) {
+        FAULT(r, r->parser.last.span, "a second fence '%s'", rule.name);
+        return false;
+    }
+    int kind = 0;
+    while (kind < SPAD_FENCE_KINDS &&
+           !spad__parser_accept_word(&r->parser, spad__fence_words[kind]))
+        kind++;
+    if (kind == SPAD_FENCE_KINDS) {
+        return spad__parser_expected(&r->parser, "'proxy', 'issue' or 'threads'");
+    }
+    rule.kind = (spad_fence_kind)kind;
+    if (!spad__parser_expect_word(&r->parser, "on") || !read_space_set(r, &rule.spaces)) {
+        return false;
+    }
+    if (!RESERVE(r, &r->fences, SPAD_FENCES_MAX, "fences")) return false;
+    r->fences.items[r->fences.count++] = rule;
+    return spad__parser_end_statement(&r->parser);
+}
+
 /* ---- the target -------------------------------------------------------------------- */
 
 static bool given_twice(target_reader *r, const char *word) {
@@ -627,7 +654,7 @@ static const struct {
 } target_statements[] = {
     {"target", read_target},       {"family", read_family}, {"alias", read_target_alias},
     {"groups", read_groups},       {"space", read_space},   {"engine", read_engine},
-    {"exclusive", read_exclusive}, {"limits", read_limits},
+    {"exclusive", read_exclusive}, {"limits", read_limits}, {"fence", read_fence_rule},
 };
 enum { TARGET_STATEMENTS = sizeof target_statements / sizeof target_statements[0] };
 
@@ -664,6 +691,9 @@ static void reach_instance(target_reader *r, size_t base, size_t row) {
         spad_engine *engine = &r->engines.items[e];
         if (engine->reads >> base & 1) engine->reads |= bit;
         if (engine->writes >> base & 1) engine->writes |= bit;
+    }
+    for (size_t i = 0; i < r->fences.count; i++) {
+        if (r->fences.items[i].spaces >> base & 1) r->fences.items[i].spaces |= bit;
     }
     const size_t count = r->exclusions.count;
     for (size_t i = 0; i < count; i++) {
@@ -713,6 +743,8 @@ static void finish_target(target_reader *r) {
     t->exclusion_count = r->exclusions.count;
     t->exclusions =
         freeze(r, r->exclusions.items, r->exclusions.count, sizeof *r->exclusions.items);
+    t->fence_count = r->fences.count;
+    t->fences = freeze(r, r->fences.items, r->fences.count, sizeof *r->fences.items);
     t->alias_count = r->aliases.count;
     t->aliases = freeze(r, r->aliases.items, r->aliases.count, sizeof *r->aliases.items);
 }
@@ -721,6 +753,7 @@ static void free_reader(target_reader *r) {
     spad__array_free(r->host, &r->spaces);
     spad__array_free(r->host, &r->engines);
     spad__array_free(r->host, &r->exclusions);
+    spad__array_free(r->host, &r->fences);
     spad__array_free(r->host, &r->aliases);
     spad__array_free(r->host, &r->rules);
     spad__array_free(r->host, &r->rule_spans);

@@ -288,6 +288,7 @@ TABLE = {
     "spad_analysis_get_layout": "Analysis.layout",
     "spad_analysis_get_check": "Analysis.check",
     "spad_analysis_get_sim": "Analysis.sim",
+    "spad_analysis_get_apart": "Analysis.apart",
     "spad_analysis_get_fit": "Analysis.changes",
     "spad_analysis_get_fault": "Analysis.faults",
     "spad_analysis_is_fine": "Analysis.is_fine",

@@ -34,7 +34,7 @@ static bool read_access_clause(spad__reader *r, unsigned kind) {
     if (!spad__read_index(r, index, &access.index_count)) return false;
     if (spad__parser_accept(&r->parser, SPAD__LEFT_PARENTHESIS)) {
         do {
-            if (!spad__has_room(r, access.range_count)) return false;
+            if (!spad__has_room(r, access.range_count, "dimensions")) return false;
             if (!read_range(r, &ranges[access.range_count])) return false;
             access.range_count++;
         } while (spad__next_item(r));

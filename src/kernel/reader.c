@@ -348,7 +348,8 @@ static bool read_advance(spad__reader *r) {
 /* The brace in front of a block is checked before the builder opens it and taken after,
  * so that a faulty head is skipped together with its block. */
 static bool at_brace(spad__reader *r) {
-    return r->parser.token.kind == SPAD__LEFT_BRACE || spad__parser_expected(&r->parser, "'{'");
+    if (r->parser.token.kind == SPAD__LEFT_BRACE) return true;
+    return spad__parser_expected(&r->parser, "'{'");
 }
 
 static bool open_reader_block(spad__reader *r, spad__span span, spad_status status) {

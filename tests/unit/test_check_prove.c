@@ -306,8 +306,8 @@ static void sizes(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* Iterations of a parallel loop that are far apart, and the last of them; and more than are
- * compared. */
+/* Iterations of a parallel loop that are far apart, and the last of millions of them. Where the
+ * indices say that none meet there is no limit. */
 static void parallel_loops_far(void **state) {
     (void)state;
     static const char *const text =
@@ -315,14 +315,22 @@ static void parallel_loops_far(void **state) {
         "for i in 0..N parallel { dma w writes x[i % 70000] }\n";
     const spad_check_options alone = {.one_shape = true};
     const spad_define more = {"N", 70001};
+    const spad_define last = {"M", 4200001};
     const spad_define many = {"N", 10000000};
+    static const char *const millions =
+        "kernel k on trn2\nparam M = 4200000\ntensor x : hbm u8 [4200000] (1, 1) output\n"
+        "for i in 0..M parallel { dma w writes x[i % 4200000] }\n";
+    assert_int_equal(ask(millions, &last, 1, &alone).counts.warnings, 1);
     assert_int_equal(ask(text, NULL, 0, &alone).counts.warnings, 1); /* x is never read */
     assert_int_equal(ask(text, &more, 1, &alone).counts.warnings, 2);
     const char *large = "kernel k on trn2\nparam N = 8\ntensor x : hbm u8 [N] (1, 1) output\n"
                         "for i in 0..N parallel { dma w writes x[i] }\n";
-    assert_string_equal(ask(large, &many, 1, NULL).reason,
-                        "for every N from 1 on; iterations of parallel loops were compared in the "
-                        "first 65536 events");
+    assert_string_equal(ask(large, &many, 1, NULL).reason, "for every N from 1 on");
+    const spad_check_options few = {.one_shape = true, .event_limit = 1000};
+    const answer cut = ask(text, NULL, 0, &few);
+    assert_non_null(strstr(cut.reason,
+                           "iterations of parallel loops were compared in the first 1000 "
+                           "events"));
 }
 
 /* Right as it stands, wrong with another trip count. */

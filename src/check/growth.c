@@ -613,6 +613,9 @@ static void find_tracked(const probe *l) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
         if (t->mode == SPAD_MODE_ALIAS) tracked[t->home] = true;
     }
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        tracked[i] = tracked[i] && !l->growth->left_out[i];
+    }
 }
 
 static void clear_marks(marks *m, size_t groups) {
@@ -683,6 +686,7 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->inside =
         spad__arena_array(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside);
     g->tracked = spad__arena_array(arena, tensors + 1, sizeof *g->tracked);
+    g->left_out = spad__arena_array(arena, tensors + 1, sizeof *g->left_out);
     g->relies = spad__arena_array(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies);
     g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
     g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
@@ -697,19 +701,23 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     tiles->seen = spad__arena_array(arena, g->dims + 1, sizeof *tiles->seen);
     waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
     waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
-    return g->extra && g->group && g->inside && g->tracked && g->relies && g->shift && g->raise &&
-           g->carry && g->carry_waits && g->runs && g->guarded && g->counted && tiles->known &&
-           tiles->seen && waits->known && waits->seen;
+    return g->extra && g->group && g->inside && g->tracked && g->left_out && g->relies &&
+           g->shift && g->raise && g->carry && g->carry_waits && g->runs && g->guarded &&
+           g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
-                              int64_t step, const spad_host *host, spad_error *error) {
+                              int64_t step, const bool *part, const spad_host *host,
+                              spad_error *error) {
     *growth = (spad__growth){.arena = {.host = *host}, .param = param, .step = step};
     marks tiles;
     marks waits;
     if (!reserve(growth, kernel, &tiles, &waits)) {
         spad__growth_free(growth);
         return spad__fail_host_memory(error);
+    }
+    for (size_t t = 0; part != NULL && t < spad_kernel_tensor_count(kernel); t++) {
+        growth->left_out[t] = !part[t];
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);

@@ -18,7 +18,7 @@ enum { WORK_OF_ORDER = 8 };
 static spad_status use_own_growth(const spad__prover *p, spad__watch *watch,
                                   const spad_kernel *kernel, spad_error *error) {
     const spad_status status = spad__growth_init(&watch->own, kernel, watch->growth->param,
-                                                 watch->growth->step, &p->host, error);
+                                                 watch->growth->step, NULL, &p->host, error);
     if (status == SPAD_OK) watch->growth = &watch->own;
     return status;
 }

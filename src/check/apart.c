@@ -42,7 +42,8 @@ static bool factor_of(const spad_kernel *kernel, spad_expr expr, int64_t loop, i
 }
 
 /* Adds what a loop inside adds to the value of an expression in its first iteration. */
-static bool widen(const spad_kernel_loop *loop, int64_t factor, int64_t *least, int64_t *most) {
+static bool widen_rest(const spad_kernel_loop *loop, int64_t factor, int64_t *least,
+                       int64_t *most) {
     const int64_t trips = loop->end.value - loop->begin.value;
     int64_t more;
     if (trips <= 1) return true;
@@ -52,7 +53,7 @@ static bool widen(const spad_kernel_loop *loop, int64_t factor, int64_t *least, 
 
 /* An expression as factors and the range of its rest: its values in the first iteration of the loop
  * and of those around it. */
-static bool split(access_spot at, spad_expr expr, dimension *out) {
+static bool split_expression(access_spot at, spad_expr expr, dimension *out) {
     int64_t loops[SPAD__LOOPS_DEEP];
     int64_t first[SPAD__LOOPS_DEEP];
     const size_t depth = spad__loops_around(at.kernel, (int64_t)at.statement, loops);
@@ -71,7 +72,7 @@ static bool split(access_spot at, spad_expr expr, dimension *out) {
             inside = true;
         } else if (!inside) {
             out->outer[d] = factor;
-        } else if (!widen(&at.kernel->loops.items[loops[d]], factor, &out->least, &out->end)) {
+        } else if (!widen_rest(&at.kernel->loops.items[loops[d]], factor, &out->least, &out->end)) {
             return false;
         }
     }
@@ -85,10 +86,10 @@ static bool same_factors(const dimension *left, const dimension *right) {
 }
 
 /* One access more: [from, to) of a dimension; to is 0: one element. */
-static void add_use(access_spot at, spad_expr from, spad_expr to, dimension *all) {
+static void add_dimension_use(access_spot at, spad_expr from, spad_expr to, dimension *all) {
     dimension low, high;
-    const bool fine = from != 0 && split(at, from, &low) &&
-                      (to == 0 || (split(at, to, &high) && same_factors(&low, &high)));
+    const bool fine = from != 0 && split_expression(at, from, &low) &&
+                      (to == 0 || (split_expression(at, to, &high) && same_factors(&low, &high)));
     if (!fine) {
         all->used = true;
         all->apart = false;
@@ -105,7 +106,7 @@ static void add_use(access_spot at, spad_expr from, spad_expr to, dimension *all
     all->end = spad__max(all->end, low.end);
 }
 
-static bool is_apart(const dimension *d) {
+static bool is_dimension_apart(const dimension *d) {
     int64_t width;
     if (!d->used || !d->apart || d->factor == 0 || !spad__sub(d->end, d->least, &width)) {
         return false;
@@ -124,12 +125,12 @@ static void add_access(access_spot at, const spad_kernel_access *access, uses *a
     const bool adds = access->kind == SPAD_ACCESS_UPDATE || access->kind == SPAD_ACCESS_ADD;
     all->kinds |= adds ? 2u : (access->kind & SPAD_ACCESS_WRITE) != 0 ? 4u : 1u;
     for (size_t d = 0; d < access->index_count; d++) {
-        add_use(at, access->index[d], 0, &all->index[d]);
+        add_dimension_use(at, access->index[d], 0, &all->index[d]);
     }
     for (size_t d = 0; d < SPAD_RANK_MAX; d++) {
         const bool part = d < access->range_count;
-        add_use(at, part ? access->ranges[d].from : 0, part ? access->ranges[d].to : 0,
-                &all->range[d]);
+        add_dimension_use(at, part ? access->ranges[d].from : 0, part ? access->ranges[d].to : 0,
+                          &all->range[d]);
     }
 }
 
@@ -153,7 +154,7 @@ bool spad__iterations_apart(const spad_kernel *kernel, int64_t loop, int64_t ten
     }
     if (all.kinds <= 2) return true; /* all read, or all add */
     for (size_t d = 0; d < SPAD_RANK_MAX; d++) {
-        if (is_apart(&all.index[d]) || is_apart(&all.range[d])) return true;
+        if (is_dimension_apart(&all.index[d]) || is_dimension_apart(&all.range[d])) return true;
     }
     return false;
 }

@@ -39,7 +39,7 @@ typedef struct parts {
 
 /* ---- which tensors share bytes ----------------------------------------------------- */
 
-static void join(parts *s, int64_t a, int64_t b) {
+static void join_parts(parts *s, int64_t a, int64_t b) {
     const int64_t keep = spad__min(s->first[a], s->first[b]);
     const int64_t drop = spad__max(s->first[a], s->first[b]);
     for (size_t t = 0; t < s->tensors; t++) {
@@ -90,11 +90,11 @@ static bool may_share(const parts *s, int64_t a, int64_t b) {
 static void find_parts(parts *s) {
     const spad_kernel *k = s->whole->kernel;
     for (size_t t = 0; t < s->tensors; t++) s->first[t] = (int64_t)t;
-    for (size_t t = 0; t < s->tensors; t++) join(s, (int64_t)t, k->tensors.items[t].home);
+    for (size_t t = 0; t < s->tensors; t++) join_parts(s, (int64_t)t, k->tensors.items[t].home);
     for (size_t a = 0; a < s->tensors; a++) {
         for (size_t b = 0; b < a && k->tensors.items[a].home == (int64_t)a; b++) {
             if (k->tensors.items[b].home != (int64_t)b || s->first[a] == s->first[b]) continue;
-            if (may_share(s, (int64_t)a, (int64_t)b)) join(s, (int64_t)a, (int64_t)b);
+            if (may_share(s, (int64_t)a, (int64_t)b)) join_parts(s, (int64_t)a, (int64_t)b);
         }
     }
 }
@@ -103,7 +103,8 @@ static void find_parts(parts *s) {
 
 /* The steps of one part; 0: it has none, so there is no proof. *counts: tensors of the part have an
  * index that counts. */
-static spad_status find_steps(const parts *s, int64_t *steps, bool *counts, spad_error *error) {
+static spad_status find_part_steps(const parts *s, int64_t *steps, bool *counts,
+                                   spad_error *error) {
     const spad__prover *p = s->whole;
     *counts = false;
     for (size_t i = 0; i < s->param_count; i++) {
@@ -133,7 +134,7 @@ static spad_status group_parts(parts *s, bool *fine, spad_error *error) {
         bool counts;
         if (s->first[part] != (int64_t)part) continue;
         for (size_t t = 0; t < s->tensors; t++) s->mask[t] = s->first[t] == (int64_t)part;
-        const spad_status status = find_steps(s, steps, &counts, error);
+        const spad_status status = find_part_steps(s, steps, &counts, error);
         if (status != SPAD_OK) return status;
         if (!counts) continue;
         size_t group = 0;
@@ -152,7 +153,7 @@ static spad_status group_parts(parts *s, bool *fine, spad_error *error) {
 /* ---- their proofs ------------------------------------------------------------------ */
 
 /* What a part adds to what is known of all. */
-static void merge(spad__all_shapes *all, const spad__prover *part) {
+static void merge_proof(spad__all_shapes *all, const spad__prover *part) {
     const spad__all_shapes *own = &part->all_shapes;
     for (size_t i = 0; i < part->count; i++) all->from[i] = spad__max(all->from[i], own->from[i]);
     if (own->seen_wrong && !all->seen_wrong) {
@@ -210,7 +211,7 @@ static spad_status prove_parts(spad__prover *p, parts *s, bool *proved, spad_err
         for (size_t t = 0; t < s->tensors; t++) s->mask[t] = s->members[t] == (int64_t)part;
         spad__trips_free(q);
         status = prove_part(q, s->param_count, &fine, error);
-        if (fine) merge(&all, q);
+        if (fine) merge_proof(&all, q);
     }
     *proved = fine && status == SPAD_OK;
     if (*proved) take_proof(p, q, &all);

@@ -63,6 +63,10 @@ static bool split_expression(access_spot at, spad_expr expr, dimension *out) {
     for (size_t i = 0; i < at.kernel->loops.count; i++) {
         first[i] = at.kernel->loops.items[i].begin.value;
     }
+    for (size_t d = 0; d < depth; d++) { /* no cursor: it would not be even */
+        int64_t factor;
+        if (!factor_of(at.kernel, expr, loops[d], &factor)) return false;
+    }
     out->least = out->end = spad_kernel_evaluate(at.kernel, expr, first);
     for (size_t d = 0; d < depth; d++) {
         int64_t factor;

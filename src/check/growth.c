@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
@@ -44,7 +45,8 @@ static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, mo
                          .param_step = g->step,
                          .loop = moves.loop,
                          .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
-                         .relies = relies};
+                         .relies = relies,
+                         .extra = g->extra};
 }
 
 static spad__moves moves_of(const probe *l, motion moves) {
@@ -429,6 +431,10 @@ static bool probe_comparisons(probe *l, size_t statement, const spad_statement *
         const spad_expr sides[] = {s->comparisons[i].left, s->comparisons[i].right};
         for (size_t side = 0; side < 2; side++) {
             spad__form form;
+            if (spad__expr_has(l->kernel, sides[side], SPAD_EXPR_STAGE, -1) ||
+                spad__expr_has(l->kernel, sides[side], SPAD_EXPR_PHASE, -1)) {
+                return refuse(l, SPAD__REFUSED_UNEVEN, NULL); /* windows.c keeps no cursors */
+            }
             if (!form_of(l, sides[side], (motion){true, l->growth->inside[statement]}, &form) ||
                 !form_of(l, sides[side], (motion){true, -1}, &form)) {
                 return false;
@@ -444,7 +450,9 @@ static bool probe_statement(probe *l, size_t number, bool second, marks tiles, m
     if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) {
         return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
     }
-    if (s->kind == SPAD_STATEMENT_BREAK) return refuse(l, SPAD__REFUSED_BREAK, NULL);
+    if (s->kind == SPAD_STATEMENT_BREAK) {
+        return l->growth->extra[s->loop] == 0 || refuse(l, SPAD__REFUSED_BREAK, NULL);
+    }
     if (s->kind == SPAD_STATEMENT_IF) return probe_comparisons(l, number, s);
     if (s->kind == SPAD_STATEMENT_OPERATION) return probe_operation(l, number, s, second, tiles);
     if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
@@ -654,6 +662,16 @@ static void require_even(probe *l) {
     if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
+static void find_walked(const probe *l) {
+    for (size_t i = 0; i < spad_kernel_cursor_count(l->kernel); i++) {
+        if (!spad_kernel_get_cursor(l->kernel, i)->even) l->growth->walked = true;
+    }
+    for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
+        if (s->kind == SPAD_STATEMENT_BREAK) l->growth->walked = true;
+    }
+}
+
 static void probe_param(probe *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     while (!probe_once(l, tiles, waits)) {
@@ -666,6 +684,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
         l->factor = 1;
     }
     require_even(l);
+    find_walked(l);
     spad__growth_count_runs(g, l->kernel);
 }
 

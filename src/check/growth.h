@@ -77,7 +77,9 @@ typedef struct spad__growth {
                        left out */
     bool *left_out; /* per tensor: this is about other tensors, which share no bytes with it */
     bool *relies;   /* per parameter: the step and the shifts hold for its value only */
-    bool rests;     /* an expression has the rest of the parameter by a number in it */
+    bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
+                    are counted as they come (cut.c) */
+    bool rests;  /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 

@@ -11,8 +11,11 @@
 #include "check/growth.h"
 #include "kernel/kernel.h"
 
+/* Is it known how often a loop runs? */
 static bool has_constant_bounds(const spad_kernel *kernel, const spad_kernel_loop *loop) {
     const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
+    const int64_t number = spad_kernel_get_statement(kernel, loop->statement)->item;
+    if (spad__loop_breaks(kernel, number)) return false;
     for (size_t i = 0; i < 2; i++) {
         if (ends[i] != 0 && !spad_kernel_get_expr(kernel, ends[i]).constant) return false;
     }

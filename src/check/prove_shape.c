@@ -61,6 +61,9 @@ static void free_watches(spad__prover *p, spad__watches *watches) {
         p->work += (int64_t)watch->states.count;
         spad__free(&p->host, watch->windows,
                    spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
+        if (watch->runs != NULL) {
+            spad__free(&p->host, watch->runs, watch->run_count * sizeof *watch->runs);
+        }
         spad__array_free(&p->host, &watch->states);
         spad__array_free(&p->host, &watch->starts);
     }

@@ -202,8 +202,16 @@ bool spad__loop_breaks(const spad_kernel *kernel, int64_t loop) {
     return false;
 }
 
-/* How often a statement runs in one iteration of a loop around it; -1: that is not known, 0: it is
- * not in the loop. */
+/* The condition that ends a loop whose bounds change: it holds up to some iteration, and not from
+ * there on. */
+static bool bounds_loop(const spad_kernel *kernel, const spad_statement *s, int64_t loop) {
+    if ((s->flags & SPAD_IF_OF_LOOP) == 0 || s->parent < 0) return false;
+    const spad_statement *around = spad_kernel_get_statement(kernel, (size_t)s->parent);
+    return around->kind == SPAD_STATEMENT_FOR && around->item == loop;
+}
+
+/* How often a statement runs in one iteration of a loop around it that its bounds let pass; -1:
+ * that is not known, 0: it is not in the loop. */
 static int64_t times_in_iteration(const spad_kernel *kernel, size_t number, int64_t loop) {
     int64_t times = 1;
     int64_t at = spad_kernel_get_statement(kernel, number)->parent;
@@ -211,7 +219,8 @@ static int64_t times_in_iteration(const spad_kernel *kernel, size_t number, int6
     for (; at >= 0; at = spad_kernel_get_statement(kernel, (size_t)at)->parent) {
         const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)at);
         if (s->kind == SPAD_STATEMENT_FOR && s->item == loop) return known ? times : -1;
-        if (s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_ELSE) known = false;
+        if (s->kind == SPAD_STATEMENT_ELSE) known = false;
+        if (s->kind == SPAD_STATEMENT_IF && !bounds_loop(kernel, s, loop)) known = false;
         if (s->kind != SPAD_STATEMENT_FOR) continue;
         const spad_kernel_loop *row = spad_kernel_get_loop(kernel, (size_t)s->item);
         const int64_t trips = row->end.value - row->begin.value;

@@ -53,10 +53,12 @@ spad__evenness spad__motion_join(spad__motion *left, const spad__motion *right, 
 
 /* The period of the stage and phase of a cursor that a walk keeps. When a loop moves on, such a
  * cursor advances by a fixed number of stages if every iteration advances it as often: no condition
- * is around an advance in the loop, and no loop around it is left early. When the parameter moves
- * on, every run of a growing loop that is over has advanced it by so many stages more; how many
- * runs there are need not be known. After *period moves all of them are whole turns with both
- * phases. */
+ * is around an advance in the loop, and no loop around it is left early. The bounds of the loop may
+ * change with those around it: a period that conditions allow to be repeated (check/growth.h:
+ * window) is inside of them, or beyond them, since they end the loop once and for all. When the
+ * parameter moves on, every run of a growing loop that is over has advanced it by so many stages
+ * more; how many runs there are need not be known. After *period moves all of them are whole turns
+ * with both phases. */
 spad__evenness spad__cursor_period(const spad__moves *moves, int64_t cursor, int64_t *period);
 
 /* Is there a `break` that ends the loop? */

@@ -44,6 +44,7 @@ typedef struct scheme {
     int extra;   /* stages that are passed over after a tile; 0: none */
     int several; /* blocks in an iteration */
     bool late;   /* the growing loop begins with one block in front of it */
+    int range;   /* of the growing loop */
 } scheme;
 
 /* One time in `rarely` another number. */
@@ -98,7 +99,10 @@ static void put_role(page *p, const scheme *s, bool consumer) {
         nearly(p, s->slots, s->slots + 1, 16));
     const int braces = open_tiles(p, s);
     if (s->late) put_block(p, s, consumer, 0);
-    put(p, "for n in 0..N %s{\n", pick(p, 6) == 0 ? "step -1 " : "");
+    static const char *const ranges[] = {"0..N",     "0..N + t", "t..N",           "0..N - t",
+                                         "0..2 * N", "1..N",     "t..N + t step 2"};
+    put(p, "for n in %s %s{\n", ranges[s->range],
+        pick(p, 6) == 0 && s->range < 6 ? "step -1 " : "");
     put_block(p, s, consumer, wrong);
     if (pick(p, 8) == 0) { /* shows at larger N only, or not at all */
         put(p, "if n == %d { simt late %s x[%d] }\n", 3 + pick(p, 8),
@@ -118,7 +122,8 @@ static void make_kernel(page *p) {
                 .slots = 1 + pick(p, 3),
                 .extra = pick(p, 3) == 0 ? 1 : 0,
                 .several = pick(p, 4) == 0 ? 2 : 1,
-                .late = pick(p, 4) == 0};
+                .late = pick(p, 4) == 0,
+                .range = pick(p, 2) == 0 ? 0 : pick(p, 7)};
     p->used = 0;
     put(p, "kernel k on sm_90\nparam N = 3\n");
     if (s.tiles == 3) put(p, "unknown rows[3] in 0..3 = [1, 2, 0]\n");

@@ -16,6 +16,9 @@
  * small value for other trip counts of a large shape. */
 enum { TRIES_TIMES = 4, TRIES_LEAST = 20000, TRIES_MOST = 2000000, TRIES_SMALL = 4 };
 
+/* The same for all values from 0 on. */
+enum { ROW_WORK = 400000 };
+
 static size_t left_count(const spad__prover *p) {
     return p->fixed < SPAD__LEFT_MAX ? p->fixed : SPAD__LEFT_MAX;
 }
@@ -61,9 +64,16 @@ static int describe_refused(const char *name, const spad__tried *tried, char *fi
                     list);
 }
 
+/* Values that are all right. */
+typedef struct value_row {
+    int64_t first;
+    int64_t last; /* below first: none */
+} value_row;
+
 /* What is known about a parameter without a proof. */
 static void describe_left(const spad__prover *p, const spad__left_trip *left,
-                          const spad__tried *tried, char *field, size_t size) {
+                          const spad__tried *tried, const value_row *row, char *field,
+                          size_t size) {
     const spad_kernel_param *param = spad_kernel_get_param(p->kernel, left->param);
     const long long given = param->value;
     char list[SPAD_MESSAGE_MAX / 4];
@@ -73,8 +83,13 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
         return;
     }
     int used = snprintf(field, size, "%.64s is fixed at %lld: %s", param->name, given, left->why);
+    const bool in_row = row->last > row->first;
     format_list(tried->right, tried->right_count, list, sizeof list);
-    if (tried->right_count > 0 && used > 0 && (size_t)used < size) {
+    if (in_row && used > 0 && (size_t)used < size) {
+        used +=
+            snprintf(field + used, size - (size_t)used, "; every %.64s from %lld to %lld is right",
+                     param->name, (long long)row->first, (long long)row->last);
+    } else if (tried->right_count > 0 && used > 0 && (size_t)used < size) {
         used += snprintf(field + used, size - (size_t)used, "; %.64s = %s %s right, too",
                          param->name, list, tried->right_count == 1 ? "is" : "are");
     }
@@ -101,7 +116,14 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
         const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
         if (status != SPAD_OK) return status;
         work = tries.work;
-        describe_left(p, &p->left[i], &tried, text, sizeof text);
+        value_row row = {0, -1};
+        if (p->left[i].in_row && !tried.wrong) {
+            tries.work = ROW_WORK;
+            const spad_status done =
+                spad__try_row(p->run, &tries, &tried, &row.first, &row.last, error);
+            if (done != SPAD_OK) return done;
+        }
+        describe_left(p, &p->left[i], &tried, &row, text, sizeof text);
         if (i == 0 || tried.wrong) spad__copy_cut(p->why, sizeof p->why, text);
         p->seen_wrong = p->seen_wrong || tried.wrong || tried.low;
         if (tried.wrong) break;

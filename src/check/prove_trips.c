@@ -61,7 +61,12 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
         char why[SPAD_MESSAGE_MAX / 2];
         if (t->growth.refusal.kind == SPAD__REFUSED_TOO_LONG) p->long_step = true;
         spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
-        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        const spad__refusal_kind kind = t->growth.refusal.kind;
+        if (kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        if (p->fixed > 0 && p->fixed <= SPAD__LEFT_MAX && p->left[p->fixed - 1].param == i) {
+            p->left[p->fixed - 1].in_row =
+                kind == SPAD__REFUSED_NESTED || kind == SPAD__REFUSED_BREAK;
+        }
         spad__growth_free(&t->growth);
     }
     return SPAD_OK;

@@ -24,6 +24,7 @@ enum { SPAD__LEFT_MAX = 8 };
 /* A parameter that is not proved. */
 typedef struct spad__left_trip {
     size_t param;
+    bool in_row; /* its loops have no steps: all values up to some number are tried */
     char why[SPAD_MESSAGE_MAX / 2];
 } spad__left_trip;
 

@@ -395,6 +395,31 @@ static void rings_of_agents(void **state) {
                 30 * events); /* the values that are tried */
 }
 
+/* A loop inside another one with the same trip count has no step: all values up to some number are
+ * run, and one that is wrong among them is found, however far away. */
+static void rows_of_values(void **state) {
+    (void)state;
+#define TRIANGLE(more)                                                                    \
+    "kernel k on trn2\nparam T = 3\ntensor x : sbuf bf16 [2] (128, 8)\nfor t in 0..T {\n" \
+    "vector w writes x[0]\nfor n in 0..T - t { vector r reads x[0] }\n" more "}\n"
+    const answer right = ask(TRIANGLE(""), NULL, 0, NULL);
+    int last = 0;
+    assert_int_equal(right.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(sscanf(right.reason,
+                            "T is fixed at 3: 'n' is a loop inside another one that grows as well; "
+                            "every T from 0 to %d is right",
+                            &last),
+                     1);
+    assert_true(last >= 20);
+    const answer wrong = ask(TRIANGLE("if t == 17 { vector r reads x[1] }\n"), NULL, 0, NULL);
+    assert_memory_equal(wrong.reason, "right at T = 3, not with T = 18: r reads 'x[1]'", 47);
+    assert_int_equal(wrong.counts.warnings, 1);
+    const answer low = ask(TRIANGLE("") "vector r reads x[0]\n", NULL, 0, NULL);
+    assert_non_null(strstr(low.reason, "every T from 1 to "));
+    assert_non_null(strstr(low.reason, "; not with T = 0: r reads 'x[0]'"));
+#undef TRIANGLE
+}
+
 /* Right as it stands, wrong with another trip count. */
 static void other_shapes_wrong(void **state) {
     (void)state;
@@ -703,6 +728,7 @@ int main(void) {
         cmocka_unit_test(parallel_loops_far),
         cmocka_unit_test(rings_one_by_one),
         cmocka_unit_test(rings_of_agents),
+        cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(from_some_value_on),
         cmocka_unit_test(other_shapes_warn),

@@ -70,7 +70,8 @@ typedef struct spad__growth {
     bool meets;        /* tiles that move are used after their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
-    bool *guarded;  /* per loop: an `if` is around it, so that it is not known how often it runs */
+    bool *guarded;  /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
+                       is not known how often it runs */
     bool *counted;  /* per growing loop: `runs` is known, and every agent of the group has as many
                        runs */
     bool *tracked;  /* per tensor: its index counts; false: off chip, only read or only written, or

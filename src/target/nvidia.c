@@ -34,14 +34,19 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
     }
 
 /* The blocks of a cluster (sm_90): every block has shared memory of its own, and reaches that of
- * the others [guide]. Up to 16 can be named. */
-#define PEER(per_sm, reserve, row) SHARED_OF("shared[" #row "]", per_sm, reserve, 16, row)
-#define PEERS(per_sm, reserve)                                                           \
-    PEER(per_sm, reserve, 1), PEER(per_sm, reserve, 2), PEER(per_sm, reserve, 3),        \
-        PEER(per_sm, reserve, 4), PEER(per_sm, reserve, 5), PEER(per_sm, reserve, 6),    \
-        PEER(per_sm, reserve, 7), PEER(per_sm, reserve, 8), PEER(per_sm, reserve, 9),    \
-        PEER(per_sm, reserve, 10), PEER(per_sm, reserve, 11), PEER(per_sm, reserve, 12), \
-        PEER(per_sm, reserve, 13), PEER(per_sm, reserve, 14), PEER(per_sm, reserve, 15)
+ * the others [guide]. As many can be named as a cluster has at most: 16 on data center chips
+ * (sm_90, 100; sm_103 and sm_110 are taken to be like sm_100), 8 on sm_120 and sm_121. */
+#define PEER(per_sm, reserve, count, row) SHARED_OF("shared[" #row "]", per_sm, reserve, count, row)
+#define SEVEN_PEERS(per_sm, reserve, count)                               \
+    PEER(per_sm, reserve, count, 1), PEER(per_sm, reserve, count, 2),     \
+        PEER(per_sm, reserve, count, 3), PEER(per_sm, reserve, count, 4), \
+        PEER(per_sm, reserve, count, 5), PEER(per_sm, reserve, count, 6), \
+        PEER(per_sm, reserve, count, 7)
+#define PEERS(per_sm, reserve)                                                                    \
+    SEVEN_PEERS(per_sm, reserve, 16), PEER(per_sm, reserve, 16, 8), PEER(per_sm, reserve, 16, 9), \
+        PEER(per_sm, reserve, 16, 10), PEER(per_sm, reserve, 16, 11),                             \
+        PEER(per_sm, reserve, 16, 12), PEER(per_sm, reserve, 16, 13),                             \
+        PEER(per_sm, reserve, 16, 14), PEER(per_sm, reserve, 16, 15)
 
 /* 65536 registers of 4 bytes per SM, 255 for one thread [cccl], [guide]. */
 #define REGISTER_SPACE                                                                         \
@@ -117,6 +122,8 @@ static const spad_engine ampere_engines[] = {
 #define ROWS(first, count) (((UINT64_C(1) << (count)) - 1) << (first))
 #define IN_PEERS ROWS(4, 15)
 #define IN_CLUSTER (IN_SHARED | IN_PEERS)
+#define IN_SEVEN_PEERS ROWS(4, 7)
+#define IN_SMALL_CLUSTER (IN_SHARED | IN_SEVEN_PEERS)
 #define IN_TMEM_PEERS ROWS(5, 15)
 #define IN_TMEM_CLUSTER (IN_SHARED | IN_TMEM_PEERS)
 #define IN_PAIR (IN_TENSOR | ROWS(20, 1))
@@ -134,9 +141,9 @@ static const spad_engine blackwell_engines[] = {
     BULK_ENGINE(IN_GLOBAL | IN_TMEM_CLUSTER, IN_GLOBAL | IN_TMEM_CLUSTER),
 };
 static const spad_engine blackwell_rtx_engines[] = {
-    THREAD_ENGINE(IN_PEERS),
+    THREAD_ENGINE(IN_SEVEN_PEERS),
     MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-    BULK_ENGINE(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER),
+    BULK_ENGINE(IN_GLOBAL | IN_SMALL_CLUSTER, IN_GLOBAL | IN_SMALL_CLUSTER),
 };
 
 /* Fences [ptx]. fence.proxy.async, or .shared or .global of it (sm_90): threads and then the async
@@ -155,7 +162,7 @@ static const spad_fence_rule blackwell_fences[] = {
     PROXY_FENCES(IN_TMEM_CLUSTER),
     {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIR},
 };
-static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_CLUSTER)};
+static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_SMALL_CLUSTER)};
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
 #define PLAIN_SPACES(per_sm, reserve) \
@@ -164,13 +171,13 @@ static const spad_space spaces_96k[] = PLAIN_SPACES(98304, 0);      /* sm_70 */
 static const spad_space spaces_64k[] = PLAIN_SPACES(65536, 0);      /* sm_75 */
 static const spad_space spaces_164k[] = PLAIN_SPACES(167936, 1024); /* sm_80, sm_87 */
 static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_86, 88, 89 */
-#define CLUSTER_SPACES(per_sm, reserve)                                                         \
-    {                                                                                           \
-        SHARED_OF("shared", per_sm, reserve, 16, 0), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE, \
-            PEERS(per_sm, reserve)                                                              \
-    }
-static const spad_space spaces_100k_cluster[] = CLUSTER_SPACES(102400, 1024); /* sm_120, 121 */
-static const spad_space spaces_228k[] = CLUSTER_SPACES(233472, 1024);         /* sm_90 */
+static const spad_space spaces_100k_cluster[] = {                   /* sm_120, sm_121 */
+                                                 SHARED_OF("shared", 102400, 1024, 8, 0),
+                                                 REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE,
+                                                 SEVEN_PEERS(102400, 1024, 8)};
+static const spad_space spaces_228k[] = {/* sm_90 */
+                                         SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE,
+                                         LOCAL_SPACE, GLOBAL_SPACE, PEERS(233472, 1024)};
 static const spad_space spaces_228k_tmem[] = {/* sm_100, sm_103, sm_110 */
                                               SHARED_OF("shared", 233472, 1024, 16, 0),
                                               REGISTER_SPACE,
@@ -214,9 +221,12 @@ static const spad_product sm_121_products[] = {GPU("GB10")};
 
 /* Threads and registers of a block: [guide]. 16 barriers, whose counts are multiples of the size
  * of a warp: [ptx], bar. An mbarrier (sm_80) counts up to 2^20 - 1 arrivals, and as many bytes
- * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90): 8
- * blocks are portable [guide], "Thread Block Clusters"; 16 on request, on sm_90 and sm_100 ("Hopper
- * tuning guide", "Blackwell tuning guide"). */
+ * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a, 100a, 103a, 110a, 120a, 121a: [cccl],
+ * cuda/__ptx/instructions/generated/setmaxnreg.h): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90,
+ * 10x and 12x): 8 blocks are portable [guide], "Thread Block Clusters"; 16 on request, on H100
+ * ("Hopper Tuning Guide", "Thread Block Clusters") and on B200 ("Blackwell Tuning Guide", the
+ * same). For sm_103, 110, 120 and 121 no document with another number was found: theirs is not
+ * stated. */
 #define VOLTA_LIMITS \
     { .threads = 1024, .warp = 32, .barriers = 16, .registers = 65536 }
 #define AMPERE_LIMITS \

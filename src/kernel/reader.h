@@ -105,7 +105,7 @@ bool spad__read_amount(spad__reader *r, spad_amount *amount);
 bool spad__next_item(spad__reader *r);
 
 /* Room for one more dimension? */
-bool spad__has_room(spad__reader *r, size_t count);
+bool spad__has_room(spad__reader *r, size_t count, const char *of);
 
 /* Amounts up to a closing bracket; the opening one is taken. */
 bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
@@ -132,6 +132,7 @@ bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD
 
 bool spad__read_param(spad__reader *r);
 bool spad__read_region(spad__reader *r);
+bool spad__read_grid(spad__reader *r);
 bool spad__read_unit(spad__reader *r);
 bool spad__read_barrier(spad__reader *r);
 bool spad__read_counter(spad__reader *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Advice from the inside. advice.c searches, advice_load.c finds loads that can leave their loop,
- * advice_depth.c depths of rings, and advice_write.c shows what was found.
+ * Advice from the inside. advice.c searches, advice_try.c decides about one change, advice_load.c
+ * finds loads that can leave their loop, advice_depth.c depths of rings, and advice_write.c shows
+ * what was found.
  */
 #ifndef SPAD_ANALYSIS_ADVICE_H
 #define SPAD_ANALYSIS_ADVICE_H
@@ -12,7 +13,7 @@
 #include "spad/advice.h"
 #include "spad/finding.h"
 
-/* What is known of a kernel. */
+/* How good a kernel is. */
 typedef struct spad__standing {
     bool fine;    /* it fits, is right, runs to its end, and is proved */
     int strength; /* of its verdict */
@@ -39,6 +40,10 @@ const spad_kernel *spad__advice_kernel(const spad_advice *advice);
 
 /* Is there no time, or are there no trials left? Then the search is cut. SPAD_ERR_CANCELLED. */
 spad_status spad__advice_check_limit(spad_advice *advice, bool *over, spad_error *error);
+
+/* What is known of a kernel. */
+spad_status spad__advice_measure(const spad_advice *advice, const spad_kernel *kernel,
+                                 spad__standing *out, spad_error *error);
 
 /* Takes over a changed kernel, and keeps the change if nothing is lost and it gains what its kind
  * is for. Names of the change are copied. */

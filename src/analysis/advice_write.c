@@ -29,7 +29,7 @@ static void write_what(spad__out *out, const spad_advice_change *c) {
 }
 
 /* ", 4096 B less placed" */
-static void write_bytes(spad__out *out, const char *what, int64_t before, int64_t after) {
+static void write_byte_change(spad__out *out, const char *what, int64_t before, int64_t after) {
     if (before == after) return;
     const int64_t more = after > before ? after - before : before - after;
     spad__out_format(out, ", %lld B %s %s", (long long)more, after > before ? "more" : "less",
@@ -51,8 +51,8 @@ static void write_effect(spad__out *out, spad_time_unit unit, const spad_advice_
         spad__out_format(out, ", %lld operations fewer",
                          (long long)(before->operations - after->operations));
     }
-    write_bytes(out, "placed", before->placed, after->placed);
-    write_bytes(out, "declared", before->declared, after->declared);
+    write_byte_change(out, "placed", before->placed, after->placed);
+    write_byte_change(out, "declared", before->declared, after->declared);
     spad__out_string(out, "\n");
 }
 

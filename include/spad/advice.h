@@ -60,7 +60,7 @@ typedef struct spad_advice_options {
 typedef struct spad_advice_cost {
     int64_t placed;     /**< of its layout */
     int64_t declared;   /**< if no tensors shared bytes */
-    int64_t makespan;   /**< in the unit of spad_advice_totals.unit */
+    int64_t makespan;   /**< in the unit of spad_advice_totals.simulated */
     int64_t operations; /**< that a run has */
 } spad_advice_cost;
 
@@ -80,7 +80,8 @@ typedef struct spad_advice_change {
 typedef struct spad_advice_totals {
     spad_advice_cost before; /**< of the kernel that was given */
     spad_advice_cost after;  /**< with all changes */
-    spad_time_unit unit;
+    spad_sim_totals
+        simulated;  /**< of the kernel that was given; its unit is that of all times here */
     int64_t trials; /**< changed kernels that were analysed */
     bool cut;       /**< the search ended at a limit */
     bool proved; /**< the kernel that was given fits, runs and is proved; else there is no advice:

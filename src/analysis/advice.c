@@ -152,7 +152,7 @@ static spad_status search_changes(spad_advice *a, spad_error *error) {
     spad_status status = spad__advice_measure(a, a->given, &a->now, error);
     if (status != SPAD_OK) return status;
     a->totals.proved = a->now.fine;
-    a->totals.unit = a->now.unit;
+    a->totals.simulated = a->now.simulated;
     a->totals.before = a->now.cost;
     for (int kind = 0; kind < SPAD_ADVICE_KINDS && a->now.fine; kind++) {
         bool again = (a->options.skip & 1u << kind) == 0;

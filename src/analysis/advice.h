@@ -20,7 +20,7 @@ typedef struct spad__standing {
     char reason[2 * SPAD_MESSAGE_MAX];
     int64_t warnings;
     spad_advice_cost cost;
-    spad_time_unit unit;
+    spad_sim_totals simulated;
 } spad__standing;
 
 struct spad_advice {

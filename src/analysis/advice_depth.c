@@ -254,7 +254,8 @@ static spad_status try_deeper(spad_advice *a, const ring_depth *d, bool *taken, 
 spad_status spad__advice_try_depths(spad_advice *advice, spad_advice_kind kind, bool *taken,
                                     spad_error *error) {
     ring_depths list = {0};
-    const bool known = advice->now.unit == SPAD_TIME_REAL || advice->now.unit == SPAD_TIME_CYCLES;
+    const spad_time_unit unit = advice->now.simulated.unit;
+    const bool known = unit == SPAD_TIME_REAL || unit == SPAD_TIME_CYCLES;
     *taken = false;
     if (!known && (kind == SPAD_ADVICE_DEEPER || !advice->options.steps)) return SPAD_OK;
     spad_status status = SPAD_OK;

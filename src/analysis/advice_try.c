@@ -45,7 +45,7 @@ static void describe_standing(const spad_analysis *analysis, spad__standing *out
     out->fine = out->strength > 0;
     spad__copy_cut(out->reason, sizeof out->reason, spad_check_get_reason(check));
     out->warnings = spad_check_get_counts(check).warnings;
-    out->unit = totals.unit;
+    out->simulated = totals;
     out->cost = (spad_advice_cost){.placed = spad__tune_placed(layout),
                                    .declared = spad__tune_bytes(spad_layout_get_kernel(layout)),
                                    .makespan = totals.makespan,
@@ -72,7 +72,7 @@ spad_status spad__advice_measure(const spad_advice *advice, const spad_kernel *k
 static bool keeps_proof(const spad__standing *before, const spad__standing *after) {
     if (!after->fine || after->strength < before->strength) return false;
     if (before->strength == 2 && strcmp(before->reason, after->reason) != 0) return false;
-    return after->warnings <= before->warnings && after->unit == before->unit &&
+    return after->warnings <= before->warnings && after->simulated.unit == before->simulated.unit &&
            after->cost.makespan <= before->cost.makespan;
 }
 

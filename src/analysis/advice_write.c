@@ -2,6 +2,8 @@
  *
  * Advice in words and as JSON.
  */
+#include <string.h>
+
 #include "analysis/advice.h"
 #include "base/text.h"
 #include "sim/report.h"
@@ -41,11 +43,12 @@ static void write_effect(spad__out *out, spad_time_unit unit, const spad_advice_
                          const spad_advice_cost *after) {
     char a[SPAD_TIME_TEXT];
     char b[SPAD_TIME_TEXT];
-    if (before->makespan == after->makespan) {
-        spad__out_format(out, ": %s as before", spad_time_unit_text(unit, after->makespan, a));
+    spad_time_unit_text(unit, after->makespan, a);
+    spad_time_unit_text(unit, before->makespan, b);
+    if (strcmp(a, b) == 0) {
+        spad__out_format(out, ": %s as before", a);
     } else {
-        spad__out_format(out, ": %s instead of %s", spad_time_unit_text(unit, after->makespan, a),
-                         spad_time_unit_text(unit, before->makespan, b));
+        spad__out_format(out, ": %s instead of %s", a, b);
     }
     if (after->operations < before->operations) {
         spad__out_format(out, ", %lld operations fewer",
@@ -66,12 +69,15 @@ static void write_end(spad__out *out, const spad_advice *a) {
     if (a->changes.count > 0) {
         spad__out_format(out, "%zu change%s", a->changes.count, a->changes.count > 1 ? "s" : "");
     }
-    write_effect(out, t->unit, &t->before, &t->after);
+    write_effect(out, t->simulated.unit, &t->before, &t->after);
+    char field[SPAD_BADGE_TEXT];
+    const char *badge = spad_sim_badge_text(&t->simulated, field);
+    if (badge != NULL) spad__out_format(out, "%s\n", badge);
     if (t->cut) spad__out_string(out, "the search ended at a limit; there may be more\n");
-    const bool known = t->unit == SPAD_TIME_REAL || t->unit == SPAD_TIME_CYCLES;
+    const bool known = t->simulated.unit == SPAD_TIME_REAL || t->simulated.unit == SPAD_TIME_CYCLES;
     if (!known && !a->options.steps && (a->options.skip & 1u << SPAD_ADVICE_SHORTER) == 0) {
-        spad__out_string(out, "costs are assumed, so depths of rings stay; --steps shortens them "
-                              "where that takes no more steps\n");
+        spad__out_string(out, "depths of rings stay, because of that; --steps shortens them where "
+                              "that takes no more steps\n");
     }
 }
 
@@ -82,7 +88,7 @@ spad_status spad_advice_write_text(const spad_advice *advice, const spad_sink *s
     for (size_t i = 0; i < advice->changes.count; i++) {
         const spad_advice_change *c = &advice->changes.items[i];
         write_what(&out, c);
-        write_effect(&out, advice->totals.unit, &c->before, &c->after);
+        write_effect(&out, advice->totals.simulated.unit, &c->before, &c->after);
     }
     write_end(&out, advice);
     return spad__out_finish(&out, error);
@@ -124,7 +130,7 @@ spad_status spad_advice_write_json(const spad_advice *advice, const spad_sink *s
     spad__json_open(&json, '{');
     spad__json_key_string(&json, "kernel", spad_kernel_get_name(advice->given));
     spad__json_key_string(&json, "target", spad_kernel_get_target(advice->given)->name);
-    spad__json_key_string(&json, "unit", spad_time_unit_name(t->unit));
+    spad__json_unit(&json, &t->simulated);
     spad__json_key_bool(&json, "proved", t->proved);
     spad__json_key_bool(&json, "cut", t->cut);
     spad__json_key_int(&json, "trials", t->trials);

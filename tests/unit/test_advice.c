@@ -291,18 +291,27 @@ static void no_ring_is_too_short(void **state) {
 /* Without figures only on request. */
 static void assumed_costs_decide_no_depth(void **state) {
     (void)state;
-    spad_kernel *kernel =
-        test_parse("kernel k on sm_90\nparam N = 8\nparam S = 6\nunit tma on copy free proxy\n"
-                   "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"
-                   "tensor in : global u8 [N] (64) input\ntensor out : global u8 [N] (64) output\n"
-                   "tensor x : shared u8 [S] (64) align 128\n"
-                   "for s in 0..S { init full[s]\n init empty[s] }\nfence\n"
-                   "agent p { cursor stage, phase mod S\nfor n in 0..N {\n"
-                   "wait empty[stage] parity 1 - phase\narrive full[stage] expect 64\n"
-                   "tma l reads in[n] writes x[stage] delivers full[stage]\nadvance stage\n} }\n"
-                   "agent c { cursor stage, phase mod S\nfor n in 0..N {\n"
-                   "wait full[stage] parity phase\nsimt m reads x[stage] writes out[n]\nfence\n"
-                   "arrive empty[stage]\nadvance stage\n} }\n");
+    spad_kernel *kernel = test_parse("kernel k on 910b\n"
+                                     "param N = 8\n"
+                                     "param S = 6\n"
+                                     "unit mte2 fifo\n"
+                                     "unit mte3 fifo\n"
+                                     "counter full\n"
+                                     "counter free = S\n"
+                                     "tensor in : gm u8 [N] (64) input\n"
+                                     "tensor out : gm u8 [N] (64) output\n"
+                                     "tensor x : ub u8 [N] (64) ring S\n"
+                                     "agent a {\n"
+                                     "for n in 0..N {\n"
+                                     "take free on mte2\n"
+                                     "mte2 l reads in[n] writes x[n]\n"
+                                     "signal full on mte2\n"
+                                     "take full on mte3\n"
+                                     "mte3 s reads x[n] writes out[n]\n"
+                                     "signal free on mte3\n"
+                                     "}\n"
+                                     "drain all\n"
+                                     "}\n");
     const spad_advice_options steps = {.steps = true};
     spad_advice *advice = advise(kernel, NULL);
     assert_int_equal(spad_advice_count(advice), 0);
@@ -310,7 +319,7 @@ static void assumed_costs_decide_no_depth(void **state) {
     advice = advise(kernel, &steps);
     assert_int_equal(spad_advice_count(advice), 1);
     const spad_advice_change *c = spad_advice_get(advice, 0);
-    assert_true(c->param && c->from == 6 && c->to < 6 && c->to > 1);
+    assert_true(c->param && c->from == 6 && c->to == 2);
     assert_string_equal(c->name, "S");
     spad_advice_destroy(advice);
     spad_kernel_destroy(kernel);

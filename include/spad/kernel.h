@@ -329,15 +329,22 @@ typedef struct spad_comparison {
     bool alternative; /**< begins another list: "or" before it, "and" where it is false */
 } spad_comparison;
 
-/** Elements [from, to) of one dimension; both 0: all elements; to 0: only element `from`. */
+/** Elements from, from + step, ... below to of one dimension; from and to 0: all elements; to 0:
+ *  only element `from`. */
 typedef struct spad_expr_range {
     spad_expr from;
     spad_expr to;
+    spad_expr step; /**< constant, at least 1; 0: 1. Lanes have no step */
 } spad_expr_range;
 
 /** ADD is an update whose result does not depend on its order among other adds, as that of atomics
  *  and reductions: two of them do not race. Its first two bits are those of an update. */
 enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3, SPAD_ACCESS_ADD = 7 };
+
+/** Added to one of these: which bytes of the part are accessed is known on the device only (gather,
+ *  scatter, indirect DMA). All of them may be, so all conflicts count; what may be written counts
+ *  as overwritten for other tiles, and as not written for its own. */
+enum { SPAD_ACCESS_MAY = 8 };
 
 /** The part of a tile that an operation accesses. */
 typedef struct spad_kernel_access {
@@ -347,6 +354,7 @@ typedef struct spad_kernel_access {
     const spad_expr *index;
     size_t range_count; /**< 0: the whole tile; else the dims of the tensor */
     const spad_expr_range *ranges;
+    spad_expr moves; /**< MAY: the bytes that are moved, of all lanes, for the cost; 0: all */
     spad_location location;
 } spad_kernel_access;
 

@@ -114,10 +114,17 @@ PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine) {
 }
 
 const char *py_access_word(unsigned kind) {
-    return kind == SPAD_ACCESS_READ    ? "read"
-           : kind == SPAD_ACCESS_WRITE ? "write"
-           : kind == SPAD_ACCESS_ADD   ? "add"
-                                       : "update";
+    static const char *const words[] = {
+        [SPAD_ACCESS_READ] = "read",
+        [SPAD_ACCESS_WRITE] = "write",
+        [SPAD_ACCESS_UPDATE] = "update",
+        [SPAD_ACCESS_ADD] = "add",
+        [SPAD_ACCESS_READ | SPAD_ACCESS_MAY] = "may read",
+        [SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY] = "may write",
+        [SPAD_ACCESS_UPDATE | SPAD_ACCESS_MAY] = "may update",
+        [SPAD_ACCESS_ADD | SPAD_ACCESS_MAY] = "may add",
+    };
+    return words[kind];
 }
 
 const char *py_completion_word(spad_completion_kind kind) {
@@ -200,8 +207,9 @@ static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {
 static PyObject *ranges(const spad_kernel *kernel, const spad_kernel_access *a) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < a->range_count; i++)
-        if (!py_append(list, Py_BuildValue("(NN)", expression(kernel, a->ranges[i].from),
-                                           expression(kernel, a->ranges[i].to))))
+        if (!py_append(list, Py_BuildValue("(NNN)", expression(kernel, a->ranges[i].from),
+                                           expression(kernel, a->ranges[i].to),
+                                           expression(kernel, a->ranges[i].step))))
             Py_CLEAR(list);
     return list;
 }
@@ -210,10 +218,11 @@ static PyObject *accesses(const spad_kernel *kernel, const spad_statement *s) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < s->access_count; i++) {
         const spad_kernel_access *a = spad_kernel_get_access(kernel, s->first_access + i);
-        if (!py_append(list, Py_BuildValue("{s:s,s:N,s:N,s:N}", "kind", py_access_word(a->kind),
-                                           "tensor", py_tensor_name(kernel, a->tensor), "index",
-                                           expressions(kernel, a->index, a->index_count), "ranges",
-                                           ranges(kernel, a))))
+        if (!py_append(list,
+                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N}", "kind", py_access_word(a->kind),
+                                     "tensor", py_tensor_name(kernel, a->tensor), "index",
+                                     expressions(kernel, a->index, a->index_count), "ranges",
+                                     ranges(kernel, a), "moves", expression(kernel, a->moves))))
             Py_CLEAR(list);
     }
     return list;

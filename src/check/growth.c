@@ -409,7 +409,8 @@ static bool probe_operation(probe *l, size_t statement, const spad_statement *s,
         }
         for (size_t r = 0; r < access->range_count; r++) {
             if (!require_still(l, statement, access->ranges[r].from) ||
-                !require_still(l, statement, access->ranges[r].to)) {
+                !require_still(l, statement, access->ranges[r].to) ||
+                !require_still(l, statement, access->ranges[r].step)) {
                 return false;
             }
         }

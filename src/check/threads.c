@@ -57,7 +57,7 @@ static bool threads_clash(const thread_scan *s, int32_t a, int32_t b) {
     const spad_walk_access *x = &events->accesses.items[a];
     const spad_walk_access *y = &events->accesses.items[b];
     if (((x->kind | y->kind) & SPAD_ACCESS_WRITE) == 0) return false;
-    if (x->kind == SPAD_ACCESS_ADD && y->kind == SPAD_ACCESS_ADD) return false;
+    if ((x->kind & y->kind & SPAD_ACCESS_ADD) == SPAD_ACCESS_ADD) return false;
     if (events->storage[a] != events->storage[b]) return false;
     const spad__bytes left = spad__bytes_of(x);
     const spad__bytes right = spad__bytes_of(y);

@@ -304,8 +304,10 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
         if (range.from != 0) put_expr(w, range.from);
         if (range.from == 0 || range.to != 0) spad__out_string(&w->out, "..");
         if (range.to != 0) put_expr(w, range.to);
+        put_word(w, "by", range.step);
     }
     if (access->range_count > 0) spad__out_string(&w->out, ")");
+    put_word(w, "moves", access->moves);
 }
 
 /* Accesses in their order: a word for every run of one kind. */
@@ -317,8 +319,10 @@ static void put_accesses(kernel_writer *w, const spad_statement *s) {
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
-        spad__out_string(&w->out, access->kind == kind ? ", " : words[access->kind]);
+        const bool again = access->kind == kind;
         kind = access->kind;
+        if (!again && (kind & SPAD_ACCESS_MAY) != 0) spad__out_string(&w->out, " may");
+        spad__out_string(&w->out, again ? ", " : words[kind & SPAD_ACCESS_ADD]);
         put_access(w, access);
     }
 }

@@ -241,6 +241,14 @@ typedef struct spad_kernel_loop {
     spad_location location;
 } spad_kernel_loop;
 
+/** A line of the program that a kernel was made from, as the Python of a traced kernel. */
+typedef struct spad_kernel_source {
+    const char *file;
+    int32_t line;
+    const char *code; /**< the text of that line; "": not given */
+    int64_t caller;   /**< the source of the call that led to it; -1: none */
+} spad_kernel_source;
+
 /** Values that only the data of a run decides, the same for all agents: lengths, flags. A check
  *  looks at all that they can be; other calls take `values`. */
 typedef struct spad_kernel_unknown {
@@ -382,6 +390,7 @@ typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS }
 typedef struct spad_statement {
     spad_statement_kind kind;
     spad_location location;
+    int64_t source; /**< where in the program it comes from; -1: not given */
     size_t end;
     int64_t parent; /**< the statement that contains it; -1: none */
     int64_t agent;
@@ -452,6 +461,9 @@ SPAD_API size_t spad_kernel_cursor_count(const spad_kernel *kernel);
 /** Number of rows of unknown values. */
 SPAD_API size_t spad_kernel_unknown_count(const spad_kernel *kernel);
 
+/** Number of lines of the program that the kernel was made from. */
+SPAD_API size_t spad_kernel_source_count(const spad_kernel *kernel);
+
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
@@ -488,6 +500,12 @@ SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *ker
 /** A row of unknown values by number. */
 SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *kernel,
                                                             size_t number);
+
+/** A line of the program that the kernel was made from, by number. */
+SPAD_API const spad_kernel_source *spad_kernel_get_source(const spad_kernel *kernel, size_t number);
+
+/** The source of what is on a line of the text, or -1. O(log statements). */
+SPAD_API int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line);
 
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
@@ -592,6 +610,16 @@ SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_b
 
 /** Sets the location of everything that is added after this call. */
 SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location);
+
+/** Adds a line of the program that the kernel is made from. code: its text, or NULL. caller: the
+ *  source of the call that leads to it, or -1. *out: its number. */
+SPAD_API spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builder,
+                                                const char *file, int32_t line, const char *code,
+                                                int64_t caller, spad_error *error);
+
+/** Sets the source of all statements that are added after this call; -1: none. */
+SPAD_API spad_status spad_kernel_builder_from(spad_kernel_builder *builder, int64_t source,
+                                              spad_error *error);
 
 /** Adds a constant. */
 SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,

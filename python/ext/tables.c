@@ -204,6 +204,12 @@ static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {
                          "statement", (Py_ssize_t)c->statement, "line", (int)c->location.line);
 }
 
+static PyObject *source_row(const spad_kernel *kernel, size_t i) {
+    const spad_kernel_source *s = spad_kernel_get_source(kernel, i);
+    return Py_BuildValue("{s:N,s:i,s:N,s:N}", "file", py_string(s->file), "line", (int)s->line,
+                         "code", py_string(s->code), "caller", py_fact(s->caller, -1));
+}
+
 static PyObject *ranges(const spad_kernel *kernel, const spad_kernel_access *a) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < a->range_count; i++)
@@ -266,12 +272,13 @@ static PyObject *item(const spad_kernel *kernel, const spad_statement *s) {
 static PyObject *statement_row(const spad_kernel *kernel, size_t i) {
     const spad_statement *s = spad_kernel_get_statement(kernel, i);
     PyObject *row = Py_BuildValue(
-        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind", spad_statement_kind_name(s->kind),
-        "item", item(kernel, s), "line", (int)s->location.line, "end", (Py_ssize_t)s->end, "parent",
-        py_fact(s->parent, -1), "agent", py_agent_name(kernel, s->agent), "loop",
-        py_loop_name(kernel, s->loop), "index", expressions(kernel, s->index, s->index_count),
-        "amount", expression(kernel, s->amount), "engine", py_engine_name(kernel, s->engine),
-        "unit", unit_name(kernel, s->unit));
+        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind",
+        spad_statement_kind_name(s->kind), "item", item(kernel, s), "line", (int)s->location.line,
+        "end", (Py_ssize_t)s->end, "parent", py_fact(s->parent, -1), "agent",
+        py_agent_name(kernel, s->agent), "loop", py_loop_name(kernel, s->loop), "index",
+        expressions(kernel, s->index, s->index_count), "amount", expression(kernel, s->amount),
+        "engine", py_engine_name(kernel, s->engine), "unit", unit_name(kernel, s->unit), "source",
+        py_fact(s->source, -1));
     if (row == NULL || s->kind != SPAD_STATEMENT_OPERATION) return row;
     if (py_put(row, "accesses", accesses(kernel, s)) &&
         py_put(row, "completions", completions(kernel, s)) &&
@@ -299,6 +306,7 @@ static const table tables[] = {
     {"loops", spad_kernel_loop_count, loop_row},
     {"cursors", spad_kernel_cursor_count, cursor_row},
     {"unknowns", spad_kernel_unknown_count, unknown_row},
+    {"sources", spad_kernel_source_count, source_row},
     {"statements", spad_kernel_statement_count, statement_row},
 };
 

@@ -636,6 +636,8 @@ class Kernel:
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
     unknowns = property(lambda self: self._finished().unknowns,
                         doc="Its unknown values, a dict each.")
+    sources = property(lambda self: self._finished().sources,
+                       doc="Lines of the program that it was made from, a dict each.")
     cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")

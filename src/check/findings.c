@@ -38,6 +38,24 @@ void spad__point_note(spad_note *note, spad_location location) {
     note->width = location.width;
 }
 
+/* The user's own lines. */
+static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                         int64_t other) {
+    int64_t source = spad_kernel_find_source(kernel, finding->line);
+    if (source < 0 && statement >= 0) {
+        source = spad_kernel_get_statement(kernel, (size_t)statement)->source;
+    }
+    spad__source_text(kernel, source, finding->place, sizeof finding->place);
+    for (size_t i = 0; i < finding->note_count; i++) {
+        spad_note *note = &finding->notes[i];
+        source = spad_kernel_find_source(kernel, note->line);
+        if (source < 0 && i == 0 && other >= 0 && note->line == 0) {
+            source = spad_kernel_get_statement(kernel, (size_t)other)->source;
+        }
+        spad__source_text(kernel, source, note->place, sizeof note->place);
+    }
+}
+
 static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                         int64_t other) {
     const char *file = spad_kernel_get_file(kernel);
@@ -50,6 +68,7 @@ static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_
         const spad_location location = place_of(kernel, other);
         spad__point_note(&finding->notes[0], location);
     }
+    if (spad_kernel_source_count(kernel) > 0) fill_sources(finding, kernel, statement, other);
 }
 
 static void count_finding(spad_check_counts *counts, spad_severity severity) {

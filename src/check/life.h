@@ -103,8 +103,8 @@ typedef struct spad__life {
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
     SPAD_ARRAY(spad__life_part) parts; /* of the access that may write */
     SPAD_ARRAY(spad__unread) unread;   /* to be reported at the end */
-    size_t *unread_of;               /* per access of the kernel, and again for last values:
-                                        index + 1; 0: none */
+    size_t *unread_of;                 /* per access of the kernel, and again for last values:
+                                          index + 1; 0: none */
     bool *carries; /* per access of the kernel: something that it wrote was read in a later
                       iteration */
 } spad__life;

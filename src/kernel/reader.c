@@ -116,11 +116,12 @@ enum {
     OP_COST,
     OP_ELECTED,
     OP_MAY,
+    OP_FROM,
     OP_CLAUSES
 };
 static const char *const op_words[OP_CLAUSES] = {"reads", "writes",   "updates", "adds",
                                                  "in",    "delivers", "arrives", "signals",
-                                                 "cost",  "elected",  "may"};
+                                                 "cost",  "elected",  "may",     "from"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -152,6 +153,7 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
     case OP_ADDS: return read_accesses(r, SPAD_ACCESS_ADD);
     case OP_MAY: return read_possible(r);
+    case OP_FROM: return spad__read_from(r);
     case OP_IN: return read_membership(r);
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
@@ -518,6 +520,7 @@ static const struct {
     {"mbarrier", spad__read_mbarrier},
     {"group", spad__read_group},
     {"unknown", spad__read_unknown},
+    {"source", spad__read_source},
     {"cursor", read_cursor},
     {"macro", spad__read_macro},
     {"for", read_for},
@@ -542,7 +545,7 @@ static const struct {
     {"fence", read_fence},
     {"kernel", read_second_kernel},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 10 };
+enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 11 };
 
 bool spad__is_kernel_word(const char *word) {
     for (size_t i = 0; i < STATEMENTS; i++) {

@@ -66,8 +66,8 @@ static void steps_and_possible_accesses_are_written_and_read(void **state) {
     written_again(
         "kernel k on trn2\n"
         "param S = 2\n"
-        "tensor in : hbm bf16 [3] (128, 64) input\n"
-        "tensor x : sbuf bf16 (128, 8, 8)\n"
+        "tensor in : hbm bfloat16 [3] (128, 64) input\n"
+        "tensor x : sbuf bfloat16 (128, 8, 8)\n"
         "for n in 0..3 {\n"
         "    dma gather may reads in[n](.., n..64 by S) moves 128 + n, in[0] writes "
         "x(.., .., .. by 4)\n"

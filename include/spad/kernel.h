@@ -584,6 +584,18 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
 SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
                                        int64_t tiles, const spad_host *host, spad_error *error);
 
+/**
+ * The same kernel with its loops found again: for straight ones, as traces are, of operations and
+ * of tensors without blocks. Statements that repeat with indices, ranges and costs that move evenly
+ * become loops; equal tensors of one source that only operations of loops tell apart become the
+ * tiles of one. The operations of a run stay the same, in the same order and on the same bytes.
+ * *out is NULL where nothing is repeated three times, or if the kernel is not straight. Rows have
+ * new numbers, and locations are those of the new text. O(statements) for loops whose bodies are
+ * found at once.
+ */
+SPAD_API spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel,
+                                      const spad_host *host, spad_error *error);
+
 /* ---- calls to kernel ------------------------------------------------------------------------
  * Every call appends one item, or fails and appends nothing. The statuses:
  * SPAD_ERR_NAME (taken, or not a word), SPAD_ERR_UNKNOWN (no such number or name),

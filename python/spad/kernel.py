@@ -646,6 +646,12 @@ class Kernel:
         """The kernel as text, with the parameters that hold."""
         return self._finished().text()
 
+    def fold(self):
+        """The kernel with the loops of a straight one found again; the same operations in the same
+        order. This kernel itself where nothing repeats."""
+        made = self._finished().fold()
+        return self if made is None else Kernel._of(made)
+
     def trace(self):
         """What a run allocates, as a Trace."""
         return self._finished().trace()

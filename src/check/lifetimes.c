@@ -39,7 +39,7 @@ typedef struct life_use {
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
 static int64_t ring_of(const spad_kernel_tensor *tensor) {
-    if (tensor->mode == SPAD_MODE_AUTO && tensor->ring.count == 1) {
+    if (tensor->mode != SPAD_MODE_ALIAS && tensor->ring.count == 1) {
         return tensor->ring.items[0].value;
     }
     if (tensor->mode != SPAD_MODE_MOD || tensor->blocks.count != 1) return 0;

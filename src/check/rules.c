@@ -203,8 +203,9 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
         period = spad__max(period, space->bank_bytes /
                                        spad__gcd(step % space->bank_bytes, space->bank_bytes));
     }
-    if (spad__min(period, row->tiles) > PLACES_MAX) run->gap = too_many;
-    const int64_t count = spad__min(spad__min(period, row->tiles), PLACES_MAX);
+    const int64_t places = spad__min(row->slots, row->tiles); /* of a ring by index, some of them */
+    if (spad__min(period, places) > PLACES_MAX) run->gap = too_many;
+    const int64_t count = spad__min(spad__min(period, places), PLACES_MAX);
     int64_t index[SPAD_RANK_MAX];
     spad_status status = SPAD_OK;
     for (int64_t i = 0; i < count && status == SPAD_OK; i++) {
@@ -212,7 +213,7 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
         status = check_index(run, tensor, index, error);
     }
     if (count == row->tiles || status != SPAD_OK) return status;
-    spad__tile_index(row, row->tiles - 1, index);
+    spad__tile_index(row, row->ring.count == 1 ? places - 1 : row->tiles - 1, index);
     return check_index(run, tensor, index, error);
 }
 
@@ -310,7 +311,7 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
     const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
-    const bool in_a_row = (row->mode == SPAD_MODE_AT && row->tiles > 1) ||
+    const bool in_a_row = (row->mode == SPAD_MODE_AT && spad__min(row->slots, row->tiles) > 1) ||
                           (row->mode == SPAD_MODE_MOD && has_neighbours(row));
     int64_t rounded;
     if (spad_space_round(&rounded, space, row->tile_bytes, NULL) != SPAD_OK) return SPAD_OK;

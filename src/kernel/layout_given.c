@@ -51,9 +51,9 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
     spad_layout_buffer buffer = buffer_of(layout, tensor);
     int64_t index[SPAD_RANK_MAX] = {0};
     spad__tile_place(layout->kernel, t, 0, index, &buffer.rect);
-    buffer.slots = t->tiles;
+    buffer.slots = t->slots;
     buffer.stride = t->step.value != 0 ? t->step.value : t->tile_bytes;
-    buffer.taken = (t->tiles - 1) * buffer.stride + t->tile_bytes; /* checked by the builder */
+    buffer.taken = (t->slots - 1) * buffer.stride + t->tile_bytes; /* checked by the builder */
     return append_buffer(layout, &buffer, error);
 }
 

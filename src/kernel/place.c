@@ -51,7 +51,8 @@ bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     if (tensor->mode == SPAD_MODE_AT) {
         const int64_t step = tensor->step.value != 0 ? tensor->step.value : tensor->tile_bytes;
         rect->lane = tensor->lane.value;
-        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value + tile * step;
+        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value +
+                     spad__tile_slot(tensor, tile, index) * step;
         return true;
     }
     if (tensor->mode == SPAD_MODE_MOD) {

@@ -217,6 +217,7 @@ TABLE = {
     "spad_kernel_loop_count": "Kernel.loops",
     "spad_kernel_cursor_count": "Kernel.cursors",
     "spad_kernel_unknown_count": "Kernel.unknowns",
+    "spad_kernel_fold": "Kernel.fold",
     "spad_kernel_source_count": "Kernel.sources",
     "spad_kernel_get_source": "Kernel.sources",
     "spad_kernel_find_source": "Kernel.sources",

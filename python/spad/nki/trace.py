@@ -11,6 +11,7 @@ docs/nki-trace.md says what is modelled, and what "proved" means for a traced sh
 """
 
 import functools
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -55,14 +56,43 @@ def hbm(shape, dtype):
     return Hbm(shape, dtype)
 
 
+_FROM = re.compile(r" from (\d+)$")
+
+
 class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
     ((file, line), text), and `operations`, how many were recorded."""
 
-    def __init__(self, recorder, lines, places):
+    def __init__(self, recorder, text):
         super().__init__(recorder.chip, recorder.name)
-        self._lines, self._places = lines, places
         self.notes, self.operations = recorder.notes, recorder.operations
+        self._rows = recorder.sources.rows
+        self._text = text
+
+    def finish(self):
+        """Reads what was recorded."""
+        if self._c is None:
+            self._c = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
+            self._text = None
+        return self
+
+    def place(self, line):
+        """(file, line) of the Python that a line of the kernel comes from, or None."""
+        chain = self.chain(line)
+        return chain[0] if chain else None
+
+    def chain(self, line):
+        """The (file, line) that a line of the kernel comes from, and of the calls that led to it."""
+        if self._split is None:
+            self._split = self.source.split("\n")
+        found = _FROM.search(self._split[line - 1]) if 0 < line <= len(self._split) else None
+        number, places = int(found[1]) if found else None, []
+        while number is not None:
+            file, at, number, _ = self._rows[number]
+            places.append((file, at))
+        return places
+
+    _split = None
 
     plan = _kernel.Kernel.layout
 
@@ -159,6 +189,8 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
         raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
     with installed(replace_nki):
         token = _current.set(recorder)
+        collects = gc.isenabled()
+        gc.disable()  # all that is recorded stays: to search it for garbage takes a third of the time
         try:
             args, kwargs = _arguments(recorder, function, args, kwargs)
             returned = function(*args, **kwargs)
@@ -170,9 +202,11 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
             raise _failure(name, error) from error
         finally:
             _current.reset(token)
+            if collects:
+                gc.enable()
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, *recorder.finish(returned)).finish()
+    return Traced(recorder, recorder.finish(returned)).finish()
 
 
 # ---- kernels in files -----------------------------------------------------------------------------

@@ -127,7 +127,8 @@ typedef struct spad_amounts {
  * Placement (mode), where t is the number of a tile in row-major order of its index:
  *   AUTO   the planner places every tile or, with `ring`, every slot: tile t is in
  *          slot t mod ring (several numbers: the index modulo them, row-major).
- *   AT     tile t is at byte + t x step, at `lane`, counted from the start of `bank`.
+ *   AT     tile t is at byte + t x step, at `lane`, counted from the start of `bank`; with `ring`,
+ *          t is the slot. With `steps`, each index (modulo its number of `ring`) counts on its own.
  *   MOD    the modulo rings of NKI: lane, byte and bank from the index modulo `par`,
  *          `free` and `banks`, in steps of the lanes of a tile, its bytes and 1.
  *   STACK, HEAP  the scoped manager of the space places it when the statement runs.
@@ -146,7 +147,8 @@ typedef struct spad_kernel_tensor {
     spad_amount byte;
     spad_amount lane;
     spad_amount bank;
-    spad_amount step; /**< AT; 0: the bytes of a tile */
+    spad_amount step;   /**< AT; 0: the bytes of a tile */
+    spad_amounts steps; /**< AT: instead of `step`, one for each block dimension */
     spad_amounts free;
     spad_amounts par;
     spad_amounts banks;

@@ -110,8 +110,8 @@ static bool probe_tensor(probe *l, size_t number) {
         if (!require_same(l, t->blocks.items[i], t->name)) return false;
     }
     return require_same_list(l, t->dims, t->name) && require_same_list(l, t->ring, t->name) &&
-           require_same_list(l, t->free, t->name) && require_same_list(l, t->par, t->name) &&
-           require_same_list(l, t->banks, t->name);
+           require_same_list(l, t->steps, t->name) && require_same_list(l, t->free, t->name) &&
+           require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
 }
 
 static bool probe_declarations(probe *l) {

@@ -45,9 +45,9 @@ static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
                             const spad_kernel_tensor *b) {
     const spad_kernel_tensor *all = f->kernel->tensors.items;
     return source_of(f->kernel, a) == source_of(f->kernel, b) && a->space == b->space &&
-           f->written[a - all] == f->written[b - all] && a->dtype == b->dtype &&
-           a->mode == b->mode && a->lane.value == b->lane.value &&
-           a->align.value == b->align.value && equal_amounts(a->dims, b->dims);
+           f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
+           a->lane.value == b->lane.value && a->align.value == b->align.value &&
+           equal_amounts(a->dims, b->dims);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {
@@ -112,56 +112,83 @@ static void keep_homes(const spad__folder *f, bool *kept) {
 
 /* ---- their addresses --------------------------------------------------------------- */
 
-/* Takes one address after the other; see is_even. */
-typedef struct address_run {
-    int64_t count;
-    int64_t first;
-    int64_t last;
-    int64_t stride; /* of the second one from the first */
-    bool even;      /* all are a stride apart */
-    int64_t period; /* after which the first one came again; 0: not yet */
-    bool turns;     /* all repeat with that period, and are a stride apart in it */
-} address_run;
-
-static void take_address(address_run *r, int64_t byte) {
-    if (r->count == 0) {
-        *r = (address_run){.first = byte, .even = true, .turns = true};
-    } else {
-        if (r->count == 1) r->stride = byte - r->first;
-        if (byte - r->last != r->stride) r->even = false;
-        if (r->period == 0 && byte == r->first) r->period = r->count;
-        const int64_t turn = r->period > 0 ? r->count % r->period : r->count;
-        if (byte - r->first != turn * (r->period == 1 ? 0 : r->stride)) r->turns = false;
-    }
-    r->last = byte;
-    r->count++;
+/* How many from the first on are `stride` apart. */
+static size_t even_run(const int64_t *bytes, size_t count, int64_t stride) {
+    size_t run = 1;
+    while (run < count && bytes[run] - bytes[run - 1] == stride) run++;
+    return run;
 }
 
-/* False: these addresses have no form. */
-static bool find_form(const spad__folder *f, spad__family *family, const address_run *r) {
-    const spad_kernel_tensor *t = &f->kernel->tensors.items[family->first];
-    if (t->mode == SPAD_MODE_AUTO || family->count == 1) return true;
-    family->ring = r->period;
-    if (r->period == 1) return r->turns;
-    family->stride = r->stride != t->tile_bytes ? r->stride : 0;
-    return r->stride > 0 && (r->period > 0 ? r->turns : r->even);
+/* Addresses in rows of `width`, each as evenly spaced as the first: keeps the first of each row. */
+static bool take_rows(int64_t *bytes, size_t *count, size_t width, int64_t stride) {
+    if (*count % width != 0) return false;
+    for (size_t i = 0; i < *count; i++) {
+        if (bytes[i] - bytes[i - i % width] != (int64_t)(i % width) * stride) return false;
+    }
+    *count /= width;
+    for (size_t i = 0; i < *count; i++) bytes[i] = bytes[i * width];
+    return true;
+}
+
+/* Rows of rows of addresses, the innermost first. Rows that all begin at the same place are a ring
+ * of the rows inside. False: there is no such form. `bytes` is changed. */
+static bool find_dims(spad__family *family, int64_t *bytes, size_t count) {
+    spad__family_dim dims[SPAD__FAMILY_RANK];
+    size_t rank = 0;
+    while (count > 1) {
+        const int64_t stride = bytes[1] - bytes[0];
+        const size_t width = even_run(bytes, count, stride);
+        const int64_t wide = (int64_t)width;
+        if (stride < 0 || !take_rows(bytes, &count, width, stride)) return false;
+        if (stride == 0 && rank > 0) {
+            dims[rank - 1].count *= wide;
+        } else if (rank == SPAD__FAMILY_RANK) {
+            return false;
+        } else {
+            dims[rank++] = (spad__family_dim){wide, stride, stride == 0 ? 1 : wide};
+        }
+    }
+    family->rank = rank;
+    for (size_t i = 0; i < rank; i++) family->dims[i] = dims[rank - 1 - i];
+    return true;
+}
+
+static void give_one_dim(spad__family *family) {
+    family->rank = 1;
+    family->dims[0] = (spad__family_dim){family->count, 0, 1};
+}
+
+/* Members of all families in their order, one family after the other. */
+static int64_t *list_addresses(const spad__folder *f, size_t *firsts) {
+    int64_t *bytes = spad__new_array(&f->host, f->kernel->tensors.count + 1, sizeof *bytes);
+    size_t all = 0;
+    for (size_t i = 0; i < f->families.count; i++) {
+        firsts[i] = all;
+        all += (size_t)f->families.items[i].count;
+    }
+    for (size_t i = 0; bytes != NULL && i < f->kernel->tensors.count; i++) {
+        if (f->family[i] < 0) continue;
+        bytes[firsts[f->family[i]] + (size_t)f->member[i]] = f->kernel->tensors.items[i].byte.value;
+    }
+    return bytes;
 }
 
 /* Families without a form fall apart; *again: there are some. */
 static bool find_forms(spad__folder *f, bool *split, bool *again) {
-    address_run *runs = spad__new_array(&f->host, f->families.count + 1, sizeof *runs);
     const size_t count = f->families.count;
-    if (runs == NULL) return false;
-    for (size_t i = 0; i < f->kernel->tensors.count; i++) {
-        if (f->family[i] < 0) continue;
-        take_address(&runs[f->family[i]], f->kernel->tensors.items[i].byte.value);
-    }
-    for (size_t i = 0; i < count; i++) {
-        split[i] = !find_form(f, &f->families.items[i], &runs[i]);
+    size_t *firsts = spad__new_array(&f->host, count + 1, sizeof *firsts);
+    int64_t *bytes = firsts != NULL ? list_addresses(f, firsts) : NULL;
+    for (size_t i = 0; bytes != NULL && i < count; i++) {
+        spad__family *family = &f->families.items[i];
+        give_one_dim(family);
+        if (f->kernel->tensors.items[family->first].mode != SPAD_MODE_AT) continue;
+        split[i] = !find_dims(family, bytes + firsts[i], (size_t)family->count);
         *again = *again || split[i];
     }
-    spad__free(&f->host, runs, (count + 1) * sizeof *runs);
-    return true;
+    const bool fine = bytes != NULL;
+    spad__free(&f->host, bytes, (f->kernel->tensors.count + 1) * sizeof *bytes);
+    spad__free(&f->host, firsts, (count + 1) * sizeof *firsts);
+    return fine;
 }
 
 /* Gives the members of families without a form to families of one address. */
@@ -174,7 +201,7 @@ static bool split_families(spad__folder *f) {
     for (size_t i = 0; fine && again && i < f->kernel->tensors.count; i++) {
         if (f->family[i] >= 0 && split[f->family[i]]) fine = join(&g, (int64_t)i);
     }
-    for (size_t i = count; fine && i < f->families.count; i++) f->families.items[i].ring = 1;
+    for (size_t i = count; fine && i < f->families.count; i++) give_one_dim(&f->families.items[i]);
     spad__index_free(&g.index, &f->host);
     spad__free(&f->host, split, (count + 1) * sizeof *split);
     return fine;
@@ -204,7 +231,11 @@ static bool join_alias(grouping *g, spad__index *taken, int64_t tensor) {
         spad__index_add(taken, hash, (size_t)tensor);
         f->family[tensor] = family;
         f->member[tensor] = member;
-        f->families.items[family].count = f->families.items[of].count;
+        spad__family *aliases = &f->families.items[family];
+        const spad__family *homes = &f->families.items[of];
+        aliases->count = homes->count;
+        aliases->rank = homes->rank;
+        memcpy(aliases->dims, homes->dims, sizeof aliases->dims);
         return true;
     }
 }
@@ -266,13 +297,15 @@ static bool start_folder(spad__folder *f) {
     f->family = spad__arena_array(&f->arena, count, sizeof *f->family);
     f->member = spad__arena_array(&f->arena, count, sizeof *f->member);
     f->singles = spad__arena_array(&f->arena, count, sizeof *f->singles);
-    f->written = spad__arena_array(&f->arena, count, sizeof *f->written);
-    if (f->family == NULL || f->member == NULL || f->singles == NULL || f->written == NULL) {
+    f->shows = spad__arena_array(&f->arena, count, sizeof *f->shows);
+    if (f->family == NULL || f->member == NULL || f->singles == NULL || f->shows == NULL) {
         return false;
     }
-    for (size_t i = 0; i < f->kernel->accesses.count; i++) {
-        const spad_kernel_access *access = &f->kernel->accesses.items[i];
-        if ((access->kind & SPAD_ACCESS_WRITE) != 0) f->written[access->tensor] = true;
+    const spad_kernel *k = f->kernel;
+    for (size_t i = 0; i < k->accesses.count; i++) f->shows[k->accesses.items[i].tensor] = true;
+    for (size_t i = 0; i < k->accesses.count; i++) {
+        const spad_kernel_access *access = &k->accesses.items[i];
+        if ((access->kind & SPAD_ACCESS_WRITE) != 0) f->shows[access->tensor] = false;
     }
     return true;
 }

@@ -7,17 +7,26 @@
 
 #include "kernel/kernel.h"
 
+enum { SPAD__FAMILY_RANK = 4 };
+
+typedef struct spad__family_dim {
+    int64_t count;
+    int64_t stride;
+    int64_t ring; /* places after which the first one comes again; count: never */
+} spad__family_dim;
+
 /* Tensors that differ in their address only: blocks of one tensor. */
 typedef struct spad__family {
     int64_t first; /* tensor */
     int64_t count;
     int64_t of;      /* aliases: the family that owns the bytes; -1 */
     int64_t ordinal; /* of equal aliases of one tensor: each is a family of its own */
-    int64_t byte;    /* of members that have an address: tile t is at byte + t mod ring x stride */
-    int64_t stride;  /* 0: the bytes of a tile */
-    int64_t ring;    /* 0: no two are at the same place */
-    bool used;       /* an operation in a loop touches it: it is written as one tensor */
-    int64_t made;    /* its number in the new kernel */
+    int64_t byte;    /* of members that have an address: of the first one */
+    /* Dimensions of the tile numbers, the outermost first: how many, and where each of them is. */
+    size_t rank;
+    spad__family_dim dims[SPAD__FAMILY_RANK];
+    bool used;    /* an operation in a loop touches it: it is written as one tensor */
+    int64_t made; /* its number in the new kernel */
 } spad__family;
 
 /* A statement, or a loop of them, without its numbers: those are `moving` (in the first round) and
@@ -48,9 +57,10 @@ typedef struct spad__folder {
     spad_host host;
     spad__arena arena;
     const spad_kernel *kernel;
-    int64_t *family;  /* per tensor; -1: it stays as it is */
-    int64_t *member;  /* per tensor: its number in the family */
-    bool *written;    /* per tensor: under its own name; one that is not shows what others write */
+    int64_t *family; /* per tensor; -1: it stays as it is */
+    int64_t *member; /* per tensor: its number in the family */
+    bool *shows; /* per tensor: it is read and never written under its own name, so it shows what
+                    other names of its bytes write */
     int64_t *singles; /* per tensor: its number in the new kernel; -1 */
     SPAD_ARRAY(spad__family) families;
     SPAD_ARRAY(spad__fold_shape) shapes;

@@ -95,15 +95,31 @@ static void mark_families(spad__folder *f) {
     }
 }
 
-static void place_family(const spad__family *family, spad_kernel_tensor *row, spad_amount *blocks,
-                         spad_amount *ring) {
-    *blocks = (spad_amount){.value = family->count};
-    row->blocks = (spad_amounts){1, blocks};
+/* Lists of a family, one number for each dimension. */
+typedef struct family_lists {
+    spad_amount blocks[SPAD__FAMILY_RANK];
+    spad_amount rings[SPAD__FAMILY_RANK];
+    spad_amount steps[SPAD__FAMILY_RANK];
+} family_lists;
+
+static void place_family(const spad__family *family, spad_kernel_tensor *row, family_lists *lists) {
+    bool turns = false;
+    for (size_t d = 0; d < family->rank; d++) {
+        const spad__family_dim *dim = &family->dims[d];
+        lists->blocks[d] = (spad_amount){.value = dim->count};
+        lists->rings[d] = (spad_amount){.value = dim->ring};
+        lists->steps[d] = (spad_amount){.value = dim->stride};
+        turns = turns || dim->ring < dim->count;
+    }
+    row->blocks = (spad_amounts){family->rank, lists->blocks};
     if (row->mode != SPAD_MODE_AT) return;
     row->byte = (spad_amount){.value = family->byte};
-    row->step = (spad_amount){.value = family->stride};
-    *ring = (spad_amount){.value = family->ring};
-    if (family->ring > 0) row->ring = (spad_amounts){1, ring};
+    if (turns) row->ring = (spad_amounts){family->rank, lists->rings};
+    if (family->rank > 1) {
+        row->steps = (spad_amounts){family->rank, lists->steps};
+    } else if (lists->steps[0].value != row->tile_bytes) {
+        row->step = lists->steps[0];
+    }
 }
 
 /* Numbers as they are: their expressions are those of the other kernel. */
@@ -122,15 +138,14 @@ static void add_tensor(fold_maker *m, size_t number) {
     spad__folder *f = m->f;
     const spad_kernel_tensor *old = &f->kernel->tensors.items[number];
     spad__family *family = f->family[number] >= 0 ? &f->families.items[f->family[number]] : NULL;
-    spad_amount blocks;
-    spad_amount ring;
+    family_lists lists;
     spad_amount dims[SPAD_RANK_MAX];
     int64_t made = -1;
     f->singles[number] = -1;
     if (family != NULL && family->used && family->first != (int64_t)number) return;
     spad_kernel_tensor row = copy_tensor(old, dims);
     if (family != NULL && family->used) {
-        place_family(family, &row, &blocks, &ring);
+        place_family(family, &row, &lists);
         if (family->of >= 0) {
             row.alias_of = f->families.items[family->of].made;
             row.alias_tile = -1;
@@ -154,21 +169,22 @@ static void add_access(fold_maker *m, const spad_kernel_access *old, const int64
                        size_t *at) {
     const spad__folder *f = m->f;
     const int64_t family = f->family[old->tensor];
-    spad_expr index = 0;
+    spad_expr index[SPAD__FAMILY_RANK];
     spad_expr_range ranges[SPAD_RANK_MAX];
-    spad_kernel_access row = {.kind = old->kind, .ranges = ranges, .index = &index};
+    spad_kernel_access row = {.kind = old->kind, .ranges = ranges, .index = index};
     if (old->moves != 0) {
         row.moves = number_at(m, moving[*at], *at);
         ++*at;
     }
+    const size_t rank = family >= 0 ? f->families.items[family].rank : 0;
     if (family >= 0 && f->families.items[family].used) {
         row.tensor = f->families.items[family].made;
-        row.index_count = 1;
-        index = number_at(m, moving[*at], *at);
+        row.index_count = rank;
+        for (size_t d = 0; d < rank; d++) index[d] = number_at(m, moving[*at + d], *at + d);
     } else {
         row.tensor = f->singles[old->tensor];
     }
-    if (family >= 0) ++*at;
+    *at += rank;
     row.range_count = old->range_count;
     for (size_t i = 0; i < old->range_count; i++) {
         const spad_expr_range *range = &old->ranges[i];

@@ -53,11 +53,22 @@ static bool put_expr_number(spad__folder *f, spad_expr expr) {
     return expr == 0 || put_number(f, spad_kernel_get_expr(f->kernel, expr).least);
 }
 
+/* The tile of a member: an index for each dimension of its family. */
+static bool put_member(spad__folder *f, const spad__family *family, int64_t member) {
+    int64_t index[SPAD__FAMILY_RANK];
+    for (size_t d = family->rank; d-- > 0; member /= family->dims[d].count) {
+        index[d] = member % family->dims[d].count;
+    }
+    bool fine = true;
+    for (size_t d = 0; d < family->rank && fine; d++) fine = put_number(f, index[d]);
+    return fine;
+}
+
 static bool put_access_shape(spad__folder *f, const spad_kernel_access *a) {
     const int64_t family = f->family[a->tensor];
     bool fine = put_code(f, a->kind) && put_code(f, family >= 0 ? family : -1 - a->tensor) &&
                 put_code(f, (int64_t)a->range_count) && put_expr_number(f, a->moves);
-    if (fine && family >= 0) fine = put_number(f, f->member[a->tensor]);
+    if (fine && family >= 0) fine = put_member(f, &f->families.items[family], f->member[a->tensor]);
     for (size_t i = 0; i < a->range_count && fine; i++) {
         const spad_expr step = a->ranges[i].step;
         fine = put_expr_number(f, a->ranges[i].from) && put_expr_number(f, a->ranges[i].to) &&

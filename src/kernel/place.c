@@ -48,6 +48,16 @@ bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     const int64_t bank_bytes = kernel->target->spaces[tensor->space].bank_bytes;
     rect->lanes = tensor->tile_lanes;
     rect->bytes = tensor->tile_bytes;
+    if (tensor->mode == SPAD_MODE_AT && tensor->steps.count > 0) {
+        rect->lane = tensor->lane.value;
+        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value;
+        for (size_t d = 0; d < tensor->steps.count; d++) {
+            const int64_t turn =
+                tensor->ring.count > 0 ? index[d] % tensor->ring.items[d].value : index[d];
+            rect->byte += turn * tensor->steps.items[d].value;
+        }
+        return true;
+    }
     if (tensor->mode == SPAD_MODE_AT) {
         const int64_t step = tensor->step.value != 0 ? tensor->step.value : tensor->tile_bytes;
         rect->lane = tensor->lane.value;

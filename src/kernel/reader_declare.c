@@ -312,6 +312,7 @@ typedef struct tensor_text {
     spad_amount blocks[SPAD__INDEX_MAX];
     spad_amount dims[SPAD__INDEX_MAX];
     spad_amount ring[SPAD__INDEX_MAX];
+    spad_amount steps[SPAD__INDEX_MAX];
     spad_amount free[SPAD__INDEX_MAX];
     spad_amount par[SPAD__INDEX_MAX];
     spad_amount banks[SPAD__INDEX_MAX];
@@ -398,7 +399,9 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_RING: return read_list(r, t->ring, &row->ring);
     case CLAUSE_LANE: return spad__read_amount(r, &row->lane);
     case CLAUSE_BANK: return spad__read_amount(r, &row->bank);
-    case CLAUSE_STEP: return spad__read_amount(r, &row->step);
+    case CLAUSE_STEP:
+        return r->parser.token.kind == SPAD__LEFT_BRACKET ? read_list(r, t->steps, &row->steps)
+                                                          : spad__read_amount(r, &row->step);
     case CLAUSE_FREE: return read_list(r, t->free, &row->free);
     case CLAUSE_PAR: return read_list(r, t->par, &row->par);
     case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);

@@ -270,6 +270,7 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
     put_clause(w, "step", tensor->step);
+    if (tensor->steps.count > 0) put_list(w, tensor->steps, " step [", "]");
     put_counts(w, "free", tensor->free);
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);

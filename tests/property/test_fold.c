@@ -180,7 +180,10 @@ static void put_statement(writer *w, int source) {
     } else if (place == 1) { /* at an address that moves, or comes by turns */
         const int64_t turns = 1 + below(w, 3);
         const int64_t stride = below(w, 2) == 0 ? 64 : 96;
-        const int64_t at = 4096 + moving_number(w, 1000) % turns * stride;
+        int64_t at = 4096 + moving_number(w, 1000) % turns * stride;
+        if (w->depth > 1 && below(w, 2) == 0) { /* rows of places, by turns */
+            at = 4096 + w->loops[0] % 2 * 1024 + w->loops[w->depth - 1] * stride;
+        }
         snprintf(name, sizeof name, "t%d", w->tensors++);
         put_line(w, "tensor %s : sbuf f32 (32, 16) at %lld from %d\n", name, (long long)at, source);
         if (below(w, 3) == 0) {

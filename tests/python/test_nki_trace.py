@@ -44,8 +44,9 @@ def line_of(text, after="@nki.jit"):
 
 
 def code(kernel):
-    """The lines of a kernel without the source lines in their comments."""
-    return [line.split("  #")[0] for line in kernel.source.strip().split("\n")]
+    """The lines of a kernel without the lines of Python that they come from."""
+    return [re.sub(r" from \d+$", "", line) for line in kernel.source.strip().split("\n")
+            if not line.startswith("source ")]
 
 
 # ---- what is recorded ----------------------------------------------------------------------------------

@@ -61,20 +61,34 @@ _FROM = re.compile(r" from (\d+)$")
 
 class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
-    ((file, line), text), and `operations`, how many were recorded."""
+    ((file, line), text); `operations`, how many were recorded; and `folded`, the numbers of statements
+    and loops that they became, or None where nothing repeats."""
 
-    def __init__(self, recorder, text):
+    def __init__(self, recorder, text, fold):
         super().__init__(recorder.chip, recorder.name)
         self.notes, self.operations = recorder.notes, recorder.operations
+        self.folded = None
         self._rows = recorder.sources.rows
-        self._text = text
+        self._text, self._fold = text, fold
 
     def finish(self):
-        """Reads what was recorded."""
+        """Reads what was recorded, and finds its loops."""
         if self._c is None:
-            self._c = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
-            self._text = None
+            made = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
+            folded = made.fold() if self._fold else None
+            if folded is not None:
+                own = sum(row["kind"] == "operation" for row in folded.statements)
+                self.folded = own, len(folded.loops)
+            self._c, self._text = made if folded is None else folded, None
         return self
+
+    def summary(self):
+        """How many operations were recorded, and what they became."""
+        if self.folded is None:
+            return f"{self.operations} operations, without loops"
+        statements, loops = self.folded
+        return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
+                f"in {loops} loop{'s' * (loops != 1)}")
 
     def place(self, line):
         """(file, line) of the Python that a line of the kernel comes from, or None."""
@@ -113,7 +127,7 @@ class Traced(_kernel.Kernel):
         count = len(self.notes)
         noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
         text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + noted + \
+        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + noted + \
             ("in Python:\n" + "".join(rows) if rows else "")
 
 
@@ -172,11 +186,13 @@ def _failure(name, error):
     return failure
 
 
-def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, fold=True,
+          **kwargs):
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
     dicts. target: the chip. lnc: cores; 1 is modelled. replace_nki: set a real nki aside meanwhile.
+    fold: find loops again; without it every operation is a statement.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
     if lnc != 1:
         raise TraceError(f"lnc={lnc}: a trace has one core")
@@ -206,7 +222,7 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
                 gc.enable()
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, recorder.finish(returned)).finish()
+    return Traced(recorder, recorder.finish(returned), fold).finish()
 
 
 # ---- kernels in files -----------------------------------------------------------------------------

@@ -166,6 +166,7 @@ static void describe_possible(spad_finding *finding, const spad__life *life,
                        "%s; write all of it first, or declare it as input",
                        name_of(life, life->statement), reads_word(access), tile, now,
                        name_of(life, write->statement), tile, bytes);
+    finding->severity = SPAD_SEVERITY_WARNING; /* the device may have written all of it */
     spad__finding_add_note(finding, "%s may write %s here", name_of(life, write->statement), tile);
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
@@ -268,6 +269,7 @@ spad_status spad__report_read(spad__life *life, const spad_walk_access *access, 
     const spad_finding_code code =
         write == NULL || open ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
+    if (open) life->run->gap = "bytes are read that are written only if the data says so";
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;
     spad_finding finding;

@@ -40,6 +40,19 @@ static bool equal_amounts(spad_amounts a, spad_amounts b) {
     return true;
 }
 
+/* The length of a name without the number at its end: "row" of "row_12" and "row12". */
+static size_t stem_of(const char *name) {
+    size_t length = strlen(name);
+    while (length > 1 && name[length - 1] >= '0' && name[length - 1] <= '9') length--;
+    while (length > 1 && name[length - 1] == '_') length--;
+    return length;
+}
+
+static bool is_named_alike(const spad_kernel_tensor *a, const spad_kernel_tensor *b) {
+    const size_t length = stem_of(a->name);
+    return length == stem_of(b->name) && memcmp(a->name, b->name, length) == 0;
+}
+
 /* Apart from the address; `of` is -1 for both, or the family that they are in. */
 static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
                             const spad_kernel_tensor *b) {
@@ -47,7 +60,7 @@ static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
     return source_of(f->kernel, a) == source_of(f->kernel, b) && a->space == b->space &&
            f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
            a->lane.value == b->lane.value && a->align.value == b->align.value &&
-           equal_amounts(a->dims, b->dims);
+           equal_amounts(a->dims, b->dims) && is_named_alike(a, b);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {

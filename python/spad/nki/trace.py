@@ -74,7 +74,13 @@ class Traced(_kernel.Kernel):
     def finish(self):
         """Reads what was recorded, and finds its loops."""
         if self._c is None:
-            made = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
+            try:
+                made = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
+            except _spad.Error as error:
+                self._split = self._text.split("\n")
+                for file, line in self.chain(error.line or 0)[:1]:
+                    error.add_note(f"recorded at {file}:{line}")
+                raise
             folded = made.fold() if self._fold else None
             if folded is not None:
                 own = sum(row["kind"] == "operation" for row in folded.statements)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // out = exp(in), streamed through shared memory at the places that spad emitted: ring depths 1
-// to 4, each against a device-to-device copy measured in the same run. examples/cuda/run builds
+// to 6, each against a device-to-device copy measured in the same run. examples/cuda/run builds
 // and runs it; docs/emit.md says how the headers are made.
 //
 // One block per multiprocessor takes every gridDim-th tile. A thread copies 16 bytes at a time
@@ -19,6 +19,8 @@
 #include "ring_2.h"
 #include "ring_3.h"
 #include "ring_4.h"
+#include "ring_5.h"
+#include "ring_6.h"
 
 #define CHECK(call)                                                                        \
     do {                                                                                   \
@@ -104,6 +106,8 @@ PLACES(ring_1, RING_1);
 PLACES(ring_2, RING_2);
 PLACES(ring_3, RING_3);
 PLACES(ring_4, RING_4);
+PLACES(ring_5, RING_5);
+PLACES(ring_6, RING_6);
 
 // ---- measuring ---------------------------------------------------------------------------------
 
@@ -206,6 +210,8 @@ int main(int argc, char **argv) {
     right = run<ring_2>(d, blocks, copy_rate) && right;
     right = run<ring_3>(d, blocks, copy_rate) && right;
     right = run<ring_4>(d, blocks, copy_rate) && right;
+    right = run<ring_5>(d, blocks, copy_rate) && right;
+    right = run<ring_6>(d, blocks, copy_rate) && right;
     CHECK(cudaFree(d.in));
     CHECK(cudaFree(d.out));
     return right ? 0 : 1;

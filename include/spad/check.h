@@ -81,7 +81,7 @@ SPAD_API spad_status spad_check_create(spad_check **out, const spad_kernel *kern
  * Lays a kernel out, with tensors that synchronisation orders on the same bytes where that is
  * proved. Without agents it is spad_layout_create. With agents the order of the tensors
  * (spad_tensor_order_create) proposes a layout, and a check of it decides: the layout is taken if
- * that check has no error and a verdict as strong as without the shared bytes. *check (optional)
+ * that check is a proof, and as strong as the one without the shared bytes. *check (optional)
  * is the check of the layout that was taken, with the options of `check_options`, or NULL if none
  * was needed; `layout` of the latter is not used.
  */

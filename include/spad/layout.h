@@ -82,8 +82,9 @@ typedef struct spad_layout_space {
     int64_t bound;          /**< no layout with these lifetimes is lower */
     int64_t capacity;       /**< bytes per lane that tensors may use */
     int64_t reserved;       /**< bytes per lane that tensors may not use */
-    int64_t peak_statement; /**< statement at which the most bytes are needed */
-    int64_t peak_bytes;     /**< bytes needed there in the fullest lane */
+    int64_t peak_statement; /**< first statement at which the most bytes of a lane are needed */
+    int64_t peak_bytes;     /**< the live peak: bytes needed there in the fullest lane; bytes that
+                                 buffers share count once */
     int64_t peak_padding;   /**< bytes of `peak_bytes` that are lost to rounding */
     int64_t hole;           /**< largest run of bytes that is free in all lanes at the peak */
     int64_t hole_at;

@@ -166,6 +166,7 @@ typedef enum spad_plan_proof {
     SPAD_PLAN_BY_BUFFER, /**< the top of one buffer, bound_buffer, alone or pinned */
     SPAD_PLAN_BY_BANKS,  /**< the banks that the buffers alive at bound_time need */
     SPAD_PLAN_BY_PAIRS,  /**< the bytes of the buffers in `together`, sizes rounded up as above */
+    SPAD_PLAN_BY_LANES,  /**< the buffers alive at bound_time that cannot be beside each other */
     SPAD_PLAN_BY_SEARCH  /**< every way to a lower plan was tried */
 } spad_plan_proof;
 

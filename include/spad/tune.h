@@ -3,10 +3,10 @@
  * tune: how deep should the rings of a kernel be?
  *
  * The simulator (spad/sim.h) gives the time of each combination of depths, and the planner
- * (spad/layout.h) whether it fits. The result is the shortest makespan with the places of
- * the planner and, among equals, the fewest bytes, with the frontier between bytes and
- * time. Tensors that are declared in a loop are hoisted out of it if that is faster
- * (docs/sim.md).
+ * (spad/layout.h) whether it fits, with lifetimes that agents order as in spad_analysis. The result
+ * is the shortest makespan with the places of the planner and, among equals, the fewest bytes, with
+ * the frontier between bytes and time. Tensors that are declared in a loop are hoisted out of it if
+ * that is faster (docs/sim.md).
  *
  * Depths with which the check (spad/check.h) finds the kernel wrong are not examined.
  * Externally synchronised.
@@ -71,6 +71,8 @@ typedef struct spad_tune_point {
     int64_t makespan;      /**< picoseconds; as if no tensors shared bytes */
     int64_t planned;       /**< with the places that the planner gives; SPAD_UNBOUNDED: none */
     int64_t bytes;         /**< of all tensors on chip, over all lanes, if none shared bytes */
+    int64_t placed;        /**< bytes that its layout takes of all memories on chip, over all lanes,
+                                as spad_layout_create_checked gives it; 0: there is none */
     bool fits;             /**< a layout was found */
     const int64_t *values; /**< per knob */
 } spad_tune_point;
@@ -89,9 +91,11 @@ typedef struct spad_tune_totals {
     int64_t written;         /**< makespan of the original kernel */
     int64_t written_planned; /**< the same with the places of the planner */
     int64_t written_bytes;
+    int64_t written_placed; /**< spad_tune_point.placed of the original kernel */
     bool written_fits;
     int64_t makespan; /**< of the choice; SPAD_UNBOUNDED: nothing fits */
     int64_t bytes;
+    int64_t placed;  /**< spad_tune_point.placed of the choice */
     int64_t planned; /**< makespan with the places that the planner gives, where tensors may
                           share bytes; SPAD_UNBOUNDED: nothing fits */
     int64_t deepest; /**< makespan with all knobs at their largest: without transfers that

@@ -198,6 +198,8 @@ static PyObject *analysis_sim(PyObject *object, void *unused) {
     return (PyObject *)made;
 }
 
+PY_GETTER(analysis_apart, py_fact(spad_analysis_get_apart(analysis_in(self)), SPAD_UNBOUNDED))
+
 static PyObject *analysis_changes(PyObject *self, void *unused) {
     (void)unused;
     const spad_fit *fit = spad_analysis_get_fit(analysis_in(self));
@@ -275,6 +277,9 @@ static PyGetSetDef analysis_fields[] = {
     {.name = "layout", .get = analysis_layout, .doc = "The Layout; None: left out, or see faults."},
     {.name = "_check", .get = analysis_check, .doc = "The check, or None."},
     {.name = "sim", .get = analysis_sim, .doc = "The Sim; None: left out, or see faults."},
+    {.name = "apart",
+     .get = analysis_apart,
+     .doc = "Picoseconds if no tensors shared bytes; None: not known."},
     {.name = "changes",
      .get = analysis_changes,
      .doc = "Changes after which it fits, a dict each."},

@@ -532,6 +532,7 @@ PY_GETTER(tune_makespan, py_fact(spad_tune_get_totals(tune_in(self)).makespan, S
 PY_UNIT(tune, spad_tune_get_totals(tune_in(self)).simulated)
 PY_GETTER(tune_written, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).written))
 PY_GETTER(tune_bytes, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).bytes))
+PY_GETTER(tune_placed, PyLong_FromLongLong(spad_tune_get_totals(tune_in(self)).placed))
 
 static PyMethodDef tune_methods[] = {
     {"text", tune_text, METH_NOARGS, "text($self, /)\n--\n\nThe choice in words."},
@@ -553,6 +554,9 @@ static PyGetSetDef tune_fields[] = {
     {.name = "bytes",
      .get = tune_bytes,
      .doc = "On chip, over all lanes, if no tensors share bytes."},
+    {.name = "placed",
+     .get = tune_placed,
+     .doc = "Bytes that the layout of the choice takes, over all lanes; 0: nothing fits."},
     {.name = NULL}};
 
 PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",

@@ -138,6 +138,34 @@ static spad_status simulate_kernel(job *j, spad_error *error) {
     return SPAD_OK;
 }
 
+/* How long would it take if no tensors shared bytes? Only without synchronisation does sharing add
+ * waits: with it, tensors share bytes where the kernel orders them already. */
+static spad_status simulate_apart(job *j, spad_error *error) {
+    spad_sim_options options = j->options.sim;
+    spad_sim *sim;
+    spad_error fault;
+    if (j->made->own_sim == NULL || j->made->layout == NULL ||
+        spad_sim_get_stuck(j->made->sim) != NULL) {
+        return SPAD_OK;
+    }
+    if (!spad_kernel_is_implicit(j->made->kernel)) {
+        j->made->apart = spad_sim_get_totals(j->made->sim).makespan;
+        return SPAD_OK;
+    }
+    options.host = &j->made->host;
+    options.watch = j->options.watch;
+    options.timeout_ns = time_for(j, options.timeout_ns);
+    options.layout = NULL;
+    const spad_status status = spad_sim_create(&sim, j->made->kernel, &options, &fault);
+    if (status == SPAD_ERR_HOST_MEMORY || status == SPAD_ERR_CANCELLED) {
+        if (error != NULL) *error = fault;
+        return status;
+    }
+    if (status == SPAD_OK) j->made->apart = spad_sim_get_totals(sim).makespan;
+    spad_sim_destroy(sim);
+    return SPAD_OK;
+}
+
 static spad_status find_fit_changes(job *j, spad_error *error) {
     spad_fit_options options = j->options.fit;
     const spad_layout *layout = j->made->layout;
@@ -191,12 +219,14 @@ spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
     if (j.made == NULL) return spad__fail_host_memory(error);
     j.made->host = host;
     j.made->kernel = kernel;
+    j.made->apart = SPAD_UNBOUNDED;
     j.made->source = j.options.source;
     j.made->source_length = j.options.source != NULL ? j.options.source_length : 0;
     status = take_parts(&j, error);
     if (status == SPAD_OK) status = lay_out(&j, error);
     if (status == SPAD_OK) status = check(&j, error);
     if (status == SPAD_OK) status = simulate_kernel(&j, error);
+    if (status == SPAD_OK) status = simulate_apart(&j, error);
     if (status == SPAD_OK) status = find_fit_changes(&j, error);
     if (status == SPAD_OK) status = add_notes(&j, error);
     if (status != SPAD_OK) {
@@ -234,6 +264,10 @@ const spad_check *spad_analysis_get_check(const spad_analysis *analysis) {
 
 const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis) {
     return analysis->sim;
+}
+
+int64_t spad_analysis_get_apart(const spad_analysis *analysis) {
+    return analysis->apart;
 }
 
 const spad_fit *spad_analysis_get_fit(const spad_analysis *analysis) {

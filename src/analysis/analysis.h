@@ -24,6 +24,7 @@ struct spad_analysis {
     spad_check *own_check;
     spad_sim *own_sim;
     spad_fit *fit;
+    int64_t apart; /* makespan if no tensors shared bytes; SPAD_UNBOUNDED: not known */
     spad_error faults[SPAD_PARTS]; /* code SPAD_OK: none */
     SPAD_ARRAY(spad_analysis_note) notes;
 };

@@ -13,6 +13,7 @@
 #include "check/fit.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/occupancy.h"
 #include "sim/report.h"
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -104,6 +105,12 @@ static void write_analysis_engines(spad__out *out, const spad_analysis *a) {
         spad__out_string(out, badge != NULL ? badge : "");
         spad__out_string(out, "\n");
     }
+    if (a->apart < totals.makespan) {
+        char less[SPAD_TIME_TEXT];
+        spad__out_format(out, "shared bytes cost %s: %s if no tensors shared any\n",
+                         spad_time_unit_text(totals.unit, totals.makespan - a->apart, less),
+                         spad_time_unit_text(totals.unit, a->apart, time));
+    }
     if (spad_sim_get_stuck(a->sim) != NULL) {
         spad__out_string(out, "stuck: ");
         spad__out_string(out, spad_sim_get_stuck(a->sim));
@@ -129,6 +136,9 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     if (status == SPAD_OK && analysis->layout != NULL) {
         status = spad_layout_write_text(analysis->layout, sink, error);
     }
+    if (status == SPAD_OK && analysis->layout != NULL) {
+        status = spad_occupancy_write_text(analysis->kernel, analysis->layout, sink, error);
+    }
     if (status == SPAD_OK && analysis->fit != NULL) {
         status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
     }
@@ -150,6 +160,11 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
     const spad_sim_totals totals = spad_sim_get_totals(a->sim);
     spad__json_open(json, '{');
     spad__json_key_int(json, "makespan_ps", totals.makespan);
+    if (a->apart == SPAD_UNBOUNDED) {
+        spad__json_key_string(json, "apart_ps", NULL);
+    } else {
+        spad__json_key_int(json, "apart_ps", a->apart);
+    }
     spad__json_key_int(json, "operations", totals.operations);
     spad__json_unit(json, &totals);
     spad__json_key_open(json, "busy_ps", '{');
@@ -173,6 +188,12 @@ spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_s
     spad__json_key(&json, "layout");
     if (analysis->layout != NULL) {
         spad__json_layout(&json, analysis->layout);
+    } else {
+        spad__json_string(&json, NULL);
+    }
+    spad__json_key(&json, "occupancy");
+    if (analysis->layout != NULL) {
+        spad__json_occupancy(&json, analysis->kernel, analysis->layout);
     } else {
         spad__json_string(&json, NULL);
     }

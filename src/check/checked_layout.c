@@ -5,8 +5,9 @@
  * The text alone keeps all tiles of agents apart. Where that may cost bytes, the order of the
  * tensors (tensor_order.c) proposes another layout, and a check of that layout judges: it looks at
  * bytes, so tensors that share bytes and are not ordered are a race, at this shape or at another
- * trip count. The proposal is taken if its check has no error and proves as much as a check of the
- * layout from the text would. A layout in which nothing is shared needs no check.
+ * trip count. The proposal is taken if its check is a proof, and proves as much as a check of the
+ * layout from the text would: an unknown verdict is no reason to share bytes. A layout in which
+ * nothing is shared needs no check.
  */
 #include "check/check.h"
 #include "kernel/layout.h"
@@ -87,7 +88,7 @@ static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     spad_status status = check_with(p, &p->check, p->shared, error);
     if (status != SPAD_OK || !is_error_free(p->check)) return status;
     *taken = strength_of(p->check) == 3;
-    if (*taken) return SPAD_OK;
+    if (*taken || strength_of(p->check) < 2) return SPAD_OK;
     status = check_with(p, &p->plain_check, p->plain, error);
     *taken = status == SPAD_OK && strength_of(p->check) >= strength_of(p->plain_check);
     return status;

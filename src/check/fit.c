@@ -120,12 +120,13 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
                            spad_fit_change *change, bool *found, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
+    const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
     spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
     spad_status status = reshape(s, depths, count, cap, &kernel, error);
     if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create(&layout, kernel, &options, NULL);
+    status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);

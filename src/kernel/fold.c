@@ -297,6 +297,10 @@ static bool is_straight(const spad_kernel *k) {
         const spad_statement *s = &k->statements.items[i];
         const bool known = s->kind == SPAD_STATEMENT_TENSOR || s->kind == SPAD_STATEMENT_OPERATION;
         if (!known || s->completion_count > 0 || s->flags != 0) return false;
+        if (s->latency_kind != SPAD_COST_TARGET) return false; /* traces have neither */
+        for (size_t w = 0; w < SPAD_WORKS; w++) {
+            if (s->work[w].value != 0 || s->work[w].expr != 0) return false;
+        }
     }
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_mode mode = k->tensors.items[i].mode;

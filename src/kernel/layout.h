@@ -2,11 +2,12 @@
  *
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
  * layout_given.c what has an address already, layout_solve.c asks the planner for
- * one space, layout.c joins them, layout_query.c answers.
+ * one space, layout_peak.c finds its peak, layout.c joins them, layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
 
+#include "base/interval.h"
 #include "base/limit.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -70,6 +71,11 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
 
 /* Places the planned buffers of a space that has some, around the others; fills in the row. */
 spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, spad_error *error);
+
+/* The live peak of a space: the most bytes of one lane that are needed at one statement, and the
+ * first such statement. Unchanged where a buffer has no place, or nothing is needed. */
+spad_status spad__layout_find_peak(const spad_layout *layout, const spad_layout_space *row,
+                                   int64_t *bytes, int64_t *statement, spad_error *error);
 
 /* The line in which the tensor or barrier of a buffer is declared (0: none), and the agent that
  * declares it; NULL: the main program. */

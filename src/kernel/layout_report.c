@@ -162,6 +162,7 @@ static void write_space_line(spad__out *out, const spad_layout *layout,
                              const spad_layout_space *row, int64_t width) {
     write_left_aligned(out, space_of(layout, row)->name, width);
     write_bytes(out, row->height, 12);
+    write_bytes(out, row->peak_bytes, 12);
     write_bytes(out, row->bound, 12);
     write_bytes(out, row->capacity, 12);
     spad__out_string(out, "  ");
@@ -179,7 +180,7 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
         if (length > width) width = length;
     }
     write_left_aligned(&out, "space", (int64_t)width);
-    spad__out_string(&out, "        used       bound    capacity  (bytes per lane)\n");
+    spad__out_string(&out, "        used   live peak       bound    capacity  (bytes per lane)\n");
     for (size_t i = 0; i < layout->space_count; i++) {
         write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
     }

@@ -635,7 +635,7 @@ static spad_status describe_peak(const spad_layout *layout, spad__layout_space *
         row->alive_count = alive;
         row->alive = space->alive;
         row->hole = spad__largest_gap(&row->hole_at, taken, placed, 0, row->capacity);
-        if (placed == alive) row->peak_bytes = bytes_at_peak(layout, row, taken);
+        if (placed == alive && space->ordered) row->peak_bytes = bytes_at_peak(layout, row, taken);
     }
     spad__free(&layout->host, list, (count + 1) * sizeof *list);
     spad__free(&layout->host, taken, (count + 1) * sizeof *taken);
@@ -692,5 +692,8 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     check_given(layout, &space->row);
     weaken_for_agents(layout, &space->row);
     take_places(layout, space);
-    return describe_peak(layout, space, error);
+    if (!space->ordered)
+        status = spad__layout_find_peak(layout, &space->row, &space->row.peak_bytes,
+                                        &space->row.peak_statement, error);
+    return status == SPAD_OK ? describe_peak(layout, space, error) : status;
 }

@@ -11,13 +11,17 @@
  * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
  * is never below the load of any section as it is.
  *
+ * Lanes. Where a space has several, the tiles that are on the same one whatever their start lane,
+ * and the start lanes that tiles block, give more than the average (lanes.c). Banks and pairs are
+ * examined on the lane in the middle, which every tile on more than half of the lanes takes.
+ *
  * Banks. On one lane, buffers in use together that may not cross a multiple of B take a number
  * N of banks of B bytes: at least their bytes over B, and, since at most k pieces of more than
  * B/(k+1) bytes share a bank, at least the number of those over k (k = 1 and 2). The
  * topmost bank is then number N - 1 or higher, so the height is at least (N - 1) B and the bytes of
  * the smallest piece. Only the most frequent B is examined.
  *
- * Pairs kept apart. On one lane the bytes of buffers of which no two may share any add up as
+ * Pairs kept apart. On a lane the bytes of buffers of which no two may share any add up as
  * those of one section do (clique.c).
  *
  * O(sections + pieces), and O(pieces log pieces) for alias groups.
@@ -26,129 +30,35 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "base/heap.h"
 #include "plan/clique.h"
-#include "plan/sort.h"
-
-static bool is_group(const spad__model *m, const spad__item *item) {
-    for (int32_t k = 1; k < item->piece_count; k++) {
-        const spad__piece *before = &m->pieces[item->piece_first + k - 1];
-        if (m->pieces[item->piece_first + k].begin < before->end) return true;
-    }
-    return false;
-}
+#include "plan/lanes.h"
+#include "plan/loads.h"
 
 /* Whole boxes of one alignment on one lane: sizes may be rounded up. */
 static int64_t rounding(const spad__model *m) {
     return m->plain && m->common_alignment != 0 ? m->common_alignment : 1;
 }
 
-typedef bool weigh(const spad__model *m, const spad__piece *piece, int64_t *out);
-
 /* What a piece adds to the load of its sections as it is, */
-static bool piece_bytes(const spad__model *m, const spad__piece *piece, int64_t *out) {
+static bool piece_bytes(void *context, const spad__model *m, const spad__piece *piece,
+                        int64_t *out) {
+    (void)context;
     *out = piece->hi - piece->lo;
     return m->boxable || spad__mul(*out, piece->lanes, out);
 }
 
 /* and rounded up. */
-static bool rounded_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
-    return piece_bytes(m, piece, out) && spad__align_up(*out, rounding(m), out);
+static bool rounded_of(void *context, const spad__model *m, const spad__piece *piece,
+                       int64_t *out) {
+    (void)context;
+    return piece_bytes(NULL, m, piece, out) && spad__align_up(*out, rounding(m), out);
 }
 
 /* What rounding adds. */
-static bool trim_of(const spad__model *m, const spad__piece *piece, int64_t *out) {
+static bool trim_of(void *context, const spad__model *m, const spad__piece *piece, int64_t *out) {
+    (void)context;
     const int64_t rest = (piece->hi - piece->lo) % rounding(m);
     *out = rest > 0 ? rounding(m) - rest : 0;
-    return true;
-}
-
-/* A heap of pieces, the heaviest on top: key is the weight, value the end. */
-typedef struct heap {
-    spad__row *rows;
-    size_t count;
-} heap;
-
-static bool is_heavier(const heap *h, spad__row a, spad__row b) {
-    (void)h;
-    return a.key > b.key;
-}
-
-SPAD__HEAP(row_heap, const heap *, spad__row, is_heavier, SPAD__HEAP_PUT)
-
-static void heap_push(heap *h, spad__row row) {
-    h->rows[h->count] = row;
-    row_heap_up(h, h->rows, h->count++);
-}
-
-static void heap_pop(heap *h) {
-    spad__assert(h->count > 0);
-    h->rows[0] = h->rows[--h->count];
-    row_heap_down(h, h->rows, h->count, 0);
-}
-
-/* Adds the heaviest piece of the heap in every section of [at, until). */
-static void add_heaviest(heap *h, int32_t at, int32_t until, int64_t *change) {
-    while (at < until) {
-        while (h->count > 0 && h->rows[0].value <= at) heap_pop(h);
-        if (h->count == 0) return;
-        const int32_t stop = h->rows[0].value < until ? h->rows[0].value : until;
-        spad__assert(at < stop);
-        change[at] += (int64_t)h->rows[0].key;
-        change[stop] -= (int64_t)h->rows[0].key;
-        at = stop;
-    }
-}
-
-/* Adds the heaviest of some pieces in every section: a walk over their begins.
- * rows: their numbers, and room for three times as many. False: a weight is too large. */
-static bool add_largest(const spad__model *m, weigh *weight_of, spad__row *rows, size_t n,
-                        int64_t *change) {
-    heap h = {.rows = rows + 2 * n};
-    for (size_t k = 0; k < n; k++) rows[k].key = (uint64_t)m->pieces[rows[k].value].begin;
-    spad__sort_rows(rows, rows + n, n);
-    for (size_t k = 0; k < n; k++) {
-        const spad__piece *piece = &m->pieces[rows[k].value];
-        int64_t bytes;
-        if (!weight_of(m, piece, &bytes)) return false;
-        heap_push(&h, (spad__row){(uint64_t)bytes, piece->end});
-        const int32_t until = k + 1 < n ? m->pieces[rows[k + 1].value].begin : m->section_count;
-        add_heaviest(&h, piece->begin, until, change);
-    }
-    return true;
-}
-
-static bool add_group(const spad__model *m, const spad__item *item, weigh *weight_of,
-                      spad__row *rows, int64_t *change) {
-    for (int32_t k = 0; k < item->piece_count; k++) rows[k].value = item->piece_first + k;
-    return add_largest(m, weight_of, rows, (size_t)item->piece_count, change);
-}
-
-/* loads[s] becomes the sum of the weights in section s; all together fit 64 bits, or it is false.
- */
-static bool sum_loads(const spad__model *m, weigh *weight_of, spad__row *rows, int64_t *loads) {
-    int64_t total = 0;
-    for (int32_t i = 0; i < m->item_count; i++) {
-        const spad__item *item = &m->items[i];
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            int64_t bytes;
-            if (!weight_of(m, &m->pieces[item->piece_first + k], &bytes)) return false;
-            if (!spad__add(total, bytes, &total)) return false;
-        }
-        if (is_group(m, item)) {
-            if (!add_group(m, item, weight_of, rows, loads)) return false;
-            continue;
-        }
-        for (int32_t k = 0; k < item->piece_count; k++) {
-            const spad__piece *piece = &m->pieces[item->piece_first + k];
-            int64_t bytes;
-            if (!weight_of(m, piece, &bytes)) return false;
-            loads[piece->begin] += bytes;
-            loads[piece->end] -= bytes;
-        }
-    }
-    for (int32_t s = 1; s < m->section_count; s++) loads[s] += loads[s - 1];
-    spad__assert(m->section_count == 0 || loads[m->section_count - 1] >= 0);
     return true;
 }
 
@@ -158,9 +68,7 @@ static bool find_trims(const spad__model *m, spad__row *rows, int64_t *trims) {
     for (int32_t i = 0; i < m->item_count; i++)
         for (int32_t k = 0; k < m->items[i].piece_count; k++)
             rows[n++].value = m->items[i].piece_first + k;
-    if (!add_largest(m, trim_of, rows, n, trims)) return false;
-    for (int32_t s = 1; s < m->section_count; s++) trims[s] += trims[s - 1];
-    return true;
+    return spad__loads_largest(m, trim_of, NULL, rows, n, trims);
 }
 
 /* ---- banks ------------------------------------------------------------------------- */
@@ -171,9 +79,11 @@ typedef struct crowd {
     int32_t thirds;
 } crowd;
 
-/* The bank in which all bytes of an item are, one piece at a time; 0: there is none. */
+/* The bank in which all bytes of an item are, one piece at a time; 0: there is none, or the item
+ * need not take the lane in the middle. */
 static int64_t bank_of(const spad__model *m, const spad__item *item) {
-    if (!item->banked || item->rule_count != 1 || is_group(m, item)) return 0;
+    if (!item->banked || item->rule_count != 1 || spad__item_is_group(m, item)) return 0;
+    if (!spad__lanes_force(m->plan, item->lanes, m->plan->lanes / 2)) return 0;
     const spad__rule *rule = &m->rules[item->rule_first];
     return rule->size == item->size ? rule->bank : 0;
 }
@@ -280,9 +190,20 @@ static spad_status fail_sum(const spad__model *m, spad_error *error) {
         (long long)rounding(m));
 }
 
-/* By banks, on one lane. */
+/* By the lanes. */
+static spad_status bound_by_lanes(spad__bound *bound, const spad__model *m, spad_error *error) {
+    spad__lane_bound lanes;
+    if (spad__lanes_bound(&lanes, m) != SPAD_OK) return spad__fail_host_memory(error);
+    if (lanes.height <= bound->height) return SPAD_OK;
+    bound->height = lanes.height;
+    bound->section = lanes.section;
+    bound->proof = SPAD_PLAN_BY_LANES;
+    return SPAD_OK;
+}
+
+/* By banks, on the lane in the middle. */
 static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad_error *error) {
-    const int64_t bank = m->plan->lanes == 1 ? usual_bank(m) : 0;
+    const int64_t bank = usual_bank(m);
     if (bank == 0) return SPAD_OK;
     const size_t room = ((size_t)m->section_count + 1) * sizeof(crowd);
     crowd *crowds = spad__new_array(&m->arena.host, (size_t)m->section_count + 1, sizeof *crowds);
@@ -292,10 +213,10 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
     return SPAD_OK;
 }
 
-/* By pairs kept apart, on one lane. */
+/* By pairs kept apart, on the lane in the middle. */
 static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__stop *stop,
                                    spad_error *error) {
-    if (m->apart_count == 0 || m->plan->lanes > 1) return SPAD_OK;
+    if (m->apart_count == 0) return SPAD_OK;
     const int64_t unit = spad__max(m->common_alignment, 1);
     spad__clique clique;
     if (spad__clique_find(&clique, m, stop, unit, bound->load) != SPAD_OK)
@@ -314,9 +235,9 @@ static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__sto
 }
 
 static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
-    if (!sum_loads(m, rounded_of, rows, l->rounded)) return false;
+    if (!spad__loads_sum(m, rounded_of, NULL, rows, l->rounded)) return false;
     if (l->bytes == l->rounded) return true;
-    return sum_loads(m, piece_bytes, rows, l->bytes) && find_trims(m, rows, l->trims);
+    return spad__loads_sum(m, piece_bytes, NULL, rows, l->bytes) && find_trims(m, rows, l->trims);
 }
 
 spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *stop,
@@ -336,7 +257,8 @@ spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *sto
                          .trims = numbers + 2 * sections};
         if (sum_all(m, rows, &l)) {
             find_largest(bound, m, &l);
-            status = bound_by_banks(bound, m, error);
+            status = bound_by_lanes(bound, m, error);
+            if (status == SPAD_OK) status = bound_by_banks(bound, m, error);
             if (status == SPAD_OK) status = bound_by_clique(bound, m, stop, error);
         } else {
             status = fail_sum(m, error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The heaviest clique: items of which no two may share bytes, because they are in use at a common
- * moment or are kept apart. On one lane their bytes lie one above the other, so their sum is a
+ * moment or are kept apart; with several lanes, of those that always take the lane in the
+ * middle. There their bytes lie one above the other, so their sum is a
  * lower bound on the height, like the load of a section, which is the clique of one moment. With
  * lives that are only partly ordered the largest antichain of the order is such a clique, and no
  * moment of any one time axis need show it.
@@ -20,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "plan/lanes.h"
 #include "plan/shapes.h"
 #include "plan/sort.h"
 
@@ -138,6 +140,11 @@ static bool is_whole(const spad__model *m, const spad__item *item) {
     return piece->lo == 0 && piece->hi == item->size;
 }
 
+/* Does it take the lane in the middle, wherever it starts? */
+static bool takes_middle(const spad__model *m, const spad__item *item) {
+    return spad__lanes_force(m->plan, m->pieces[item->piece_first].lanes, m->plan->lanes / 2);
+}
+
 static bool list_nodes(seeker *s, int64_t rounding) {
     const size_t n = (size_t)s->m->item_count;
     spad__row *rows = spad__arena_array(&s->arena, n + 1, 2 * sizeof *rows);
@@ -147,7 +154,7 @@ static bool list_nodes(seeker *s, int64_t rounding) {
     for (size_t i = 0; i < n; i++) {
         const spad__item *item = &s->m->items[i];
         s->node_of[i] = -1;
-        if (is_whole(s->m, item))
+        if (is_whole(s->m, item) && takes_middle(s->m, item))
             rows[count++] = (spad__row){~spad__sort_key(item->size), (int32_t)i};
     }
     spad__sort_rows(rows, rows + n + 1, count);
@@ -176,6 +183,15 @@ static void join_nodes(seeker *s, int32_t a, int32_t b) {
     put_node(row_of(s, s->meets, b), a);
 }
 
+/* A pair is of two buffers. One that is smaller than its item, because it has an alias, keeps only
+ * its own bytes away from the other. */
+static bool is_apart_as_a_whole(const spad__model *m, const spad__conflict *pair) {
+    const spad__item *a = &m->items[pair->a];
+    const spad__item *b = &m->items[pair->b];
+    return pair->above >= a->size && pair->below >= b->size && pair->lanes_a >= a->lanes &&
+           pair->lanes_b >= b->lanes;
+}
+
 static void find_meetings(seeker *s) {
     const spad__model *m = s->m;
     for (int32_t a = 0; a < s->count; a++) {
@@ -185,7 +201,8 @@ static void find_meetings(seeker *s) {
                 join_nodes(s, a, b);
     }
     for (int32_t k = 0; k < m->apart_count; k++)
-        join_nodes(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
+        if (is_apart_as_a_whole(m, &m->aparts[k]))
+            join_nodes(s, s->node_of[m->aparts[k].a], s->node_of[m->aparts[k].b]);
 }
 
 /* A clique has at most as many nodes as the busiest one has neighbours, and itself. */

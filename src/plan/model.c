@@ -249,7 +249,7 @@ static void find_hulls(spad__model *m) {
 
 static void classify_model(spad__model *m) {
     m->boxable = m->apart_count == 0;
-    m->plain = true;
+    m->whole = true;
     m->common_alignment = -1;
     int64_t least_lanes = INT64_MAX;
     for (int32_t i = 0; i < m->item_count; i++) {
@@ -261,14 +261,14 @@ static void classify_model(spad__model *m) {
         if (item->banked) m->boxable = false;
         if (item->piece_count > 1 || m->pieces[item->piece_first].lo > 0 ||
             m->pieces[item->piece_first].hi < item->size)
-            m->plain = false;
+            m->whole = false;
         for (int32_t k = 0; k < item->piece_count; k++)
             least_lanes = spad__min(least_lanes, m->pieces[item->piece_first + k].lanes);
     }
     if (m->common_alignment < 0) m->common_alignment = 1;
     /* two tiles that each take more than half of the lanes are never side by side */
     if (least_lanes <= m->plan->lanes / 2) m->boxable = false;
-    m->plain = m->plain && m->boxable;
+    m->plain = m->whole && m->boxable;
 }
 
 static bool needs_rule(const spad_plan *plan, const spad_plan_buffer *b) {

@@ -75,8 +75,9 @@ typedef struct spad__model {
     int32_t apart_count;     /* pairs kept apart, first those that the caller asked for, then */
     int32_t explicit_aparts; /* those that vector clocks do not order although their times do */
     spad__plan_clash clash;
+    bool whole;   /* every item with bytes is one piece that has all of them */
     bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
-    bool plain;   /* boxable, and every item is one piece */
+    bool plain;   /* boxable and whole */
     int64_t common_alignment; /* of all items with bytes, if it is the same; else 0 */
     spad__item *items;
     spad__piece *pieces;

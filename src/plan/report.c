@@ -162,6 +162,10 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_format(out, "the banks needed at time %lld reach %lld B",
                          (long long)r->bound_time, (long long)r->bound);
         break;
+    case SPAD_PLAN_BY_LANES:
+        spad__out_format(out, "the lanes needed at time %lld reach %lld B",
+                         (long long)r->bound_time, (long long)r->bound);
+        break;
     case SPAD_PLAN_BY_PAIRS:
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
@@ -233,6 +237,15 @@ static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_r
     spad__out_string(out, "\n");
 }
 
+/* The live peak: the height may be far above it, as with a buffer that is pinned at the top. */
+static void text_peak(spad__out *out, const spad_plan_result *r) {
+    spad__out_format(out, "live peak %lld B at time %lld", (long long)r->peak_load,
+                     (long long)r->peak_time);
+    if (r->peak_lanes > 1)
+        spad__out_format(out, ", on average over %lld lanes", (long long)r->peak_lanes);
+    spad__out_string(out, "\n");
+}
+
 static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_result *r) {
     spad__out_format(out, "bound     %lld B (", (long long)r->bound);
     switch (r->proof) {
@@ -242,6 +255,9 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
         break;
     case SPAD_PLAN_BY_BANKS:
         spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
+        break;
+    case SPAD_PLAN_BY_LANES:
+        spad__out_format(out, "lanes needed at time %lld", (long long)r->bound_time);
         break;
     case SPAD_PLAN_BY_PAIRS:
         spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
@@ -270,6 +286,7 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
         spad__out_format(&out, "height    %lld B\n", (long long)r->height);
     else
         spad__out_string(&out, "height    no plan\n");
+    text_peak(&out, r);
     if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(&out, plan, r);
     if (r->places != NULL) {
         const int64_t share = gap_share(r);
@@ -305,6 +322,7 @@ static const char *proof_name(spad_plan_proof proof) {
     case SPAD_PLAN_BY_BUFFER: return "buffer";
     case SPAD_PLAN_BY_BANKS: return "banks";
     case SPAD_PLAN_BY_PAIRS: return "pairs";
+    case SPAD_PLAN_BY_LANES: return "lanes";
     case SPAD_PLAN_BY_SEARCH: return "search";
     }
     return "";

@@ -27,7 +27,7 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
-#include "spad/layout.h"
+#include "spad/check.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
 enum { PLACED_MOST = 64 };
@@ -42,17 +42,45 @@ static int64_t layout_time(const spad_tune *tune) {
 
 /* ---- one combination --------------------------------------------------------------- */
 
-/* Does it fit? The one place that asks the planner. *planned: the makespan there. SPAD_ERR_TIME:
- * time was up before that was known. */
-static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, bool *fits,
-                            int64_t *planned, spad_error *error) {
+/* The layout that an analysis of the kernel has, too. */
+static spad_status lay_out(spad_tune *tune, const spad_kernel *kernel, spad_layout **out,
+                           spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = layout_time(tune), .watch = tune->limit.watch, .host = &tune->host};
+    const spad_check_options checks = {.no_advice = true,
+                                       .timeout_ns = spad__limit_left(&tune->limit),
+                                       .watch = tune->limit.watch,
+                                       .host = &tune->host};
+    return spad_layout_create_checked(out, NULL, kernel, &options, &checks, error);
+}
+
+/* Bytes that a layout takes of all memories on chip. */
+static int64_t placed_bytes(const spad_layout *layout) {
+    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
+    int64_t total = 0;
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        const spad_space *space = &target->spaces[row->space];
+        int64_t bytes;
+        if (space->off_chip) continue;
+        if (!spad__mul(row->height, space->lanes, &bytes) || !spad__add(total, bytes, &total)) {
+            return INT64_MAX;
+        }
+    }
+    return total;
+}
+
+/* Does it fit? The one place that asks the planner; fills in `planned`, `placed` and `fits` of the
+ * point. SPAD_ERR_TIME: time was up before that was known. */
+static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tune_point *point,
+                            spad_error *error) {
     spad_layout *layout;
+    bool *fits = &point->fits;
     *fits = false;
-    *planned = SPAD_UNBOUNDED;
+    point->planned = SPAD_UNBOUNDED;
+    point->placed = 0;
     spad_error failure;
-    spad_status status = spad_layout_create(&layout, kernel, &options, &failure);
+    spad_status status = lay_out(tune, kernel, &layout, &failure);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
     if (status != SPAD_OK) {
         if (error != NULL) *error = failure;
@@ -60,6 +88,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, bool *fi
     }
     *fits = spad_layout_fits(layout);
     if (*fits) {
+        point->placed = placed_bytes(layout);
         const spad_sim_options with_places = {.layout = layout,
                                               .timeout_ns = spad__limit_left(&tune->limit),
                                               .watch = tune->limit.watch,
@@ -67,7 +96,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, bool *fi
         spad_sim *sim;
         status = spad_sim_create(&sim, kernel, &with_places, error);
         if (status == SPAD_OK) {
-            if (spad_sim_get_stuck(sim) == NULL) *planned = spad_sim_get_totals(sim).makespan;
+            if (spad_sim_get_stuck(sim) == NULL) point->planned = spad_sim_get_totals(sim).time;
             spad_sim_destroy(sim);
         }
     }
@@ -126,7 +155,7 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     const spad_status status = spad_sim_create(&sim, kernel, &filled, error);
     if (status != SPAD_OK) return status;
     const spad_sim_totals totals = spad_sim_get_totals(sim);
-    *makespan = spad_sim_get_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
+    *makespan = spad_sim_get_stuck(sim) == NULL ? totals.time : SPAD_UNBOUNDED;
     if (tune->totals.simulations++ == 0) {
         tune->totals.bound = totals.bound;
         tune->totals.simulated = totals;
@@ -256,7 +285,7 @@ static spad_status place(spad_tune *tune, spad_tune_point *point, spad_error *er
     if (status != SPAD_OK || late) return status;
     status = spad__tune_shape(&kernel, tune, point->values, error);
     if (status != SPAD_OK) return status;
-    status = test_fit(tune, kernel, &point->fits, &point->planned, error);
+    status = test_fit(tune, kernel, point, error);
     spad_kernel_destroy(kernel);
     if (status == SPAD_ERR_TIME) {
         point->planned = 0;
@@ -276,6 +305,7 @@ static spad_status choose_point(spad_tune *tune, const spad_tune_point *point, s
     tune->totals.makespan = point->makespan;
     tune->totals.planned = point->planned;
     tune->totals.bytes = point->bytes;
+    tune->totals.placed = point->placed;
     for (size_t k = 0; k < tune->knobs.count; k++) {
         tune->knobs.items[k].chosen = point->values[k];
     }
@@ -447,25 +477,27 @@ static spad_status keep_hoist(spad_tune *tune, const spad_kernel *kernel, spad_t
 static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_error *error) {
     spad_kernel *kernel;
     int64_t makespan = SPAD_UNBOUNDED;
-    int64_t planned = SPAD_UNBOUNDED;
+    spad_tune_point point = {.planned = SPAD_UNBOUNDED};
     bool good = false;
     spad_status status =
         spad_kernel_hoist(&kernel, tune->chosen, hoist->tensor, hoist->tiles, &tune->host, NULL);
     if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__tune_is_right(tune, kernel, hoist->tiles > SPAD_TUNE_DEPTH, &good, error);
-    if (status == SPAD_OK && good) status = test_fit(tune, kernel, &good, &planned, error);
+    if (status == SPAD_OK && good) status = test_fit(tune, kernel, &point, error);
+    good = good && point.fits;
     if (status == SPAD_OK && good) status = simulate(tune, kernel, NULL, &makespan, error);
-    if (status != SPAD_OK || !good || planned >= tune->totals.planned) {
+    if (status != SPAD_OK || !good || point.planned >= tune->totals.planned) {
         spad_kernel_destroy(kernel);
         return status == SPAD_ERR_TIME ? cut(tune) : status;
     }
     hoist->applied = true;
-    hoist->makespan = planned;
+    hoist->makespan = point.planned;
     status = keep_hoist(tune, tune->chosen, *hoist, error);
     spad_kernel_destroy(tune->chosen);
     tune->chosen = kernel;
     tune->totals.makespan = makespan;
-    tune->totals.planned = planned;
+    tune->totals.planned = point.planned;
+    tune->totals.placed = point.placed;
     tune->totals.bytes = bytes_on_chip(kernel);
     return status;
 }
@@ -588,7 +620,12 @@ static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     }
     const spad_status known = check_costs(tune, error);
     if (known != SPAD_OK) return known;
-    return test_fit(tune, tune->kernel, &t->written_fits, &t->written_planned, error);
+    spad_tune_point point;
+    const spad_status placed = test_fit(tune, tune->kernel, &point, error);
+    t->written_fits = point.fits;
+    t->written_planned = point.planned;
+    t->written_placed = point.placed;
+    return placed;
 }
 
 /* ---- rounds ------------------------------------------------------------------------ */
@@ -626,13 +663,17 @@ static spad_status run_rounds(spad_tune *tune, spad_error *error) {
     tune->start = (spad_tune_point){.makespan = t->written,
                                     .planned = t->written_planned,
                                     .bytes = t->written_bytes,
+                                    .placed = t->written_placed,
                                     .fits = t->written_fits};
     spad_status status = run_round(tune, error);
     for (size_t before = 0; status == SPAD_OK && count_applied(tune) > before;) {
         before = count_applied(tune);
         start_from_last_round(tune);
-        tune->start = (spad_tune_point){
-            .makespan = t->makespan, .planned = t->planned, .bytes = t->bytes, .fits = true};
+        tune->start = (spad_tune_point){.makespan = t->makespan,
+                                        .planned = t->planned,
+                                        .bytes = t->bytes,
+                                        .placed = t->placed,
+                                        .fits = true};
         status = run_round(tune, error);
     }
     return status;

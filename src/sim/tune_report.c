@@ -20,15 +20,16 @@ static void write_time(spad__out *out, const spad_tune *tune, const char *what, 
                      time == SPAD_UNBOUNDED ? "-" : tune_time(tune, time, a), rest);
 }
 
-/* "as it is   3.668 us; 6.624 us where tensors share bytes" */
+/* "as it is   3.668 us; 6.624 us where tensors share bytes, 4096 B placed" */
 static void write_times(spad__out *out, const spad_tune *tune, const char *what, int64_t time,
-                        int64_t planned, const char *rest) {
+                        int64_t planned, int64_t placed, bool fits) {
     char a[SPAD_TIME_TEXT];
     spad__out_format(out, "%-10s %s", what, tune_time(tune, time, a));
     if (planned != time && planned != SPAD_UNBOUNDED) {
         spad__out_format(out, "; %s where tensors share bytes", tune_time(tune, planned, a));
     }
-    spad__out_format(out, "%s\n", rest);
+    if (placed > 0) spad__out_format(out, ", %lld B placed", (long long)placed);
+    spad__out_string(out, fits ? "\n" : ", does not fit\n");
 }
 
 static void write_method(spad__out *out, const spad_tune *tune) {
@@ -66,10 +67,10 @@ static void write_tune_head(spad__out *out, const spad_tune *tune) {
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(tune->kernel));
     spad__out_format(out, " on %s\n", spad_kernel_get_target(tune->kernel)->name);
-    write_times(out, tune, "as it is", t->written, t->written_planned,
-                t->written_fits ? "" : ", does not fit");
+    write_times(out, tune, "as it is", t->written, t->written_planned, t->written_placed,
+                t->written_fits);
     if (tune->chosen != NULL) {
-        write_times(out, tune, "tuned", t->makespan, t->planned, "");
+        write_times(out, tune, "tuned", t->makespan, t->planned, t->placed, true);
     } else {
         spad__out_string(out, "tuned      nothing fits; `spad fit` shows why\n");
     }
@@ -102,12 +103,17 @@ static void write_knobs(spad__out *out, const spad_tune *tune) {
 static void write_frontier(spad__out *out, const spad_tune *tune) {
     char a[SPAD_TIME_TEXT];
     if (tune->points.count == 0 || tune->knobs.count == 0) return;
-    spad__out_format(out, "\n%14s %14s   %s\n", "bytes",
+    spad__out_format(out, "\n%14s %14s %14s   %s\n", "bytes", "placed",
                      spad_time_unit_name(tune->totals.simulated.unit), "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14lld %14s  ", (long long)p->bytes,
-                         tune_time(tune, p->fits ? p->planned : p->makespan, a));
+        spad__out_format(out, "%14lld ", (long long)p->bytes);
+        if (p->fits) {
+            spad__out_format(out, "%14lld ", (long long)p->placed);
+        } else {
+            spad__out_format(out, "%14s ", "-");
+        }
+        spad__out_format(out, "%14s  ", tune_time(tune, p->fits ? p->planned : p->makespan, a));
         for (size_t k = 0; k < tune->knobs.count; k++) {
             spad__out_format(out, " %lld", (long long)p->values[k]);
         }
@@ -168,11 +174,13 @@ static void json_totals(spad__json *json, const spad_tune *tune) {
     spad__json_key_int(json, "written_ps", t->written);
     json_time(json, "written_planned_ps", t->written_planned);
     spad__json_key_int(json, "written_bytes", t->written_bytes);
+    spad__json_key_int(json, "written_placed", t->written_placed);
     spad__json_key_bool(json, "written_fits", t->written_fits);
     spad__json_key_bool(json, "fits", tune->chosen != NULL);
     json_time(json, "makespan_ps", t->makespan);
     json_time(json, "planned_ps", t->planned);
     spad__json_key_int(json, "bytes", t->bytes);
+    spad__json_key_int(json, "placed", t->placed);
     json_time(json, "deepest_ps", t->deepest);
     spad__json_key_int(json, "bound_ps", t->bound);
     spad__json_key_bool(json, "exhaustive", t->exhaustive && !t->sampled);
@@ -203,6 +211,7 @@ static void json_frontier(spad__json *json, const spad_tune *tune) {
         const spad_tune_point *p = &tune->points.items[i];
         spad__json_open(json, '{');
         spad__json_key_int(json, "bytes", p->bytes);
+        spad__json_key_int(json, "placed", p->placed);
         spad__json_key_int(json, "makespan_ps", p->makespan);
         json_time(json, "planned_ps", p->planned);
         spad__json_key_bool(json, "fits", p->fits);

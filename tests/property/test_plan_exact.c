@@ -4,7 +4,9 @@
  * height is the lowest one, the verdict is "infeasible" exactly when nothing fits, the bound and
  * its proof hold, and every plan obeys every rule.
  *
- *     test_plan_exact [PROBLEMS [SEED]]
+ *     test_plan_exact [PROBLEMS [SEED [lanes]]]
+ *
+ * With `lanes` every problem has several lanes, and most have no other rule than an alignment.
  *
  * The oracle knows nothing of the planner: it tries every offset and lane of
  * every item and paints bytes into one word per moment and lane; plans are checked by painting
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "spad/plan.h"
@@ -26,6 +29,7 @@ enum {
     LANES = 4,
     BUFFERS = 8,
     FEWER = 4,
+    MORE_ON_LANES = 6,
     MOST_GAPS = 2,
     TALLEST = 60,          /* bits of a word that are painted */
     LEAST_TO_COUNT = 1000, /* problems, from which on all kinds are met */
@@ -34,6 +38,7 @@ enum {
 
 static int64_t problems = 10000;
 static uint64_t seed = 2026;
+static bool only_lanes;
 
 /* ---- the oracle -------------------------------------------------------------------- */
 
@@ -290,11 +295,18 @@ static kinds random_kinds(spad__random *random) {
     k.csv = spad__random_below(random, 2) == 0;
     k.same = spad__random_below(random, 2) == 0;
     k.space = spad__random_below(random, 4) == 0;
+    if (only_lanes && spad__random_below(random, 4) > 0) {
+        k.lanes = true;
+        k.ruled = spad__random_below(random, 3) > 0;
+        k.alignment = spad__random_below(random, 2) == 0;
+        return k;
+    }
     if (spad__random_below(random, 3) == 0) return k; /* plain */
     bool *const flags[] = {&k.alignment, &k.pins,  &k.gaps,  &k.aliases, &k.aparts,
                            &k.lanes,     &k.ruled, &k.banks, &k.hints};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         *flags[i] = spad__random_below(random, 3) == 0;
+    k.lanes = k.lanes || only_lanes;
     return k;
 }
 
@@ -435,10 +447,17 @@ typedef struct instance {
     spad_plan_gap gaps[BUFFERS][MOST_GAPS];
 } instance;
 
+/* As many as the oracle can try in a short time. */
+static int most_buffers(const kinds *k) {
+    const bool others = k->pins || k->gaps || k->aliases || k->aparts || k->banks || k->space;
+    if (!k->lanes) return BUFFERS;
+    return only_lanes && !others ? MORE_ON_LANES : FEWER;
+}
+
 static void random_buffers(instance *in, spad_plan *plan, spad__random *random) {
     oracle *o = &in->o;
     spad_error error;
-    const int wanted = (int)spad__random_in(random, 1, in->k.lanes ? FEWER : BUFFERS);
+    const int wanted = (int)spad__random_in(random, 1, most_buffers(&in->k));
     const int64_t same = spad__random_in(random, 2, 6);
     for (int tries = 0; tries < wanted; tries++) {
         const int n = o->count;
@@ -577,9 +596,27 @@ static int common_alignment(const oracle *o) {
     return common == 0 ? 1 : (int)common;
 }
 
+static int64_t by_lanes; /* results of which the lanes prove the bound */
+
 /* The moment of the oracle at a time of the planner. */
 static int moment_of(const instance *in, int64_t time) {
     return (int)((time - in->s.time_base) / in->s.time_step);
+}
+
+/* The lowest height of the buffers of one moment, with no rule between them but the lanes. */
+static int height_of_moment(const oracle *all, int moment) {
+    oracle o = *all;
+    o.pair_count = 0;
+    for (int i = 0; i < o.count; i++) {
+        spad_plan_buffer *b = &o.buffer[i];
+        b->pinned = false;
+        b->bank = 0;
+        if (all->bytes[i][moment] == 0) b->size = 0;
+        b->lower = spad__max(b->lower, moment);
+        b->upper = spad__min(b->upper, moment + 1);
+        b->gaps = o.gaps[i];
+    }
+    return lowest_height(&o);
 }
 
 /* Is the bound what its proof says, and the peak where it should be? */
@@ -609,6 +646,9 @@ static void check_proof(const instance *in, const spad_plan_result *r, int64_t l
             if (o->group[i] == o->group[r->bound_buffer] && o->buffer[i].pinned)
                 offset = o->buffer[i].offset;
         assert_int_equal(r->bound, (offset + b->size) * byte);
+    } else if (r->proof == SPAD_PLAN_BY_LANES) {
+        by_lanes++;
+        assert_true(r->bound <= height_of_moment(o, moment_of(in, r->bound_time)) * byte);
     } else if (r->proof == SPAD_PLAN_BY_SEARCH) {
         assert_true(r->nodes > 0);
     }
@@ -750,6 +790,7 @@ static void plans_agree_with_brute_force(void **state) {
     }
     *state = NULL;
     if (problems < LEAST_TO_COUNT) return;
+    assert_true(by_lanes > problems / 100);
     assert_true(impossible > problems / 1000); /* both verdicts were met */
     assert_true(skipped < problems / 20);
 }
@@ -757,6 +798,7 @@ static void plans_agree_with_brute_force(void **state) {
 int main(int argc, char **argv) {
     if (argc > 1) problems = strtoll(argv[1], NULL, 10);
     if (argc > 2) seed = strtoull(argv[2], NULL, 10);
+    only_lanes = argc > 3 && strcmp(argv[3], "lanes") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(plans_agree_with_brute_force, show_last)};
     return cmocka_run_group_tests(tests, NULL, NULL);

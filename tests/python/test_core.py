@@ -560,6 +560,29 @@ def test_without_figures_there_is_no_time():
     assert spad.tune(text.replace("COST", "cost 100 ns")).unit == "time"
 
 
+def test_shared_bytes_have_a_price(root):
+    """Two tiles that are never live together have the same bytes, and one waits for the other."""
+    made = spad.analyse((root / "tests/cli/input/waits.spad").read_text())
+    assert made.apart < made.sim.makespan and made.data["engines"]["apart_ps"] == made.apart
+    assert "shared bytes cost" in made.text()
+    assert spad.analyse(EXP_ROWS).apart == spad.analyse(EXP_ROWS).sim.makespan
+    assert spad.analyse(EXP_ROWS, skip=["layout"]).apart is None
+
+
+def test_tune_and_fit_place_as_plan_does(root):
+    """A tile that lies over another one after agents have ordered the two."""
+    text = (root / "tests/cli/input/staged.spad").read_text()
+    def bytes_of(kernel):
+        return sum(space["used"] for space in kernel.layout().data["spaces"])
+    kernel = spad.Kernel.parse(text)
+    tune = kernel.tune(steps=True)
+    assert tune.data["written_placed"] == bytes_of(kernel) == 4 * 49152 + 7 * 8 + 16384
+    assert tune.placed == bytes_of(tune.chosen) < tune.bytes
+    deep = spad.Kernel.parse(text, defines={"S": 5})
+    change = json.loads(deep.layout().fit(json=True))[0]
+    assert (change["to"], change["saved"]) == (3, bytes_of(deep) - bytes_of(kernel))
+
+
 def test_products_are_targets():
     assert spad.Target("H100").name == "sm_90" and spad.Target("rtx 4090").name == "sm_89"
     with pytest.raises(spad.Error, match="did you mean 'H100'"):

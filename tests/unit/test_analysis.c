@@ -141,6 +141,43 @@ static void test_parts_can_be_skipped(void **unused) {
     }
 }
 
+/* Two tiles that are never live together have the same bytes, and the second load waits for the
+ * first store. What synchronisation orders waits no longer than before. */
+static void test_shared_bytes_have_a_price(void **unused) {
+    (void)unused;
+    static const char *const texts[] = {
+        "kernel waits on trn2\ntensor in : hbm bf16 [2] (128, 512) input\n"
+        "tensor out : hbm bf16 [2] (128, 512) output\ntensor x : sbuf bf16 [2] (128, 512) ring 2\n"
+        "dma load reads in[0] writes x[0]\ndma store reads x[0] writes out[0]\n"
+        "dma load reads in[1] writes x[1]\ndma store reads x[1] writes out[1]\n",
+        "kernel ordered on sm_90\ntensor o : global u8 [2] (64) output\n"
+        "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+        "agent one { simt w writes a\n simt r reads a writes o[0]\n"
+        " simt w writes b\n simt r reads b writes o[1] }\n"};
+    for (int i = 0; i < 2; i++) {
+        fixture f = analyse(texts[i], (spad_analysis_options){0});
+        const int64_t shared = spad_sim_get_totals(spad_analysis_get_sim(f.analysis)).makespan;
+        const int64_t apart = spad_analysis_get_apart(f.analysis);
+        spad_sim *sim;
+        spad_error error;
+        assert_ok(spad_sim_create(&sim, f.kernel, NULL, &error), &error);
+        assert_int_equal(apart, spad_sim_get_totals(sim).makespan);
+        assert_int_equal(apart < shared, i == 0);
+        assert_true(apart <= shared);
+        spad_sim_destroy(sim);
+        test_text text = written(f.analysis, spad_analysis_write_text);
+        assert_int_equal(strstr(text.bytes, "shared bytes cost") != NULL, i == 0);
+        test_text_free(&text);
+        drop(&f);
+    }
+    fixture f = analyse(stuck, (spad_analysis_options){0});
+    assert_int_equal(spad_analysis_get_apart(f.analysis), SPAD_UNBOUNDED);
+    drop(&f);
+    f = analyse(right, (spad_analysis_options){.sim.operation_limit = 3});
+    assert_int_equal(spad_analysis_get_apart(f.analysis), SPAD_UNBOUNDED); /* no simulation */
+    drop(&f);
+}
+
 /* Parts that are there already are used, and must be of this kernel. */
 static void test_parts_of_the_caller(void **unused) {
     (void)unused;
@@ -360,6 +397,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_are_those_of_separate_calls),
         cmocka_unit_test(test_parts_can_be_skipped),
+        cmocka_unit_test(test_shared_bytes_have_a_price),
         cmocka_unit_test(test_parts_of_the_caller),
         cmocka_unit_test(test_what_does_not_fit_has_notes),
         cmocka_unit_test(test_faults_leave_other_parts),

@@ -6,8 +6,11 @@
 #include "support/kernels.h"
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/checked.h"
+#include "base/random.h"
 #include "spad/layout.h"
 
 static spad_layout *lay_out(const spad_kernel *kernel) {
@@ -585,6 +588,73 @@ static void nothing_is_claimed_about_agents(void **state) {
 #undef ORDERED
 }
 
+/* ---- the live peak ------------------------------------------------------------------- */
+
+enum { PEAK_TENSORS = 9, PEAK_BYTES = 64, PEAK_STATEMENTS = 64, PEAK_KERNELS = 300 };
+
+/* A straight program with tensors at random addresses, lanes and times, and some without. */
+static void random_straight(char *text, size_t size, spad__random *random) {
+    size_t used = (size_t)snprintf(text, size, "kernel straight on trn2\n");
+    for (int i = 0; i < PEAK_TENSORS; i++) {
+        const int64_t lanes = INT64_C(32) << spad__random_below(random, 3);
+        const int64_t lane = lanes < 128 ? (int64_t)spad__random_below(random, 2) * 64 : 0;
+        const int64_t bytes = spad__random_in(random, 1, 8) * 4;
+        used += (size_t)snprintf(text + used, size - used, "tensor t%d : sbuf u8 (%d, %d)", i,
+                                 (int)lanes, (int)bytes);
+        if (spad__random_below(random, 4) > 0) /* may share bytes with others */
+            used += (size_t)snprintf(text + used, size - used, " at %d lane %d",
+                                     (int)spad__random_below(random, 8) * 4, (int)lane);
+        used += (size_t)snprintf(text + used, size - used, "\n");
+    }
+    for (int i = 0; i < 2 * PEAK_TENSORS; i++) {
+        const int t = (int)spad__random_below(random, PEAK_TENSORS);
+        used += (size_t)snprintf(text + used, size - used, "vector set%d writes t%d\n", i, t);
+    }
+    assert_true(used < size);
+}
+
+/* Bytes of a lane that are needed at a statement, one by one. */
+static int64_t count_needed(const spad_layout *layout, int64_t statement, int64_t lane) {
+    bool taken[4 * PEAK_BYTES * PEAK_TENSORS] = {false};
+    int64_t count = 0;
+    for (size_t i = 0; i < spad_layout_buffer_count(layout); i++) {
+        const spad_layout_buffer *b = spad_layout_get_buffer(layout, i);
+        if (statement < b->begin || statement >= b->end) continue;
+        if (lane < b->rect.lane || lane >= b->rect.lane + b->rect.lanes) continue;
+        for (int64_t k = b->rect.byte; k < b->rect.byte + b->taken; k++) taken[k] = true;
+    }
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) count += taken[k];
+    return count;
+}
+
+static void the_live_peak_is_the_fullest_moment(void **state) {
+    (void)state;
+    spad__random random = {17};
+    int64_t shared = 0;
+    for (int n = 0; n < PEAK_KERNELS; n++) {
+        char text[4096];
+        random_straight(text, sizeof text, &random);
+        spad_kernel *k = test_parse(text);
+        spad_layout *layout = lay_out(k);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        int64_t most = 0;
+        int64_t at = 0;
+        for (int64_t statement = 0; statement < PEAK_STATEMENTS; statement++)
+            for (int64_t lane = 0; lane < 128; lane += 32) {
+                const int64_t needed = count_needed(layout, statement, lane);
+                if (needed > most) at = statement;
+                most = spad__max(most, needed);
+            }
+        if (row->peak_bytes != most || row->peak_statement != at)
+            fail_msg("%lld B at %lld, but %lld B at %lld:\n%s", (long long)row->peak_bytes,
+                     (long long)row->peak_statement, (long long)most, (long long)at, text);
+        shared += row->height > most;
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+    assert_true(shared > PEAK_KERNELS / 10); /* the top alone does not say it */
+}
+
 static void layouts_are_shown(void **state) {
     (void)state;
     spad_kernel *k = test_parse(SHOWN);
@@ -593,10 +663,11 @@ static void layouts_are_shown(void **state) {
     test_text text;
     test_text_init(&text);
     assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
-    assert_string_equal(text.bytes,
-                        "space         used       bound    capacity  (bytes per lane)\n"
-                        "shared        1088        1088      232448  fits, no layout is lower\n"
-                        "peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
+    assert_string_equal(
+        text.bytes,
+        "space         used   live peak       bound    capacity  (bytes per lane)\n"
+        "shared        1088         308        1088      232448  fits, no layout is lower\n"
+        "peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
     assert_string_equal(
@@ -689,6 +760,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_is_a_result),
         cmocka_unit_test(failures_have_messages),
         cmocka_unit_test(places_do_not_depend_on_trip_counts),
+        cmocka_unit_test(the_live_peak_is_the_fullest_moment),
         cmocka_unit_test(layouts_are_shown),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -83,6 +83,8 @@ static void each_proof_has_its_words(void **state) {
          "why: 'tall' alone reaches 120 B, capacity 100 B", "\"buffer\""},
         {SPAD_PLAN_BY_BANKS, 120, 80, 5, 1, "bound     120 B (banks needed at time 5)\n",
          "why: the banks needed at time 5 reach 120 B, capacity 100 B", "\"banks\""},
+        {SPAD_PLAN_BY_LANES, 120, 80, 5, 4, "bound     120 B (lanes needed at time 5)\n",
+         "why: the lanes needed at time 5 reach 120 B, capacity 100 B", "\"lanes\""},
         {SPAD_PLAN_BY_SEARCH, 120, 80, 3, 1, "bound     120 B (proved by search)\n",
          "why: at time 3 80 B are alive, which would fit in 100 B, but no plan does", "\"search\""},
     };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "spad/analysis.h"
+#include "spad/tune.h"
 #include "support/kernels.h"
 
 static int64_t number_of(const spad_kernel *kernel, const char *name) {
@@ -175,6 +176,138 @@ static void a_wrong_kernel_keeps_its_layout(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* A result that lies over what is over, and a ring whose depth a parameter gives. The output tile
+ * is as large as the input, so with S = 3 it fits only where the two share bytes. */
+#define STAGED                                                                                     \
+    "kernel staged on sm_90\nparam N = 6\nparam S = 3\nunit tma on copy free proxy\n"              \
+    "group stores\nmbarrier q_full count 1\nmbarrier full[S] count 1\nmbarrier empty[S] count 1\n" \
+    "tensor q : global u8 (49152) input\ntensor k : global u8 [N] (49152) input\n"                 \
+    "tensor out : global u8 (49152) output\ntensor sq : shared u8 (49152) align 128\n"             \
+    "tensor sk : shared u8 [N] (49152) ring S align 128\n"                                         \
+    "tensor so : shared u8 (49152) align 128\n"                                                    \
+    "init q_full\nfor s in 0..S { init full[s]\n init empty[s] }\nfence\n"                         \
+    "agent producer {\n arrive q_full expect 49152\n"                                              \
+    " tma load_q reads q writes sq delivers q_full\n for n in 0..N {\n"                            \
+    "  wait empty[n % S] parity (n / S + 1) % 2\n  arrive full[n % S] expect 49152\n"              \
+    "  tma load_k reads k[n] writes sk[n] delivers full[n % S]\n }\n}\n"                           \
+    "agent consumer {\n tensor acc : registers f32 (64, 64)\n wait q_full parity 0\n"              \
+    " simt zero writes acc\n for n in 0..N {\n  wait full[n % S] parity n / S % 2\n"               \
+    "  simt mma reads sq, sk[n] updates acc\n  fence\n  arrive empty[n % S]\n }\n"                 \
+    " simt write_o reads acc writes so\n fence\n"                                                  \
+    " tma store reads so writes out in stores\n commit stores\n wait stores pending 0\n}\n"
+
+/* Bytes of all memories on chip in the layout of an analysis. */
+static int64_t analysed_bytes(const spad_kernel *kernel) {
+    spad_error error;
+    spad_analysis *analysis;
+    assert_ok(spad_analysis_create(&analysis, kernel, NULL, &error), &error);
+    const spad_layout *layout = spad_analysis_get_layout(analysis);
+    const spad_target *target = spad_kernel_get_target(kernel);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
+        const spad_layout_space *row = spad_layout_get_space(layout, i);
+        if (!target->spaces[row->space].off_chip)
+            bytes += row->height * target->spaces[row->space].lanes;
+    }
+    spad_analysis_destroy(analysis);
+    return bytes;
+}
+
+static void the_tuner_has_the_layouts_of_the_analysis(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(STAGED);
+    const spad_tune_options options = {.steps = true, .depth_most = 4};
+    spad_tune *tune;
+    assert_ok(spad_tune_create(&tune, k, &options, &error), &error);
+    const spad_tune_totals totals = spad_tune_get_totals(tune);
+    assert_true(totals.written_fits); /* with so beside sq it would not */
+    assert_int_equal(totals.written_placed, analysed_bytes(k));
+    assert_int_equal(totals.written_placed, 4 * 49152 + 7 * 8 + 16384);
+    assert_non_null(spad_tune_get_chosen(tune));
+    assert_int_equal(totals.placed, analysed_bytes(spad_tune_get_chosen(tune)));
+    assert_int_equal(spad_tune_get_knob(tune, 0)->value_count, 4);
+    size_t fitting = 0;
+    for (size_t i = 0; i < spad_tune_point_count(tune); i++) {
+        const spad_tune_point *point = spad_tune_get_point(tune, i);
+        const spad_define depth = {"S", point->values[0]};
+        const spad_kernel_options depths = {.defines = &depth, .define_count = 1};
+        spad_kernel *other;
+        assert_ok(spad_kernel_reshape(&other, k, &depths, &error), &error);
+        if (point->fits) assert_int_equal(point->placed, analysed_bytes(other));
+        if (!point->fits) assert_int_equal(point->placed, 0);
+        fitting += point->fits;
+        spad_kernel_destroy(other);
+    }
+    assert_true(fitting > 0);
+    spad_tune_destroy(tune);
+    spad_kernel_destroy(k);
+}
+
+/* With S = 5 it does not fit. Placed by the text alone, S = 2 would be the largest that does. */
+static void changes_that_fit_use_the_order(void **state) {
+    (void)state;
+    spad_error error;
+    const spad_define depth = {"S", 5};
+    const spad_kernel_options depths = {.defines = &depth, .define_count = 1};
+    spad_kernel *staged = test_parse(STAGED);
+    spad_kernel *k;
+    assert_ok(spad_kernel_reshape(&k, staged, &depths, &error), &error);
+    spad_analysis *analysis;
+    assert_ok(spad_analysis_create(&analysis, k, NULL, &error), &error);
+    const spad_fit_change *change = spad_fit_get(spad_analysis_get_fit(analysis), 0);
+    assert_non_null(change);
+    assert_int_equal(change->kind, SPAD_FIT_PARAM);
+    assert_int_equal(change->to, 3);
+    assert_int_equal(change->wrong, SPAD_FINDING_NONE);
+    assert_int_equal(change->saved, 2 * (49152 + 2 * 8)); /* the height of both is that of a plan */
+    assert_int_equal(analysed_bytes(k) - analysed_bytes(staged), change->saved);
+    spad_analysis_destroy(analysis);
+    spad_kernel_destroy(k);
+    spad_kernel_destroy(staged);
+}
+
+static spad_status tune_staged(const spad_host *host, void *context) {
+    const spad_tune_options options = {.steps = true, .depth_most = 1, .host = host};
+    spad_tune *tune;
+    const spad_status status = spad_tune_create(&tune, context, &options, NULL);
+    spad_tune_destroy(tune);
+    return status;
+}
+
+static void failing_allocations_of_the_tuner_leak_nothing(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse("kernel k on sm_90\ntensor o : global u8 [2] (64) output\n"
+                                "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                                "agent one { simt w writes a\n simt r reads a writes o[0]\n"
+                                " simt w writes b\n simt r reads b writes o[1] }\n");
+    test_fail_each_allocation(tune_staged, k);
+    spad_kernel_destroy(k);
+}
+
+/* Right at T = 3, and no proof for every T: what shares bytes would be unproved, too. */
+static void without_a_proof_nothing_is_shared(void **state) {
+    (void)state;
+    static const char *const ends[] = {"any", ""};
+    for (size_t i = 0; i < 2; i++) {
+        char text[500];
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\nparam T = 3 %s\ntensor o : global u8 [2] (64) output\n"
+                 "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
+                 "agent one { for t in 0..T { if t == 2 { break }\n"
+                 " simt w writes a\n simt r reads a writes o[0]\n"
+                 " simt w writes b\n simt r reads b writes o[1] } }\n",
+                 ends[i]);
+        spad_error error;
+        spad_kernel *k = test_parse(text);
+        spad_layout *layout;
+        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+        assert_int_equal(spad_layout_get_space(layout, 0)->height, i == 0 ? 128 : 64);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 static spad_status lay_out_checked(const spad_host *host, void *context) {
     spad_error error = {.code = SPAD_OK};
     const spad_layout_options options = {.host = host};
@@ -200,12 +333,17 @@ static void failing_allocations_leak_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(epilogues_lie_over_what_is_over),
-                                       cmocka_unit_test(unordered_tensors_stay_apart),
-                                       cmocka_unit_test(tensors_of_one_agent_share_bytes),
-                                       cmocka_unit_test(loops_let_tensors_take_turns),
-                                       cmocka_unit_test(orders_belong_to_their_kernel),
-                                       cmocka_unit_test(a_wrong_kernel_keeps_its_layout),
-                                       cmocka_unit_test(failing_allocations_leak_nothing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(epilogues_lie_over_what_is_over),
+        cmocka_unit_test(unordered_tensors_stay_apart),
+        cmocka_unit_test(tensors_of_one_agent_share_bytes),
+        cmocka_unit_test(loops_let_tensors_take_turns),
+        cmocka_unit_test(orders_belong_to_their_kernel),
+        cmocka_unit_test(a_wrong_kernel_keeps_its_layout),
+        cmocka_unit_test(the_tuner_has_the_layouts_of_the_analysis),
+        cmocka_unit_test(changes_that_fit_use_the_order),
+        cmocka_unit_test(without_a_proof_nothing_is_shared),
+        cmocka_unit_test(failing_allocations_of_the_tuner_leak_nothing),
+        cmocka_unit_test(failing_allocations_leak_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ from ..kernel import _quoted
 from ._access import Accesses, alias_text, lane_pieces
 from ._fast import Fast
 from ._isa import INSTRUCTIONS
+from ._programs import Programs
 from ._views import Register, Storage, View, item_bytes
 
 
@@ -25,6 +26,10 @@ class TraceError(_spad.ArgumentError):
     """A kernel that cannot be traced. `place` is (file, line) of the user's Python, or None."""
 
     place = None
+
+
+class NotCovered(Exception):
+    """Something whose numbers nt.run does not compute."""
 
 
 _current = contextvars.ContextVar("spad.nki.trace", default=None)
@@ -104,8 +109,7 @@ class Sources:
 
     def _add(self, frame, code):
         name = frame.f_globals.get("__name__", "")
-        mine = _END if name == "spad.nki.trace" and code.co_name in ("trace", "_bound") else \
-            name.startswith("spad.")
+        mine = _END if name == "spad.nki.trace" else name.startswith("spad.")
         self._codes.append(code)
         self._own[id(code)] = mine
         return mine
@@ -173,16 +177,39 @@ class Recorder:
         self._fast = Fast(self, _region, _holds, _meets, _end_sums)
         self._instruction = Instruction(self)
         self._notes_asked = 0
+        self.at = None       # the place of what is recorded, where it is not the one of the call
+        self.pending = None  # a result of the older dialect that has no tensor yet
+        if lnc > 1:          # names of what the cores meet at
+            self._names.update(cores=1, exchange=1, core_0=1, core_1=1)
+        self.older = None    # what the older dialect needs (_older.Older)
+        self.kept = ()       # where its results are tensors of their own
+        self.programs = Programs(lnc)
+        self.values = None   # what computes numbers (_values.Values)
+        self.arguments = []  # the tensors that the kernel is called with
+        self.second = None   # the first line of the second core
+        self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
+
+    def settle(self):
+        """Gives the pending result a tensor of its own; before anything else is recorded."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending.settle()
 
     # ---- lines -------------------------------------------------------------------------
 
     def place(self):
+        if self.at is not None:
+            return self.at
         frame = user_frame()
         return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
     def line(self, text, place=None):
         self.lines.append(text)
-        self.places.append(self.sources.here(sys._getframe(1)) if place is None else self.sources.at(place))
+        self.places.append(self._source(sys._getframe(1), place))
+
+    def _source(self, frame, place=None):
+        place = self.at if place is None else place
+        return self.sources.here(frame) if place is None else self.sources.at(place)
 
     def note(self, text, place=None):
         """Something that the reader of a result must know; kept once for each source line."""
@@ -191,6 +218,11 @@ class Recorder:
         if (place, text) not in self._noted:
             self._noted.add((place, text))
             self.notes.append((place, text))
+
+    def no_values(self, what):
+        """Refuses an operation whose numbers are asked for and not known."""
+        if self.values is not None:
+            raise NotCovered(what)
 
     def refuse(self, text):
         error = TraceError(text)
@@ -223,7 +255,9 @@ class Recorder:
 
     # ---- tensors -----------------------------------------------------------------------
 
-    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None):
+    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None,
+               is_fresh=False):
+        self.settle()
         if shape.__class__ is not tuple or not all(count.__class__ is int for count in shape):
             shape = tuple(_whole(count, "shape") for count in
                           (shape if isinstance(shape, (tuple, list)) else (shape,)))
@@ -236,10 +270,15 @@ class Recorder:
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
-        source = self.sources.here(sys._getframe(1)) if place is None else self.sources.at(place)
-        name = self.fresh(name or self._assigned_name(source) or "t")
-        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space))
+        known = self.programs.known(buffer, shape, dtype) if not is_input else None
+        if known is not None:
+            return View.whole(known)
+        source = self._source(sys._getframe(1), place)
+        if not is_fresh:
+            name = self.fresh(name or self._assigned_name(source) or "t")
+        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space), self.programs.core)
         storage.is_input = is_input
+        self.programs.made(storage)
         self.lines.append(Declaration(storage, name, None))
         self.places.append(source)
         self.storages.append(storage)
@@ -253,12 +292,14 @@ class Recorder:
         lane, byte = address
         return _whole(lane, "address"), _whole(byte, "address")
 
-    def _assigned_name(self, source):
-        """The variable that the source line of a call assigns, for a tensor without a name."""
-        if source not in self._assigned:
-            found = _ASSIGNED.match(linecache.getline(*self.sources.place(source))) if source is not None else None
-            self._assigned[source] = found[1] if found else None
-        return self._assigned[source]
+    def _assigned_name(self, where):
+        """The variable that the line of a call assigns, for a tensor without a name; where: the number of a
+        source, or (file, line)."""
+        if where not in self._assigned:
+            place = where if where is None or isinstance(where, tuple) else self.sources.place(where)
+            found = _ASSIGNED.match(linecache.getline(*place)) if place is not None else None
+            self._assigned[where] = found[1] if found else None
+        return self._assigned[where]
 
     def _declare(self, storage, name, text):
         self.line(Declaration(storage, name, text))
@@ -275,13 +316,14 @@ class Recorder:
             return self._instruction
         noted, first = self._notes_asked, len(self.lines)
         made = self._call(row, args, kwargs)
-        if fast is not None and self._notes_asked == noted and len(self.lines) == first + 1:
+        if fast is not None and self._notes_asked == noted and len(self.lines) == first + 1 \
+                and isinstance(self.lines[-1], Operation):
             self._fast.learn(fast[0], self.lines[-1], fast[2], kwargs, Operation)
         return made
 
     def is_plain(self):
         """Is a call nothing but what its row says?"""
-        return True
+        return self.pending is None and self.older is None and self.values is None and self.at is None
 
     def _count(self):
         self.operations += 1
@@ -292,11 +334,8 @@ class Recorder:
     def _call(self, row, args, kwargs):
         name = row.name
         given = row.bind(args, kwargs)
-        if name in ("core_barrier", "sendrecv") and self.lnc == 1:
-            if name == "sendrecv":
-                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core")
-            self.note("core_barrier of one core has no effect")
-            return None
+        if name in ("core_barrier", "sendrecv"):
+            return self._meet(name, given)
         if name == "register_move":
             return None
         for parameter in (*row.writes, *row.updates, *row.sums):
@@ -314,10 +353,50 @@ class Recorder:
         if getattr(given.get("oob_mode"), "name", "error") != "error":
             self.note(f"{name}: the device may skip a part of the copy (oob_mode); recorded as copied")
         _check_shapes(name, given)
-        self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
-                       [view for parameter in row.sums for view in _views(given[parameter])],
-                       row.cost, given.get("accumulate"))
+        adds = self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
+                              [view for parameter in row.sums for view in _views(given[parameter])],
+                              row.cost, given.get("accumulate"))
+        if self.values is not None:
+            self.values.instruction(name, given, adds)
         return self._instruction
+
+    def _meet(self, name, given):
+        """An instruction where the two cores wait for each other."""
+        if self.lnc == 1:
+            if name == "sendrecv":
+                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core (lnc=2)")
+            self.note("core_barrier of one core has no effect")
+        elif name == "core_barrier":
+            self.settle()
+            self.line(Meeting("cores"))
+        else:
+            self._exchange(given)
+
+    def _exchange(self, given):
+        """sendrecv: each core copies what the other one sends, between two meetings."""
+        src, dst = given["src"], given["dst"]
+        if src.size != dst.size:
+            raise ValueError(f"nki.isa.sendrecv: src {src.shape} and dst {dst.shape} have different numbers of "
+                             f"elements")
+        self.settle()
+        made, core = Operation("dma", "sendrecv"), self.programs.core
+        self.operations += 1
+        made.add("writes", dst.storage, self._accesses.of(dst)[0])
+        sent = self.exchanges[core].setdefault(given["pipe_id"], [])
+        sent.append((made, src, dst))
+        if core:
+            others = self.exchanges[0].get(given["pipe_id"], [])
+            if len(others) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            other, other_src, other_dst = others[len(sent) - 1]
+            for operation, source, target in ((made, other_src, dst), (other, src, other_dst)):
+                if source.size != target.size:
+                    raise ValueError(f"nki.isa.sendrecv: the other core sends {source.shape}, and dst is "
+                                     f"{target.shape}")
+                operation.add("reads", source.storage, self._accesses.of(source)[0])
+        place = self.place()
+        for line in (Meeting("exchange"), made, Meeting("exchange")):
+            self.line(line, place)
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]
@@ -346,11 +425,15 @@ class Recorder:
         return row.engines[0]
 
     def operation(self, engine, name, reads, writes, updates=(), sums=(), cost="sizes", accumulate=None):
+        self.settle()
+        if self.older is not None and self.older.zeroed:
+            self.older.start([*reads, *updates], writes, sums)
         self._count()
         reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index)]
+        adds = False
         for view in sums:
             if self._adds(view, accumulate):
-                updates = [*updates, view]
+                updates, adds = [*updates, view], True
             else:
                 writes = [*writes, view]
         for view in (*reads, *writes, *updates):
@@ -370,6 +453,7 @@ class Recorder:
                 exact = exact and whole
         made.tail = self._cost(engine, cost, [*reads, *writes, *updates], exact)
         self.line(made)
+        return adds
 
     def _note_part(self, name, word, view):
         """Says that an access is recorded as more than it is."""
@@ -419,14 +503,23 @@ class Recorder:
 
     def finish(self, returned):
         """The text of the whole kernel."""
+        self.settle()
         for view in _views(returned):
             view.storage.is_output = True
         shown = {storage: self._shown(storage) for storage in self.storages
                  if len(storage.written) + storage.is_input > 1}
         shown = {storage: names for storage, names in shown.items() if names}
         lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
+        if self.lnc > 1:
+            self._finish_cores(lines, shown)
+        else:
+            self._write(lines, shown, zip(self.lines, self.places))
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def _write(lines, shown, rows):
         add = lines.append
-        for made, source in zip(self.lines, self.places):
+        for made, source in rows:
             tail = f" from {source}" if source is not None else ""
             if made.__class__ is tuple:
                 template, storages = made
@@ -435,8 +528,21 @@ class Recorder:
                     continue
                 made = template.operation(storages)
             for text in made.texts(shown):
-                add(text + tail)
-        return "\n".join(lines) + "\n"
+                add(text + (tail if not isinstance(made, Meeting) else ""))
+
+    def _finish_cores(self, lines, shown):
+        """A kernel with an agent for each core."""
+        for pipe in self.exchanges[0]:
+            if len(self.exchanges[0][pipe]) != len(self.exchanges[1].get(pipe, [])):
+                raise TraceError(f"the cores call nki.isa.sendrecv for pipe {pipe} a different number of times")
+        rows = list(zip(self.lines, self.places))
+        self._write(lines, shown, [row for row in rows if isinstance(row[0], Declaration)])
+        for name in sorted({made.name for made in self.lines if isinstance(made, Meeting)}):
+            lines.append(f"barrier {name} count 2")
+        for core, part in enumerate((rows[:self.second], rows[self.second:])):
+            lines.append(f"agent core_{core} {{")
+            self._write(lines, shown, [row for row in part if not isinstance(row[0], Declaration)])
+            lines.append("}")
 
     def _shown(self, storage):
         """name: the name that reads use for it. Of a tensor that is written under several names, each name
@@ -462,7 +568,7 @@ class Declaration:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
         shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.space} {storage.dtype} ({', '.join(map(str, shape))})"
+        text = f"tensor {self.name} : {storage.home} {storage.dtype} ({', '.join(map(str, shape))})"
         if storage.address is not None:
             lane, byte = storage.address
             text += f" at {byte}" + (f" lane {lane}" if lane else "")
@@ -474,6 +580,18 @@ class Declaration:
         return [text + (" input" if storage.is_input else ""),
                 f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
                 + (" output" if is_output else "")]
+
+
+class Meeting:
+    """Both cores wait for each other."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def texts(self, shown):
+        return [f"sync {self.name}"]
 
 
 class Operation:

@@ -72,9 +72,10 @@ class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "written", "aliases", "kind")
+                 "sums", "written", "aliases", "core", "kind")
 
-    def __init__(self, name, space, buffer, dtype, shape, address=None):
+    def __init__(self, name, space, buffer, dtype, shape, address=None, core=0):
+        self.core = core      # whose SBUF or PSUM it is
         self.name, self.space, self.buffer = name, space, buffer
         self.dtype, self.shape, self.address = dtype, shape, address
         self.is_input = self.is_output = False
@@ -86,6 +87,11 @@ class Storage:
     @property
     def is_on_chip(self):
         return self.kind.is_on_chip
+
+    @property
+    def home(self):
+        """The memory in the kernel language."""
+        return f"{self.space}[{self.core}]" if self.core and self.is_on_chip else self.space
 
     @property
     def lanes(self):
@@ -130,6 +136,13 @@ class Register:
 
     def __repr__(self):
         return f"<{self.what}>"
+
+
+GRID_TYPES = set()  # what makes an index one of index tiles (the older dialect)
+
+
+def is_tensor(thing):
+    return isinstance(thing, View)
 
 
 class DynamicSlice:
@@ -369,8 +382,9 @@ class View:
             raise ValueError(f"the partitions of {self!r} cannot be joined with other dimensions")
         return self._with(dims=(*self.dims[:first], merged, *self.dims[last + 1:]))
 
-    def reshape(self, *shape):
-        shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    def reshape(self, *counts, shape=None):
+        if shape is None:
+            shape = counts[0] if len(counts) == 1 and not isinstance(counts[0], int) else counts
         shape = _inferred(shape, self.size, self)
         if not self.is_on_chip:
             return self._with(dims=_reshaped(self.dims, shape, self))
@@ -508,6 +522,8 @@ class View:
 
     def _taken(self, key):
         key = list(key) if isinstance(key, tuple) else [key]
+        if not GRID_TYPES.isdisjoint(map(type, key)):
+            return by_index_tiles(self, tuple(key))
         if any(part is Ellipsis for part in key):
             at = next(at for at, part in enumerate(key) if part is Ellipsis)
             fill = self.ndim - sum(part is not None and part is not Ellipsis for part in key)
@@ -574,6 +590,11 @@ def _key(key):
     except TypeError:
         return None
     return made
+
+
+def by_index_tiles(view, key):
+    from ._index import indexed  # which needs the views
+    return indexed(view, key)
 
 
 def _inferred(shape, size, view):

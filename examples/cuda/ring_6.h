@@ -1,0 +1,50 @@
+/* Places of buffers for "ring_6" on "sm_90".
+ * Made by spad 0.2.0; do not edit. Bytes are per lane.
+ *
+ * identifier <- name
+ *   X <- "x" (line 18)
+ */
+/* clang-format off */
+#ifndef RING_6_PLACES_H
+#define RING_6_PLACES_H
+
+#ifndef RING_6_INLINE
+#if defined(__CUDACC__)
+#define RING_6_INLINE static __host__ __device__ __forceinline__
+#else
+#define RING_6_INLINE static inline
+#endif
+#endif
+
+/* "shared" */
+#define RING_6_SHARED_TOTAL 98304
+#ifndef RING_6_SHARED_LIMIT
+#define RING_6_SHARED_LIMIT 232448
+#endif
+#if RING_6_SHARED_TOTAL > RING_6_SHARED_LIMIT
+#error "SHARED: the buffers need more bytes than the memory has"
+#endif
+
+/* "x" in "shared": (4096,) float32 */
+#define RING_6_X_OFFSET 0
+#define RING_6_X_BYTES 16384
+#define RING_6_X_LANE 0
+#define RING_6_X_LANES 1
+#define RING_6_X_ALIGN 128
+#define RING_6_X_RING 6
+#define RING_6_X_STRIDE 16384
+#if RING_6_X_OFFSET % RING_6_X_ALIGN != 0 || RING_6_X_STRIDE % RING_6_X_ALIGN != 0 || RING_6_X_LANE + RING_6_X_LANES > 1
+#error "X: not aligned, or outside the lanes"
+#endif
+RING_6_INLINE long long ring_6_x_at(long long i) {
+    const long long rest = i % RING_6_X_RING;
+    const long long k = rest < 0 ? rest + RING_6_X_RING : rest;
+    return RING_6_X_OFFSET + k * RING_6_X_STRIDE;
+}
+#if defined(__CUDACC__)
+RING_6_INLINE void *ring_6_x_ptr(void *base, long long i) {
+    return (char *)base + ring_6_x_at(i);
+}
+#endif
+
+#endif

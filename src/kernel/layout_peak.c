@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The live peak of a space: the statement at which the most bytes of some lane are needed.
+ *
+ * The problem of the planner does not show it where the kernel has placed tensors itself: obstacles
+ * that share bytes have become one box there, and its load is an average over lanes. Here the bytes
+ * of one lane after the other are swept in time. A tree over the addresses counts how many of the
+ * buffers that are needed cover each run of bytes, and knows how many bytes are covered at all, so
+ * that bytes which two buffers share count once.
+ *
+ * Invariants of the tree: node 1 is the root, 2n and 2n+1 are the halves of n; `covers` counts the
+ * buffers that cover all of a node but not all of its parent; `bytes` are the covered ones of the
+ * node. O(n log n) for each of at most LANES_SWEPT lanes; buffers start in few.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "kernel/layout.h"
+
+enum { LANES_SWEPT = 128 };
+
+typedef struct peak_edge {
+    int64_t time;
+    size_t buffer;
+    int32_t sign;
+} peak_edge;
+
+typedef struct peak_node {
+    int64_t bytes;
+    int32_t covers;
+} peak_node;
+
+typedef struct sweep {
+    const spad_layout *layout;
+    const spad_layout_space *row;
+    peak_edge *edges;
+    size_t edge_count;
+    int64_t *at; /* addresses at which something begins or ends, ascending, once each */
+    size_t at_count;
+    peak_node *nodes;
+    int64_t lanes[LANES_SWEPT];
+    size_t lane_count;
+    int64_t most;
+    int64_t time;
+} sweep;
+
+static int compare_edges(const void *left, const void *right) {
+    const peak_edge *a = left;
+    const peak_edge *b = right;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    if (a->sign != b->sign) return a->sign < b->sign ? -1 : 1; /* ends first */
+    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+static int compare_addresses(const void *left, const void *right) {
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void keep_lane(sweep *s, int64_t lane) {
+    for (size_t k = 0; k < s->lane_count; k++)
+        if (s->lanes[k] == lane) return;
+    if (s->lane_count < LANES_SWEPT) s->lanes[s->lane_count++] = lane;
+}
+
+/* Edges, addresses and lanes of all buffers that are needed. False: one has no place. */
+static bool collect_edges(sweep *s) {
+    for (size_t i = 0; i < s->row->buffer_count; i++) {
+        const spad_layout_buffer *b = &s->layout->buffers.items[s->row->first_buffer + i];
+        if (b->begin >= b->end || b->taken <= 0) continue;
+        if (b->rect.byte == SPAD_NO_BYTE) return false;
+        s->edges[s->edge_count++] = (peak_edge){b->begin, s->row->first_buffer + i, 1};
+        s->edges[s->edge_count++] = (peak_edge){b->end, s->row->first_buffer + i, -1};
+        s->at[s->at_count++] = b->rect.byte;
+        s->at[s->at_count++] = b->rect.byte + b->taken;
+        keep_lane(s, b->rect.lane);
+    }
+    if (s->edge_count == 0) return false;
+    qsort(s->edges, s->edge_count, sizeof *s->edges, compare_edges);
+    qsort(s->at, s->at_count, sizeof *s->at, compare_addresses);
+    size_t kept = 1;
+    for (size_t i = 1; i < s->at_count; i++)
+        if (s->at[i] != s->at[kept - 1]) s->at[kept++] = s->at[i];
+    s->at_count = kept;
+    return true;
+}
+
+/* Adds `sign` to the count of bytes [from, until) in the node of addresses [low, high). As deep as
+ * the tree. */
+static void cover(sweep *s, size_t node, size_t low, size_t high, const spad__interval *bytes,
+                  int32_t sign) {
+    if (bytes->end <= s->at[low] || s->at[high] <= bytes->begin) return;
+    peak_node *n = &s->nodes[node];
+    if (bytes->begin <= s->at[low] && s->at[high] <= bytes->end) {
+        n->covers += sign;
+        spad__assert(n->covers >= 0);
+    } else {
+        const size_t middle = low + (high - low) / 2;
+        cover(s, 2 * node, low, middle, bytes, sign);
+        cover(s, 2 * node + 1, middle, high, bytes, sign);
+    }
+    const bool leaf = high - low == 1;
+    n->bytes = n->covers > 0 ? s->at[high] - s->at[low]
+               : leaf        ? 0
+                             : s->nodes[2 * node].bytes + s->nodes[2 * node + 1].bytes;
+}
+
+static void sweep_lane(sweep *s, int64_t lane) {
+    for (size_t i = 0; i < s->edge_count; i++) {
+        const peak_edge *edge = &s->edges[i];
+        const spad_layout_buffer *b = &s->layout->buffers.items[edge->buffer];
+        const spad__interval bytes = {b->rect.byte, b->rect.byte + b->taken};
+        if (b->rect.lane <= lane && lane - b->rect.lane < b->rect.lanes)
+            cover(s, 1, 0, s->at_count - 1, &bytes, edge->sign);
+        const bool last = i + 1 == s->edge_count || s->edges[i + 1].time != edge->time;
+        const int64_t now = s->nodes[1].bytes;
+        if (!last || now < s->most || (now == s->most && edge->time >= s->time)) continue;
+        s->most = now;
+        s->time = edge->time;
+    }
+}
+
+spad_status spad__layout_find_peak(const spad_layout *layout, const spad_layout_space *row,
+                                   int64_t *bytes, int64_t *statement, spad_error *error) {
+    const size_t room = 2 * row->buffer_count + 1;
+    const spad_host *host = &layout->host;
+    sweep s = {.layout = layout, .row = row, .time = INT64_MAX};
+    s.edges = spad__new_array(host, room, sizeof *s.edges);
+    s.at = spad__new_array(host, room, sizeof *s.at);
+    s.nodes = spad__new_array(host, 4 * room, sizeof *s.nodes);
+    const bool fine = s.edges != NULL && s.at != NULL && s.nodes != NULL;
+    if (fine && collect_edges(&s)) {
+        for (size_t k = 0; k < s.lane_count; k++) sweep_lane(&s, s.lanes[k]);
+        *bytes = s.most;
+        *statement = s.time;
+    }
+    spad__free(host, s.edges, room * sizeof *s.edges);
+    spad__free(host, s.at, room * sizeof *s.at);
+    spad__free(host, s.nodes, 4 * room * sizeof *s.nodes);
+    return fine ? SPAD_OK : spad__fail_host_memory(error);
+}

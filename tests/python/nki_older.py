@@ -102,6 +102,20 @@ def launch(a, b):
     return add[a.shape[0] // 128, a.shape[1] // 256](a, b)
 
 
+def launch_on_cores(a, b):
+    return add[nl.spmd_dim(a.shape[0] // 256, nl.nc(2)), a.shape[1] // 256](a, b)
+
+
+@nki.jit
+def sum_used_twice(x):
+    """A sum that is used again is a tensor of its own."""
+    t = nl.load(x)
+    acc = nl.zeros((par_dim(128), 128), dtype=nl.float32, buffer=nl.psum)
+    r = nisa.nc_matmul(t, t)
+    acc += r
+    nl.store(x, value=nl.add(acc, r))
+
+
 @nki.jit
 def functions(x, weight):
     """Functions that are several instructions."""
@@ -203,6 +217,11 @@ def not_affine(x):
 def along_blocks(x):
     t = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
     t[nl.arange(4)[:, None, None], nl.arange(128)[None, :, None], nl.arange(512)[None, None, :]] = 0.0
+
+
+def several_blocks(x):
+    t = nl.ndarray((4, par_dim(32), 512), dtype=x.dtype, buffer=nl.sbuf)
+    t[...] = nl.load(x.reshape((4, 32, 512)))
 
 
 def other_shape(x):

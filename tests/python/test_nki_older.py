@@ -116,6 +116,12 @@ def test_a_result_that_is_used_again_is_a_tensor():
                         "dma store reads t_2 writes out"]
 
 
+def test_a_sum_that_is_used_again_is_a_tensor():
+    text = operations(traced("sum_used_twice", x(128, 128)))
+    assert text[1:5] == ["tensor nc_matmul reads t writes r", "vector memset writes acc",
+                         "vector add reads r updates acc", "vector add reads acc, r writes t_2"]
+
+
 def test_an_index_that_the_device_knows():
     k = traced("gathered", x(1000, 64), x(128, 1, dtype="int32"))
     assert any(re.match(r"dma load (may )?reads (at_t|table).* writes t\b", line) for line in operations(k))
@@ -129,6 +135,19 @@ def test_a_grid_of_programs():
     assert nt.trace(nt.load(f"{FILE}:add")[2, 2], x(256, 512), x(256, 512)).operations == 16
     with pytest.raises(nt.TraceError, match="programs"):
         nt.trace(nt.load(f"{FILE}:add")[100, 100], x(256, 512), x(256, 512))
+
+
+def test_a_grid_on_two_cores():
+    k = traced("launch_on_cores", x(512, 512), x(512, 512), lnc=2)
+    text = code(k)
+    first, second = (text.index(f"agent core_{core} {{") for core in (0, 1))
+    loads = [[line for line in part if " load " in line and "reads a(" in line]
+             for part in (text[first:second], text[second:])]
+    assert [len(part) for part in loads] == [4, 4] and "a(0..128, 0..256)" in loads[0][0]
+    assert "a(128..256, 0..256)" in loads[1][0] and [t["name"] for t in k.tensors].count("c") == 1
+    assert k.check().verdict == PROVED
+    with pytest.raises(nt.TraceError, match="says which programs each has"):
+        traced("launch", x(256, 512), x(256, 512), lnc=2)
 
 
 def test_index_tiles():
@@ -172,6 +191,7 @@ def test_masks_that_are_no_box_are_noted():
     ("outside", "an index tile from 1 to 512 in dimension 1 of 'x', which has 512", "i_f + 1"),
     ("not_affine", "not affine", "// 2"),
     ("along_blocks", "an index tile along a block dimension of 't_0'", "nl.arange(4)"),
+    ("several_blocks", "an operation writes one tile", "t[...] = nl.load(x.reshape"),
     ("other_shape", r"the result of nki.language.load is \(128, 512\)", "t[...] = nl.load(x)"),
     ("no_mask", "mask= is 3", "mask=3"),
     ("collective", "nki.language.all_reduce is not modelled", "all_reduce"),

@@ -105,6 +105,14 @@ def test_kernels_are_proved(name, args):
     assert k.sim().makespan > 0
 
 
+def test_what_has_no_numbers_is_traced():
+    k = traced("not_computed", x(128, 128, dtype="f32"), x(128, 8, dtype="uint32"), x(1, 1, dtype="int32"))
+    text = "\n".join(operations(k))
+    for word in ("dma atomic_rmw reads t", "gpsimd gather_flattened", "gpsimd local_gather", "vector random_seed",
+                 "gpsimd sequence_bounds", "vector dropout"):
+        assert word in text, word
+
+
 def test_a_view_with_more_dimensions():
     assert "vector reduce_sum reads t writes t_2" in operations(traced("pooled", x(64, 6, 8)))
 

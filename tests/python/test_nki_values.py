@@ -328,6 +328,24 @@ def test_instructions_of_the_older_dialect():
     np.testing.assert_allclose(made, both, rtol=1e-4, atol=1e-4)
 
 
+def test_what_is_left_of_the_older_dialect():
+    x = some(128, 128)
+    ran = nt.run(nt.load(f"{OLDER}:others"), x, np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32))
+    made, columns = ran.outputs, np.arange(128)[None, :]
+    top = -np.sort(-x, axis=1)[:, :8]
+    row = np.zeros((128, 128), np.float32)
+    row[:, :8], row[:, 8:16], row[0, 16:80] = top, first8(x, top), x[:, :64].sum(axis=0)
+    row[:32, 96:] = x[:32, :32].T
+    wanted = [x.T, rounded(x, "bfloat16"), 128 - x / 2, np.broadcast_to(x.sum(axis=1, keepdims=True), x.shape) - 1,
+              np.where(x > 0, x, 1), x.reshape(4, 32, 128)[:, ::-1].reshape(128, 128),
+              np.where((columns >= 10) & (columns < 50), x, 0), -np.where(x > 0, x, -1), row, replaced(x, top, 0),
+              np.where(x > 0, x, np.eye(128)), (1 - x) ** 2 + (x < 0.5)]
+    for at, values in enumerate(wanted):
+        np.testing.assert_allclose(made[at], values, rtol=1e-4, atol=1e-4, err_msg=str(at))
+    assert any("device_print" in text for _, text in ran.kernel.notes)
+    assert ran.kernel.check().verdict == "proved for this shape", ran.kernel.explain(ran.kernel.check())
+
+
 def test_other_kernels_of_the_older_dialect():
     a, b = some(256, 128), some(256, 512, seed=2)
     np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:matmul"), a, b).outputs, a.T @ b, rtol=1e-4, atol=1e-4)

@@ -210,6 +210,64 @@ def test_errors_name_the_line_of_the_user(name, text, where):
     assert where in FILE.read_text().split("\n")[caught.value.place[1] - 1]
 
 
+@pytest.mark.parametrize("statement, text", [
+    ("t += 1", "add to one of them"),
+    ("t[7]", "block 7 of 't_0', which has 4"),
+    ("t['a']", "an index of 't_0' is 'a'"),
+    ("t[0] = 'a'", "'a' is assigned to a part of 't_0'"),
+    ("t[0:2] = t[0:3]", "is assigned to"),
+    ("t[0] = u[:, 0:8]", "is assigned to a part of"),
+    ("u[...] = nl.exp(t)", "has block dimensions"),
+    ("nl.add(u, u[:, 0:8])", r"operands of \(128, 512\) and \(128, 8\)"),
+    ("nl.exp(3)", "none of the arguments is a tensor"),
+    ("nl.exp()", "missing a required argument"),
+    ("nl.sum(u, axis=0)", "along the partitions"),
+    ("nl.store(x, value=u[:, 0:8])", "different numbers of elements"),
+    ("nl.exp(nl.load(...))", "of the manual stands for its arguments"),
+    ("nl.shared_constant(3)", "without a shape"),
+    ("u[nl.arange(8)[None, :], nl.arange(128)[:, None]]", "along the first dimension of an index"),
+    ("u[nl.arange(8)[:, None], nl.arange(4)[:, None]]", "of different grids"),
+    ("u[nl.arange(8)[:, None], 0, 0]", "3 indices"),
+    ("u[nl.arange(8)[:, None], ::-1]", "the step -1"),
+    ("nisa.iota(3, dtype=nl.int32)", "not an index tile"),
+    ("nisa.affine_select(3, u, 0.0)", "not a comparison of index tiles"),
+    ("nisa.max8(u)", "too many positional arguments"),
+    ("nl.finfo(nl.int32)", "finfo of int32"),
+    ("u.assert_shape((1, 1))", "has not the shape"),
+])
+def test_mistakes_are_named(statement, text):
+    with pytest.raises(nt.TraceError, match=text):
+        snippet("""
+t = nl.ndarray((4, par_dim(128), 512), dtype=nl.bfloat16, buffer=nl.sbuf)
+u = nl.zeros((par_dim(128), 512), dtype=nl.bfloat16)
+""" + statement)
+
+
+def test_other_assignments():
+    k = snippet("""
+t = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
+u = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
+assert len(t) == 4 and repr(t) == "<tensor 't_0' bfloat16[4, 128, 512]>" and isinstance(t, nl.ndarray)
+t[...] = x[0:4]
+u[...] = t
+u[0] = ...
+u[1] = t[1]
+u[2:4] = nl.load(...)
+t[0, :, 0:8] = 1.0
+r = nl.exp(t[0])
+assert repr(r).startswith("<result of nki.language.exp") and r.ndim == 2 and isinstance(r, nl.ndarray)
+nl.store(out[0:4], value=u)
+nl.store(..., value=t[0])
+nl.store(out[4], value=r)
+out[5] = nl.exp(r)
+""")
+    text = operations(k)
+    assert text.count("dma copy reads x(0, .., ..) writes t_0") == 1 and "vector assign writes u_0" in text
+    assert "vector copy reads t_1 writes u_1" in text and "vector assign writes u_2" in text
+    assert "dma store reads u_3 writes out(3, .., ..)" in text and "dma store reads t_0" in text
+    assert any(line.startswith("dma copy reads t_") and line.endswith("writes out(5, .., ..)") for line in text)
+
+
 def test_types():
     with nt.installed():
         import neuronxcc.nki.language as nl

@@ -9,7 +9,7 @@ so a mask of these is a box in the grid, and a view is cut to it exactly.
 
 import operator
 
-from ._views import GRID_TYPES, Register, View, is_tensor
+from ._views import GRID_TYPES, DynamicSlice, Register, View, is_tensor
 
 
 class Index:
@@ -280,6 +280,8 @@ def _entry(part):
 def _slice(part, count):
     if isinstance(part, slice):
         first, end, step = part.indices(count)
+        if step < 1:
+            raise IndexError(f"a slice with the step {step}")
         return Index((max(-(-(end - first) // step), 0),), (step,), first)
     return Index((part.size,), (1,), part.start)  # nl.ds
 
@@ -342,9 +344,7 @@ def _indexed(view, key):
     if len(key) > view.ndim:
         raise IndexError(f"{len(key)} indices for {view!r}")
     key += [slice(None)] * (view.ndim - len(key))
-    tiles = {dim: _entry(part) for dim, part in enumerate(key)
-             if not isinstance(part, slice) and not hasattr(part, "size")  or is_tensor(part)
-             or hasattr(part, "view_of")}
+    tiles = {dim: _entry(part) for dim, part in enumerate(key) if not isinstance(part, (slice, DynamicSlice))}
     grid = _grid(list(tiles.values()))
     first = min(tiles) if max(tiles) - min(tiles) == len(tiles) - 1 else 0
     slices = {dim: _slice(key[dim], view.shape[dim]) for dim in range(view.ndim) if dim not in tiles}

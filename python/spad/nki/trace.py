@@ -212,7 +212,8 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
-    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside meanwhile.
+    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki
+    aside meanwhile.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
     return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most)[0]
 

@@ -583,9 +583,12 @@ def test_more_of_what_instructions_do():
         nl.store(out[6, :, 1:2], nl.all(p, axis=1))
         nisa.dma_transpose(dst=r.reshape((64, 8, 12)), src=t.reshape((64, 12, 8)), axes=(0, 2, 1))
         nl.store(out[7], r)
+        four = nl.ndarray((4, 4, 6, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_transpose(dst=four, src=t.reshape((64, 4, 6, 4)))
+        nisa.dma_copy(dst=out[8].reshape((4, 4, 6, 64)), src=four)
         return out
 
-    made = nt.run(kernel, A, PREDICATE, nt.hbm((8, 64, 96), "f32"), nt.hbm((64, 96), "f32")).outputs
+    made = nt.run(kernel, A, PREDICATE, nt.hbm((9, 64, 96), "f32"), nt.hbm((64, 96), "f32")).outputs
     np.testing.assert_array_equal(made[0], np.where(PREDICATE, 2, A))
     np.testing.assert_array_equal(made[1], np.where(PREDICATE, 0, 5))
     np.testing.assert_allclose(made[2], np.cumsum(A + 1, axis=1) + 3, rtol=1e-4, atol=1e-4)
@@ -596,12 +599,12 @@ def test_more_of_what_instructions_do():
     np.testing.assert_array_equal(made[6, :, 0], PREDICATE.max(axis=1))
     np.testing.assert_array_equal(made[6, :, 1], PREDICATE.min(axis=1))
     np.testing.assert_array_equal(made[7], A.reshape(64, 12, 8).transpose(0, 2, 1).reshape(64, 96))
+    np.testing.assert_array_equal(made[8].reshape(4, 4, 6, 64), A.reshape(64, 4, 6, 4).transpose(3, 1, 2, 0))
 
 
 @pytest.mark.parametrize("call, text", [
     ("nisa.activation(dst=t, op=nl.exp, data=t, reduce_op=nl.add, reduce_res=t[:, 0:1])", "reduce_cmd idle"),
     ("nisa.activation(dst=t, op=nl.exp, data=t, reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.reduce)", "continues nothing"),
-    ("nisa.dma_transpose(dst=t.reshape((64, 4, 2)), src=t.reshape((64, 2, 4)))", "without axes"),
     ("nisa.nc_matmul(dst=nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.psum), stationary=t, moving=t, "
      "perf_mode=nisa.matmul_perf_mode.double_row)", "perf_mode"),
     ("nisa.tensor_tensor(dst=t, data1=t, data2=t, op=nl.arctan)", "the operator arctan"),

@@ -429,10 +429,10 @@ class PlanResult:
 
 class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
-    count, file, notes."""
+    count, file, notes, place: the line of the program that the kernel was made from."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes")
+                 "file", "notes", "place")
 
     def __init__(self, **facts):
         for name in self.__slots__:

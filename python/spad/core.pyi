@@ -85,6 +85,7 @@ class Finding:
     count: int
     file: str | None
     notes: list[_Facts]
+    place: str | None
     def __init__(self, **facts: Any) -> None: ...
 
 class Check:

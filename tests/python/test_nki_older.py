@@ -30,12 +30,12 @@ def x(*shape, dtype="bf16"):
 
 
 def traced(name, *args, **options):
-    return nt.trace(nt.load(f"{FILE}:{name}"), *args, **options)
+    return nt.trace(nt.load(f"{FILE}:{name}"), *args, **{"fold": False, **options})
 
 
 def code(kernel):
-    """The lines of a kernel without their places in the source."""
-    return [re.sub(r"  #.*| from \d+$", "", line) for line in kernel.source.strip().split("\n")
+    """The lines of a kernel without the lines of Python that they come from."""
+    return [re.sub(r" from \d+$", "", line) for line in kernel.source.strip().split("\n")
             if not line.startswith("source ")]
 
 
@@ -132,8 +132,8 @@ def test_a_sum_that_is_used_again_is_a_tensor():
 
 def test_an_index_that_the_device_knows():
     k = traced("gathered", x(1000, 64), x(128, 1, dtype="int32"))
-    assert any(re.match(r"dma load (may )?reads (at_t|table).* writes t\b", line) for line in operations(k))
-    assert k.check().verdict == PROVED
+    assert "dma load reads at_t may reads table moves 16384 writes t" in operations(k)
+    assert k.notes == [] and k.check().verdict == PROVED
 
 
 def test_a_grid_of_programs():
@@ -335,7 +335,7 @@ def snippet(text, *args, returns="out", **names):
     linecache.cache["<snippet>"] = len(source), None, source.splitlines(keepends=True), "<snippet>"
     with nt.installed():
         exec(compile(source, "<snippet>", "exec"), names)
-    return nt.trace(names["kernel"], x(8, 128, 512))
+    return nt.trace(names["kernel"], x(8, 128, 512), fold=False)
 
 
 def test_a_function_places_tiles():

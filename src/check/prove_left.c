@@ -17,6 +17,9 @@
  * small value for other trip counts of a large shape. */
 enum { TRIES_TIMES = 4, TRIES_LEAST = 20000, TRIES_MOST = 2000000, TRIES_SMALL = 4 };
 
+/* The same for all values from 0 on. */
+enum { ROW_WORK = 400000 };
+
 static size_t left_count(const spad__prover *p) {
     return p->fixed < SPAD__LEFT_MAX ? p->fixed : SPAD__LEFT_MAX;
 }
@@ -60,9 +63,16 @@ static size_t describe_refused(const char *name, const spad__tried *tried, char 
     return spad__append(field, size, used, "; there is no kernel with %.64s = %s", name, list);
 }
 
+/* Values that are all right. */
+typedef struct value_row {
+    int64_t first;
+    int64_t last; /* below first: none */
+} value_row;
+
 /* What is known about a parameter without a proof. */
 static void describe_left(const spad__prover *p, const spad__left_trip *left,
-                          const spad__tried *tried, char *field, size_t size) {
+                          const spad__tried *tried, const value_row *row, char *field,
+                          size_t size) {
     const spad_kernel_param *param = spad_kernel_get_param(p->kernel, left->param);
     const long long given = param->value;
     char list[SPAD_MESSAGE_MAX / 4];
@@ -74,7 +84,10 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
     size_t used =
         spad__append(field, size, 0, "%.64s is fixed at %lld: %s", param->name, given, left->why);
     format_list(tried->right, tried->right_count, list, sizeof list);
-    if (tried->right_count > 0) {
+    if (row->last > row->first) {
+        used = spad__append(field, size, used, "; every %.64s from %lld to %lld is right",
+                            param->name, (long long)row->first, (long long)row->last);
+    } else if (tried->right_count > 0) {
         used = spad__append(field, size, used, "; %.64s = %s %s right, too", param->name, list,
                             tried->right_count == 1 ? "is" : "are");
     }
@@ -101,7 +114,14 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
         const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
         if (status != SPAD_OK) return status;
         work = tries.work;
-        describe_left(p, &p->left[i], &tried, text, sizeof text);
+        value_row row = {0, -1};
+        if (p->left[i].in_row && !tried.wrong) {
+            tries.work = ROW_WORK;
+            const spad_status done =
+                spad__try_row(p->run, &tries, &tried, &row.first, &row.last, error);
+            if (done != SPAD_OK) return done;
+        }
+        describe_left(p, &p->left[i], &tried, &row, text, sizeof text);
         if (i == 0 || tried.wrong) spad__copy_cut(p->why, sizeof p->why, text);
         p->seen_wrong = p->seen_wrong || tried.wrong || tried.low;
         if (tried.wrong) break;

@@ -19,7 +19,7 @@ enum { WORK_OF_ORDER = 8 };
 static spad_status use_own_growth(const spad__prover *p, spad__watch *watch,
                                   const spad_kernel *kernel, spad_error *error) {
     const spad_status status = spad__growth_init(&watch->own, kernel, watch->growth->param,
-                                                 watch->growth->step, &p->host, error);
+                                                 watch->growth->step, NULL, &p->host, error);
     if (status == SPAD_OK) watch->growth = &watch->own;
     return status;
 }
@@ -62,6 +62,9 @@ static void free_watches(spad__prover *p, spad__watches *watches) {
         p->work += (int64_t)watch->states.count;
         spad__free(&p->host, watch->windows,
                    spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
+        if (watch->runs != NULL) {
+            spad__free(&p->host, watch->runs, watch->run_count * sizeof *watch->runs);
+        }
         spad__array_free(&p->host, &watch->states);
         spad__array_free(&p->host, &watch->starts);
     }

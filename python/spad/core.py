@@ -429,10 +429,10 @@ class PlanResult:
 
 class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
-    count, file, notes."""
+    count, file, notes, place: the line of the program that the kernel was made from."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes")
+                 "file", "notes", "place")
 
     def __init__(self, **facts):
         for name in self.__slots__:
@@ -578,6 +578,13 @@ def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
 
 
+def advise(kernel, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+    """Changes that make a kernel smaller or faster and keep its proof: an Advice. skip: kinds to leave
+    out ("load", "deeper", "shorter", "alias"). Where costs are assumed, rings stay as they are
+    unless steps is true. timeout: seconds, after which what was found is the result."""
+    return _spad.advise(_kernel_in(kernel), skip, depth_most, trials_most, timeout, steps)
+
+
 @_part_of(_spad.Layout)
 class Layout:
     """The places of all tensors of a kernel."""
@@ -676,6 +683,22 @@ class Tune:
     def __repr__(self):
         time = "nothing fits" if self.makespan is None else self.time_text(self.makespan)
         return f"<spad.Tune: {self.depths}, {time}>"
+
+
+@_part_of(_spad.Advice)
+class Advice:
+    """Changes of a kernel that keep its proof; kernel has them all."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def __len__(self):
+        return len(self.changes)
+
+    def __repr__(self):
+        return f"<spad.Advice: {len(self)} changes of {self.kernel.name}>"
 
 
 @_part_of(_spad.Walk)

@@ -19,6 +19,7 @@ Analysis: TypeAlias = _spad.Analysis
 Layout: TypeAlias = _spad.Layout
 Sim: TypeAlias = _spad.Sim
 Tune: TypeAlias = _spad.Tune
+Advice: TypeAlias = _spad.Advice
 Buffer: TypeAlias = _spad.Buffer
 Device: TypeAlias = _spad.Device
 Workspace: TypeAlias = _spad.Workspace
@@ -85,6 +86,7 @@ class Finding:
     count: int
     file: str | None
     notes: list[_Facts]
+    place: str | None
     def __init__(self, **facts: Any) -> None: ...
 
 class Check:
@@ -113,6 +115,8 @@ def check(kernel: Kernel | str, layout: Layout | bool | None = None,
 def check_text(text: str, file: str = '<kernel>', layout: Layout | bool | None = None,
                **options: Unpack[_CheckOptions]) -> Check: ...
 def sim(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Sim: ...
+def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
+           timeout: float | None = None, steps: bool = False) -> Advice: ...
 def tune(kernel: Kernel | str, depth_most: int = 0, exhaustive_most: int = 0,
          timeout: float | None = None) -> Tune: ...
 class Block(_spad.Block):

@@ -114,8 +114,8 @@ static bool probe_tensor(probe *l, size_t number) {
         if (!require_same(l, t->blocks.items[i], t->name)) return false;
     }
     return require_same_list(l, t->dims, t->name) && require_same_list(l, t->ring, t->name) &&
-           require_same_list(l, t->free, t->name) && require_same_list(l, t->par, t->name) &&
-           require_same_list(l, t->banks, t->name);
+           require_same_list(l, t->steps, t->name) && require_same_list(l, t->free, t->name) &&
+           require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
 }
 
 static bool probe_declarations(probe *l) {
@@ -416,7 +416,8 @@ static bool probe_operation(probe *l, size_t statement, const spad_statement *s,
         }
         for (size_t r = 0; r < access->range_count; r++) {
             if (!require_still(l, statement, access->ranges[r].from) ||
-                !require_still(l, statement, access->ranges[r].to)) {
+                !require_still(l, statement, access->ranges[r].to) ||
+                !require_still(l, statement, access->ranges[r].step)) {
                 return false;
             }
         }

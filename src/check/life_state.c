@@ -67,7 +67,7 @@ static void put_holder(spad__state_out *w, const spad__life *life, spad__writer 
     spad__tile_index(tensor, write->tile, index);
     const int64_t periods = moves_along(life, holder, at) ? at.periods : 0;
     spad__state_put(w, write->tensor);
-    spad__state_put(w, current);
+    spad__state_put(w, current + 4 * write->may + 8 * write->full);
     for (size_t d = 0; d < tensor->blocks.count; d++)
         spad__state_put(w, index[d] - shift[d] * (carry[d] ? at.periods : periods));
 }

@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
+#include "base/text.h"
 #include "check/check.h"
 #include "check/size.h"
 
@@ -187,14 +188,12 @@ static spad_status try_value(spad__run *run, spad__tries *tries, int64_t value, 
 static void describe_values(const spad__run *run, const spad__tries *tries, int64_t value,
                             char *field, size_t size) {
     size_t used = 0;
-    for (size_t i = 0; i < tries->other_count && used < size; i++) {
-        used += (size_t)snprintf(field + used, size - used, "%.64s = %lld, ", tries->others[i].name,
-                                 (long long)tries->others[i].value);
+    for (size_t i = 0; i < tries->other_count; i++) {
+        used = spad__append(field, size, used, "%.64s = %lld, ", tries->others[i].name,
+                            (long long)tries->others[i].value);
     }
-    if (used < size) {
-        snprintf(field + used, size - used, "%.64s = %lld",
+    spad__append(field, size, used, "%.64s = %lld",
                  spad_kernel_get_param(run->kernel, tries->param)->name, (long long)value);
-    }
 }
 
 static spad_status report_value(spad__run *run, const spad__tries *tries, int64_t value,

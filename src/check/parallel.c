@@ -236,7 +236,7 @@ static spad__writer number_of(scan *l, parallel_touch t) {
 }
 
 static unsigned kind_of_touch(const spad_walk_access *access) {
-    if (access->kind == SPAD_ACCESS_UPDATE || access->kind == SPAD_ACCESS_ADD) return ADDS;
+    if ((access->kind & SPAD_ACCESS_UPDATE) == SPAD_ACCESS_UPDATE) return ADDS;
     return (access->kind & SPAD_ACCESS_WRITE) != 0 ? WRITES : READS;
 }
 

@@ -31,6 +31,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/outputs.h"
 #include "check/prover.h"
 
@@ -127,16 +128,15 @@ static void format_names(const spad__prover *p, char *field, size_t size) {
     size_t written = 0;
     field[0] = '\0';
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < p->count && used < size; i++) {
+        for (size_t i = 0; i < p->count; i++) {
             const int64_t from = p->all_shapes.from[i];
             const size_t param = p->trips[i].growth.param;
             if ((from > 0) != (pass == 1)) continue;
             const char *between = written == 0 ? "" : pass == 0 ? ", " : " and every ";
-            used += (size_t)snprintf(field + used, size - used, "%s%.64s", between,
-                                     spad_kernel_get_param(p->kernel, param)->name);
-            if (from > 0 && used < size) {
-                used +=
-                    (size_t)snprintf(field + used, size - used, " from %lld on", (long long)from);
+            used = spad__append(field, size, used, "%s%.64s", between,
+                                spad_kernel_get_param(p->kernel, param)->name);
+            if (from > 0) {
+                used = spad__append(field, size, used, " from %lld on", (long long)from);
             }
             written++;
         }
@@ -147,25 +147,22 @@ static void format_names(const spad__prover *p, char *field, size_t size) {
 static void format_exceptions(const spad__prover *p, char *field, size_t size) {
     const spad__all_shapes *all = &p->all_shapes;
     char values[SPAD_MESSAGE_MAX / 4];
-    int used = 0;
+    size_t used = 0;
     bool low = false; /* some iterations are needed */
     field[0] = '\0';
     for (size_t i = 0; i < p->count; i++) low = low || all->from[i] > 1;
     if (all->seen_wrong) {
         spad__shape_text(p, &all->wrong, values, sizeof values);
-        used = snprintf(field, size, "; not with %s: %s", values, all->message);
+        used = spad__append(field, size, 0, "; not with %s: %s", values, all->message);
     } else if (low) {
-        used = snprintf(field, size, "; smaller ones are refused: %s", p->refusal);
+        used = spad__append(field, size, 0, "; smaller ones are refused: %s", p->refusal);
     }
     for (size_t i = 0; i < all->refused_count && i < SPAD__REFUSED_MAX; i++) {
-        if (used < 0 || (size_t)used >= size) break;
         spad__shape_text(p, &all->refused[i], values, sizeof values);
-        used += snprintf(field + used, size - (size_t)used, "%s%s",
-                         i == 0 ? "; there is no kernel with " : " or ", values);
+        used = spad__append(field, size, used, "%s%s",
+                            i == 0 ? "; there is no kernel with " : " or ", values);
     }
-    if (all->refused_count > SPAD__REFUSED_MAX && used > 0 && (size_t)used < size) {
-        snprintf(field + used, size - (size_t)used, ", and so on");
-    }
+    if (all->refused_count > SPAD__REFUSED_MAX) spad__append(field, size, used, ", and so on");
 }
 
 /* A warning that the given shape does not have, or "". */

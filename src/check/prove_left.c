@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/neighbours.h"
 #include "check/prover.h"
 #include "check/size.h"
@@ -46,22 +47,20 @@ static size_t choose_others(const spad__prover *p, size_t number, spad_define *o
 static void format_list(const int64_t *list, size_t count, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (size_t i = 0; i < count && used < size; i++) {
-        used += (size_t)snprintf(field + used, size - used, "%s%lld", i > 0 ? ", " : "",
-                                 (long long)list[i]);
+    for (size_t i = 0; i < count; i++) {
+        used = spad__append(field, size, used, "%s%lld", i > 0 ? ", " : "", (long long)list[i]);
     }
 }
 
 /* Values that cannot be, unless it is only that nothing is left at 0. Returns the length. */
-static int describe_refused(const char *name, const spad__tried *tried, char *field, size_t size,
-                            int used) {
+static size_t describe_refused(const char *name, const spad__tried *tried, char *field, size_t size,
+                               size_t used) {
     char list[SPAD_MESSAGE_MAX / 4];
     size_t first = 0;
     while (first < tried->refused_count && tried->refused[first] == 0) first++;
-    if (first == tried->refused_count || used < 0 || (size_t)used >= size) return 0;
+    if (first == tried->refused_count) return used;
     format_list(tried->refused + first, tried->refused_count - first, list, sizeof list);
-    return snprintf(field + used, size - (size_t)used, "; there is no kernel with %.64s = %s", name,
-                    list);
+    return spad__append(field, size, used, "; there is no kernel with %.64s = %s", name, list);
 }
 
 /* Values that are all right. */
@@ -82,21 +81,20 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
                  given, param->name, (long long)tried->value, tried->message);
         return;
     }
-    int used = snprintf(field, size, "%.64s is fixed at %lld: %s", param->name, given, left->why);
-    const bool in_row = row->last > row->first;
+    size_t used =
+        spad__append(field, size, 0, "%.64s is fixed at %lld: %s", param->name, given, left->why);
     format_list(tried->right, tried->right_count, list, sizeof list);
-    if (in_row && used > 0 && (size_t)used < size) {
-        used +=
-            snprintf(field + used, size - (size_t)used, "; every %.64s from %lld to %lld is right",
-                     param->name, (long long)row->first, (long long)row->last);
-    } else if (tried->right_count > 0 && used > 0 && (size_t)used < size) {
-        used += snprintf(field + used, size - (size_t)used, "; %.64s = %s %s right, too",
-                         param->name, list, tried->right_count == 1 ? "is" : "are");
+    if (row->last > row->first) {
+        used = spad__append(field, size, used, "; every %.64s from %lld to %lld is right",
+                            param->name, (long long)row->first, (long long)row->last);
+    } else if (tried->right_count > 0) {
+        used = spad__append(field, size, used, "; %.64s = %s %s right, too", param->name, list,
+                            tried->right_count == 1 ? "is" : "are");
     }
-    used += describe_refused(param->name, tried, field, size, used);
-    if (tried->low && used > 0 && (size_t)used < size) {
-        snprintf(field + used, size - (size_t)used, "; not with %.64s = %lld: %s", param->name,
-                 (long long)tried->value, tried->message);
+    used = describe_refused(param->name, tried, field, size, used);
+    if (tried->low) {
+        spad__append(field, size, used, "; not with %.64s = %lld: %s", param->name,
+                     (long long)tried->value, tried->message);
     }
 }
 

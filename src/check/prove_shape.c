@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/check.h"
 #include "check/prover.h"
 #include "check/size.h"
@@ -139,11 +140,10 @@ spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad
 void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (size_t i = 0; i < p->count && used < size; i++) {
+    for (size_t i = 0; i < p->count; i++) {
         const size_t param = p->trips[i].growth.param;
-        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
-                                 spad_kernel_get_param(p->kernel, param)->name,
-                                 (long long)s->values[i]);
+        used = spad__append(field, size, used, "%s%.64s = %lld", i > 0 ? ", " : "",
+                            spad_kernel_get_param(p->kernel, param)->name, (long long)s->values[i]);
     }
 }
 

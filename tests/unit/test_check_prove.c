@@ -686,6 +686,32 @@ static void memory(void **state) {
     }
 }
 
+/* Values are tried around numbers that indices come round at: the smallest ones, if there are many;
+ * and where no other value makes a kernel, that is said. */
+static void values_that_are_tried(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 11\n"
+                  "tensor a : sbuf u8 [N] (128, 8) ring 2\ntensor b : sbuf u8 [N] (128, 8) ring 3\n"
+                  "tensor c : sbuf u8 [N] (128, 8) ring 4\ntensor d : sbuf u8 [N] (128, 8) ring 5\n"
+                  "tensor e : sbuf u8 [N] (128, 8) ring 6\ntensor f : sbuf u8 [N] (128, 8) ring 9\n"
+                  "tensor g : sbuf u8 [N] (128, 8) ring 8\ntensor h : sbuf u8 [N] (128, 8) ring 3\n"
+                  "tensor o : sbuf u8 [N] (128, 8)\n"
+                  "for i in 0..N { vector w writes a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]\n"
+                  "vector v reads a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i] writes o[i]\n"
+                  "vector r reads o[i] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is fixed at 11: 'o' has a place of its own for every tile, so its memory "
+                  "grows; N = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 17 are right, too");
+    static const char *const names[] = {"L"};
+    const spad_check_options vary = {.vary = names, .vary_count = 1};
+    const answer a = ask("kernel k on trn2\nparam L = 32\ntensor a : sbuf u8 (32, 8) at 0 lane L\n"
+                         "vector w writes a\nvector r reads a\n",
+                         NULL, 0, &vary);
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_string_equal(a.reason,
+                        "every event of the kernel was checked; no other L could be tried");
+}
+
 /* ---- time -------------------------------------------------------------------------- */
 
 static void a_timeout_leaves_it_open(void **state) {
@@ -738,6 +764,7 @@ int main(void) {
         cmocka_unit_test(unknown),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(memory),
+        cmocka_unit_test(values_that_are_tried),
         cmocka_unit_test(a_timeout_leaves_it_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

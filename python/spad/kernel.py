@@ -632,7 +632,9 @@ class Kernel:
 
     def fence(self, kind=None, when=None):
         """A proxy fence for all memory, or a fence of the target by name; when: "before" or "after" threads meet."""
-        self.line(" ".join(["fence"] + [_known(kind)] * (kind is not None) + [_name(when)] * (when is not None)))
+        kind = "" if kind is None else f" {_known(kind)}"
+        when = "" if when is None else f" {_name(when)}"
+        self.line("fence" + kind + when)
 
     # ---- what can be found out --------------------------------------------------------
 

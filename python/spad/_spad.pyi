@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload
 
-from typing_extensions import Buffer as _Readable, Self
+from typing_extensions import Buffer as _Readable, Self, Unpack
 
 from . import core
 
@@ -18,6 +18,15 @@ class _Array(Protocol):
 _Bytes: TypeAlias = _Readable | _Array
 _Column: TypeAlias = Iterable[int] | _Readable | _Array
 _OptionalColumn: TypeAlias = Iterable[int | None] | _Readable | _Array
+
+# What spad.check and Kernel.check take by name.
+class _CheckOptions(TypedDict, total=False):
+    timeout: float | None
+    advice: bool
+    one_shape: bool
+    finding_limit: int
+    event_limit: int
+    vary: Sequence[str] | None
 
 version: str
 
@@ -282,6 +291,9 @@ class Kernel:
     def loops(self) -> list[_Facts]: ...
     @property
     def unknowns(self) -> list[_Facts]: ...
+    def fold(self) -> Kernel | None: ...
+    @property
+    def sources(self) -> list[_Facts]: ...
     @property
     def cursors(self) -> list[_Facts]: ...
     @property
@@ -296,7 +308,8 @@ class Kernel:
     def walk(self, agent: str | int = 'all', layout: Layout | bool | None = None,
              trace: Trace | None = None) -> Walk: ...
     def analyse(self, skip: Iterable[str] = (), **options: Any) -> Analysis: ...
-    def check(self, layout: Layout | bool | None = None, **options: Any) -> core.Check: ...
+    def check(self, layout: Layout | bool | None = None,
+              **options: Unpack[_CheckOptions]) -> core.Check: ...
     def layout(self, timeout: float | None = None, seed: int = 0, threads: int = 1) -> Layout: ...
     def sim(self, layout: Layout | bool | None = None, **options: Any) -> Sim: ...
     def advise(self, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
@@ -780,7 +793,7 @@ def check_faults(text: str, file: str = "<kernel>", /) -> Check | None: ...
 def analyse(kernel: Kernel, skip: Iterable[str] = (), layout: Layout | None = None,
             check: Check | None = None, sim: Sim | None = None, timeout: float | None = None,
             advice: bool = True, one_shape: bool = False, finding_limit: int = 0,
-            event_limit: int = 0) -> Analysis: ...
+            event_limit: int = 0, vary: Sequence[str] | None = ()) -> Analysis: ...
 def sim(kernel: Kernel, layout: Layout | None = None, hoists: Mapping[str, int] | None = None,
         no_repeat: bool = False, operation_limit: int = 0,
         timeout: float | None = None) -> Sim: ...

@@ -429,10 +429,10 @@ class PlanResult:
 
 class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
-    count, file, notes."""
+    count, file, notes, place: the line of the program that the kernel was made from."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes")
+                 "file", "notes", "place")
 
     def __init__(self, **facts):
         for name in self.__slots__:
@@ -536,8 +536,8 @@ def layout(kernel, timeout=None, seed=0, threads=1):
 def analyse(kernel, skip=(), **options):
     """Everything about a kernel, each part computed once: layout, check, simulation, and changes
     that make it fit. skip: names of parts to leave out ("layout", "check", "sim", "fit"). Options:
-    timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, and
-    layout=, check=, sim= for parts that are there already."""
+    timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, vary=()
+    (as check()), and layout=, check=, sim= for parts that are there already."""
     given = options.get("check")
     if isinstance(given, Check):
         options["check"] = given._c
@@ -546,7 +546,8 @@ def analyse(kernel, skip=(), **options):
 
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0, timeout=None. With a layout (True plans one) planned places are checked too,
+    finding_limit=0, timeout=None, vary=(): names of parameters, such as ring depths, whose
+    neighbouring values are tried, too, where an error is a warning about this kernel. With a layout (True plans one) planned places are checked too,
     and what does not fit is an error."""
     skip = ("sim", "fit") if layout is not None else ("layout", "sim", "fit")
     given = None if layout is True else layout

@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, TypeAlias
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from . import _spad
-from ._spad import _Facts, _Shape
+from ._spad import _CheckOptions, _Facts, _Shape
 from .kernel import Kernel
 
 Target: TypeAlias = _spad.Target
@@ -86,6 +86,7 @@ class Finding:
     count: int
     file: str | None
     notes: list[_Facts]
+    place: str | None
     def __init__(self, **facts: Any) -> None: ...
 
 class Check:
@@ -109,9 +110,10 @@ class Check:
 def layout(kernel: Kernel | str, timeout: float | None = None, seed: int = 0,
            threads: int = 1) -> Layout: ...
 def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> Analysis: ...
-def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Check: ...
+def check(kernel: Kernel | str, layout: Layout | bool | None = None,
+          **options: Unpack[_CheckOptions]) -> Check: ...
 def check_text(text: str, file: str = '<kernel>', layout: Layout | bool | None = None,
-               **options: Any) -> Check: ...
+               **options: Unpack[_CheckOptions]) -> Check: ...
 def sim(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Sim: ...
 def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
            timeout: float | None = None, steps: bool = False) -> Advice: ...

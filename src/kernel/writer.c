@@ -175,6 +175,25 @@ static void put_unknowns(kernel_writer *w) {
     }
 }
 
+static void put_sources(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->sources.count; i++) {
+        const spad_kernel_source *source = &w->kernel->sources.items[i];
+        spad__out_format(&w->out, "source %zu ", i);
+        spad__out_quoted(&w->out, source->file);
+        spad__out_format(&w->out, " %ld", (long)source->line);
+        if (source->caller >= 0) spad__out_format(&w->out, " from %lld", (long long)source->caller);
+        if (source->code[0] != '\0') {
+            spad__out_string(&w->out, " ");
+            spad__out_quoted(&w->out, source->code);
+        }
+        spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_source(kernel_writer *w, const spad_statement *s) {
+    if (s->source >= 0) spad__out_format(&w->out, " from %lld", (long long)s->source);
+}
+
 static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
     const spad_kernel_tensor *other = &w->kernel->tensors.items[tensor->alias_of];
     spad__out_format(&w->out, " alias of %s", other->name);
@@ -283,6 +302,7 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
     put_clause(w, "step", tensor->step);
+    if (tensor->steps.count > 0) put_list(w, tensor->steps, " step [", "]");
     put_counts(w, "free", tensor->free);
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);
@@ -337,8 +357,10 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
         if (range.from != 0) put_expr(w, range.from);
         if (range.from == 0 || range.to != 0) spad__out_string(&w->out, "..");
         if (range.to != 0) put_expr(w, range.to);
+        put_word(w, "by", range.step);
     }
     if (access->range_count > 0) spad__out_string(&w->out, ")");
+    put_word(w, "moves", access->moves);
 }
 
 /* Accesses in their order: a word for every run of one kind. */
@@ -350,8 +372,10 @@ static void put_accesses(kernel_writer *w, const spad_statement *s) {
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
-        spad__out_string(&w->out, access->kind == kind ? ", " : words[access->kind]);
+        const bool again = access->kind == kind;
         kind = access->kind;
+        if (!again && (kind & SPAD_ACCESS_MAY) != 0) spad__out_string(&w->out, " may");
+        spad__out_string(&w->out, again ? ", " : words[kind & SPAD_ACCESS_ADD]);
         put_access(w, access);
     }
 }
@@ -503,7 +527,10 @@ static void put_cursor(kernel_writer *w, const spad_kernel_cursor *cursor) {
 
 static void put_statement(kernel_writer *w, const spad_statement *s) {
     switch (s->kind) {
-    case SPAD_STATEMENT_TENSOR: put_tensor(w, &w->kernel->tensors.items[s->item]); break;
+    case SPAD_STATEMENT_TENSOR:
+        put_tensor(w, &w->kernel->tensors.items[s->item]);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_FOR: put_for(w, s); break;
     case SPAD_STATEMENT_IF: put_if(w, s); break;
     case SPAD_STATEMENT_ELSE: spad__out_string(&w->out, "} else {"); break;
@@ -523,7 +550,10 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         put_clause(w, "registers", w->kernel->agents.items[s->item].registers);
         spad__out_string(&w->out, " {");
         break;
-    case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_OPERATION:
+        put_operation(w, s);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_BREAK: spad__out_string(&w->out, "break"); break;
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
@@ -614,6 +644,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     put_units(&w);
     put_syncs(&w);
     put_unknowns(&w);
+    put_sources(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
 }

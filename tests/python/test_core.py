@@ -670,6 +670,31 @@ def test_options_of_the_check():
     assert len(spad.check(wrong, finding_limit=1)) < len(spad.check(wrong))
 
 
+def test_neighbouring_values_are_tried():
+    text = ("kernel k on sm_90\nparam R = 4\nparam N = 3\ncounter full\ncounter empty = 1\n"
+            "tensor x : shared f32 (R, 64)\n"
+            "agent a { for n in 0..N { take empty\nfor r in 0..R { simt put writes x(r, ..) }\n"
+            "signal full } }\n"
+            "agent b { for n in 0..N { take full\nfor r in 0..R { simt get reads x(r, ..)\n"
+            "if r == %s { signal empty } } } }\n")
+    right = spad.check(text % "R - 1", vary=["R"])
+    assert right.reason == "for every N; R = 2, 3, 5, 6 are right, too"
+    made = spad.Kernel.parse(text % "3")
+    wrong = made.check(vary=("R", "N"))
+    assert wrong.reason.startswith("right at R = 4, not with R = 5: ")
+    assert "warning" in [f.severity for f in wrong]
+    assert made.analyse(vary=["R"]).check.reason == made.check(vary=["R"]).reason
+    assert made.check(vary=None).reason == made.check(vary=()).reason == "for every N"
+    with pytest.raises(spad.Error, match="kernel 'k' has no parameter 'Z' to vary"):
+        made.check(vary=["Z"])
+    with pytest.raises(TypeError, match="vary is a list of names"):
+        made.check(vary="R")
+    with pytest.raises(TypeError):
+        made.check(vary=[1])
+    with pytest.raises(TypeError):
+        made.check(vary=3)
+
+
 def test_what_does_not_fit_is_a_finding():
     text = EXP_ROWS.replace("ring 2", "ring 16").replace("(128, 512)", "(128, 16384)").replace(
         "mod base 4096 free 2", "ring 2")

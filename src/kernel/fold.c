@@ -205,7 +205,7 @@ static bool fold_find_forms(spad__folder *f, bool *split, bool *again) {
 }
 
 /* Gives the members of families without a form to families of one address. */
-static bool split_families(spad__folder *f) {
+static bool fold_split_families(spad__folder *f) {
     const size_t count = f->families.count;
     bool *split = spad__new_array(&f->host, count + 1, sizeof *split);
     bool again = false;
@@ -231,7 +231,7 @@ static bool fold_is_taken(const spad__folder *f, const spad__index *taken, uint6
 }
 
 /* Two equal aliases of one tensor are two names for the check, so they are not one. */
-static bool join_alias(fold_grouping *g, spad__index *taken, int64_t tensor) {
+static bool fold_join_alias(fold_grouping *g, spad__index *taken, int64_t tensor) {
     spad__folder *f = g->f;
     const int64_t home = f->kernel->tensors.items[tensor].home;
     const int64_t of = f->family[home];
@@ -254,7 +254,7 @@ static bool join_alias(fold_grouping *g, spad__index *taken, int64_t tensor) {
 }
 
 /* Aliases of members are tiles in the tiles of the family. */
-static bool join_aliases(spad__folder *f) {
+static bool fold_join_aliases(spad__folder *f) {
     const spad_kernel *k = f->kernel;
     fold_grouping g = {.f = f};
     spad__index taken = {0};
@@ -262,7 +262,7 @@ static bool join_aliases(spad__folder *f) {
     for (size_t i = 0; i < k->tensors.count && fine; i++) {
         const spad_kernel_tensor *t = &k->tensors.items[i];
         if (t->mode != SPAD_MODE_ALIAS || f->family[t->home] < 0) continue;
-        fine = join_alias(&g, &taken, (int64_t)i);
+        fine = fold_join_alias(&g, &taken, (int64_t)i);
     }
     spad__index_free(&taken, &f->host);
     spad__index_free(&g.index, &f->host);
@@ -281,7 +281,7 @@ bool spad__fold_families(spad__folder *f) {
     }
     spad__index_free(&g.index, &f->host);
     spad__free(&f->host, kept, (count + 1) * sizeof *kept);
-    return fine && split_families(f) && join_aliases(f);
+    return fine && fold_split_families(f) && fold_join_aliases(f);
 }
 
 /* ---- the call ---------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From folded nodes to a kernel: declarations first, then loops and operations, whose numbers are
- * sums of a fold_constant and a multiple of each loop variable around them.
+ * sums of a constant and a multiple of each loop variable around them.
  */
 #include <stdio.h>
 #include <string.h>

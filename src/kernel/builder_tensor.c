@@ -190,8 +190,8 @@ static spad_status place_by_steps(spad_kernel_builder *builder, spad_kernel_tens
 
 static spad_status place_at(spad_kernel_builder *builder, const spad_space *space,
                             spad_kernel_tensor *tensor, spad_error *error) {
-    int64_t start;
-    int64_t last;
+    int64_t start = 0;
+    int64_t last = 0;
     spad_status status = place_tensor_auto(builder, tensor, error); /* its slots */
     if (status == SPAD_OK) status = bank_start(space, tensor->bank.value, &start, error);
     if (status != SPAD_OK) return status;

@@ -2,11 +2,13 @@
 """nt.run: the numbers of traced NKI kernels against plain numpy, for each instruction that is covered."""
 
 import math
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+import nki_public
 import spad
 import spad.nki.trace as nt
 from spad.nki import _isa, _values
@@ -623,3 +625,39 @@ def test_forms_that_are_not_covered_are_named(call, text):
     with pytest.raises(nt.TraceError, match=text):
         nt.run(kernel, some(64, 8))
     assert nt.trace(kernel, nt.hbm((64, 8), "f32")).operations >= 3
+
+
+# ---- public kernels -----------------------------------------------------------------------------------------
+
+
+def shares(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def worst(made, wanted):
+    return float(np.abs(made - wanted).max() / np.abs(wanted).max())
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_SAMPLES"), reason="SPAD_NKI_SAMPLES names no checkout")
+@pytest.mark.parametrize("version", range(1, 9))
+def test_public_attention(version):
+    rows = 128 if version < 3 else 512
+    q, k, v = (some(128, rows, seed=seed) for seed in (1, 2, 3))
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_SAMPLES"]) / f"{nki_public.ATTENTION}:attn_fwd_v{version}")
+    made = nt.run(kernel, q, k, v).outputs
+    assert worst(made, shares(q.T @ k) @ v.T) < (1e-5 if version < 7 else 1e-2)  # the last two use bfloat16
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_LIBRARY"), reason="SPAD_NKI_LIBRARY names no checkout")
+def test_public_attention_with_its_addresses():
+    q, k, v = some(1, 512, 128), some(1, 128, 512, seed=2), some(1, 512, 128, seed=3)
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_LIBRARY"])
+                             / "src/nkilib_src/nkilib/core/attention/attention_cte.py:attention_cte")
+    made = nt.run(kernel, *(nt.array(part, "bf16") for part in (q, k, v)), scale=0.0884, places=True).outputs
+    q, k, v = (rounded(part, "bfloat16")[0] for part in (q, k, v))
+    scores = 0.0884 * (q @ k)
+    scores[np.triu_indices(512, 1)] = -1e9
+    assert worst(made[0], shares(scores) @ v) < 2e-2
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nkilib_src"]:
+        del sys.modules[name]

@@ -411,21 +411,55 @@ def test_an_instruction_that_is_not_covered_is_named():
     assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "sendrecv"} <= missing
 
 
-def test_other_things_that_are_not_covered():
-    def gather(table, index, out):
+def test_rows_by_their_numbers():
+    """Gather and scatter: an index for each row, one index for all, and both dialects."""
+    table, index = some(100, 8), np.random.default_rng(8).permutation(100)[:64].astype(np.int32)[:, None]
+
+    def kernel(table, index, out, spread, moved):
         import nki.isa as nisa
         import nki.language as nl
         i, t = nl.load(index), nl.ndarray((64, 8), dtype=table.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=t, src=table.ap([[8, 64], [1, 8]], vector_offset=i, indirect_dim=0))
         nisa.dma_copy(dst=out, src=t)
+        nisa.dma_copy(dst=spread.vector_select(0, i), src=t)
+        nisa.dma_copy(dst=t[0:2], src=table.ap([[8, 2], [1, 8]], scalar_offset=i[3:4, 0:1], indirect_dim=0))
+        nisa.dma_copy(dst=moved, src=t[0:2])
+        return out, spread, moved
+
+    made, spread, moved = nt.run(kernel, table, index, *(nt.hbm((rows, 8), "f32") for rows in (64, 100, 2))).outputs
+    rows = index[:, 0]
+    np.testing.assert_array_equal(made, table[rows])
+    np.testing.assert_array_equal(spread[rows], table[rows])
+    assert np.isnan(spread[np.setdiff1d(np.arange(100), rows)]).all()
+    if rows[3] < 99:
+        np.testing.assert_array_equal(moved, table[rows[3]:rows[3] + 2])
+    older = np.random.default_rng(9).integers(0, 100, (128, 1)).astype(np.int32)
+    np.testing.assert_array_equal(nt.run(nt.load(f"{OLDER}:gathered"), table, older).outputs, table[older[:, 0]])
+    with pytest.raises(nt.TraceError, match="index 100 of 'table', which has 100 places"):
+        nt.run(nt.load(f"{OLDER}:gathered"), table, older * 0 + 100)
+
+
+def test_other_things_that_are_not_covered():
+    def register(a, b, c):
+        import nki.isa as nisa
+        import nki.language as nl
+        reg, t = nisa.register_alloc(), nl.ndarray((100, 1), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.register_load(dst=reg, src=b)
+
+    def by_register(a, b, c):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.ndarray((100, 1), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=a[:, nl.ds(nisa.register_alloc(), 1)])
 
     def function(a, b, c):
         import nki.language as nl
         nl.store(c, nl.prelu(nl.load(a)))
 
-    for kernel, text in ((gather, "known on the device only"), (function, "the function prelu")):
+    for kernel, text in ((register, "nki.isa.register_load"), (by_register, "known on the device only"),
+                         (function, "the function prelu")):
         with pytest.raises(nt.TraceError, match=text):
-            nt.run(kernel, some(100, 8), np.zeros((64, 1), np.int32), nt.hbm((64 if kernel is gather else 100, 8), "f32"))
+            nt.run(kernel, some(100, 8), np.zeros((1, 1), np.int32), nt.hbm((100, 8), "f32"))
 
 
 def test_without_numpy(monkeypatch):

@@ -4,6 +4,7 @@
 import math
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -408,7 +409,47 @@ def test_an_instruction_that_is_not_covered_is_named():
     assert caught.value.place[0] == __file__
     assert nt.trace(kernel, nt.hbm((64, 8), "f32"), "rng").operations == 3  # it is traced
     missing = set(_isa.INSTRUCTIONS) - _values.COVERED
-    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "sendrecv"} <= missing
+    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "topk"} <= missing
+
+
+def test_two_cores():
+    x = some(128, 64)
+    kernel = nt.load(f"{PRESENT}:halves")
+    ran = nt.run(kernel, x, lnc=2)
+    e = np.exp(x)
+    np.testing.assert_allclose(ran.outputs, e + np.roll(e, 32, axis=1), rtol=1e-6)
+    wanted, code = nt.trace(kernel, nt.hbm(x.shape, "f32"), lnc=2), ran.kernel.source
+    assert ran.kernel.operations == wanted.operations and ran.kernel.check().verdict == wanted.check().verdict
+    assert code.count("agent core_") == 2 and code.count("sync cores") == 2
+    late = nt.run(kernel, x, wait=False, lnc=2).outputs  # the first core reads what the second has not written yet
+    assert np.isnan(late[:, :32]).all() and not np.isnan(late[:, 32:]).any()
+    for places in (False, True):
+        made = nt.run(nt.load(f"{PRESENT}:exchanged"), x, lnc=2, places=places).outputs
+        np.testing.assert_allclose(made, np.stack([3 * x, 3 * x]), rtol=1e-6)
+    a, b = some(512, 512), some(512, 512, seed=2)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:launch_on_cores"), a, b, lnc=2).outputs, a + b, rtol=1e-6)
+
+
+def test_cores_that_do_not_meet():
+    def kernel(a, which):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.load(a)
+        if nl.program_id(0) == which:
+            nisa.core_barrier(data=a, cores=(0, 1))
+        elif which == 2 and nl.program_id(0):
+            raise RuntimeError("the second core")
+        elif which == 3:
+            nisa.core_barrier(data=a, cores=(0, 1)) if nl.program_id(0) else \
+                nisa.sendrecv(src=t, dst=t, send_to_rank=1, recv_from_rank=1, pipe_id=0)
+        nl.store(a, t)
+
+    for which, text in ((0, "a different number of times"), (1, "a different number of times"),
+                        (2, "RuntimeError: the second core"), (3, "the other core does not call it")):
+        with pytest.raises(nt.TraceError, match=text) as caught:
+            nt.run(kernel, some(64, 8), which, lnc=2)
+        assert caught.value.place[0] == __file__
+    assert threading.active_count() == 1
 
 
 def test_rows_by_their_numbers():

@@ -186,6 +186,7 @@ class Recorder:
         self.programs = Programs(lnc)
         self.values = None   # what computes numbers (_values.Values)
         self.arguments = []  # the tensors that the kernel is called with
+        self.turns = None    # the two cores by turns, where numbers are computed (_programs.Turns)
         self.second = None   # the first line of the second core
         self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
 
@@ -369,6 +370,8 @@ class Recorder:
         elif name == "core_barrier":
             self.settle()
             self.line(Meeting("cores"))
+            if self.turns is not None:
+                self.turns.meet()
         else:
             self._exchange(given)
 
@@ -380,7 +383,7 @@ class Recorder:
                              f"elements")
         self.settle()
         made, core = Operation("dma", "sendrecv"), self.programs.core
-        self.operations += 1
+        self._count()
         made.add("writes", dst.storage, self._accesses.of(dst)[0])
         sent = self.exchanges[core].setdefault(given["pipe_id"], [])
         sent.append((made, src, dst))
@@ -397,6 +400,14 @@ class Recorder:
         place = self.place()
         for line in (Meeting("exchange"), made, Meeting("exchange")):
             self.line(line, place)
+        if self.turns is not None:
+            self.turns.meet()
+            received = self.exchanges[1 - core].get(given["pipe_id"], [])
+            if len(received) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            numbers = self.values.get(received[len(sent) - 1][1])
+            self.turns.meet()
+            self.values.put(dst, numbers.reshape(dst.shape))
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]

@@ -59,7 +59,7 @@ def decoded(raw, dtype):
     if dtype in _SMALL:
         return _table(dtype)[raw]
     if dtype in ("float32", "tfloat32"):
-        return np.ascontiguousarray(raw).view(np.float32)
+        return np.array(raw).view(np.float32)  # a copy: the bytes may change
     if dtype == "float16":
         return np.ascontiguousarray(raw).view(np.float16).astype(np.float32)
     if dtype in _WHOLE:
@@ -239,12 +239,12 @@ class Values:
         if self._chip is None or storage.address is None:
             return np.full((storage.lanes, storage.row_bytes()), 0xFF, np.uint8)
         space = self._chip.spaces[storage.space]
-        if storage.space not in self._memories:
-            self._memories[storage.space] = np.full((space["lanes"], space["bytes"]), 0xFF, np.uint8)
+        if storage.home not in self._memories:
+            self._memories[storage.home] = np.full((space["lanes"], space["bytes"]), 0xFF, np.uint8)
         lane, byte = storage.address
         if lane < 0 or byte < 0 or lane + storage.lanes > space["lanes"] or byte + storage.row_bytes() > space["bytes"]:
             raise NotCovered(f"'{storage.name}', which is outside of {storage.space}")
-        return self._memories[storage.space][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
+        return self._memories[storage.home][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
 
     def _found(self, view):
         """(all elements of a tensor in HBM, the numbers of those of a view) for a view whose place is the number in

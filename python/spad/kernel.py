@@ -281,6 +281,10 @@ class _Finished:
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
 
+    def advise(self, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+        """spad.advise of this kernel."""
+        return core.advise(self, skip, depth_most, trials_most, timeout, steps)
+
     def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
         """spad.tune of this kernel."""
         return core.tune(self, depth_most, exhaustive_most, timeout, steps)
@@ -674,6 +678,7 @@ class Kernel:
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
     analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
+    advise = _spad.Kernel.advise
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "kernel/place.h"
 
 /* ---- open loops -------------------------------------------------------------------- */
@@ -38,14 +39,12 @@ static void describe_iteration(const spad_walk *walk, char *field, size_t size) 
     size_t used = 0;
     field[0] = '\0';
     const size_t depth = spad_walk_loop_count(walk);
-    for (size_t d = 0; d < depth && used < size; d++) {
+    for (size_t d = 0; d < depth; d++) {
         const int64_t loop = spad_walk_get_loop(walk, d);
         const spad_expr shown = walk->kernel->loops.items[loop].value;
         const int64_t value = shown != 0 ? spad__walk_value(walk, shown) : walk->values[loop];
-        const int more =
-            snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
-                     walk->kernel->loops.items[loop].name, (long long)value);
-        used += (size_t)more;
+        used = spad__append(field, size, used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
+                            walk->kernel->loops.items[loop].name, (long long)value);
     }
 }
 

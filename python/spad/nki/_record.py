@@ -16,6 +16,7 @@ import sys
 from .. import _spad
 from ..kernel import _quoted
 from ._access import Accesses, alias_text, lane_pieces
+from ._cores import notes as order_notes
 from ._fast import Fast
 from ._isa import INSTRUCTIONS
 from ._programs import Programs
@@ -369,7 +370,7 @@ class Recorder:
             self.note("core_barrier of one core has no effect")
         elif name == "core_barrier":
             self.settle()
-            self.line(Meeting("cores"))
+            self.line(Meeting("cores", getattr(given["data"], "storage", None)))
             if self.turns is not None:
                 self.turns.meet()
         else:
@@ -523,6 +524,8 @@ class Recorder:
         lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
         if self.lnc > 1:
             self._finish_cores(lines, shown)
+            for source, text in order_notes(self, shown, Declaration, Meeting, Operation):
+                self.note(text, self.sources.place(source))
         else:
             self._write(lines, shown, zip(self.lines, self.places))
         return "\n".join(lines) + "\n"
@@ -596,10 +599,10 @@ class Declaration:
 class Meeting:
     """Both cores wait for each other."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "storage")
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, storage=None):
+        self.name, self.storage = name, storage  # the tensor that it is for
 
     def texts(self, shown):
         return [f"sync {self.name}"]

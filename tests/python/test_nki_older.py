@@ -14,7 +14,7 @@ import pytest
 
 import spad
 import spad.nki.trace as nt
-from spad.nki import _index, _neuronxcc
+from spad.nki import _index, _neuronxcc_isa
 
 FILE = Path(__file__).with_name("nki_older.py")
 
@@ -651,6 +651,6 @@ def test_modules_of_the_older_package():
         import neuronxcc.nki as nki
         from neuronxcc.nki import compiler, isa, language
     assert nki.compiler is compiler and nki.isa is isa and nki.language is language
-    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc._ROWS.strip().split("\n"))
+    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc_isa._ROWS.strip().split("\n"))
     with pytest.raises(spad.StateError, match="only in a trace"):
         language.ndarray((128, 4), language.float32)

@@ -483,9 +483,7 @@ def test_rows_by_their_numbers():
 def test_other_things_that_are_not_covered():
     def register(a, b, c):
         import nki.isa as nisa
-        import nki.language as nl
-        reg, t = nisa.register_alloc(), nl.ndarray((100, 1), dtype=a.dtype, buffer=nl.sbuf)
-        nisa.register_load(dst=reg, src=b)
+        nisa.register_load(dst=nisa.register_alloc(), src=b)
 
     def by_register(a, b, c):
         import nki.isa as nisa

@@ -9,7 +9,6 @@ line of the user's Python, as a comment and for Kernel.place().
 import contextvars
 import linecache
 import math
-import os
 import re
 import sys
 

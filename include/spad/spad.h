@@ -33,6 +33,7 @@
 #include "spad/layout.h"
 #include "spad/fit.h"
 #include "spad/sim.h"
+#include "spad/frontier.h"
 #include "spad/tune.h"
 #include "spad/analysis.h"
 #include "spad/report.h"

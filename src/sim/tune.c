@@ -27,6 +27,7 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
+#include "sim/frontier.h"
 #include "spad/check.h"
 
 /* Choices that fit, of which the fastest with its places is taken. */
@@ -54,22 +55,6 @@ static spad_status lay_out(spad_tune *tune, const spad_kernel *kernel, spad_layo
     return spad_layout_create_checked(out, NULL, kernel, &options, &checks, error);
 }
 
-/* Bytes that a layout takes of all memories on chip. */
-static int64_t placed_bytes(const spad_layout *layout) {
-    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
-    int64_t total = 0;
-    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
-        const spad_layout_space *row = spad_layout_get_space(layout, i);
-        const spad_space *space = &target->spaces[row->space];
-        int64_t bytes;
-        if (space->off_chip) continue;
-        if (!spad__mul(row->height, space->lanes, &bytes) || !spad__add(total, bytes, &total)) {
-            return INT64_MAX;
-        }
-    }
-    return total;
-}
-
 /* Does it fit? The one place that asks the planner; fills in `planned`, `placed` and `fits` of the
  * point. SPAD_ERR_TIME: time was up before that was known. */
 static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tune_point *point,
@@ -88,7 +73,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tun
     }
     *fits = spad_layout_fits(layout);
     if (*fits) {
-        point->placed = placed_bytes(layout);
+        point->placed = spad__layout_bytes(layout);
         const spad_sim_options with_places = {.layout = layout,
                                               .timeout_ns = spad__limit_left(&tune->limit),
                                               .watch = tune->limit.watch,

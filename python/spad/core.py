@@ -572,6 +572,12 @@ def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
 
 
+def frontier(kernel, release=False, timeout=None, steps=False, seed=0):
+    """Layouts of a kernel between the fewest bytes and the least time. release: tensors that have an
+    address are placed, too. A kernel with assumed costs is refused unless steps is true."""
+    return _spad.frontier(_kernel_in(kernel), release, timeout, steps, seed)
+
+
 @_part_of(_spad.Layout)
 class Layout:
     """The places of all tensors of a kernel."""
@@ -670,6 +676,19 @@ class Tune:
     def __repr__(self):
         time = "nothing fits" if self.makespan is None else self.time_text(self.makespan)
         return f"<spad.Tune: {self.depths}, {time}>"
+
+
+@_part_of(_spad.Frontier)
+class Frontier:
+    """Layouts of a kernel between the fewest bytes and the least time."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def __repr__(self):
+        return f"<spad.Frontier of {self.kernel.name}: {len(self.points)} layouts>"
 
 
 @_part_of(_spad.Walk)

@@ -154,6 +154,8 @@ typedef struct spad_kernel_tensor {
     int64_t alias_tile; /**< ALIAS: number of its tile; -1: the tile of the same number */
     spad_amount align;  /**< 0: alignment of the element and of the space */
     unsigned flags;     /**< SPAD_TENSOR_... */
+    spad_amount reuse;  /**< off chip: blocks of the grid that use the same bytes at about the same
+                             time, so that a cache serves all but one; 0: 1 */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */
@@ -193,7 +195,8 @@ typedef struct spad_kernel_unit {
     const char *name;
     size_t engine;
     spad_unit_order order;
-    bool proxy; /**< accesses go through the async proxy: generic accesses need fences */
+    bool proxy;    /**< accesses go through the async proxy: generic accesses need fences */
+    int64_t fence; /**< number of a fence of the target that its operations need, too; -1: none */
     spad_location location;
 } spad_kernel_unit;
 
@@ -294,7 +297,7 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_COMMIT,      /**< item: group */
     SPAD_STATEMENT_WAIT_GROUP,  /**< item: group; until at most amount are pending; READS */
     SPAD_STATEMENT_DRAIN,       /**< unit, -1: all units */
-    SPAD_STATEMENT_FENCE,       /**< proxy fence */
+    SPAD_STATEMENT_FENCE,       /**< fence; BEFORE, AFTER */
     SPAD_STATEMENT_KINDS
 } spad_statement_kind;
 
@@ -302,14 +305,16 @@ typedef enum spad_statement_kind {
 SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 
 enum {
-    SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
-    SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
-    SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
-    SPAD_SYNC_NEXT = 16,   /**< parity wait: the phase after the one this agent waited for last at
-                                this element; amount: its parity where it is an expression of
-                                loops, else 0 */
-    SPAD_IF_OF_LOOP = 8,   /**< if: stands for the bounds of the loop around it */
-    SPAD_BY_ONE = 32       /**< operation: of one elected thread of an agent of many */
+    SPAD_SYNC_RELAXED = 1,  /**< orders execution, not memory */
+    SPAD_SYNC_DROP = 2,     /**< arrive: and takes no part in later phases */
+    SPAD_SYNC_READS = 4,    /**< group wait, completion: when the reads are done */
+    SPAD_SYNC_NEXT = 16,    /**< parity wait: the phase after the one this agent waited for last at
+                                 this element; amount: its parity where it is an expression of
+                                 loops, else 0 */
+    SPAD_IF_OF_LOOP = 8,    /**< if: stands for the bounds of the loop around it */
+    SPAD_BY_ONE = 32,       /**< operation: of one elected thread of an agent of many */
+    SPAD_FENCE_BEFORE = 64, /**< fence between threads: before this agent synchronises */
+    SPAD_FENCE_AFTER = 128  /**< and after it */
 };
 
 typedef enum spad_relation {
@@ -393,8 +398,12 @@ typedef struct spad_statement {
     size_t first_completion;
     size_t completion_count;
     int64_t group; /**< operation: the group it is committed with */
+    int64_t fence; /**< fence: its number in the target; -1: a proxy fence for all memory */
     spad_cost_kind cost_kind;
     spad_expr cost;
+    spad_cost_kind latency_kind; /**< operation: unit of `latency`; TARGET: it is not given */
+    spad_amount latency; /**< the result is there that long after the engine is free again */
+    spad_amount work[SPAD_WORKS]; /**< operation: per element, by kind; all 0: not given */
     size_t comparison_count;
     const spad_comparison *comparisons; /**< all of one alternative must hold */
 } spad_statement;
@@ -413,6 +422,9 @@ SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
 
 /** The target of the kernel. */
 SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
+
+/** Blocks of the grid, of which the kernel describes one; 0: not stated. */
+SPAD_API int64_t spad_kernel_get_grid(const spad_kernel *kernel);
 
 /** Does the compiler handle dependencies? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
@@ -630,6 +642,10 @@ SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const
 SPAD_API spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
                                              spad_error *error);
 
+/** Declares how many blocks the grid has, of which the kernel describes one. */
+SPAD_API spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
+                                              spad_error *error);
+
 /** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
@@ -639,6 +655,12 @@ SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, si
 SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
+
+/** Operations of a unit need a fence of the target, by number (spad_target_find_fence), that is not
+ *  a proxy fence; the check then asks for it. SPAD_ERR_UNKNOWN: no such unit or fence,
+ *  SPAD_ERR_ARGUMENT: a proxy fence, or the engine does not reach its memory. */
+SPAD_API spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t unit,
+                                                    size_t fence, spad_error *error);
 
 /** Declares values that are not known before the kernel runs: from least up to end, which is not
  *  one. dims: none or one. values: what is taken for them; fewer than there are, or NULL: least
@@ -735,14 +757,23 @@ SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
 
+/** Sets how long after the end of its occupation the result of the last operation is there. */
+SPAD_API spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_kind kind,
+                                                 spad_amount latency, spad_error *error);
+
+/** Sets how much of a kind of work the last operation does per element of its largest operand.
+ *  SPAD_ERR_ARGUMENT: not a kind that is counted by element, or below 1. */
+SPAD_API spad_status spad_kernel_builder_work(spad_kernel_builder *builder, spad_work work,
+                                              spad_amount amount, spad_error *error);
+
 /** One elected thread of the agent runs the last operation; without it, all of them do. */
 SPAD_API spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error);
 
 /** A statement with this kind and item and all other fields unused, to pass to the next call. */
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
 
-/** Adds any other statement. Only kind, item, index, amount, expect, unit and flags are read. An
- *  amount of 0 means 1, or in INIT the count of the mbarrier. */
+/** Adds any other statement. Only kind, item, index, amount, expect, unit, fence and flags are
+ * read. An amount of 0 means 1, or in INIT the count of the mbarrier. */
 SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                                    const spad_statement *statement,
                                                    spad_error *error);

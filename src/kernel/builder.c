@@ -201,6 +201,22 @@ spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *pa
     return status;
 }
 
+spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
+                                     spad_error *error) {
+    spad_status status = need_top(builder, "a grid", error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
+    if (status != SPAD_OK) return status;
+    if (builder->kernel->grid.value != 0) {
+        return spad__fail(error, SPAD_ERR_NAME, "a second grid: a kernel has one");
+    }
+    if (blocks.value < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a grid of %lld blocks: it has at least one",
+                          (long long)blocks.value);
+    }
+    builder->kernel->grid = blocks;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                        spad_amount lower, spad_amount upper,
                                        spad_stack_behaviour behaviour, spad_error *error) {
@@ -274,14 +290,39 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
     if (!spad__array_reserve(&kernel->host, &kernel->units, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_unit unit = {
-        .engine = engine, .order = order, .proxy = proxy, .location = builder->location};
+    spad_kernel_unit unit = {.engine = engine,
+                             .order = order,
+                             .proxy = proxy,
+                             .fence = -1,
+                             .location = builder->location};
     const int64_t number = (int64_t)kernel->units.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNIT, number, &unit.name, error);
     if (status != SPAD_OK) return status;
     kernel->units.items[kernel->units.count++] = unit;
     kernel->is_explicit = true;
     *out = number;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t unit, size_t fence,
+                                           spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const spad_target *target = kernel->target;
+    if (unit < 0 || (size_t)unit >= kernel->units.count || fence >= target->fence_count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such unit or fence");
+    }
+    const spad_fence_rule *rule = &target->fences[fence];
+    const spad_engine *engine = &target->engines[kernel->units.items[unit].engine];
+    if (rule->kind == SPAD_FENCE_PROXY) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is a proxy fence: a unit that needs it has `proxy`", rule->name);
+    }
+    if (((engine->reads | engine->writes) & rule->spaces) == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "engine '%s' does not reach the memory of fence '%s'", engine->name,
+                          rule->name);
+    }
+    kernel->units.items[unit].fence = (int64_t)fence;
     return SPAD_OK;
 }
 

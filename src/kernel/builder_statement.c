@@ -333,6 +333,42 @@ spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kin
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_kind kind,
+                                        spad_amount latency, spad_error *error) {
+    spad_statement *statement;
+    spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK && kind != SPAD_COST_CYCLES && kind != SPAD_COST_NS) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a latency is in cycles or in ns");
+    }
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &latency, error);
+    if (status == SPAD_OK && latency.value < 0) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a latency is negative: %lld",
+                            (long long)latency.value);
+    }
+    if (status != SPAD_OK) return status;
+    statement->latency_kind = kind;
+    statement->latency = latency;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_work(spad_kernel_builder *builder, spad_work work,
+                                     spad_amount amount, spad_error *error) {
+    spad_statement *statement;
+    spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &amount, error);
+    if (status != SPAD_OK) return status;
+    if ((int)work <= (int)SPAD_WORK_MAC || work >= SPAD_WORKS) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "work per element is fma, exp, convert or reduce");
+    }
+    if (amount.value < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "work of %lld per element: at least 1",
+                          (long long)amount.value);
+    }
+    statement->work[work] = amount;
+    return SPAD_OK;
+}
+
 /* ---- the other statements ---------------------------------------------------------- */
 
 /* What the statements on sync objects look like. */
@@ -529,6 +565,29 @@ static spad_status check_break(const spad_kernel_builder *builder, spad_error *e
     return SPAD_OK;
 }
 
+/* A fence between threads is before or after they meet; others are neither. */
+static spad_status check_fence_statement(spad_kernel_builder *builder, spad_statement *row,
+                                         spad_error *error) {
+    const spad_target *target = builder->kernel->target;
+    const int64_t fence = row->fence;
+    const unsigned when = row->flags & (SPAD_FENCE_BEFORE | SPAD_FENCE_AFTER);
+    if (fence < -1 || fence >= (int64_t)target->fence_count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such fence");
+    }
+    const bool threads = fence >= 0 && target->fences[fence].kind == SPAD_FENCE_THREADS;
+    if (threads && when != SPAD_FENCE_BEFORE && when != SPAD_FENCE_AFTER) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "fence '%s' is 'before' or 'after'",
+                          target->fences[fence].name);
+    }
+    if (!threads && when != 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "this fence has no 'before' and no 'after'");
+    }
+    clear(row);
+    row->fence = fence;
+    row->flags = when;
+    return SPAD_OK;
+}
+
 static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
@@ -540,8 +599,8 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
     case SPAD_STATEMENT_BREAK: clear(row); return check_break(builder, error);
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE: return check_tile(builder, row, error);
-    case SPAD_STATEMENT_DRAIN:
-    case SPAD_STATEMENT_FENCE: clear(row); return SPAD_OK;
+    case SPAD_STATEMENT_DRAIN: clear(row); return SPAD_OK;
+    case SPAD_STATEMENT_FENCE: return check_fence_statement(builder, row, error);
     case SPAD_STATEMENT_SECTION:
         clear(row);
         for (size_t i = 0; i < builder->blocks.count; i++) {
@@ -592,6 +651,7 @@ spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
     added->amount = row.amount;
     added->expect = row.expect;
     added->unit = row.unit;
+    added->fence = row.fence;
     added->flags = row.flags;
     spad__add_statement(builder);
     if (row.kind >= SPAD_STATEMENT_SYNC) builder->kernel->is_explicit = true;

@@ -43,7 +43,8 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .loop = -1,
                             .unit = -1,
                             .engine = -1,
-                            .group = -1};
+                            .group = -1,
+                            .fence = -1};
 }
 
 /* ---- tables ------------------------------------------------------------------------ */
@@ -62,6 +63,10 @@ const char *spad_kernel_get_file(const spad_kernel *kernel) {
 
 const spad_target *spad_kernel_get_target(const spad_kernel *kernel) {
     return kernel->target;
+}
+
+int64_t spad_kernel_get_grid(const spad_kernel *kernel) {
+    return kernel->grid.value;
 }
 
 bool spad_kernel_is_implicit(const spad_kernel *kernel) {

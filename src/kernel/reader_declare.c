@@ -88,6 +88,16 @@ static bool read_behaviour(spad__reader *r, spad_stack_behaviour *behaviour) {
     return spad__parser_expected(&r->parser, "'exact', 'library_2026_04' or 'library_later'");
 }
 
+bool spad__read_grid(spad__reader *r) {
+    spad_amount blocks;
+    const spad__span first = r->parser.token.span;
+    spad__put_place(r, first);
+    return spad__read_amount(r, &blocks) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_grid(r->builder, blocks, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
 bool spad__read_region(spad__reader *r) {
     size_t space;
     spad_amount lower;
@@ -104,6 +114,14 @@ bool spad__read_region(spad__reader *r) {
            spad__parser_end_statement(&r->parser);
 }
 
+bool spad__read_fence_name(spad__reader *r, size_t *fence) {
+    const char *name;
+    if (!spad__parser_name(&r->parser, "the name of a fence", &name)) return false;
+    return spad__reader_accepts(
+        r, r->parser.last.span,
+        spad_target_find_fence(fence, r->builder->kernel->target, name, &r->error));
+}
+
 static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     static const char *const orders[SPAD_UNIT_ORDERS] = {[SPAD_UNIT_FREE] = "free",
                                                          [SPAD_UNIT_FIFO] = "fifo",
@@ -116,7 +134,7 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
         engine_span = r->parser.last.span;
     }
     size_t engine;
-    int64_t unused;
+    int64_t unit;
     if (!spad__reader_accepts(
             r, engine_span,
             spad_target_find_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
@@ -130,9 +148,17 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
         return spad__parser_expected(&r->parser, "'free', 'fifo', 'serial' or 'same'");
     }
     const bool proxy = spad__parser_accept_word(&r->parser, "proxy");
-    return spad__reader_accepts(r, span,
-                                spad_kernel_builder_unit(&unused, r->builder, name, engine,
-                                                         (spad_unit_order)order, proxy, &r->error));
+    if (!spad__reader_accepts(r, span,
+                              spad_kernel_builder_unit(&unit, r->builder, name, engine,
+                                                       (spad_unit_order)order, proxy, &r->error))) {
+        return false;
+    }
+    if (!spad__parser_accept_word(&r->parser, "fence")) return true;
+    const spad__span fence_span = r->parser.token.span;
+    size_t fence;
+    return spad__read_fence_name(r, &fence) &&
+           spad__reader_accepts(r, fence_span,
+                                spad_kernel_builder_unit_fence(r->builder, unit, fence, &r->error));
 }
 
 bool spad__read_unit(spad__reader *r) {
@@ -334,11 +360,12 @@ enum {
     CLAUSE_INPUT,
     CLAUSE_OUTPUT,
     CLAUSE_PERSISTENT,
+    CLAUSE_REUSED,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
-    "auto", "mod",  "at",   "stack", "heap",  "alias", "ring",  "base",   "lane",
-    "bank", "step", "free", "par",   "banks", "align", "input", "output", "persistent",
+    "auto", "mod",  "at",  "stack", "heap",  "alias", "ring",   "base",       "lane",   "bank",
+    "step", "free", "par", "banks", "align", "input", "output", "persistent", "reused",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
 
@@ -359,6 +386,7 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_PAR: return read_list(r, t->par, &row->par);
     case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);
     case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
+    case CLAUSE_REUSED: return spad__read_amount(r, &row->reuse);
     case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;

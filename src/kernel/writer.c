@@ -91,6 +91,13 @@ static void put_params(kernel_writer *w) {
     }
 }
 
+static void put_grid(kernel_writer *w) {
+    if (w->kernel->grid.value == 0) return;
+    spad__out_string(&w->out, "grid ");
+    put_amount(w, w->kernel->grid);
+    spad__out_string(&w->out, "\n");
+}
+
 static void put_regions(kernel_writer *w) {
     static const char *const behaviours[] = {[SPAD_STACK_EXACT] = "",
                                              [SPAD_STACK_LIBRARY_2026_04] = " as library_2026_04",
@@ -120,7 +127,12 @@ static void put_units(kernel_writer *w) {
             spad__out_string(&w->out, " on ");
             spad__out_name(&w->out, engine);
         }
-        spad__out_format(&w->out, " %s%s\n", orders[unit->order], unit->proxy ? " proxy" : "");
+        spad__out_format(&w->out, " %s%s", orders[unit->order], unit->proxy ? " proxy" : "");
+        if (unit->fence >= 0) {
+            spad__out_string(&w->out, " fence ");
+            spad__out_name(&w->out, w->kernel->target->fences[unit->fence].name);
+        }
+        spad__out_string(&w->out, "\n");
     }
 }
 
@@ -285,6 +297,7 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_list(w, tensor->dims, " (", ")");
     put_placement(w, tensor);
     put_clause(w, "align", tensor->align);
+    put_clause(w, "reused", tensor->reuse);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {
@@ -364,6 +377,22 @@ static void put_completion(kernel_writer *w, const spad_kernel_completion *compl
     if ((completion->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " after reads");
 }
 
+static void put_latency_and_work(kernel_writer *w, const spad_statement *s) {
+    if (s->latency_kind != SPAD_COST_TARGET) {
+        spad__out_string(&w->out, " latency ");
+        put_amount(w, s->latency);
+        spad__out_string(&w->out, s->latency_kind == SPAD_COST_NS ? " ns" : " cycles");
+    }
+    const char *between = " work ";
+    for (int work = 0; work < SPAD_WORKS; work++) {
+        if (s->work[work].value == 0) continue;
+        spad__out_string(&w->out, between);
+        put_amount(w, s->work[work]);
+        spad__out_format(&w->out, " %s", spad_work_name((spad_work)work));
+        between = ", ";
+    }
+}
+
 static void put_operation(kernel_writer *w, const spad_statement *s) {
     const char *runner = s->unit >= 0 ? w->kernel->units.items[s->unit].name
                                       : w->kernel->target->engines[s->engine].name;
@@ -387,6 +416,15 @@ static void put_operation(kernel_writer *w, const spad_statement *s) {
         put_word(w, "cost", s->cost);
         spad__out_string(&w->out, s->cost_kind == SPAD_COST_NS ? " ns" : " cycles");
     }
+    put_latency_and_work(w, s);
+}
+
+static void put_fence(kernel_writer *w, const spad_statement *s) {
+    if (s->fence < 0) return;
+    spad__out_string(&w->out, " ");
+    spad__out_name(&w->out, w->kernel->target->fences[s->fence].name);
+    if ((s->flags & SPAD_FENCE_BEFORE) != 0) spad__out_string(&w->out, " before");
+    if ((s->flags & SPAD_FENCE_AFTER) != 0) spad__out_string(&w->out, " after");
 }
 
 static void put_sync(kernel_writer *w, const spad_statement *s) {
@@ -402,7 +440,10 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, s->unit >= 0 ? w->kernel->units.items[s->unit].name : "all");
         return;
     }
-    if (s->kind == SPAD_STATEMENT_FENCE) return;
+    if (s->kind == SPAD_STATEMENT_FENCE) {
+        put_fence(w, s);
+        return;
+    }
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, w->kernel->syncs.items[s->item].name);
     put_index(w, s->index, s->index_count);
@@ -558,6 +599,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     }
     spad__out_string(&w.out, "\n");
     put_params(&w);
+    put_grid(&w);
     put_regions(&w);
     put_units(&w);
     put_syncs(&w);

@@ -78,12 +78,12 @@ static spad_status walk_uses(use_table *t, const spad_sim *sim, spad_error *erro
         if (event->kind != SPAD_WALK_OPERATION) continue;
         const spad_sim_row ran = spad_sim_get_row(sim, (size_t)row);
         spad__cost cost;
-        status = spad__sim_cost(&cost, t->kernel, event, error);
+        status = spad__sim_cost(&cost, sim, event, error);
         if (status != SPAD_OK) break;
         spad__assert(ran.statement == event->statement);
         const int64_t begin = spad__max(ran.start - cost.startup, 0);
         for (size_t i = 0; i < event->access_count; i++)
-            note_use(t, &event->accesses[i], row, begin, ran.end);
+            note_use(t, &event->accesses[i], row, begin, ran.done);
         row++;
     }
     spad_walk_destroy(walk);

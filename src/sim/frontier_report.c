@@ -26,7 +26,8 @@ static void write_frontier_head(spad__out *out, const spad_frontier *f) {
     if (t->written != SPAD_UNBOUNDED)
         spad__out_format(out, "as it is   %s, %lld B\n", frontier_time(f, t->written, a),
                          (long long)t->written_bytes);
-    spad__out_format(out, "apart      %s: no planned tensors share bytes\n", frontier_time(f, t->apart, a));
+    spad__out_format(out, "apart      %s: no planned tensors share bytes\n",
+                     frontier_time(f, t->apart, a));
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
                      frontier_time(f, t->simulated.bound, a));
 }

@@ -24,6 +24,7 @@ typedef struct plan_words {
     bool release;
     bool steps;
     bool minimize;
+    bool fix;
     bool progress;
     bool progress_json;
     bool line_open; /* a line of progress is to be ended */
@@ -192,6 +193,7 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
                                       .goal = words->goal,
                                       .frontier = words->frontier,
                                       .release = words->release,
+                                      .fix = words->fix,
                                       .steps = words->steps};
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
@@ -205,6 +207,12 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
     } else if (words->frontier && (words->output != NULL || cli_wants_pictures(&words->pictures))) {
         cli_message("option '--frontier' shows several layouts; use '--for' for one of them");
+    } else if (words->steps && !words->fix && words->goal == NULL && !words->frontier) {
+        cli_message("option '--steps' is for '--for', '--frontier' and '--fix'");
+    } else if (words->fix && (words->goal != NULL || words->frontier || words->release)) {
+        cli_message("option '--fix' changes the kernel, and not the places of its tensors");
+    } else if (words->fix && cli_wants_pictures(&words->pictures)) {
+        cli_message("option '--fix' is not for pictures");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->input.kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
@@ -221,6 +229,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--release", .flag = &words.release},
                                   {.name = "--steps", .flag = &words.steps},
                                   {.name = "--minimize", .flag = &words.minimize},
+                                  {.name = "--fix", .flag = &words.fix},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
                                   {.name = "--threads", .value = &words.threads},
@@ -243,7 +252,12 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);
     if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
-    exit = plan_buffers(&words, &text, arguments[0]);
+    if (words.fix || words.steps) {
+        cli_message("options '--fix' and '--steps' are for kernels");
+        exit = CLI_USAGE;
+    } else {
+        exit = plan_buffers(&words, &text, arguments[0]);
+    }
     free(text.bytes);
     return exit;
 }
@@ -263,7 +277,9 @@ const cli_command cli_plan = {
         "                            the fewest bytes, or the other way round\n"
         "  --frontier                only the table of layouts between the two\n"
         "  --release                 place the tensors that have an address, too\n"
-        "  --steps                   even if costs are assumed\n"
+        "  --fix                     instead: changes that make it smaller or faster and keep its\n"
+        "                            proof; -o OUT.spad writes the kernel with them\n"
+        "  --steps                   for --for, --frontier and --fix: even if costs are assumed\n"
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"

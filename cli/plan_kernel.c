@@ -96,6 +96,11 @@ static cli_exit plan_released(const cli_kernel *input, const plan_kernel_words *
 }
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
+    if (words->fix) {
+        const spad_advice_options changes = {.timeout_ns = words->layout.timeout_ns,
+                                             .steps = words->steps};
+        return cli_fix(input, words->output, &changes, words->json);
+    }
     if (words->goal != NULL || words->frontier) return plan_by_overlap(input, words);
     if (words->release) return plan_released(input, words);
     return analyse(input, input->kernel, NULL, words);

@@ -37,6 +37,7 @@
 #include "spad/frontier.h"
 #include "spad/tune.h"
 #include "spad/analysis.h"
+#include "spad/advice.h"
 #include "spad/report.h"
 #include "spad/emit.h"
 /* clang-format on */

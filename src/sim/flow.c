@@ -53,7 +53,7 @@ typedef struct flow_step {
 static void wait_for_touch(void *context, const spad__touch *touch) {
     flow_step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
-    if (touch->writes && s->access->kind == SPAD_ACCESS_READ) {
+    if (touch->writes && (s->access->kind & SPAD_ACCESS_WRITE) == 0) {
         if (touch->row == s->stream->last) s->after_last = true;
         if (touch->row > s->newest && spad__bytes_cover(&touch->bytes, s->bytes))
             s->newest = touch->row;

@@ -25,6 +25,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "sim/tune.h"
 #include "sim/uses.h"
 #include "spad/check.h"
 
@@ -41,20 +42,6 @@ typedef struct cut_uses {
 } cut_uses;
 
 static const cut_uses uncut = {FULL, FULL};
-
-int64_t spad__layout_bytes(const spad_layout *layout) {
-    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
-    int64_t total = 0;
-    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
-        const spad_layout_space *row = spad_layout_get_space(layout, i);
-        const spad_space *space = &target->spaces[row->space];
-        int64_t bytes;
-        if (space->off_chip) continue;
-        if (!spad__mul(row->height, space->lanes, &bytes) || !spad__add(total, bytes, &total))
-            return INT64_MAX;
-    }
-    return total;
-}
 
 /* ---- one layout -------------------------------------------------------------------- */
 
@@ -117,7 +104,7 @@ static spad_status add_point(spad_frontier *f, spad_layout *layout, int64_t make
     }
     f->layouts.items[f->layouts.count++] = layout;
     f->points.items[f->points.count++] =
-        (spad_frontier_point){makespan, spad__layout_bytes(layout), layout};
+        (spad_frontier_point){makespan, spad__tune_placed(layout), layout};
     return SPAD_OK;
 }
 
@@ -158,7 +145,7 @@ static spad_status try_written(spad_frontier *f, spad__uses *uses, spad_error *e
     status = simulate_rows(f, f->given, layout, &sim, error);
     if (status == SPAD_OK) {
         f->totals.written = spad_sim_get_totals(sim).makespan;
-        f->totals.written_bytes = spad__layout_bytes(layout);
+        f->totals.written_bytes = spad__tune_placed(layout);
         status = spad__uses_find(uses, spad_frontier_get_kernel(f), sim, &f->host, error);
         spad_sim_destroy(sim);
     }
@@ -287,7 +274,7 @@ static spad_status lay_out_synchronised(spad_frontier *f, spad_error *error) {
         return SPAD_OK;
     }
     f->totals.written = f->totals.apart;
-    f->totals.written_bytes = spad__layout_bytes(layout);
+    f->totals.written_bytes = spad__tune_placed(layout);
     return add_point(f, layout, f->totals.apart, error);
 }
 

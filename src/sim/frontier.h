@@ -20,7 +20,4 @@ struct spad_frontier {
     spad_frontier_totals totals;
 };
 
-/* Up to the top of a layout in all memories on chip, over all lanes. */
-int64_t spad__layout_bytes(const spad_layout *layout);
-
 #endif

@@ -588,6 +588,16 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
                                          const spad_kernel_options *options, spad_error *error);
 
 /**
+ * The same kernel without the addresses that it gives to tensors on chip (`at`, `mod`), so that the
+ * planner places them: a modulo tensor becomes a ring that repeats as its places do. Tensors of
+ * stacks and heaps and aliases stay as they are. Rows keep their numbers and locations. A tensor
+ * that was read through the address of another is uninitialised then: the check finds it. Statuses
+ * of spad_kernel_parse. The target is borrowed; the first kernel is not needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_host *host, spad_error *error);
+
+/**
  * The same kernel with a tensor declared before all enclosing loops. It gets a tile for every
  * iteration, and one more if a parameter determines how many there are, because there may be
  * none. `tiles` of them exist at a time; the innermost loop uses them in turn. The tensor must be

@@ -289,6 +289,10 @@ class _Finished:
         """spad.tune of this kernel."""
         return core.tune(self, depth_most, exhaustive_most, timeout, steps)
 
+    def frontier(self, release=False, timeout=None, steps=False, seed=0):
+        """spad.frontier of this kernel."""
+        return core.frontier(self, release, timeout, steps, seed)
+
     def report(self, timed=True):
         """A Report with places, findings and, unless timed is False, the times of the
         simulation."""
@@ -680,7 +684,11 @@ class Kernel:
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
     analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
-    advise = _spad.Kernel.advise
+    advise, frontier = _spad.Kernel.advise, _spad.Kernel.frontier
+
+    def release(self):
+        """The same kernel without the addresses of its tensors on chip."""
+        return Kernel._of(self._finished().release())
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""

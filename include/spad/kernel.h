@@ -154,6 +154,8 @@ typedef struct spad_kernel_tensor {
     int64_t alias_tile; /**< ALIAS: number of its tile; -1: the tile of the same number */
     spad_amount align;  /**< 0: alignment of the element and of the space */
     unsigned flags;     /**< SPAD_TENSOR_... */
+    spad_amount reuse;  /**< off chip: blocks of the grid that use the same bytes at about the same
+                             time, so that a cache serves all but one; 0: 1 */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */
@@ -395,6 +397,9 @@ typedef struct spad_statement {
     int64_t group; /**< operation: the group it is committed with */
     spad_cost_kind cost_kind;
     spad_expr cost;
+    spad_cost_kind latency_kind; /**< operation: unit of `latency`; TARGET: it is not given */
+    spad_amount latency; /**< the result is there that long after the engine is free again */
+    spad_amount work[SPAD_WORKS]; /**< operation: per element, by kind; all 0: not given */
     size_t comparison_count;
     const spad_comparison *comparisons; /**< all of one alternative must hold */
 } spad_statement;
@@ -413,6 +418,9 @@ SPAD_API const char *spad_kernel_get_file(const spad_kernel *kernel);
 
 /** The target of the kernel. */
 SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
+
+/** Blocks of the grid, of which the kernel describes one; 0: not stated. */
+SPAD_API int64_t spad_kernel_get_grid(const spad_kernel *kernel);
 
 /** Does the compiler handle dependencies? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
@@ -620,6 +628,10 @@ SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const
 SPAD_API spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
                                              spad_error *error);
 
+/** Declares how many blocks the grid has, of which the kernel describes one. */
+SPAD_API spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
+                                              spad_error *error);
+
 /** Declares the region of the scoped manager of a space. */
 SPAD_API spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                                 spad_amount lower, spad_amount upper,
@@ -724,6 +736,15 @@ SPAD_API spad_status spad_kernel_builder_group(spad_kernel_builder *builder, int
 /** Sets the cost of the last operation. */
 SPAD_API spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kind kind,
                                               spad_expr cost, spad_error *error);
+
+/** Sets how long after the end of its occupation the result of the last operation is there. */
+SPAD_API spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_kind kind,
+                                                 spad_amount latency, spad_error *error);
+
+/** Sets how much of a kind of work the last operation does per element of its largest operand.
+ *  SPAD_ERR_ARGUMENT: not a kind that is counted by element, or below 1. */
+SPAD_API spad_status spad_kernel_builder_work(spad_kernel_builder *builder, spad_work work,
+                                              spad_amount amount, spad_error *error);
 
 /** One elected thread of the agent runs the last operation; without it, all of them do. */
 SPAD_API spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spad_error *error);

@@ -89,7 +89,8 @@ typedef struct spad_sim_row {
     int64_t agent;
     int64_t engine;
     int64_t start;
-    int64_t end;
+    int64_t end;    /**< of its occupation of the engine */
+    int64_t done;   /**< its result is there: `end`, or later by its latency */
     int64_t wait;   /**< from the end of the previous operation (of its engine; of its statement
                          for transfers; of its agent or unit) until it needed only its engine */
     int64_t queued; /**< from then to its start: other operations occupied the engine */
@@ -100,12 +101,14 @@ typedef struct spad_sim_row {
     int64_t slot;    /**< and its slot */
     int64_t object;  /**< sync: the object; drain has none */
     int64_t element; /**< and its number in the array */
+    int64_t path;    /**< number of the path of its engine that it takes; -1: the engine itself */
     size_t value_count;    /**< number of loops around the statement */
     const int64_t *values; /**< what they count, outermost first; borrowed */
 } spad_sim_row;
 
 /** An engine of the target: busy + idle is the makespan. Of an engine whose units work for several
- *  agents at once, the mean of these units. */
+ *  agents at once, the mean of these units; of an engine with paths, the busiest of them and of the
+ *  engine itself. */
 typedef struct spad_sim_engine {
     int64_t busy;
     int64_t idle;
@@ -148,11 +151,14 @@ SPAD_API const char *spad_time_unit_name(spad_time_unit unit);
 
 typedef struct spad_sim_totals {
     int64_t makespan;
-    int64_t operations;  /**< extrapolated ones included */
-    int64_t unknown;     /**< operations without a known duration: a step each */
-    int64_t bound;       /**< work of the busiest engine: no order of operations takes less time */
-    int64_t unclocked;   /**< operations in cycles of an engine without a clock */
-    spad_time_unit unit; /**< what the times of this result are */
+    int64_t operations; /**< extrapolated ones included */
+    int64_t unknown;    /**< operations without a known duration: a step each */
+    int64_t bound;      /**< work of the busiest engine: no order of operations takes less time */
+    int64_t unclocked;  /**< operations in cycles of an engine without a clock */
+    int64_t by_kernel;  /**< operations with a cost in the kernel */
+    int64_t by_origin[SPAD_ORIGINS]; /**< operations with a cost from the target, by where its
+                                          figures come from */
+    spad_time_unit unit;             /**< what the times of this result are */
 } spad_sim_totals;
 
 /**
@@ -177,6 +183,10 @@ SPAD_API const char *spad_sim_get_stuck(const spad_sim *sim);
 
 /** An engine by its number in the target. All zero beyond the count. */
 SPAD_API spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number);
+
+/** A path of an engine by its number there: busy + idle is the makespan. All zero beyond the
+ *  count. */
+SPAD_API spad_sim_engine spad_sim_get_engine_path(const spad_sim *sim, size_t engine, size_t path);
 
 /** Number of rows: operations that were run. */
 SPAD_API size_t spad_sim_row_count(const spad_sim *sim);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "spad/dtype.h"
 #include "spad/host.h"
 #include "spad/source.h"
 #include "spad/status.h"
@@ -37,6 +38,59 @@ typedef struct spad_rect {
 
 /** True if the two share a byte of a lane. Empty rectangles share nothing. */
 SPAD_API bool spad_rect_overlaps(spad_rect a, spad_rect b);
+
+/** Where a figure comes from. Of several figures, the greatest decides. */
+typedef enum spad_origin {
+    SPAD_ORIGIN_STATED,    /**< the target has it and says no more */
+    SPAD_ORIGIN_PUBLISHED, /**< a document of the vendor or a paper */
+    SPAD_ORIGIN_MEASURED,  /**< measured; the source has the command and the date */
+    SPAD_ORIGIN_ESTIMATE,  /**< no document has it */
+    SPAD_ORIGINS
+} spad_origin;
+
+/** "stated", "published", "measured", "estimate". Static storage. */
+SPAD_API const char *spad_origin_name(spad_origin origin);
+
+/** Where the figures of a field come from. */
+typedef struct spad_figure {
+    const char *field; /**< as it is called in a target file; "": all that have no row */
+    spad_origin origin;
+    const char *source; /**< "" without one */
+} spad_figure;
+
+/** What is counted of the work of an engine. */
+typedef enum spad_work {
+    SPAD_WORK_MAC,     /**< multiply-adds of matrices */
+    SPAD_WORK_FMA,     /**< elements: additions, products, comparisons */
+    SPAD_WORK_EXP,     /**< elements: exponentials and other special functions */
+    SPAD_WORK_CONVERT, /**< elements: from one type to another */
+    SPAD_WORK_REDUCE,  /**< elements: sums and maxima across lanes or threads */
+    SPAD_WORKS
+} spad_work;
+
+/** "mac", "fma", "exp", "convert", "reduce". Static storage. */
+SPAD_API const char *spad_work_name(spad_work work);
+
+/** What an engine does in a cycle. */
+typedef struct spad_rate {
+    spad_work work;
+    spad_dtype dtype; /**< SPAD_WORK_MAC: of the operands; SPAD_DTYPE_NONE otherwise */
+    int64_t per_cycle;
+    spad_figure figure; /**< field is NULL */
+} spad_rate;
+
+/** A way of data through an engine, from one space to another (instance 0 stands for all). Rate and
+ *  latency are in one of two units; both 0: not known. Transfers on a path share its rate; paths of
+ *  an engine work side by side. */
+typedef struct spad_path {
+    size_t from;
+    size_t to;
+    int64_t bytes_per_us;
+    int64_t bytes_per_kilocycle; /**< of the engine's clock */
+    int64_t latency_ns;
+    int64_t latency_cycles;
+    spad_figure figure; /**< field is NULL */
+} spad_path;
 
 /** A row of a start-lane table: a tile of [lanes_min, lanes_max] lanes may
  *  start at one of these lanes. */
@@ -82,6 +136,12 @@ typedef struct spad_space {
     bool off_chip;          /**< holds tensors that need no placement: HBM, global memory */
     size_t lane_rule_count; /**< 0: a tile may start at any lane where it fits */
     const spad_lane_rule *lane_rules;
+    int64_t bytes_per_us;       /**< off chip: rate of the whole chip, which its units share; 0: not
+                                     known */
+    int64_t cache_bytes;        /**< off chip: a cache of the whole chip before it; 0: none */
+    int64_t cache_bytes_per_us; /**< and its rate */
+    size_t figure_count;
+    const spad_figure *figures;
 } spad_space;
 
 /** A unit that runs operations, in order. Costs are whole numbers so that
@@ -91,17 +151,26 @@ typedef struct spad_engine {
     const char *about;
     int64_t count; /**< how many of them work side by side; at least 1 */
     int64_t clock_khz;
-    int64_t width;        /**< results per cycle over all lanes, 32-bit elements */
-    int64_t width_16bit;  /**< the same for 16-bit elements; 0: as width */
-    int64_t width_8bit;   /**< the same for 8-bit elements; 0: as width_16bit */
-    int64_t min_cycles;   /**< shortest operation */
-    int64_t fixed_cycles; /**< added when an operation depends on the one before */
-    int64_t bytes_per_us; /**< transfer rate of one unit, for copy engines */
-    int64_t fixed_ns;     /**< start-up of a transfer */
-    int64_t proxy_align;  /**< addresses on chip of operations through the async proxy are
-                               multiples of it (TMA: 16) */
-    uint64_t reads;       /**< bit s: can read space number s of the target */
-    uint64_t writes;      /**< bit s: can write it */
+    int64_t width;          /**< results per cycle over all lanes, 32-bit elements */
+    int64_t width_16bit;    /**< the same for 16-bit elements; 0: as width */
+    int64_t width_8bit;     /**< the same for 8-bit elements; 0: as width_16bit */
+    int64_t min_cycles;     /**< shortest operation */
+    int64_t fixed_cycles;   /**< added when an operation depends on the one before */
+    int64_t bytes_per_us;   /**< transfer rate of one unit, for copy engines */
+    int64_t fixed_ns;       /**< start-up of a transfer */
+    int64_t proxy_align;    /**< addresses on chip of operations through the async proxy are
+                                 multiples of it (TMA: 16) */
+    uint64_t reads;         /**< bit s: can read space number s of the target */
+    uint64_t writes;        /**< bit s: can write it */
+    int64_t latency_ns;     /**< results are there that long after the engine is free again */
+    int64_t latency_cycles; /**< the same in cycles */
+    int64_t threads;        /**< an agent needs that many to use all of it; 0: any agent does */
+    size_t rate_count;
+    const spad_rate *rates;
+    size_t path_count;
+    const spad_path *paths;
+    size_t figure_count;
+    const spad_figure *figures;
 } spad_engine;
 
 /** Two engines that cannot use a space at the same time. Numbers into the target's tables. */
@@ -113,18 +182,20 @@ typedef struct spad_exclusion {
 
 /** What a chip can count. Zero means "not known", and nothing is reported then. */
 typedef struct spad_limits {
-    int64_t threads;      /**< threads of a block */
-    int64_t warp;         /**< barriers count threads in multiples of it */
-    int64_t barriers;     /**< named barriers of a block */
-    int64_t arrivals;     /**< arrivals that a phase of an mbarrier waits for */
-    int64_t expected;     /**< bytes that a phase of an mbarrier waits for */
-    int64_t flags;        /**< flags between two pipes of a core */
-    int64_t registers;    /**< 32-bit registers of a block */
-    int64_t budget_least; /**< fewest registers that threads can be limited to (setmaxnreg) */
-    int64_t budget_most;  /**< most registers that threads can be given */
-    int64_t budget_step;  /**< and both in multiples of it */
-    int64_t cluster;      /**< blocks of a cluster on every chip of the family */
-    int64_t cluster_most; /**< blocks of a cluster on this chip, on request */
+    int64_t threads;       /**< threads of a block */
+    int64_t warp;          /**< barriers count threads in multiples of it */
+    int64_t barriers;      /**< named barriers of a block */
+    int64_t arrivals;      /**< arrivals that a phase of an mbarrier waits for */
+    int64_t expected;      /**< bytes that a phase of an mbarrier waits for */
+    int64_t flags;         /**< flags between two pipes of a core */
+    int64_t registers;     /**< 32-bit registers of a block */
+    int64_t budget_least;  /**< fewest registers that threads can be limited to (setmaxnreg) */
+    int64_t budget_most;   /**< most registers that threads can be given */
+    int64_t budget_step;   /**< and both in multiples of it */
+    int64_t cluster;       /**< blocks of a cluster on every chip of the family */
+    int64_t cluster_most;  /**< blocks of a cluster on this chip, on request */
+    int64_t unit_threads;  /**< threads of all blocks on one unit (SM) */
+    int64_t register_step; /**< registers are given to a warp in multiples of it */
 } spad_limits;
 
 /** Most spaces of a target (engines keep a bit for each), and most engines. */
@@ -143,6 +214,7 @@ typedef struct spad_target {
     const char *family; /**< "neuron", "nvidia", "ascend", "host", or the word in a file */
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
+    int64_t units;      /**< how many of what is described the chip has (SMs); 0: not known */
     spad_limits limits;
     size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;
@@ -154,7 +226,9 @@ typedef struct spad_target {
     const char *const *aliases; /**< other names for the same chip: "inf2" for "trn1" */
     size_t product_count;
     const spad_product *products; /**< that are names of it, too; none for a target from a file */
-    void *owned;                  /**< storage of a target that was read; NULL when built in */
+    size_t figure_count;
+    const spad_figure *figures; /**< of `units` */
+    void *owned;                /**< storage of a target that was read; NULL when built in */
 } spad_target;
 
 /* ---- built-in targets -------------------------------------------------------------- */
@@ -199,6 +273,11 @@ SPAD_API spad_status spad_space_check_lanes(const spad_space *space, int64_t lan
  *  to a power of two of them. SPAD_ERR_OVERFLOW, SPAD_ERR_ARGUMENT (negative). */
 SPAD_API spad_status spad_space_round(int64_t *out, const spad_space *space, int64_t bytes,
                                       spad_error *error);
+
+/** Where the figure of a field comes from: the last row with that name, otherwise the last one for
+ *  all. NULL: no row. Borrowed. */
+SPAD_API const spad_figure *spad_figure_find(const spad_figure *figures, size_t count,
+                                             const char *field);
 
 /* ---- target files ------------------------------------------------------------------ */
 

@@ -401,7 +401,7 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False):
+               output=False, persistent=False, reused=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
@@ -422,11 +422,17 @@ class Kernel:
             text += f" ring {_counts(ring)}"
         if align is not None:
             text += f" align {_number(align)}"
+        if reused is not None:
+            text += f" reused {_number(reused)}"
         for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
                            ("persistent", persistent)):
             text += f" {word}" if flag else ""
         self.line(text)
         return Handle(name)
+
+    def grid(self, blocks):
+        """How many blocks the grid has, of which the kernel describes one."""
+        self.line(f"grid {_number(blocks)}")
 
     def region(self, space, lower, upper, behaviour="exact"):
         """The bytes that the scoped manager of a space works on."""
@@ -530,9 +536,10 @@ class Kernel:
         self.line("next section")
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
-           arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False):
+           arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False,
+           latency_cycles=None, latency_ns=None, work=None):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
-        elected: one thread of the agent runs it, not all."""
+        elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}."""
         text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
                              ("adds", adds)):
@@ -546,6 +553,12 @@ class Kernel:
             text += f" cost {_number(cycles)} cycles"
         if ns is not None:
             text += f" cost {_number(ns)} ns"
+        if latency_cycles is not None:
+            text += f" latency {_number(latency_cycles)} cycles"
+        if latency_ns is not None:
+            text += f" latency {_number(latency_ns)} ns"
+        if work:
+            text += " work " + ", ".join(f"{_number(n)} {_name(kind)}" for kind, n in work.items())
         self.line(text)
 
     def __getattr__(self, name):

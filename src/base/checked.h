@@ -93,6 +93,15 @@ static inline bool spad__lcm(int64_t a, int64_t b, int64_t *out) {
     return spad__mul(a / spad__gcd(a, b), b, out);
 }
 
+/* ceil(value x mul / div) of value >= 0, mul >= 0 and div >= 1. */
+static inline bool spad__scale_up(int64_t value, int64_t mul, int64_t div, int64_t *out) {
+    spad__assert(value >= 0 && mul >= 0 && div >= 1);
+    int64_t whole;
+    int64_t rest;
+    if (!spad__mul(value / div, mul, &whole) || !spad__mul(value % div, mul, &rest)) return false;
+    return spad__add(whole, rest / div + (rest % div != 0), out);
+}
+
 static inline int64_t spad__min(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

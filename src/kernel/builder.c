@@ -201,6 +201,22 @@ spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *pa
     return status;
 }
 
+spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
+                                     spad_error *error) {
+    spad_status status = need_top(builder, "a grid", error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
+    if (status != SPAD_OK) return status;
+    if (builder->kernel->grid.value != 0) {
+        return spad__fail(error, SPAD_ERR_NAME, "a second grid: a kernel has one");
+    }
+    if (blocks.value < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a grid of %lld blocks: it has at least one",
+                          (long long)blocks.value);
+    }
+    builder->kernel->grid = blocks;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                        spad_amount lower, spad_amount upper,
                                        spad_stack_behaviour behaviour, spad_error *error) {

@@ -333,6 +333,42 @@ spad_status spad_kernel_builder_cost(spad_kernel_builder *builder, spad_cost_kin
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_latency(spad_kernel_builder *builder, spad_cost_kind kind,
+                                        spad_amount latency, spad_error *error) {
+    spad_statement *statement;
+    spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK && kind != SPAD_COST_CYCLES && kind != SPAD_COST_NS) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a latency is in cycles or in ns");
+    }
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &latency, error);
+    if (status == SPAD_OK && latency.value < 0) {
+        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a latency is negative: %lld",
+                            (long long)latency.value);
+    }
+    if (status != SPAD_OK) return status;
+    statement->latency_kind = kind;
+    statement->latency = latency;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_work(spad_kernel_builder *builder, spad_work work,
+                                     spad_amount amount, spad_error *error) {
+    spad_statement *statement;
+    spad_status status = last_operation(&statement, builder, error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &amount, error);
+    if (status != SPAD_OK) return status;
+    if ((int)work <= (int)SPAD_WORK_MAC || work >= SPAD_WORKS) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "work per element is fma, exp, convert or reduce");
+    }
+    if (amount.value < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "work of %lld per element: at least 1",
+                          (long long)amount.value);
+    }
+    statement->work[work] = amount;
+    return SPAD_OK;
+}
+
 /* ---- the other statements ---------------------------------------------------------- */
 
 /* What the statements on sync objects look like. */

@@ -80,7 +80,8 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'lane'", &tensor->lane},
                    {"'bank'", &tensor->bank},
                    {"'step'", &tensor->step},
-                   {"'align'", &tensor->align}};
+                   {"'align'", &tensor->align},
+                   {"'reused'", &tensor->reuse}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;

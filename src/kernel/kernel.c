@@ -64,6 +64,10 @@ const spad_target *spad_kernel_get_target(const spad_kernel *kernel) {
     return kernel->target;
 }
 
+int64_t spad_kernel_get_grid(const spad_kernel *kernel) {
+    return kernel->grid.value;
+}
+
 bool spad_kernel_is_implicit(const spad_kernel *kernel) {
     return !kernel->is_explicit;
 }

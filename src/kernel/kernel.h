@@ -47,6 +47,7 @@ struct spad_kernel {
     const char *name;
     const char *about;
     const char *file;
+    spad_amount grid; /* 0: not stated */
     bool is_explicit;
     bool is_scoped;     /* has scopes, or stack or heap tensors */
     size_t blocks_deep; /* most blocks around a statement */

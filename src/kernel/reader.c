@@ -82,18 +82,54 @@ static bool read_membership(spad__reader *r) {
                                 spad_kernel_builder_group(r->builder, group, &r->error));
 }
 
+static bool read_cost_unit(spad__reader *r, spad_cost_kind *kind) {
+    if (spad__parser_accept_word(&r->parser, "cycles")) {
+        *kind = SPAD_COST_CYCLES;
+    } else if (spad__parser_accept_word(&r->parser, "ns")) {
+        *kind = SPAD_COST_NS;
+    } else {
+        return spad__parser_expected(&r->parser, "'cycles' or 'ns'");
+    }
+    return true;
+}
+
+static bool read_latency(spad__reader *r) {
+    spad_amount latency;
+    spad_cost_kind kind;
+    const spad__span first = r->parser.token.span;
+    return spad__read_amount(r, &latency) && read_cost_unit(r, &kind) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_latency(r->builder, kind, latency, &r->error));
+}
+
+/* "2 fma, 1 exp" */
+static bool read_work(spad__reader *r) {
+    do {
+        spad_amount amount;
+        int work = SPAD_WORK_FMA;
+        const spad__span first = r->parser.token.span;
+        if (!spad__read_amount(r, &amount)) return false;
+        while (work < SPAD_WORKS &&
+               !spad__parser_accept_word(&r->parser, spad_work_name((spad_work)work))) {
+            work++;
+        }
+        if (work == SPAD_WORKS) {
+            return spad__parser_expected(&r->parser, "'fma', 'exp', 'convert' or 'reduce'");
+        }
+        if (!spad__reader_accepts(
+                r, spad__span_from(r, first),
+                spad_kernel_builder_work(r->builder, (spad_work)work, amount, &r->error))) {
+            return false;
+        }
+    } while (spad__parser_accept(&r->parser, SPAD__COMMA));
+    return true;
+}
+
 static bool read_cost(spad__reader *r) {
     spad_expr cost;
     spad_cost_kind kind;
     const spad__span first = r->parser.token.span;
-    if (!spad__read_expr(r, &cost)) return false;
-    if (spad__parser_accept_word(&r->parser, "cycles")) {
-        kind = SPAD_COST_CYCLES;
-    } else if (spad__parser_accept_word(&r->parser, "ns")) {
-        kind = SPAD_COST_NS;
-    } else {
-        return spad__parser_expected(&r->parser, "'cycles' or 'ns'");
-    }
+    if (!spad__read_expr(r, &cost) || !read_cost_unit(r, &kind)) return false;
     return spad__reader_accepts(r, spad__span_from(r, first),
                                 spad_kernel_builder_cost(r->builder, kind, cost, &r->error));
 }
@@ -109,11 +145,13 @@ enum {
     OP_SIGNALS,
     OP_COST,
     OP_ELECTED,
+    OP_LATENCY,
+    OP_WORK,
     OP_CLAUSES
 };
 static const char *const op_words[OP_CLAUSES] = {"reads", "writes",   "updates", "adds",
                                                  "in",    "delivers", "arrives", "signals",
-                                                 "cost",  "elected"};
+                                                 "cost",  "elected",  "latency", "work"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -139,6 +177,8 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_ELECTED:
         return spad__reader_accepts(r, r->parser.last.span,
                                     spad_kernel_builder_elect(r->builder, &r->error));
+    case OP_LATENCY: return read_latency(r);
+    case OP_WORK: return read_work(r);
     default: return read_cost(r);
     }
 }
@@ -492,6 +532,7 @@ static const struct {
 } statements[] = {
     {"param", spad__read_param},
     {"region", spad__read_region},
+    {"grid", spad__read_grid},
     {"unit", spad__read_unit},
     {"barrier", spad__read_barrier},
     {"counter", spad__read_counter},

@@ -129,6 +129,7 @@ bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD
 
 bool spad__read_param(spad__reader *r);
 bool spad__read_region(spad__reader *r);
+bool spad__read_grid(spad__reader *r);
 bool spad__read_unit(spad__reader *r);
 bool spad__read_barrier(spad__reader *r);
 bool spad__read_counter(spad__reader *r);

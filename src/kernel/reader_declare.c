@@ -88,6 +88,16 @@ static bool read_behaviour(spad__reader *r, spad_stack_behaviour *behaviour) {
     return spad__parser_expected(&r->parser, "'exact', 'library_2026_04' or 'library_later'");
 }
 
+bool spad__read_grid(spad__reader *r) {
+    spad_amount blocks;
+    const spad__span first = r->parser.token.span;
+    spad__put_place(r, first);
+    return spad__read_amount(r, &blocks) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_grid(r->builder, blocks, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
 bool spad__read_region(spad__reader *r) {
     size_t space;
     spad_amount lower;
@@ -334,11 +344,12 @@ enum {
     CLAUSE_INPUT,
     CLAUSE_OUTPUT,
     CLAUSE_PERSISTENT,
+    CLAUSE_REUSED,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
-    "auto", "mod",  "at",   "stack", "heap",  "alias", "ring",  "base",   "lane",
-    "bank", "step", "free", "par",   "banks", "align", "input", "output", "persistent",
+    "auto", "mod",  "at",  "stack", "heap",  "alias", "ring",   "base",       "lane",   "bank",
+    "step", "free", "par", "banks", "align", "input", "output", "persistent", "reused",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
 
@@ -359,6 +370,7 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_PAR: return read_list(r, t->par, &row->par);
     case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);
     case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
+    case CLAUSE_REUSED: return spad__read_amount(r, &row->reuse);
     case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;

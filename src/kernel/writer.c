@@ -90,6 +90,13 @@ static void put_params(kernel_writer *w) {
     }
 }
 
+static void put_grid(kernel_writer *w) {
+    if (w->kernel->grid.value == 0) return;
+    spad__out_string(&w->out, "grid ");
+    put_amount(w, w->kernel->grid);
+    spad__out_string(&w->out, "\n");
+}
+
 static void put_regions(kernel_writer *w) {
     static const char *const behaviours[] = {[SPAD_STACK_EXACT] = "",
                                              [SPAD_STACK_LIBRARY_2026_04] = " as library_2026_04",
@@ -255,6 +262,7 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);
     put_clause(w, "align", tensor->align);
+    put_clause(w, "reused", tensor->reuse);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {
@@ -334,6 +342,22 @@ static void put_completion(kernel_writer *w, const spad_kernel_completion *compl
     if ((completion->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " after reads");
 }
 
+static void put_latency_and_work(kernel_writer *w, const spad_statement *s) {
+    if (s->latency_kind != SPAD_COST_TARGET) {
+        spad__out_string(&w->out, " latency ");
+        put_amount(w, s->latency);
+        spad__out_string(&w->out, s->latency_kind == SPAD_COST_NS ? " ns" : " cycles");
+    }
+    const char *between = " work ";
+    for (int work = 0; work < SPAD_WORKS; work++) {
+        if (s->work[work].value == 0) continue;
+        spad__out_string(&w->out, between);
+        put_amount(w, s->work[work]);
+        spad__out_format(&w->out, " %s", spad_work_name((spad_work)work));
+        between = ", ";
+    }
+}
+
 static void put_operation(kernel_writer *w, const spad_statement *s) {
     const char *runner = s->unit >= 0 ? w->kernel->units.items[s->unit].name
                                       : w->kernel->target->engines[s->engine].name;
@@ -357,6 +381,7 @@ static void put_operation(kernel_writer *w, const spad_statement *s) {
         put_word(w, "cost", s->cost);
         spad__out_string(&w->out, s->cost_kind == SPAD_COST_NS ? " ns" : " cycles");
     }
+    put_latency_and_work(w, s);
 }
 
 static void put_sync(kernel_writer *w, const spad_statement *s) {
@@ -528,6 +553,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     }
     spad__out_string(&w.out, "\n");
     put_params(&w);
+    put_grid(&w);
     put_regions(&w);
     put_units(&w);
     put_syncs(&w);

@@ -8,7 +8,10 @@
  * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for
  * each agent, and runs of each one thing at a time, in the order of issue; what is queued on it
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
- * one, at the rate of all of them. Reads and writes of an operation are done at its end.
+ * one, at the rate of all of them. An operation with a latency leaves its engine before its
+ * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
+ * serial. Reads and writes of an operation are done, and what it signals is signalled, when its
+ * result is there.
  *
  * The waits are those of the program: bytes are not examined.
  */
@@ -66,8 +69,9 @@ static spad_status make_task(spad__agents_run *c, const spad__runner *agent,
                     .issued = c->now,
                     .cause = agent->cause};
     *number = 0;
-    const spad_status status = spad__sim_cost(&t.cost, k, event, error);
+    const spad_status status = spad__sim_cost(&t.cost, c->sim, event, error);
     if (status != SPAD_OK) return status;
+    t.row.path = t.cost.path;
     if ((t.group >= 0 && !spad__objects_join(&c->objects, event->agent, t.group, &t.bundle)) ||
         !new_task(c, number)) {
         return spad__fail_host_memory(error);
@@ -103,7 +107,7 @@ static bool all_ended(const spad__agents_run *c) {
 static bool units_are_idle(const spad__agents_run *c, int64_t agent) {
     for (size_t i = c->agent_count; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
-        if (r->agent == agent && r->head < r->queue.count) return false;
+        if (r->agent == agent && (r->head < r->queue.count || r->flying > 0)) return false;
     }
     return true;
 }
@@ -112,7 +116,8 @@ static bool units_are_idle(const spad__agents_run *c, int64_t agent) {
 static bool try_request(spad__agents_run *c, spad__runner *r) {
     int64_t row = -1;
     const bool is_drain = r->request.kind == SPAD_STATEMENT_DRAIN;
-    const bool passes = is_drain ? units_are_idle(c, r->agent)
+    const bool is_unit = (size_t)(r - c->runners) >= c->agent_count;
+    const bool passes = is_drain ? (is_unit ? r->flying == 0 : units_are_idle(c, r->agent))
                                  : spad__objects_try(&c->objects, &r->request, r->cause.row, &row);
     if (passes && r->state == SPAD__WAITS) {
         r->cause = (spad__cause){SPAD_WAIT_SYNC, row, r->request.object, r->request.element};
@@ -182,7 +187,6 @@ static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     set_request(&r->request, c->sim->kernel, s, event);
-    if (s->kind == SPAD_STATEMENT_DRAIN && s->unit >= 0) return SPAD_OK; /* units run in order */
     if (s->unit >= 0) {
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
         return queue_entry(c, r->agent, s->unit, &e, error);
@@ -271,6 +275,25 @@ static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *mov
 
 /* ---- units ------------------------------------------------------------------------- */
 
+/* A signal takes effect when what was issued before it is done, and does not delay the unit. */
+static bool takes_off(const spad__runner *r, const spad__request *request) {
+    return r->flying > 0 &&
+           (request->kind == SPAD_STATEMENT_ARRIVE || request->kind == SPAD_STATEMENT_SIGNAL);
+}
+
+static void add_flight(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
+    if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
+        c->objects.failed = true;
+        return;
+    }
+    r->landed = r->flying > 0 ? spad__max(r->landed, flight->done) : flight->done;
+    r->flying++;
+    spad__flight *kept = &c->flights.items[c->flights.count++];
+    *kept = *flight;
+    kept->runner = (size_t)(r - c->runners);
+    kept->done = r->landed; /* in the order of issue */
+}
+
 static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
     while ((r->state == SPAD__GOES_ON || r->state == SPAD__WAITS) && r->head < r->queue.count) {
         spad__entry *e = &r->queue.items[r->head];
@@ -282,7 +305,10 @@ static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
             return;
         }
         if (r->state == SPAD__GOES_ON) r->request = e->request;
-        if (!try_request(c, r)) {
+        if (takes_off(r, &e->request)) {
+            add_flight(c, r, &(spad__flight){.request = e->request, .done = c->now, .row = r->row});
+            if (c->objects.failed) return;
+        } else if (!try_request(c, r)) {
             r->state = SPAD__WAITS;
             return;
         }
@@ -294,25 +320,72 @@ static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
 
 /* ---- time -------------------------------------------------------------------------- */
 
+/* The result of an operation is there. */
+static void complete_task(spad__agents_run *c, size_t number, int64_t row) {
+    const spad__task *t = &c->tasks.items[number];
+    for (size_t k = 0; k < t->completion_count; k++) {
+        spad__objects_complete(&c->objects, &completions_of(c, number)[k], row);
+    }
+    if (t->group >= 0) spad__objects_leave(&c->objects, t->row.agent, t->group, t->bundle, row);
+    c->ended.items[c->ended.count++] = number;
+}
+
+/* Gives the engine back. True: its runner still has to wait for the result. */
+static bool release_engine(spad__agents_run *c, spad__runner *r, size_t number) {
+    spad__task *t = &c->tasks.items[r->task];
+    const size_t part = spad__sim_part(c->sim, t->row.engine, t->row.path);
+    if (t->released) return false;
+    c->busy[part] -= t->cost.need;
+    c->last[part] = r->row;
+    t->released = true;
+    if (t->cost.latency == 0) return false;
+    const bool is_unit = number >= c->agent_count;
+    const bool goes_on =
+        is_unit && spad_kernel_get_unit(c->sim->kernel, (size_t)r->unit)->order != SPAD_UNIT_SERIAL;
+    if (goes_on) {
+        add_flight(
+            c, r,
+            &(spad__flight){.is_task = true, .task = r->task, .done = t->row.done, .row = r->row});
+        return false;
+    }
+    r->end = t->row.done;
+    return true;
+}
+
+/* What is in flight takes effect, in the order in which it began. */
+static void land(spad__agents_run *c, bool *moved) {
+    size_t kept = 0;
+    for (size_t i = 0; i < c->flights.count; i++) {
+        spad__flight f = c->flights.items[i];
+        if (f.done > c->now) {
+            c->flights.items[kept++] = f;
+            continue;
+        }
+        int64_t unused;
+        if (f.is_task) {
+            complete_task(c, f.task, f.row);
+        } else {
+            spad__objects_try(&c->objects, &f.request, f.row, &unused);
+        }
+        c->runners[f.runner].flying--;
+        *moved = true;
+    }
+    c->flights.count = kept;
+}
+
 /* Ends what is over. */
 static void end_tasks(spad__agents_run *c, bool *moved) {
+    land(c, moved);
     for (size_t i = 0; i < c->count; i++) {
         spad__runner *r = &c->runners[i];
         if (r->state != SPAD__WORKS || r->end > c->now) continue;
-        const spad__task *t = &c->tasks.items[r->task];
-        c->busy[t->row.engine]--;
-        c->last[t->row.engine] = r->row;
-        for (size_t k = 0; k < t->completion_count; k++) {
-            spad__objects_complete(&c->objects, &completions_of(c, r->task)[k], r->row);
-        }
-        if (t->group >= 0) {
-            spad__objects_leave(&c->objects, t->row.agent, t->group, t->bundle, r->row);
-        }
+        const size_t flying = r->flying;
+        *moved = true;
+        if (release_engine(c, r, i)) continue;
+        if (r->flying == flying) complete_task(c, r->task, r->row);
         if (i >= c->agent_count) r->head++;
-        c->ended.items[c->ended.count++] = r->task;
         r->cause = (spad__cause){SPAD_WAIT_ISSUE, r->row, -1, -1};
         r->state = SPAD__GOES_ON;
-        *moved = true;
     }
 }
 
@@ -347,10 +420,6 @@ static spad_status run_until_blocked(spad__agents_run *c, spad_error *error) {
     return SPAD_OK;
 }
 
-static int64_t places_of(const spad_engine *engine) {
-    return spad__is_copy_engine(engine) ? 1 : engine->count;
-}
-
 /* Starts a task. Its wait is counted from the end of the one before on the same runner. */
 static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *error) {
     spad__task *t = &c->tasks.items[r->task];
@@ -365,19 +434,21 @@ static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *
     row->queued = c->now - r->ready;
     row->kind = row->wait > 0 ? cause.kind : SPAD_WAIT_NONE;
     row->cause = row->wait > 0 ? cause.row : r->row;
-    row->blocker = row->queued > 0 ? c->last[row->engine] : row->cause;
+    const size_t part = spad__sim_part(c->sim, row->engine, row->path);
+    row->blocker = row->queued > 0 ? c->last[part] : row->cause;
     if (row->kind == SPAD_WAIT_SYNC) {
         row->object = cause.object;
         row->element = cause.element;
     }
-    if (!spad__add(c->now, t->cost.busy, &row->end)) {
+    if (!spad__add(c->now, t->cost.busy, &row->end) ||
+        !spad__add(row->end, t->cost.latency, &row->done)) {
         return spad__sim_fail_long(c->sim, row->statement, error);
     }
     row->values = spad__task_values(c, r->task);
     r->state = SPAD__WORKS;
     r->end = row->end;
     r->row = (int64_t)c->sim->rows.count;
-    c->busy[row->engine]++;
+    c->busy[part] += t->cost.need;
     return spad__sim_add(c->sim, row, &t->cost, error);
 }
 
@@ -389,8 +460,9 @@ static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *erro
         for (size_t i = 0; i < c->count; i++) {
             spad__runner *r = &c->runners[i];
             if (r->state != SPAD__WANTS || r->ready > c->now) continue;
-            const int64_t engine = c->tasks.items[r->task].row.engine;
-            if (c->busy[engine] >= places_of(&c->sim->target->engines[engine])) continue;
+            const spad__task *t = &c->tasks.items[r->task];
+            const size_t part = spad__sim_part(c->sim, t->row.engine, t->row.path);
+            if (t->cost.need > spad__sim_capacity(c->sim, part) - c->busy[part]) continue;
             if (next == NULL || r->ready < next->ready) next = r;
         }
         if (next == NULL) return SPAD_OK;
@@ -408,8 +480,11 @@ static bool next_moment(spad__agents_run *c) {
         if (r->state == SPAD__WORKS) next = spad__min(next, r->end);
         if (r->state == SPAD__WANTS && r->ready > c->now) next = spad__min(next, r->ready);
     }
+    for (size_t i = 0; i < c->flights.count; i++) {
+        next = spad__min(next, c->flights.items[i].done);
+    }
     if (next == INT64_MAX) return false;
-    c->now = next;
+    c->now = spad__max(next, c->now);
     return true;
 }
 
@@ -542,20 +617,20 @@ static void start_queues(spad__agents_run *c) {
 static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
-    const size_t engines = sim->target->engine_count + 1;
+    const size_t parts = sim->part_count + 1;
     c->agent_count = spad_kernel_agent_count(sim->kernel);
     c->queue_most = SPAD_SIM_WINDOW;
     if (!number_queues(c)) return spad__fail_host_memory(error);
     c->runners = spad__new_array(host, c->count, sizeof *c->runners);
-    c->busy = spad__new_array(host, engines, sizeof *c->busy);
-    c->last = spad__new_array(host, engines, sizeof *c->last);
+    c->busy = spad__new_array(host, parts, sizeof *c->busy);
+    c->last = spad__new_array(host, parts, sizeof *c->last);
     c->loop_states =
         spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->loop_states);
     if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->loop_states == NULL ||
         !spad__objects_make(&c->objects, host, sim->kernel)) {
         return spad__fail_host_memory(error);
     }
-    for (size_t i = 0; i < engines; i++) c->last[i] = -1;
+    for (size_t i = 0; i < parts; i++) c->last[i] = -1;
     size_lists(c);
     for (size_t i = 0; i < c->count; i++) start_runner(c, i);
     start_queues(c);
@@ -571,7 +646,7 @@ static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
 
 static void free_crowd(spad__agents_run *c) {
     const spad_host *host = &c->sim->host;
-    const size_t engines = c->sim->target->engine_count + 1;
+    const size_t parts = c->sim->part_count + 1;
     for (size_t i = 0; c->runners != NULL && i < c->count; i++) {
         spad_walk_destroy(c->runners[i].walk);
         spad__array_free(host, &c->runners[i].queue);
@@ -581,8 +656,9 @@ static void free_crowd(spad__agents_run *c) {
     spad__free(host, c->runners, c->count * sizeof *c->runners);
     spad__free(host, c->queues,
                (spad_kernel_unit_count(c->sim->kernel) + 1) * c->agent_count * sizeof *c->queues);
-    spad__free(host, c->busy, engines * sizeof *c->busy);
-    spad__free(host, c->last, engines * sizeof *c->last);
+    spad__free(host, c->busy, parts * sizeof *c->busy);
+    spad__free(host, c->last, parts * sizeof *c->last);
+    spad__array_free(host, &c->flights);
     spad__array_free(host, &c->tasks);
     spad__array_free(host, &c->values);
     spad__array_free(host, &c->completions);

@@ -89,8 +89,20 @@ typedef struct spad__task {
     size_t bundle;
     size_t completion_count;
     int64_t issued;
+    bool released;     /* it occupies its engine no longer; its result is not there yet */
     spad__cause cause; /* of its issue */
 } spad__task;
+
+/* An operation of a unit whose result is not there yet while the unit goes on, or a signal that
+ * waits for it. */
+typedef struct spad__flight {
+    bool is_task;
+    size_t task;
+    spad__request request;
+    size_t runner;
+    int64_t done; /* when it takes effect */
+    int64_t row;
+} spad__flight;
 
 typedef struct spad__entry {
     bool is_task;
@@ -130,6 +142,8 @@ typedef struct spad__runner {
     int64_t unit;
     SPAD_ARRAY(spad__entry) queue;
     size_t head;
+    size_t flying;  /* entries that are still to take effect */
+    int64_t landed; /* when the last of them does */
 } spad__runner;
 
 /* A state at the head of an iteration, relative to time and iterations. */
@@ -161,8 +175,9 @@ typedef struct spad__agents_run {
     size_t count;
     size_t *queues;    /* per unit and agent: the runner; 0: the agent does not use the unit */
     size_t queue_most; /* entries after which an agent waits with the next */
-    int64_t *busy;     /* per engine: how many work there */
-    int64_t *last;     /* per engine: row that ended last */
+    int64_t *busy;     /* per engine and path: how much of it is taken */
+    int64_t *last;     /* per engine and path: row that ended last */
+    SPAD_ARRAY(spad__flight) flights; /* in the order in which they began */
     /* Tasks, and lists of the same length for the values and the completions of each. */
     SPAD_ARRAY(spad__task) tasks;
     spad__numbers values;

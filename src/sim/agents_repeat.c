@@ -70,6 +70,8 @@ static void put_task(capture *l, size_t number) {
     put_number(l, t->row.statement);
     put_number(l, t->cost.busy);
     put_number(l, t->cost.startup);
+    put_number(l, t->cost.latency);
+    put_number(l, t->released);
     put_number(l, t->issued - c->now);
     put_cause(l, &t->cause);
     for (size_t i = 0; i < t->row.value_count; i++) {
@@ -135,6 +137,22 @@ static void put_runner(capture *l, size_t number) {
     }
 }
 
+/* What is still to take effect, in order. */
+static void put_flights(capture *l) {
+    spad__agents_run *c = l->run;
+    for (size_t i = 0; i < c->flights.count; i++) {
+        const spad__flight *f = &c->flights.items[i];
+        put_number(l, (int64_t)f->runner);
+        put_number(l, f->done - c->now);
+        put_row(l, f->row);
+        if (f->is_task) {
+            put_task(l, f->task);
+        } else {
+            put_request(l, &f->request);
+        }
+    }
+}
+
 static void put_objects(capture *l) {
     const spad__objects *objects = &l->run->objects;
     for (size_t i = 0; i < objects->object_count; i++) {
@@ -160,7 +178,7 @@ static bool capture_light(spad__agents_run *c, spad__numbers *out) {
     capture l = {c, out, false};
     out->count = 0;
     put_number(&l, c->sim->totals.makespan - c->now);
-    for (size_t i = 0; i < c->sim->target->engine_count; i++) {
+    for (size_t i = 0; i < c->sim->part_count; i++) {
         put_number(&l, c->busy[i]);
         put_row(&l, c->last[i]);
     }
@@ -178,6 +196,7 @@ static bool capture_heavy(spad__agents_run *c, spad__numbers *out) {
     capture l = {c, out, false};
     out->count = 0;
     for (size_t i = 0; i < c->count; i++) put_runner(&l, i);
+    put_flights(&l);
     put_objects(&l);
     c->sim->steps += (int64_t)out->count / NUMBERS_A_STEP;
     return !l.failed;
@@ -270,11 +289,16 @@ static void move_values(spad__agents_run *c, const spad__agents_snapshot *saved,
 
 static void move_times(spad__agents_run *c, const spad__agents_snapshot *saved, int64_t by) {
     c->now += by;
-    for (size_t i = 0; i < c->tasks.count; i++) c->tasks.items[i].issued += by;
+    for (size_t i = 0; i < c->tasks.count; i++) {
+        c->tasks.items[i].issued += by;
+        c->tasks.items[i].row.done += by;
+    }
+    for (size_t i = 0; i < c->flights.count; i++) c->flights.items[i].done += by;
     for (size_t i = 0; i < c->count; i++) {
         spad__runner *r = &c->runners[i];
         if (has_run(c, saved, i)) r->end += by;
         r->ready += by;
+        r->landed += by;
         for (size_t k = r->head; k < r->queue.count; k++) r->queue.items[k].issued += by;
     }
 }

@@ -2,7 +2,8 @@
  *
  * How long an operation takes, in whole picoseconds, rounded up.
  *
- * The kernel's own figure comes first. Otherwise the target's, in three forms:
+ * The kernel's own figure comes first. Otherwise the target's: a path that the operation takes, or
+ * rates (cost_rates.c), or these forms:
  *   transfer   start-up, then bytes over the rate of the units it is spread over. A space
  *              with lanes is dealt to the units lane by lane, so that a transfer of few
  *              lanes uses few units (AWS NKI DMA guide: 16 engines, 8 partitions each).
@@ -13,26 +14,13 @@
  *              reads, as matrix engines do, the widest it reads, and its results are counted.
  *   unknown    SPAD_SIM_UNKNOWN.
  */
+#include "sim/cost.h"
 #include "base/assert.h"
 #include "base/checked.h"
-#include "sim/sim.h"
 
 bool spad__is_copy_engine(const spad_engine *engine) {
-    return engine->bytes_per_us > 0;
-}
-
-/* ceil(value x mul / div), all at least 0 and div at least 1. */
-static bool scale_up(int64_t value, int64_t mul, int64_t div, int64_t *out) {
-    spad__assert(value >= 0 && mul >= 0 && div >= 1);
-    int64_t whole;
-    int64_t rest;
-    if (!spad__mul(value / div, mul, &whole) || !spad__mul(value % div, mul, &rest)) return false;
-    return spad__add(whole, rest / div + (rest % div != 0), out);
-}
-
-static bool cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *out) {
-    if (engine->clock_khz <= 0) return spad__mul(cycles, SPAD_SIM_CYCLE, out);
-    return scale_up(cycles, INT64_C(1000000000), engine->clock_khz, out);
+    if (engine->bytes_per_us > 0) return true;
+    return engine->path_count > 0 && engine->rate_count == 0 && engine->width == 0;
 }
 
 /* ---- transfers --------------------------------------------------------------------- */
@@ -49,14 +37,14 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
         int64_t size = a->rect.lanes * a->rect.bytes * a->runs;
         int64_t spread;
         if (!spad__add(bytes[writes], size, &bytes[writes])) return false;
-        if (lanes > 1 && scale_up(a->rect.lanes, engine->count, lanes, &spread)) {
+        if (lanes > 1 && spad__scale_up(a->rect.lanes, engine->count, lanes, &spread)) {
             units = spad__min(units, spread);
         }
     }
     const int64_t most = spad__max(bytes[0], bytes[1]);
     int64_t share;
-    return scale_up(most, 1, spad__max(units, 1), &share) &&
-           scale_up(share, INT64_C(1000000), engine->bytes_per_us, &out->busy) &&
+    return spad__scale_up(most, 1, spad__max(units, 1), &share) &&
+           spad__scale_up(share, INT64_C(1000000), engine->bytes_per_us, &out->busy) &&
            spad__mul(engine->fixed_ns, 1000, &out->startup);
 }
 
@@ -84,46 +72,93 @@ static bool compute_cycles(const spad_kernel *kernel, const spad_engine *engine,
         const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         spad__assert(own > 0);
         int64_t count; /* a wide element counts as several of 32 bits */
-        if (!scale_up(a->rect.bytes * a->runs, 8, own < 32 ? own : 32, &count) ||
+        if (!spad__scale_up(a->rect.bytes * a->runs, 8, own < 32 ? own : 32, &count) ||
             !spad__mul(count, lanes, &count)) {
             return false;
         }
         elements = spad__max(elements, count);
     }
     int64_t cycles;
-    if (!scale_up(elements, 1, width_for(engine, bits), &cycles)) return false;
+    if (!spad__scale_up(elements, 1, width_for(engine, bits), &cycles)) return false;
     *out = spad__max(cycles, engine->min_cycles);
     return true;
 }
 
-static bool target_cost(const spad_kernel *kernel, const spad_engine *engine,
-                        const spad_walk_event *event, spad__cost *out) {
-    if (spad__is_copy_engine(engine)) return transfer_time(kernel, engine, event, out);
-    if (engine->clock_khz <= 0 || engine->width <= 0) {
-        out->known = false;
-        out->busy = SPAD_SIM_UNKNOWN;
-        return true;
-    }
+/* Engines with a width. */
+static bool width_cost(const spad_kernel *kernel, const spad_engine *engine,
+                       const spad_walk_event *event, spad__cost *out) {
     int64_t cycles;
+    spad__cost_note_field(out, engine, "clock");
+    spad__cost_note_field(out, engine, "width");
     return compute_cycles(kernel, engine, event, &cycles) &&
-           cycles_to_time(engine, cycles, &out->busy) &&
-           cycles_to_time(engine, engine->fixed_cycles, &out->dependent);
+           spad__cycles_to_time(engine, cycles, &out->busy) &&
+           spad__cycles_to_time(engine, engine->fixed_cycles, &out->dependent);
 }
 
-spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
+/* What the engine itself takes. */
+static bool engine_cost(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
+                        const spad_walk_event *event, spad__cost *out) {
+    if (engine->bytes_per_us > 0) {
+        spad__cost_note_field(out, engine, "rate");
+        return transfer_time(sim->kernel, engine, event, out);
+    }
+    if (engine->rate_count > 0) {
+        return spad__cost_rates(sim, engine, s, event, out) &&
+               (!out->known || spad__cost_latency(engine, out));
+    }
+    out->known = engine->clock_khz > 0 && engine->width > 0;
+    return !out->known ||
+           (width_cost(sim->kernel, engine, event, out) && spad__cost_latency(engine, out));
+}
+
+/* Is the operation one that only moves data: it has no work of its own? */
+static bool only_moves(const spad_engine *engine, const spad_statement *s) {
+    if (engine->rate_count == 0) return true;
+    for (int i = 0; i < SPAD_WORKS; i++) {
+        if (s->work[i].value > 0) return false;
+    }
+    return true;
+}
+
+/* The path that it takes, or the engine itself if that takes longer. */
+static bool target_cost(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
+                        const spad_walk_event *event, spad__cost *out) {
+    spad__cost move = {.path = -1};
+    if (!spad__cost_path(sim, engine, event, &move)) return false;
+    const bool moves = move.path >= 0;
+    if (!(moves && only_moves(engine, s)) && !engine_cost(sim, engine, s, event, out)) return false;
+    if (moves && (only_moves(engine, s) || !out->known || move.busy >= out->busy)) *out = move;
+    if (!out->known) out->busy = SPAD_SIM_UNKNOWN;
+    return true;
+}
+
+/* A latency in the kernel replaces that of the target. */
+static bool kernel_latency(const spad_engine *engine, const spad_statement *s, spad__cost *out) {
+    if (s->latency_kind == SPAD_COST_TARGET) return true;
+    return s->latency_kind == SPAD_COST_NS
+               ? spad__mul(s->latency.value, 1000, &out->latency)
+               : spad__cycles_to_time(engine, s->latency.value, &out->latency);
+}
+
+spad_status spad__sim_cost(spad__cost *out, const spad_sim *sim, const spad_walk_event *event,
                            spad_error *error) {
+    const spad_kernel *kernel = sim->kernel;
     const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)event->statement);
-    const spad_engine *engine = &spad_kernel_get_target(kernel)->engines[s->engine];
+    const spad_engine *engine = &sim->target->engines[s->engine];
     bool fits;
-    *out = (spad__cost){.known = true};
+    *out = (spad__cost){.known = true,
+                        .path = -1,
+                        .by_kernel = s->cost_kind != SPAD_COST_TARGET,
+                        .need = spad__cost_threads(sim, engine, event->agent)};
     switch (s->cost_kind) {
     case SPAD_COST_CYCLES:
         out->unclocked = engine->clock_khz <= 0;
-        fits = cycles_to_time(engine, event->cost, &out->busy);
+        fits = spad__cycles_to_time(engine, event->cost, &out->busy);
         break;
     case SPAD_COST_NS: fits = spad__mul(event->cost, 1000, &out->busy); break;
-    default: fits = target_cost(kernel, engine, event, out); break;
+    default: fits = target_cost(sim, engine, s, event, out); break;
     }
+    fits = fits && kernel_latency(engine, s, out);
     spad__assert(!fits || (out->busy >= 0 && out->startup >= 0 && out->dependent >= 0));
     if (fits) return SPAD_OK;
     spad__fail(error, SPAD_ERR_OVERFLOW, "operation '%s' takes more than 2^63 picoseconds",

@@ -257,7 +257,8 @@ static bool find_start(flow_step *s, const spad__cost *cost, spad_sim_row *row, 
     row->blocker = row->cause = s->latest.row;
     if (copies) {
         int64_t after;
-        row->start = find_room(&s->flow->calendars[stream->engine], ready, cost->busy, at, &after,
+        const size_t part = spad__sim_part(s->flow->sim, stream->engine, cost->path);
+        row->start = find_room(&s->flow->calendars[part], ready, cost->busy, at, &after,
                                &s->flow->sim->steps);
         if (row->start > ready) row->blocker = after;
     }
@@ -268,7 +269,8 @@ static bool find_start(flow_step *s, const spad__cost *cost, spad_sim_row *row, 
     row->kind = s->latest.kind;
     row->tensor = s->latest.tensor;
     row->slot = s->latest.slot;
-    return spad__add(row->start, cost->busy, &row->end);
+    return spad__add(row->start, cost->busy, &row->end) &&
+           spad__add(row->end, cost->latency, &row->done);
 }
 
 static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event,
@@ -276,7 +278,7 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
     spad_sim *sim = flow->sim;
     spad__stream *stream = &flow->streams[flow->stream_of[event->statement]];
     spad__cost cost;
-    spad_status status = spad__sim_cost(&cost, sim->kernel, event, error);
+    spad_status status = spad__sim_cost(&cost, sim, event, error);
     if (status != SPAD_OK) return status;
 
     flow_step s = {
@@ -295,6 +297,7 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
                         .engine = stream->engine,
                         .object = -1,
                         .element = -1,
+                        .path = cost.path,
                         .value_count = spad__sim_values(sim->kernel, event->statement,
                                                         spad_walk_get_values(flow->walk), values),
                         .values = values};
@@ -305,10 +308,10 @@ static spad_status flow_operation(spad__flow *flow, const spad_walk_event *event
     status = spad__sim_add(sim, &row, &cost, error);
     if (status != SPAD_OK) return status;
     const bool copies = spad__is_copy_engine(&sim->target->engines[stream->engine]);
-    if (!note_bytes(flow, event, row.end, number) ||
+    const size_t part = spad__sim_part(sim, stream->engine, cost.path);
+    if (!note_bytes(flow, event, row.done, number) ||
         (copies && cost.busy > 0 &&
-         !take_room(flow, &flow->calendars[stream->engine], at,
-                    (spad__taken){row.start, row.end, number}))) {
+         !take_room(flow, &flow->calendars[part], at, (spad__taken){row.start, row.end, number}))) {
         return spad__fail_host_memory(error);
     }
     note_ports(flow, event, stream->engine, row.end, number);
@@ -330,7 +333,7 @@ static bool make_tables(spad__flow *flow) {
     flow->stream_count = statements + target->engine_count;
     flow->streams = spad__new_array(host, flow->stream_count, sizeof *flow->streams);
     flow->stream_of = spad__new_array(host, statements, sizeof *flow->stream_of);
-    flow->calendars = spad__new_array(host, target->engine_count + 1, sizeof *flow->calendars);
+    flow->calendars = spad__new_array(host, flow->sim->part_count + 1, sizeof *flow->calendars);
     flow->ports = spad__new_array(host, 2 * target->exclusion_count + 1, sizeof *flow->ports);
     flow->is_written = spad__new_array(host, tensors, sizeof *flow->is_written);
     flow->hoisted = spad__new_array(host, tensors, sizeof *flow->hoisted);
@@ -409,7 +412,7 @@ static void free_flow(spad__flow *flow) {
     const spad_target *target = flow->sim->target;
     const size_t statements = spad_kernel_statement_count(flow->sim->kernel) + 1;
     const size_t tensors = spad_kernel_tensor_count(flow->sim->kernel) + 1;
-    for (size_t i = 0; flow->calendars != NULL && i < target->engine_count; i++) {
+    for (size_t i = 0; flow->calendars != NULL && i < flow->sim->part_count; i++) {
         spad__array_free(host, &flow->calendars[i]);
     }
     free_loops(flow);
@@ -417,7 +420,7 @@ static void free_flow(spad__flow *flow) {
     spad__array_free(host, &flow->scratch);
     spad__free(host, flow->streams, flow->stream_count * sizeof *flow->streams);
     spad__free(host, flow->stream_of, statements * sizeof *flow->stream_of);
-    spad__free(host, flow->calendars, (target->engine_count + 1) * sizeof *flow->calendars);
+    spad__free(host, flow->calendars, (flow->sim->part_count + 1) * sizeof *flow->calendars);
     spad__free(host, flow->ports, (2 * target->exclusion_count + 1) * sizeof *flow->ports);
     spad__free(host, flow->is_written, tensors * sizeof *flow->is_written);
     spad__free(host, flow->hoisted, tensors * sizeof *flow->hoisted);

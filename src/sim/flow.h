@@ -56,7 +56,7 @@ typedef struct spad__flow {
     spad__stream *streams;
     size_t stream_count;
     size_t *stream_of;         /* per statement */
-    spad__calendar *calendars; /* per engine */
+    spad__calendar *calendars; /* per engine and path, where there are copies */
     spad__port *ports;         /* two per exclusion: of its engines a and b */
     int64_t starts[SPAD_SIM_WINDOW];
     int64_t operations; /* since the start, those that were skipped not counted */

@@ -74,7 +74,7 @@ static bool capture_window(const flow_capture *l, spad__numbers *out) {
 
 static bool capture_calendars(const flow_capture *l, spad__numbers *out) {
     const spad__flow *flow = l->flow;
-    for (size_t e = 0; e < flow->sim->target->engine_count; e++) {
+    for (size_t e = 0; e < flow->sim->part_count; e++) {
         const spad__calendar *c = &flow->calendars[e];
         if (!spad__array_reserve(&flow->sim->host, out, 2 * c->count + 1)) return false;
         for (size_t i = 0; i < c->count; i++) {
@@ -219,7 +219,7 @@ static void move_flow_times(const flow_capture *l, const spad__snapshot *saved, 
     }
     for (int i = 0; i < SPAD_SIM_WINDOW; i++) flow->starts[i] += by;
     flow->floor += by;
-    for (size_t e = 0; e < flow->sim->target->engine_count; e++) {
+    for (size_t e = 0; e < flow->sim->part_count; e++) {
         for (size_t i = 0; i < flow->calendars[e].count; i++) {
             spad__taken *taken = &flow->calendars[e].items[i];
             if (taken->end <= l->floor) continue;

@@ -97,17 +97,23 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
         return fits ? spad__fail_host_memory(error)
                     : spad__sim_fail_long(sim, row->statement, error);
     }
-    spad_sim_engine *engine = &sim->engines[row->engine];
-    if (!spad__add(engine->busy, row->end - row->start, &engine->busy)) {
+    const size_t number = spad__sim_part(sim, row->engine, row->path);
+    spad_sim_engine *part = &sim->parts[number];
+    const bool divided = row->path < 0 && sim->target->engines[row->engine].threads > 0;
+    int64_t taken = row->end - row->start; /* of the whole of it */
+    if ((divided && !spad__scale_up(taken, cost->need, spad__sim_capacity(sim, number), &taken)) ||
+        !spad__add(part->busy, taken, &part->busy)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
     if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
-    engine->operations++;
+    part->operations++;
     sim->totals.unknown += !cost->known;
     sim->totals.unclocked += cost->unclocked;
-    sim->totals.makespan = spad__max(sim->totals.makespan, row->end);
+    sim->totals.by_kernel += cost->by_kernel;
+    if (cost->known && !cost->by_kernel) sim->totals.by_origin[cost->origin]++;
+    sim->totals.makespan = spad__max(sim->totals.makespan, row->done);
     sim->first_values.items[sim->first_values.count++] = sim->values.count;
     for (size_t i = 0; i < count; i++) sim->values.items[sim->values.count++] = row->values[i];
     sim->rows.items[sim->rows.count] = *row;
@@ -136,11 +142,14 @@ spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
 /* Calls for every count, in an order to which new ones are only added at the end. */
 static bool each_count(spad_sim *sim, bool (*act)(void *context, int64_t *count), void *context) {
     if (!act(context, &sim->totals.operations) || !act(context, &sim->totals.unknown) ||
-        !act(context, &sim->totals.unclocked)) {
+        !act(context, &sim->totals.unclocked) || !act(context, &sim->totals.by_kernel)) {
         return false;
     }
-    for (size_t i = 0; i < sim->target->engine_count; i++) {
-        if (!act(context, &sim->engines[i].busy) || !act(context, &sim->engines[i].operations)) {
+    for (int i = 0; i < SPAD_ORIGINS; i++) {
+        if (!act(context, &sim->totals.by_origin[i])) return false;
+    }
+    for (size_t i = 0; i < sim->part_count; i++) {
+        if (!act(context, &sim->parts[i].busy) || !act(context, &sim->parts[i].operations)) {
             return false;
         }
     }
@@ -161,7 +170,7 @@ static bool copy_one(void *context, int64_t *count) {
 
 bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts) {
     counts->count = 0;
-    const size_t most = 3 + 2 * sim->target->engine_count + 2 * sim->waits.count;
+    const size_t most = 4 + SPAD_ORIGINS + 2 * sim->part_count + 2 * sim->waits.count;
     if (!spad__array_reserve(&sim->host, counts, most)) return false;
     return each_count(sim, copy_one, counts);
 }

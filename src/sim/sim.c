@@ -35,7 +35,7 @@ static int compare_waits(const void *left, const void *right) {
 static bool find_path(spad_sim *sim) {
     int64_t at = -1;
     for (size_t i = 0; i < sim->rows.count; i++) {
-        if (at < 0 || sim->rows.items[i].end > sim->rows.items[at].end) at = (int64_t)i;
+        if (at < 0 || sim->rows.items[i].done > sim->rows.items[at].done) at = (int64_t)i;
     }
     for (; at >= 0; at = sim->rows.items[at].blocker) {
         if (!spad__array_reserve(&sim->host, &sim->path, 1)) return false;
@@ -105,14 +105,28 @@ static int64_t units_in_use(const spad_sim *sim, size_t engine) {
     return spad__max(queues, 1);
 }
 
-static spad_status finish(spad_sim *sim, spad_error *error) {
-    for (size_t i = 0; i < sim->target->engine_count; i++) {
-        spad_sim_engine *engine = &sim->engines[i];
-        const int64_t units = sim->target->engines[i].count > 1 ? units_in_use(sim, i) : 1;
-        engine->busy = engine->busy / units + (engine->busy % units != 0);
-        engine->idle = sim->totals.makespan - engine->busy;
-        sim->totals.bound = spad__max(sim->totals.bound, engine->busy);
+/* The busiest part of an engine stands for it. */
+static void sum_engine(spad_sim *sim, size_t number) {
+    const spad_engine *row = &sim->target->engines[number];
+    spad_sim_engine *own = &sim->parts[number];
+    const bool divides = row->count > 1 && row->threads == 0;
+    const int64_t units = divides ? units_in_use(sim, number) : 1;
+    own->busy = own->busy / units + (own->busy % units != 0);
+    own->idle = sim->totals.makespan - own->busy;
+    spad_sim_engine *engine = &sim->engines[number];
+    *engine = *own;
+    for (size_t i = 0; i < row->path_count; i++) {
+        spad_sim_engine *path = &sim->parts[sim->first_path[number] + i];
+        path->idle = sim->totals.makespan - path->busy;
+        engine->operations += path->operations;
+        engine->busy = spad__max(engine->busy, path->busy);
     }
+    engine->idle = sim->totals.makespan - engine->busy;
+    sim->totals.bound = spad__max(sim->totals.bound, engine->busy);
+}
+
+static spad_status finish(spad_sim *sim, spad_error *error) {
+    for (size_t i = 0; i < sim->target->engine_count; i++) sum_engine(sim, i);
     if (!find_path(sim) || !sum_path(sim)) return spad__fail_host_memory(error);
     if (sim->waits.count > 0) {
         qsort(sim->waits.items, sim->waits.count, sizeof sim->waits.items[0], compare_waits);
@@ -133,8 +147,28 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__array_free(&host, &sim->repeats);
     spad__array_free(&host, &sim->path);
     spad__array_free(&host, &sim->path_parts);
-    spad__free(&host, sim->engines, (sim->target->engine_count + 1) * sizeof *sim->engines);
+    const size_t engines = sim->target->engine_count + 1;
+    spad__free(&host, sim->engines, engines * sizeof *sim->engines);
+    spad__free(&host, sim->first_path, engines * sizeof *sim->first_path);
+    spad__free(&host, sim->parts, (sim->part_count + 1) * sizeof *sim->parts);
     spad__free(&host, sim, sizeof *sim);
+}
+
+/* Rows for the engines and their paths. */
+static bool make_parts(spad_sim *sim) {
+    const size_t engines = sim->target->engine_count;
+    sim->part_count = engines;
+    for (size_t i = 0; i < engines; i++) sim->part_count += sim->target->engines[i].path_count;
+    sim->engines = spad__new_array(&sim->host, engines + 1, sizeof *sim->engines);
+    sim->first_path = spad__new_array(&sim->host, engines + 1, sizeof *sim->first_path);
+    sim->parts = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->parts);
+    if (sim->engines == NULL || sim->first_path == NULL || sim->parts == NULL) return false;
+    size_t next = engines;
+    for (size_t i = 0; i < engines; i++) {
+        sim->first_path[i] = next;
+        next += sim->target->engines[i].path_count;
+    }
+    return true;
 }
 
 spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
@@ -161,8 +195,7 @@ spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
     sim->options = filled;
     sim->options.host = &sim->host;
     sim->limit = limit;
-    sim->engines = spad__new_array(&host, sim->target->engine_count + 1, sizeof *sim->engines);
-    status = sim->engines != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    status = make_parts(sim) ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) {
         status = spad_kernel_is_implicit(kernel) ? spad__sim_implicit(sim, error)
                                                  : spad__sim_explicit(sim, error);
@@ -191,6 +224,13 @@ spad_sim_engine spad_sim_get_engine(const spad_sim *sim, size_t number) {
     return number < sim->target->engine_count ? sim->engines[number] : (spad_sim_engine){0};
 }
 
+spad_sim_engine spad_sim_get_engine_path(const spad_sim *sim, size_t engine, size_t path) {
+    if (engine >= sim->target->engine_count || path >= sim->target->engines[engine].path_count) {
+        return (spad_sim_engine){0};
+    }
+    return sim->parts[sim->first_path[engine] + path];
+}
+
 size_t spad_sim_row_count(const spad_sim *sim) {
     return sim->rows.count;
 }
@@ -205,7 +245,8 @@ spad_sim_row spad_sim_get_row(const spad_sim *sim, size_t number) {
                               .tensor = -1,
                               .slot = -1,
                               .object = -1,
-                              .element = -1};
+                              .element = -1,
+                              .path = -1};
     }
     spad_sim_row row = sim->rows.items[number];
     if (row.value_count > 0) row.values = sim->values.items + sim->first_values.items[number];

@@ -38,6 +38,11 @@ struct spad_sim {
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
     spad_sim_engine *engines;               /* per engine of the target */
+    /* What can be occupied: the engines themselves, then the paths of each. */
+    spad_sim_engine *parts;
+    size_t part_count;
+    size_t *first_path;   /* per engine: the part of its path 0 */
+    int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
@@ -46,6 +51,36 @@ struct spad_sim {
         steps; /* since clock and caller were last asked: events, and work that counts as such */
     spad__limit limit;
 };
+
+/* ---- durations (cost.c) ------------------------------------------------------------ */
+
+typedef struct spad__cost {
+    int64_t startup;   /* before the engine is taken */
+    int64_t busy;      /* of the engine */
+    int64_t latency;   /* from then on, until the result is there */
+    int64_t dependent; /* more if it reads what the one before it on the engine wrote */
+    int64_t path;      /* of its engine that it takes; -1: the engine itself */
+    int64_t need;      /* of the capacity of that */
+    spad_origin origin;
+    bool by_kernel; /* its cost is in the kernel */
+    bool known;     /* false: neither kernel nor target has a figure */
+    bool unclocked; /* in cycles of an engine without a clock */
+} spad__cost;
+
+/* SPAD_ERR_OVERFLOW. */
+spad_status spad__sim_cost(spad__cost *out, const spad_sim *sim, const spad_walk_event *event,
+                           spad_error *error);
+
+/* Does the engine move data, and nothing else? Then its operations need not run in order. */
+bool spad__is_copy_engine(const spad_engine *engine);
+
+/* What an operation occupies: its engine, or a path of it. */
+static inline size_t spad__sim_part(const spad_sim *sim, int64_t engine, int64_t path) {
+    return path < 0 ? (size_t)engine : sim->first_path[engine] + (size_t)path;
+}
+
+/* How much of a part can be taken at a time: threads, units, or 1. */
+int64_t spad__sim_capacity(const spad_sim *sim, size_t part);
 
 /* ---- what comes out (record.c) ----------------------------------------------------- */
 
@@ -56,7 +91,6 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 
 /* Adds an operation with its list of values, and counts it: its engine, its waiting, the
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
-typedef struct spad__cost spad__cost;
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error);
 
@@ -76,23 +110,6 @@ spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_err
 /* The two ways to run a kernel. */
 spad_status spad__sim_implicit(spad_sim *sim, spad_error *error);
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
-
-/* ---- durations (cost.c) ------------------------------------------------------------ */
-
-struct spad__cost {
-    int64_t startup;   /* before the engine is taken */
-    int64_t busy;      /* of the engine */
-    int64_t dependent; /* more if it reads what the one before it on the engine wrote */
-    bool known;        /* false: neither kernel nor target has a figure */
-    bool unclocked;    /* in cycles of an engine without a clock */
-};
-
-/* SPAD_ERR_OVERFLOW. */
-spad_status spad__sim_cost(spad__cost *out, const spad_kernel *kernel, const spad_walk_event *event,
-                           spad_error *error);
-
-/* Does the engine move data at a rate? Then its operations need not run in order. */
-bool spad__is_copy_engine(const spad_engine *engine);
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */
 

@@ -217,6 +217,34 @@ spad_status spad_target_find_engine(size_t *out, const spad_target *target, cons
     return find_part(out, target, "engine", engine_name, name, error);
 }
 
+/* ---- figures ----------------------------------------------------------------------- */
+
+const char *spad_origin_name(spad_origin origin) {
+    static const char *const names[SPAD_ORIGINS] = {[SPAD_ORIGIN_STATED] = "stated",
+                                                    [SPAD_ORIGIN_PUBLISHED] = "published",
+                                                    [SPAD_ORIGIN_MEASURED] = "measured",
+                                                    [SPAD_ORIGIN_ESTIMATE] = "estimate"};
+    return (unsigned)origin < SPAD_ORIGINS ? names[origin] : "?";
+}
+
+const char *spad_work_name(spad_work work) {
+    static const char *const names[SPAD_WORKS] = {[SPAD_WORK_MAC] = "mac",
+                                                  [SPAD_WORK_FMA] = "fma",
+                                                  [SPAD_WORK_EXP] = "exp",
+                                                  [SPAD_WORK_CONVERT] = "convert",
+                                                  [SPAD_WORK_REDUCE] = "reduce"};
+    return (unsigned)work < SPAD_WORKS ? names[work] : "?";
+}
+
+const spad_figure *spad_figure_find(const spad_figure *figures, size_t count, const char *field) {
+    const spad_figure *all = NULL;
+    for (size_t i = count; i-- > 0;) {
+        if (strcmp(figures[i].field, field) == 0) return &figures[i];
+        if (all == NULL && figures[i].field[0] == '\0') all = &figures[i];
+    }
+    return all;
+}
+
 /* ---- rules of a space -------------------------------------------------------------- */
 
 int64_t spad_space_get_usable(const spad_space *space) {

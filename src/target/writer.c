@@ -57,11 +57,22 @@ static void put_decimal(spad__out *out, int64_t value, int places) {
     spad__out_format(out, ".%0*lld", places, (long long)rest);
 }
 
-static void write_decimal(spad__out *out, const char *name, int64_t value, int places,
-                          const char *unit) {
-    write_field(out, name);
-    put_decimal(out, value, places);
-    spad__out_format(out, " %s\n", unit);
+/* ` source "..."`, if it is known. */
+static void put_note(spad__out *out, const spad_figure *figure) {
+    static const char *const words[SPAD_ORIGINS] = {[SPAD_ORIGIN_PUBLISHED] = "source",
+                                                    [SPAD_ORIGIN_MEASURED] = "measured",
+                                                    [SPAD_ORIGIN_ESTIMATE] = "estimate"};
+    if (figure == NULL || figure->origin == SPAD_ORIGIN_STATED) return;
+    spad__out_format(out, " %s", words[figure->origin]);
+    if (figure->source[0] == '\0') return;
+    spad__out_string(out, " ");
+    spad__out_quoted(out, figure->source);
+}
+
+/* A rate in the unit in which it is short. */
+static void put_byte_rate(spad__out *out, int64_t bytes_per_us) {
+    put_decimal(out, bytes_per_us, bytes_per_us >= 1000 ? 3 : 0);
+    spad__out_string(out, bytes_per_us >= 1000 ? " B/ns" : " MB/s");
 }
 
 /* ---- target file ------------------------------------------------------------------- */
@@ -74,6 +85,24 @@ static void write_lane_rule(spad__out *out, const spad_lane_rule *rule) {
         spad__out_format(out, i == 0 ? "%lld" : ", %lld", (long long)rule->starts[i]);
     }
     spad__out_string(out, "\n");
+}
+
+/* Rate of the chip and the cache, off chip. */
+static void write_space_rates(spad__out *out, const spad_space *space) {
+    if (space->bytes_per_us > 0) {
+        write_field(out, "rate");
+        put_byte_rate(out, space->bytes_per_us);
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "rate"));
+        spad__out_string(out, "\n");
+    }
+    if (space->cache_bytes > 0) {
+        write_field(out, "cache");
+        put_size(out, space->cache_bytes);
+        spad__out_string(out, " rate ");
+        put_byte_rate(out, space->cache_bytes_per_us);
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "cache"));
+        spad__out_string(out, "\n");
+    }
 }
 
 static void write_target_space(spad__out *out, const spad_space *space) {
@@ -105,13 +134,8 @@ static void write_target_space(spad__out *out, const spad_space *space) {
                          space->one_instance ? " private" : "");
     }
     for (size_t i = 0; i < space->lane_rule_count; i++) write_lane_rule(out, &space->lane_rules[i]);
+    write_space_rates(out, space);
     spad__out_string(out, "}\n");
-}
-
-static void write_width(spad__out *out, int64_t width, int bits) {
-    if (width == 0) return;
-    write_field(out, "width");
-    spad__out_format(out, bits == 32 ? "%lld\n" : "%lld at %d bit\n", (long long)width, bits);
 }
 
 static void write_space_set(spad__out *out, const char *name, const spad_target *target,
@@ -128,34 +152,91 @@ static void write_space_set(spad__out *out, const char *name, const spad_target 
     spad__out_string(out, "\n");
 }
 
+/* A field of an engine with the source of its figure. */
+static void write_engine_number(spad__out *out, const spad_engine *engine, const char *field,
+                                int64_t value, int places, const char *unit) {
+    if (value == 0) return;
+    write_field(out, field);
+    put_decimal(out, value, places);
+    spad__out_string(out, unit);
+    put_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
+    spad__out_string(out, "\n");
+}
+
+static void put_latency(spad__out *out, int64_t ns, int64_t cycles) {
+    spad__out_format(out, "%lld %s", (long long)(ns > 0 ? ns : cycles), ns > 0 ? "ns" : "cycles");
+}
+
+static void write_rates(spad__out *out, const spad_engine *engine) {
+    for (size_t i = 0; i < engine->rate_count; i++) {
+        const spad_rate *rate = &engine->rates[i];
+        const bool macs = rate->work == SPAD_WORK_MAC;
+        write_field(out, macs ? "macs" : "elements");
+        spad__out_format(out, "%lld %s", (long long)rate->per_cycle,
+                         macs ? "at " : spad_work_name(rate->work));
+        if (macs) spad__out_name(out, spad_dtype_name(rate->dtype));
+        put_note(out, &rate->figure);
+        spad__out_string(out, "\n");
+    }
+    if (engine->latency_ns > 0 || engine->latency_cycles > 0) {
+        write_field(out, "latency");
+        put_latency(out, engine->latency_ns, engine->latency_cycles);
+        put_note(out, spad_figure_find(engine->figures, engine->figure_count, "latency"));
+        spad__out_string(out, "\n");
+    }
+}
+
+static void write_paths(spad__out *out, const spad_target *target, const spad_engine *engine) {
+    for (size_t i = 0; i < engine->path_count; i++) {
+        const spad_path *path = &engine->paths[i];
+        write_field(out, "path");
+        spad__out_name(out, target->spaces[path->from].name);
+        spad__out_string(out, " to ");
+        spad__out_name(out, target->spaces[path->to].name);
+        spad__out_string(out, " rate ");
+        if (path->bytes_per_us > 0) {
+            put_byte_rate(out, path->bytes_per_us);
+        } else {
+            put_decimal(out, path->bytes_per_kilocycle, 3);
+            spad__out_string(out, " B/cycle");
+        }
+        if (path->latency_ns > 0 || path->latency_cycles > 0) {
+            spad__out_string(out, " latency ");
+            put_latency(out, path->latency_ns, path->latency_cycles);
+        }
+        put_note(out, &path->figure);
+        spad__out_string(out, "\n");
+    }
+}
+
 static void write_engine(spad__out *out, const spad_target *target, const spad_engine *engine) {
     spad__out_string(out, "\n");
     write_heading(out, "engine", engine->name, engine->about);
     spad__out_string(out, " {\n");
-    write_target_count(out, "count", engine->count, 1);
+    if (engine->count != 1) write_engine_number(out, engine, "count", engine->count, 0, "");
     const int64_t khz = engine->clock_khz;
-    if (khz >= 1000000) {
-        write_decimal(out, "clock", khz, 6, "GHz");
-    } else if (khz >= 1000) {
-        write_decimal(out, "clock", khz, 3, "MHz");
-    } else if (khz > 0) {
-        write_decimal(out, "clock", khz, 0, "kHz");
-    }
-    write_width(out, engine->width, 32);
-    write_width(out, engine->width_16bit, 16);
-    write_width(out, engine->width_8bit, 8);
-    if (engine->min_cycles > 0) write_decimal(out, "shortest", engine->min_cycles, 0, "cycles");
-    if (engine->fixed_cycles > 0)
-        write_decimal(out, "dependent", engine->fixed_cycles, 0, "cycles");
-    if (engine->bytes_per_us >= 1000) {
-        write_decimal(out, "rate", engine->bytes_per_us, 3, "B/ns");
-    } else if (engine->bytes_per_us > 0) {
-        write_decimal(out, "rate", engine->bytes_per_us, 0, "B/us");
-    }
-    if (engine->fixed_ns > 0) write_decimal(out, "startup", engine->fixed_ns, 0, "ns");
+    write_engine_number(out, engine, "clock", khz,
+                        khz >= 1000000 ? 6
+                        : khz >= 1000  ? 3
+                                       : 0,
+                        khz >= 1000000 ? " GHz"
+                        : khz >= 1000  ? " MHz"
+                                       : " kHz");
+    write_engine_number(out, engine, "width", engine->width, 0, "");
+    write_engine_number(out, engine, "width", engine->width_16bit, 0, " at 16 bit");
+    write_engine_number(out, engine, "width", engine->width_8bit, 0, " at 8 bit");
+    write_engine_number(out, engine, "shortest", engine->min_cycles, 0, " cycles");
+    write_engine_number(out, engine, "dependent", engine->fixed_cycles, 0, " cycles");
+    const int64_t rate = engine->bytes_per_us;
+    write_engine_number(out, engine, "rate", rate, rate >= 1000 ? 3 : 0,
+                        rate >= 1000 ? " B/ns" : " B/us");
+    write_engine_number(out, engine, "startup", engine->fixed_ns, 0, " ns");
     write_size(out, "align", engine->proxy_align, 0);
+    write_rates(out, engine);
+    write_engine_number(out, engine, "threads", engine->threads, 0, "");
     write_space_set(out, "reads", target, engine->reads);
     write_space_set(out, "writes", target, engine->writes);
+    write_paths(out, target, engine);
     spad__out_string(out, "}\n");
 }
 
@@ -180,12 +261,13 @@ enum { LIMITS = sizeof(spad_limits) / sizeof(int64_t) };
 
 static void list_limits(limit rows[LIMITS], const spad_limits *l) {
     const limit all[LIMITS] = {
-        {"threads", l->threads},         {"warp", l->warp},
-        {"barriers", l->barriers},       {"arrivals", l->arrivals},
-        {"expected", l->expected},       {"flags", l->flags},
-        {"registers", l->registers},     {"budget_least", l->budget_least},
-        {"budget_most", l->budget_most}, {"budget_step", l->budget_step},
-        {"cluster", l->cluster},         {"cluster_most", l->cluster_most},
+        {"threads", l->threads},           {"warp", l->warp},
+        {"barriers", l->barriers},         {"arrivals", l->arrivals},
+        {"expected", l->expected},         {"flags", l->flags},
+        {"registers", l->registers},       {"budget_least", l->budget_least},
+        {"budget_most", l->budget_most},   {"budget_step", l->budget_step},
+        {"cluster", l->cluster},           {"cluster_most", l->cluster_most},
+        {"unit_threads", l->unit_threads}, {"register_step", l->register_step},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -217,6 +299,10 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
     if (target->max_groups > 0) {
         spad__out_format(&out, "\ngroups %lld", (long long)target->max_groups);
     }
+    if (target->units > 0) {
+        spad__out_format(&out, "\nunits %lld", (long long)target->units);
+        put_note(&out, spad_figure_find(target->figures, target->figure_count, "units"));
+    }
     spad__out_string(&out, "\n");
     write_limits(&out, &target->limits);
     for (size_t i = 0; i < target->space_count; i++) write_target_space(&out, &target->spaces[i]);
@@ -242,6 +328,24 @@ static void json_target_bytes(spad__json *json, const char *key, int64_t bytes) 
     }
 }
 
+/* Where figures come from: by field, without those that the target only states. */
+static void json_figures(spad__json *json, const spad_figure *figures, size_t count) {
+    spad__json_key_open(json, "sources", '[');
+    for (size_t i = 0; i < count; i++) {
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "field", figures[i].field);
+        spad__json_key_string(json, "origin", spad_origin_name(figures[i].origin));
+        spad__json_key_string(json, "source", figures[i].source);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_figure(spad__json *json, const spad_figure *figure) {
+    spad__json_key_string(json, "origin", spad_origin_name(figure->origin));
+    spad__json_key_string(json, "source", figure->source);
+}
+
 static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", space->name);
@@ -260,6 +364,10 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_bool(json, "off_chip", space->off_chip);
     spad__json_key_int(json, "instances", space->instances > 1 ? space->instances : 1);
     spad__json_key_bool(json, "one_instance", space->one_instance);
+    spad__json_key_int(json, "bytes_per_us", space->bytes_per_us);
+    spad__json_key_int(json, "cache_bytes", space->cache_bytes);
+    spad__json_key_int(json, "cache_bytes_per_us", space->cache_bytes_per_us);
+    json_figures(json, space->figures, space->figure_count);
     spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {
         const spad_lane_rule *rule = &space->lane_rules[i];
@@ -285,6 +393,35 @@ static void json_space_set(spad__json *json, const char *key, const spad_target 
     spad__json_close(json, ']');
 }
 
+static void json_rates(spad__json *json, const spad_target *target, const spad_engine *engine) {
+    spad__json_key_open(json, "rates", '[');
+    for (size_t i = 0; i < engine->rate_count; i++) {
+        const spad_rate *rate = &engine->rates[i];
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "work", spad_work_name(rate->work));
+        spad__json_key_string(json, "dtype",
+                              rate->dtype != SPAD_DTYPE_NONE ? spad_dtype_name(rate->dtype) : NULL);
+        spad__json_key_int(json, "per_cycle", rate->per_cycle);
+        json_figure(json, &rate->figure);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+    spad__json_key_open(json, "paths", '[');
+    for (size_t i = 0; i < engine->path_count; i++) {
+        const spad_path *path = &engine->paths[i];
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "from", target->spaces[path->from].name);
+        spad__json_key_string(json, "to", target->spaces[path->to].name);
+        spad__json_key_int(json, "bytes_per_us", path->bytes_per_us);
+        spad__json_key_int(json, "bytes_per_kilocycle", path->bytes_per_kilocycle);
+        spad__json_key_int(json, "latency_ns", path->latency_ns);
+        spad__json_key_int(json, "latency_cycles", path->latency_cycles);
+        json_figure(json, &path->figure);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
 static void json_engine(spad__json *json, const spad_target *target, const spad_engine *engine) {
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", engine->name);
@@ -299,6 +436,11 @@ static void json_engine(spad__json *json, const spad_target *target, const spad_
     spad__json_key_int(json, "bytes_per_us", engine->bytes_per_us);
     spad__json_key_int(json, "fixed_ns", engine->fixed_ns);
     spad__json_key_int(json, "proxy_align", engine->proxy_align);
+    spad__json_key_int(json, "latency_ns", engine->latency_ns);
+    spad__json_key_int(json, "latency_cycles", engine->latency_cycles);
+    spad__json_key_int(json, "threads", engine->threads);
+    json_rates(json, target, engine);
+    json_figures(json, engine->figures, engine->figure_count);
     json_space_set(json, "reads", target, engine->reads);
     json_space_set(json, "writes", target, engine->writes);
     spad__json_close(json, '}');
@@ -332,6 +474,8 @@ static void json_target(spad__json *json, const spad_target *target) {
     }
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
+    spad__json_key_int(json, "units", target->units);
+    json_figures(json, target->figures, target->figure_count);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');
     for (size_t i = 0; i < target->space_count; i++) {

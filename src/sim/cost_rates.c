@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Durations from the rates of an engine: multiply-adds, elements, bytes on a path.
+ *
+ *   macs      A, B and the accumulator C of m x k, k x n and m x n elements: m k n, the root of
+ *             the product of the three sizes. A and B are the two largest operands that are read,
+ *             C is the largest that is written. Both are multiplied in the narrower of their
+ *             types: what is wider is converted first.
+ *   elements  those of the largest operand, per kind of work. An agent of fewer threads than the
+ *             engine serves at a time takes longer, and leaves the rest of it to others.
+ *   paths     bytes at the source (of registers: at the destination), at the rate of the path, or
+ *             at the share of the chip's rate that is left for one of the units that are at work,
+ *             if that is less. Of several paths, the one that takes longest.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "sim/cost.h"
+
+void spad__cost_note(spad__cost *out, const spad_figure *figure) {
+    if (figure != NULL && figure->origin > out->origin) out->origin = figure->origin;
+}
+
+void spad__cost_note_field(spad__cost *out, const spad_engine *engine, const char *field) {
+    spad__cost_note(out, spad_figure_find(engine->figures, engine->figure_count, field));
+}
+
+bool spad__cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *out) {
+    if (engine->clock_khz <= 0) return spad__mul(cycles, SPAD_SIM_CYCLE, out);
+    return spad__scale_up(cycles, INT64_C(1000000000), engine->clock_khz, out);
+}
+
+/* ---- what an operation touches ----------------------------------------------------- */
+
+static const spad_kernel_tensor *tensor_of(const spad_sim *sim, const spad_walk_access *a) {
+    return spad_kernel_get_tensor(sim->kernel, (size_t)a->tensor);
+}
+
+/* The row of instance 0 of the space that is accessed. */
+static size_t space_of(const spad_sim *sim, const spad_walk_access *a) {
+    const size_t space = tensor_of(sim, a)->space;
+    const spad_space *row = &sim->target->spaces[space];
+    return row->instance > 0 ? row->instance_of : space;
+}
+
+static int64_t bytes_of(const spad_walk_access *a) {
+    return a->rect.lanes * a->rect.bytes * a->runs;
+}
+
+static bool elements_of(const spad_sim *sim, const spad_walk_access *a, int64_t *out) {
+    return spad__scale_up(bytes_of(a), 8, spad__max(spad_dtype_bits(tensor_of(sim, a)->dtype), 1),
+                          out);
+}
+
+/* ---- multiply-adds ----------------------------------------------------------------- */
+
+/* The operands of a matrix product: elements, and the type of the factors. */
+typedef struct product {
+    int64_t a;
+    int64_t b; /* a >= b; 0: there is none */
+    int64_t c;
+    spad_dtype dtype;
+} product;
+
+static bool read_product(const spad_sim *sim, const spad_walk_event *event, product *p) {
+    spad_dtype types[2] = {SPAD_DTYPE_NONE, SPAD_DTYPE_NONE};
+    *p = (product){0};
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *a = &event->accesses[i];
+        const spad_dtype dtype = tensor_of(sim, a)->dtype;
+        int64_t count;
+        if (!elements_of(sim, a, &count)) return false;
+        if (a->kind != SPAD_ACCESS_READ) {
+            p->c = spad__max(p->c, count);
+        } else if (count > p->a) {
+            p->b = p->a;
+            types[1] = types[0];
+            p->a = count;
+            types[0] = dtype;
+        } else if (count > p->b) {
+            p->b = count;
+            types[1] = dtype;
+        }
+    }
+    p->dtype = spad_dtype_bits(types[0]) <= spad_dtype_bits(types[1]) ? types[0] : types[1];
+    return true;
+}
+
+/* The largest r with r x r <= value. */
+static int64_t root_of(int64_t value) {
+    int64_t root = 0;
+    for (int64_t bit = INT64_C(1) << 31; bit > 0; bit >>= 1) {
+        const int64_t next = root + bit;
+        if (next <= value / next) root = next;
+    }
+    return root;
+}
+
+/* The root of a x b x c, to about nine digits where the product exceeds 64 bits. */
+static int64_t root_of_product(int64_t a, int64_t b, int64_t c) {
+    int64_t all;
+    int64_t factor = 1;
+    int64_t sizes[3] = {a, b, c};
+    while (!spad__mul(sizes[0], sizes[1], &all) || !spad__mul(all, sizes[2], &all)) {
+        int largest = 0;
+        for (int i = 1; i < 3; i++) {
+            if (sizes[i] > sizes[largest]) largest = i;
+        }
+        sizes[largest] /= 4;
+        factor *= 2;
+    }
+    const int64_t root = root_of(all);
+    return root > INT64_MAX / factor ? INT64_MAX : root * factor;
+}
+
+/* The rate for a type, otherwise for another one of the same size; NULL: there is none. */
+static const spad_rate *find_mac_rate(const spad_engine *engine, spad_dtype dtype) {
+    const spad_rate *same_size = NULL;
+    for (size_t i = 0; i < engine->rate_count; i++) {
+        const spad_rate *rate = &engine->rates[i];
+        if (rate->work != SPAD_WORK_MAC) continue;
+        if (rate->dtype == dtype) return rate;
+        if (same_size == NULL && spad_dtype_bits(rate->dtype) == spad_dtype_bits(dtype)) {
+            same_size = rate;
+        }
+    }
+    return same_size;
+}
+
+/* Cycles of the whole engine; *known is false where the target has no figure. */
+static bool mac_cycles(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,
+                       spad__cost *out, int64_t *cycles) {
+    product p;
+    if (!read_product(sim, event, &p)) return false;
+    const spad_rate *rate = p.b > 0 && p.c > 0 ? find_mac_rate(engine, p.dtype) : NULL;
+    out->known = rate != NULL;
+    if (rate == NULL) return true;
+    spad__cost_note(out, &rate->figure);
+    return spad__scale_up(root_of_product(p.a, p.b, p.c), 1, rate->per_cycle, cycles);
+}
+
+/* ---- elements ---------------------------------------------------------------------- */
+
+static const spad_rate *find_element_rate(const spad_engine *engine, spad_work work) {
+    for (size_t i = 0; i < engine->rate_count; i++) {
+        if (engine->rates[i].work == work) return &engine->rates[i];
+    }
+    return NULL;
+}
+
+/* The work per element: as the operation says, or by its name, or one addition, which is an
+ * estimate. */
+static void find_work(const spad_statement *s, int64_t work[SPAD_WORKS], spad__cost *out) {
+    bool given = false;
+    for (int i = 0; i < SPAD_WORKS; i++) {
+        work[i] = s->work[i].value;
+        given = given || work[i] > 0;
+    }
+    for (int i = SPAD_WORK_FMA; i < SPAD_WORKS && !given; i++) {
+        given = strcmp(s->name, spad_work_name((spad_work)i)) == 0;
+        work[i] = given;
+    }
+    if (given) return;
+    work[SPAD_WORK_FMA] = 1;
+    out->origin = SPAD_ORIGIN_ESTIMATE;
+}
+
+static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
+                           const spad_walk_event *event, spad__cost *out, int64_t *cycles) {
+    int64_t work[SPAD_WORKS];
+    int64_t elements = 0;
+    for (size_t i = 0; i < event->access_count; i++) {
+        int64_t count;
+        if (!elements_of(sim, &event->accesses[i], &count)) return false;
+        elements = spad__max(elements, count);
+    }
+    find_work(s, work, out);
+    *cycles = 0;
+    for (int i = SPAD_WORK_FMA; i < SPAD_WORKS && out->known; i++) {
+        int64_t some;
+        const spad_rate *rate = find_element_rate(engine, (spad_work)i);
+        if (work[i] == 0) continue;
+        out->known = rate != NULL;
+        if (rate == NULL) break;
+        spad__cost_note(out, &rate->figure);
+        if (!spad__scale_up(elements, work[i], rate->per_cycle, &some) ||
+            !spad__add(*cycles, some, cycles)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the engine itself ------------------------------------------------------------- */
+
+int64_t spad__sim_capacity(const spad_sim *sim, size_t part) {
+    if (part >= sim->target->engine_count) return 1;
+    const spad_engine *engine = &sim->target->engines[part];
+    if (engine->threads > 0) return engine->threads;
+    return spad__is_copy_engine(engine) ? 1 : engine->count;
+}
+
+/* Threads of the agent that an engine serves; all that it can, if they are not stated. */
+int64_t spad__cost_threads(const spad_sim *sim, const spad_engine *engine, int64_t agent) {
+    if (engine->threads == 0) return 1;
+    const int64_t threads = spad_kernel_get_agent(sim->kernel, (size_t)agent)->threads.value;
+    return threads > 0 ? spad__min(threads, engine->threads) : engine->threads;
+}
+
+bool spad__cost_rates(const spad_sim *sim, const spad_engine *engine, const spad_statement *s,
+                      const spad_walk_event *event, spad__cost *out) {
+    int64_t cycles = 0;
+    const bool macs = engine->rates[0].work == SPAD_WORK_MAC;
+    const bool fits = macs ? mac_cycles(sim, engine, event, out, &cycles)
+                           : element_cycles(sim, engine, s, event, out, &cycles);
+    if (!fits || !out->known) return fits;
+    if (engine->threads > 0 && !spad__scale_up(cycles, engine->threads, out->need, &cycles)) {
+        return false;
+    }
+    if (cycles < engine->min_cycles) {
+        cycles = engine->min_cycles;
+        spad__cost_note_field(out, engine, "shortest");
+    }
+    spad__cost_note_field(out, engine, "clock");
+    out->unclocked = engine->clock_khz <= 0;
+    return spad__cycles_to_time(engine, cycles, &out->busy) &&
+           spad__cycles_to_time(engine, engine->fixed_cycles, &out->dependent);
+}
+
+bool spad__cost_latency(const spad_engine *engine, spad__cost *out) {
+    if (engine->latency_ns > 0 || engine->latency_cycles > 0) {
+        spad__cost_note_field(out, engine, "latency");
+    }
+    return engine->latency_ns > 0
+               ? spad__mul(engine->latency_ns, 1000, &out->latency)
+               : spad__cycles_to_time(engine, engine->latency_cycles, &out->latency);
+}
+
+/* ---- paths ------------------------------------------------------------------------- */
+
+/* Bytes that an operation moves along a path; `fresh`: that no cache has. 0: another path. */
+typedef struct cargo {
+    int64_t bytes;
+    int64_t fresh;
+} cargo;
+
+static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_path *path,
+                  cargo *out) {
+    int64_t bytes[2] = {0, 0}; /* read at the source, written at the destination */
+    int64_t fresh[2] = {0, 0};
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *a = &event->accesses[i];
+        const size_t space = space_of(sim, a);
+        const int64_t reuse = spad__max(tensor_of(sim, a)->reuse.value, 1);
+        const bool ends[2] = {(a->kind & SPAD_ACCESS_READ) != 0 && space == path->from,
+                              (a->kind & SPAD_ACCESS_WRITE) != 0 && space == path->to};
+        for (int end = 0; end < 2; end++) {
+            if (!ends[end]) continue;
+            if (!spad__add(bytes[end], bytes_of(a), &bytes[end])) return false;
+            fresh[end] += bytes_of(a) / reuse + (bytes_of(a) % reuse != 0);
+        }
+    }
+    *out = (cargo){0, 0};
+    if (bytes[0] == 0 || bytes[1] == 0) return true;
+    const bool from_registers = sim->target->spaces[path->from].thread_bytes > 0;
+    const bool to_memory = sim->target->spaces[path->to].off_chip;
+    out->bytes = bytes[from_registers];
+    out->fresh = fresh[to_memory];
+    return true;
+}
+
+static bool path_time(const spad_engine *engine, const spad_path *path, int64_t bytes,
+                      int64_t *out) {
+    if (path->bytes_per_us > 0) {
+        return spad__scale_up(bytes, INT64_C(1000000), path->bytes_per_us, out);
+    }
+    int64_t cycles; /* thousandths */
+    return spad__scale_up(bytes, INT64_C(1000000), path->bytes_per_kilocycle, &cycles) &&
+           spad__cycles_to_time(engine, cycles, out) &&
+           (*out = *out / 1000 + (*out % 1000 != 0), true);
+}
+
+/* The time of bytes at the rate of the whole chip, of which one unit has its share. */
+static bool shared_time(const spad_sim *sim, int64_t bytes, int64_t bytes_per_us, int64_t *out) {
+    int64_t all;
+    *out = 0;
+    if (bytes_per_us == 0 || sim->active_units == 0) return true;
+    return spad__mul(bytes, sim->active_units, &all) &&
+           spad__scale_up(all, INT64_C(1000000), bytes_per_us, out);
+}
+
+/* How long the memory of the chip takes for it, in a grid. */
+static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo *c, spad__cost *out,
+                        int64_t *time) {
+    const spad_space *from = &sim->target->spaces[path->from];
+    const spad_space *memory = from->off_chip ? from : &sim->target->spaces[path->to];
+    int64_t dram;
+    int64_t cache;
+    *time = 0;
+    if (!memory->off_chip) return true;
+    if (!shared_time(sim, c->fresh, memory->bytes_per_us, &dram) ||
+        !shared_time(sim, c->bytes, memory->cache_bytes_per_us, &cache)) {
+        return false;
+    }
+    *time = spad__max(dram, cache);
+    if (*time > out->busy) {
+        spad__cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
+                                              dram >= cache ? "rate" : "cache"));
+    }
+    return true;
+}
+
+static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t number,
+                     const spad_walk_event *event, spad__cost *best) {
+    const spad_path *path = &engine->paths[number];
+    cargo c;
+    spad__cost cost = {.known = true, .path = (int64_t)number, .need = 1};
+    int64_t memory;
+    if (!weigh(sim, event, path, &c)) return false;
+    if (c.bytes == 0) return true;
+    if (!path_time(engine, path, c.bytes, &cost.busy) ||
+        !memory_time(sim, path, &c, &cost, &memory)) {
+        return false;
+    }
+    cost.busy = spad__max(cost.busy, memory);
+    if (best->path >= 0 && best->busy >= cost.busy) return true;
+    spad__cost_note(&cost, &path->figure);
+    const bool in_cycles = path->bytes_per_kilocycle > 0 || path->latency_cycles > 0;
+    if (in_cycles) spad__cost_note_field(&cost, engine, "clock");
+    cost.unclocked = in_cycles && engine->clock_khz <= 0;
+    *best = cost;
+    return path->latency_ns > 0
+               ? spad__mul(path->latency_ns, 1000, &best->startup)
+               : spad__cycles_to_time(engine, path->latency_cycles, &best->startup);
+}
+
+bool spad__cost_path(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,
+                     spad__cost *out) {
+    for (size_t i = 0; i < engine->path_count; i++) {
+        if (!try_path(sim, engine, i, event, out)) return false;
+    }
+    return true;
+}

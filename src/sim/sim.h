@@ -42,6 +42,7 @@ struct spad_sim {
     spad_sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
+    double load;
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_totals totals;
     bool is_stuck;

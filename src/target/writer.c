@@ -100,7 +100,17 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
         put_size(out, space->cache_bytes);
         spad__out_string(out, " rate ");
         put_byte_rate(out, space->cache_bytes_per_us);
+        if (space->cache_merges > 0) {
+            spad__out_format(out, " merges %lld", (long long)space->cache_merges);
+        }
         put_note(out, spad_figure_find(space->figures, space->figure_count, "cache"));
+        spad__out_string(out, "\n");
+    }
+    if (space->queue_permille > 0) {
+        write_field(out, "queue");
+        spad__out_format(out, "%lld.%lld percent", (long long)(space->queue_permille / 10),
+                         (long long)(space->queue_permille % 10));
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "queue"));
         spad__out_string(out, "\n");
     }
 }
@@ -367,6 +377,8 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "bytes_per_us", space->bytes_per_us);
     spad__json_key_int(json, "cache_bytes", space->cache_bytes);
     spad__json_key_int(json, "cache_bytes_per_us", space->cache_bytes_per_us);
+    spad__json_key_int(json, "cache_merges", space->cache_merges);
+    spad__json_key_int(json, "queue_permille", space->queue_permille);
     json_figures(json, space->figures, space->figure_count);
     spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {

@@ -47,6 +47,10 @@ static cli_exit show(const spad_analysis *analysis, bool json) {
         cli_object_close(&object);
     } else {
         status = spad_layout_write_table(layout, &sink, &error);
+        if (status == SPAD_OK) {
+            status =
+                spad_occupancy_write_text(spad_layout_get_kernel(layout), layout, &sink, &error);
+        }
         if (status == SPAD_OK) status = spad_fit_write_text(fit, layout, &sink, &error);
     }
     return status == SPAD_OK ? CLI_FINE : cli_fail(&error);

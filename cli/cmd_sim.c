@@ -10,6 +10,8 @@ typedef struct sim_words {
     cli_kernel_words kernel;
     cli_pictures pictures;
     const char *timeout;
+    const char *grid_word;
+    int64_t grid;
     bool planned;
 } sim_words;
 
@@ -32,7 +34,7 @@ static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const sim_
         .source = input->text.bytes,
         .source_length = input->text.length,
         /* what is drawn runs longer before repetitions are skipped */
-        .sim = {.repeat_after = planned ? 0 : SPAD_SIM_REPEAT_AFTER}};
+        .sim = {.grid = words->grid, .repeat_after = planned ? 0 : SPAD_SIM_REPEAT_AFTER}};
     spad_error error;
     if (spad_analysis_create(out, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
@@ -73,6 +75,7 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--planned", .flag = &words.planned},
+                                  {.name = "--grid", .value = &words.grid_word},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
@@ -84,6 +87,9 @@ static cli_exit run_sim(const cli_command *command, int count, char **arguments)
     }
     if (words.timeout != NULL &&
         !cli_take_seconds("--timeout", words.timeout, &words.pictures.timeout_ns)) {
+        return CLI_USAGE;
+    }
+    if (words.grid_word != NULL && !cli_take_number("--grid", words.grid_word, 1, &words.grid)) {
         return CLI_USAGE;
     }
     if (!cli_pictures_fit(&words.pictures, words.kernel.json, NULL)) return CLI_USAGE;
@@ -106,6 +112,7 @@ const cli_command cli_sim = {
         "\n" CLI_KERNEL_USAGE
         "  --planned                 tensors are where the planner places them; without it,\n"
         "                            tensors without an address share no bytes\n"
+        "  --grid N                  the kernel is one of N blocks: the time of all of them\n"
         "  --timeout SECONDS         fail if it takes longer\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it ran to its end, 1 deadlock or it is wrong, 2 bad input, 3 the output\n"

@@ -21,6 +21,7 @@
 
 #include "spad/kernel.h"
 #include "spad/layout.h"
+#include "spad/occupancy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,8 @@ typedef struct spad_sim_options {
      *  many slots. By name of the tensor. For kernels without synchronisation. */
     const spad_define *hoists;
     size_t hoist_count;
+    int64_t grid;            /**< blocks of the grid, of which the kernel is one; 0: as the kernel
+                                  states, or one block alone on the chip */
     bool no_repeat;          /**< run every iteration */
     int64_t repeat_after;    /**< operations that are always run; 0: SPAD_SIM_REPEAT_AFTER */
     int64_t operation_limit; /**< most operations that are run, without extrapolated ones; 0:
@@ -150,7 +153,8 @@ typedef enum spad_time_unit {
 SPAD_API const char *spad_time_unit_name(spad_time_unit unit);
 
 typedef struct spad_sim_totals {
-    int64_t makespan;
+    int64_t makespan;   /**< of the kernel: of one block, where there is a grid */
+    int64_t time;       /**< of the whole grid; the makespan without one */
     int64_t operations; /**< extrapolated ones included */
     int64_t unknown;    /**< operations without a known duration: a step each */
     int64_t bound;      /**< work of the busiest engine: no order of operations takes less time */
@@ -176,6 +180,61 @@ SPAD_API void spad_sim_destroy(spad_sim *sim);
 
 /** The figures of the whole run. */
 SPAD_API spad_sim_totals spad_sim_get_totals(const spad_sim *sim);
+
+/**
+ * The time of a grid. Blocks run in waves: `per_unit` of them on each unit of the chip. A wave
+ * takes as long as one block with its share of the chip's memory rate, and at least as long as the
+ * busiest engine or path needs for all blocks of its unit. The last wave has fewer blocks where the
+ * others are full.
+ */
+typedef struct spad_sim_grid {
+    int64_t blocks;   /**< 0: there is no grid */
+    int64_t units;    /**< of the chip; 0: not known, and then there is no time */
+    int64_t per_unit; /**< blocks on a unit at a time, in a wave that is full */
+    spad_occupancy occupancy;
+    int64_t waves;     /**< that are full */
+    int64_t tail;      /**< blocks of the last one; 0: all are full */
+    int64_t wave_time; /**< of a full wave */
+    int64_t tail_time;
+} spad_sim_grid;
+
+/** The grid of a simulation. All zero without one. */
+SPAD_API spad_sim_grid spad_sim_get_grid(const spad_sim *sim);
+
+/** What bounds the time of a kernel. */
+typedef enum spad_bound_kind {
+    SPAD_BOUND_LATENCY, /**< waiting: nothing is busy for most of the time */
+    SPAD_BOUND_COPIES,  /**< a path, or an engine that copies */
+    SPAD_BOUND_MATRIX,  /**< an engine that multiplies matrices */
+    SPAD_BOUND_VECTOR,  /**< another engine */
+    SPAD_BOUND_KINDS
+} spad_bound_kind;
+
+/** "latency", "copies", "matrix", "vector". Static storage. */
+SPAD_API const char *spad_bound_kind_name(spad_bound_kind kind);
+
+/** A roof: an engine, or a path of one, that operations use. */
+typedef struct spad_sim_roof {
+    int64_t engine; /**< -1: beyond the count */
+    int64_t path;   /**< -1: the engine itself */
+    spad_bound_kind kind;
+    int64_t busy; /**< the time in which all its work could be done: no kernel with this work takes
+                       less */
+} spad_sim_roof;
+
+/** Number of roofs. */
+SPAD_API size_t spad_sim_roof_count(const spad_sim *sim);
+
+/** A roof by number, the busiest first. */
+SPAD_API spad_sim_roof spad_sim_get_roof(const spad_sim *sim, size_t number);
+
+/** A roof bounds a kernel from this share of the time on, in thousandths; below it, waiting does.
+ */
+#define SPAD_BOUND_SHARE 800
+
+/** What bounds the kernel: the kind of the busiest roof, if it is busy for SPAD_BOUND_SHARE of the
+ *  makespan. */
+SPAD_API spad_bound_kind spad_sim_get_bound_kind(const spad_sim *sim);
 
 /** A sentence that describes the deadlock; NULL: the kernel ran to its end. The rest of the
  *  result covers the time up to the deadlock. Borrowed. */
@@ -224,11 +283,16 @@ SPAD_API const char *spad_time_text(int64_t picoseconds, char field[SPAD_TIME_TE
 SPAD_API const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
                                          char field[SPAD_TIME_TEXT]);
 
-#define SPAD_BADGE_TEXT 128
+#define SPAD_BADGE_TEXT 192
 
 /** "262 of 262 costs assumed: steps, not time" and so on, to show beside every figure of a result.
- *  NULL: all costs are known. Returns the field. */
+ *  NULL: all costs are known, and none is an estimate. Returns the field. */
 SPAD_API const char *spad_sim_badge_text(const spad_sim_totals *totals,
+                                         char field[SPAD_BADGE_TEXT]);
+
+/** "12 published, 3 measured, 4 estimates, 5 in the kernel, 6 assumed": where costs come from.
+ * NULL: no cost has a figure of the target. Returns the field. */
+SPAD_API const char *spad_sim_costs_text(const spad_sim_totals *totals,
                                          char field[SPAD_BADGE_TEXT]);
 
 #define SPAD_SIM_JSON_ROWS 1000

@@ -31,6 +31,7 @@
 #include "spad/walk.h"
 #include "spad/check.h"
 #include "spad/layout.h"
+#include "spad/occupancy.h"
 #include "spad/fit.h"
 #include "spad/sim.h"
 #include "spad/tune.h"

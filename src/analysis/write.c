@@ -13,6 +13,7 @@
 #include "check/fit.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/occupancy.h"
 #include "sim/report.h"
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -135,6 +136,9 @@ spad_status spad_analysis_write_text(const spad_analysis *analysis, const spad_s
     if (status == SPAD_OK && analysis->layout != NULL) {
         status = spad_layout_write_text(analysis->layout, sink, error);
     }
+    if (status == SPAD_OK && analysis->layout != NULL) {
+        status = spad_occupancy_write_text(analysis->kernel, analysis->layout, sink, error);
+    }
     if (status == SPAD_OK && analysis->fit != NULL) {
         status = spad_fit_write_text(analysis->fit, analysis->layout, sink, error);
     }
@@ -184,6 +188,12 @@ spad_status spad_analysis_write_json(const spad_analysis *analysis, const spad_s
     spad__json_key(&json, "layout");
     if (analysis->layout != NULL) {
         spad__json_layout(&json, analysis->layout);
+    } else {
+        spad__json_string(&json, NULL);
+    }
+    spad__json_key(&json, "occupancy");
+    if (analysis->layout != NULL) {
+        spad__json_occupancy(&json, analysis->kernel, analysis->layout);
     } else {
         spad__json_string(&json, NULL);
     }

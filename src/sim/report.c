@@ -49,9 +49,41 @@ static const char *sim_time(const spad_sim *sim, int64_t time, char field[SPAD_T
 
 /* ---- parts of the text ------------------------------------------------------------- */
 
+/* "grid       1024 blocks in 1.234 ms: 3 waves of 264 and one of 232" */
+static void write_grid(spad__out *out, const spad_sim *sim) {
+    const spad_sim_grid *g = &sim->grid;
+    char a[SPAD_TIME_TEXT];
+    if (g->blocks == 0) return;
+    spad__out_format(out, "grid       %lld block%s", (long long)g->blocks,
+                     g->blocks == 1 ? "" : "s");
+    if (g->units == 0) {
+        spad__out_string(out, "; the target does not say how many units the chip has\n");
+        return;
+    }
+    spad__out_format(out, " in %s: ", sim_time(sim, sim->totals.time, a));
+    if (g->waves > 0) {
+        spad__out_format(out, "%lld wave%s of %lld", (long long)g->waves, g->waves == 1 ? "" : "s",
+                         (long long)(g->units * g->per_unit));
+        spad__out_format(out, " in %s%s", sim_time(sim, g->wave_time, a), g->tail > 0 ? ", " : "");
+    }
+    if (g->tail > 0) {
+        spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));
+    }
+    spad__out_format(out, ";\n           %lld on each of %lld units", (long long)g->per_unit,
+                     (long long)g->units);
+    if (g->per_unit == g->occupancy.blocks) {
+        const char *what = g->occupancy.space != SPAD_NO_SPACE
+                               ? sim->target->spaces[g->occupancy.space].name
+                               : spad_occupancy_limit_name(g->occupancy.limit);
+        spad__out_format(out, ", limited by %.63s", what);
+    }
+    spad__out_string(out, "\n");
+}
+
 static void write_head(spad__out *out, const spad_sim *sim) {
     char a[SPAD_TIME_TEXT];
     char badge_field[SPAD_BADGE_TEXT];
+    char costs[SPAD_BADGE_TEXT];
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
@@ -59,6 +91,11 @@ static void write_head(spad__out *out, const spad_sim *sim) {
                      sim_time(sim, sim->totals.makespan, a), (long long)sim->totals.operations);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
                      sim_time(sim, sim->totals.bound, a));
+    write_grid(out, sim);
+    spad__write_roofs(out, sim);
+    if (spad_sim_costs_text(&sim->totals, costs) != NULL) {
+        spad__out_format(out, "costs      %s\n", costs);
+    }
     for (size_t i = 0; i < sim->repeats.count && i < REPEATS_MAX; i++) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
@@ -226,6 +263,12 @@ spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad
 /* ---- JSON -------------------------------------------------------------------------- */
 
 void spad__json_unit(spad__json *json, const spad_sim_totals *totals) {
+    spad__json_key_open(json, "costs", '{');
+    spad__json_key_int(json, "kernel", totals->by_kernel);
+    for (int i = 0; i < SPAD_ORIGINS; i++) {
+        spad__json_key_int(json, spad_origin_name((spad_origin)i), totals->by_origin[i]);
+    }
+    spad__json_close(json, '}');
     spad__json_key_int(json, "unknown", totals->unknown);
     spad__json_key_int(json, "assumed", totals->unknown + totals->unclocked);
     spad__json_key_string(json, "unit", spad_time_unit_name(totals->unit));
@@ -249,6 +292,41 @@ static void json_engines(spad__json *json, const spad_sim *sim) {
         spad__json_key_int(json, "busy_ps", sim->engines[i].busy);
         spad__json_key_int(json, "idle_ps", sim->engines[i].idle);
         spad__json_key_int(json, "operations", sim->engines[i].operations);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+}
+
+static void json_grid(spad__json *json, const spad_sim *sim) {
+    const spad_sim_grid *g = &sim->grid;
+    spad__json_key(json, "grid");
+    if (g->blocks == 0) {
+        spad__json_string(json, NULL);
+        return;
+    }
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "blocks", g->blocks);
+    spad__json_key_int(json, "units", g->units);
+    spad__json_key_int(json, "per_unit", g->per_unit);
+    json_name(json, "limit", spad_occupancy_limit_name(g->occupancy.limit));
+    spad__json_key_int(json, "waves", g->waves);
+    spad__json_key_int(json, "tail", g->tail);
+    spad__json_key_int(json, "wave_ps", g->wave_time);
+    spad__json_key_int(json, "tail_ps", g->tail_time);
+    spad__json_key_int(json, "time_ps", sim->totals.time);
+    spad__json_close(json, '}');
+}
+
+static void json_roofs(spad__json *json, const spad_sim *sim) {
+    json_name(json, "bounded_by", spad_bound_kind_name(spad_sim_get_bound_kind(sim)));
+    spad__json_key_open(json, "roofs", '[');
+    for (size_t i = 0; i < sim->roofs.count; i++) {
+        char name[256];
+        spad__roof_name(sim, &sim->roofs.items[i], name, sizeof name);
+        spad__json_open(json, '{');
+        json_name(json, "roof", name);
+        json_name(json, "kind", spad_bound_kind_name(sim->roofs.items[i].kind));
+        spad__json_key_int(json, "busy_ps", sim->roofs.items[i].busy);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');
@@ -312,6 +390,7 @@ static void json_row(spad__json *json, const spad_sim *sim, size_t number) {
     spad__json_close(json, ']');
     spad__json_key_int(json, "start_ps", row.start);
     spad__json_key_int(json, "end_ps", row.end);
+    spad__json_key_int(json, "done_ps", row.done);
     spad__json_key_int(json, "wait_ps", row.wait);
     json_about(json, sim, row.kind, row.tensor, row.object);
     spad__json_key_int(json, "cause", row.cause);
@@ -334,6 +413,8 @@ spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad
     spad__json_key_int(&json, "bound_ps", sim->totals.bound);
     spad__json_key_int(&json, "operations", sim->totals.operations);
     spad__json_unit(&json, &sim->totals);
+    json_grid(&json, sim);
+    json_roofs(&json, sim);
     json_name(&json, "stuck", spad_sim_get_stuck(sim));
     json_engines(&json, sim);
     json_waits(&json, sim);

@@ -127,7 +127,8 @@ static void sum_engine(spad_sim *sim, size_t number) {
 
 static spad_status finish(spad_sim *sim, spad_error *error) {
     for (size_t i = 0; i < sim->target->engine_count; i++) sum_engine(sim, i);
-    if (!find_path(sim) || !sum_path(sim)) return spad__fail_host_memory(error);
+    if (!find_path(sim) || !sum_path(sim) || !spad__find_roofs(sim))
+        return spad__fail_host_memory(error);
     if (sim->waits.count > 0) {
         qsort(sim->waits.items, sim->waits.count, sizeof sim->waits.items[0], compare_waits);
     }
@@ -147,6 +148,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__array_free(&host, &sim->repeats);
     spad__array_free(&host, &sim->path);
     spad__array_free(&host, &sim->path_parts);
+    spad__array_free(&host, &sim->roofs);
     const size_t engines = sim->target->engine_count + 1;
     spad__free(&host, sim->engines, engines * sizeof *sim->engines);
     spad__free(&host, sim->first_path, engines * sizeof *sim->first_path);
@@ -171,6 +173,55 @@ static bool make_parts(spad_sim *sim) {
     return true;
 }
 
+static spad_status make_sim(spad_sim **out, const spad_kernel *kernel,
+                            const spad_sim_options *options, spad__limit limit, spad_error *error) {
+    const spad_host host = spad__host_or_default(options->host);
+    spad_sim *sim = spad__new(&host, sizeof *sim);
+    *out = sim;
+    if (sim == NULL) return spad__fail_host_memory(error);
+    sim->host = host;
+    sim->kernel = kernel;
+    sim->target = spad_kernel_get_target(kernel);
+    sim->options = *options;
+    sim->options.host = &sim->host;
+    sim->limit = limit;
+    return make_parts(sim) ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* Simulates a block. */
+static spad_status run_block(spad_sim *sim, spad_error *error) {
+    spad_status status = spad_kernel_is_implicit(sim->kernel) ? spad__sim_implicit(sim, error)
+                                                              : spad__sim_explicit(sim, error);
+    if (status == SPAD_OK) status = finish(sim, error);
+    sim->totals.unit = spad__sim_unit(&sim->totals);
+    return status;
+}
+
+/* A block of the last wave of a grid, where units have another share of the memory. */
+static spad_status run_tail(spad_sim **out, const spad_sim *sim, spad_error *error) {
+    const int64_t units = spad__grid_tail_units(sim);
+    *out = NULL;
+    if (units == 0) return SPAD_OK;
+    spad_sim_options options = sim->options;
+    spad_status status = make_sim(out, sim->kernel, &options, sim->limit, error);
+    if (status != SPAD_OK) return status;
+    (*out)->active_units = units;
+    return run_block(*out, error);
+}
+
+static spad_status run_grid(spad_sim *sim, spad_error *error) {
+    spad_sim *tail = NULL;
+    spad_status status = spad__grid_start(sim, error);
+    if (status == SPAD_OK) status = run_block(sim, error);
+    if (status == SPAD_OK && !sim->is_stuck) status = run_tail(&tail, sim, error);
+    if (status == SPAD_OK && !spad__grid_finish(sim, tail)) {
+        status = spad__fail(error, SPAD_ERR_OVERFLOW,
+                            "the grid takes more than 2^63 picoseconds; use a smaller one");
+    }
+    spad_sim_destroy(tail);
+    return status;
+}
+
 spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
                             const spad_sim_options *options, spad_error *error) {
     *out = NULL;
@@ -186,22 +237,9 @@ spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,
     if (match != SPAD_OK) return match;
     if (filled.repeat_after == 0) filled.repeat_after = SPAD_SIM_REPEAT_AFTER;
     if (filled.operation_limit == 0) filled.operation_limit = SPAD_SIM_OPERATIONS;
-    const spad_host host = spad__host_or_default(filled.host);
-    spad_sim *sim = spad__new(&host, sizeof *sim);
-    if (sim == NULL) return spad__fail_host_memory(error);
-    sim->host = host;
-    sim->kernel = kernel;
-    sim->target = spad_kernel_get_target(kernel);
-    sim->options = filled;
-    sim->options.host = &sim->host;
-    sim->limit = limit;
-    status = make_parts(sim) ? SPAD_OK : spad__fail_host_memory(error);
-    if (status == SPAD_OK) {
-        status = spad_kernel_is_implicit(kernel) ? spad__sim_implicit(sim, error)
-                                                 : spad__sim_explicit(sim, error);
-    }
-    if (status == SPAD_OK) status = finish(sim, error);
-    sim->totals.unit = spad__sim_unit(&sim->totals);
+    spad_sim *sim;
+    status = make_sim(&sim, kernel, &filled, limit, error);
+    if (status == SPAD_OK) status = run_grid(sim, error);
     if (status != SPAD_OK) {
         spad_sim_destroy(sim);
         return status;

@@ -11,6 +11,7 @@
 #include "base/index.h"
 #include "base/limit.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "kernel/bytes.h"
 #include "spad/sim.h"
 #include "spad/walk.h"
@@ -44,6 +45,8 @@ struct spad_sim {
     size_t *first_path;   /* per engine: the part of its path 0 */
     double load;
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
+    spad_sim_grid grid;
+    SPAD_ARRAY(spad_sim_roof) roofs;
     spad_sim_totals totals;
     bool is_stuck;
     char stuck[SPAD_MESSAGE_MAX];
@@ -111,6 +114,24 @@ spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_err
 /* The two ways to run a kernel. */
 spad_status spad__sim_implicit(spad_sim *sim, spad_error *error);
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
+
+/* ---- the grid (grid.c) and roofs (roofline.c) --------------------------------------- */
+
+/* How the blocks of a grid are distributed. SPAD_ERR_ARGUMENT: a negative number of blocks. */
+spad_status spad__grid_start(spad_sim *sim, spad_error *error);
+
+/* Units that work in the last wave; 0: it needs no simulation of its own. */
+int64_t spad__grid_tail_units(const spad_sim *sim);
+
+/* The time of the grid; `tail`: of a block of the last wave, or NULL. False: it exceeds 64 bits. */
+bool spad__grid_finish(spad_sim *sim, const spad_sim *tail);
+
+/* Engines and paths by how busy they are. False: no memory. */
+bool spad__find_roofs(spad_sim *sim);
+
+/* The lines about them in the text of a simulation; "copy global to shared". */
+void spad__write_roofs(spad__out *out, const spad_sim *sim);
+void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size);
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */
 

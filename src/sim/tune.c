@@ -96,7 +96,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tun
         spad_sim *sim;
         status = spad_sim_create(&sim, kernel, &with_places, error);
         if (status == SPAD_OK) {
-            if (spad_sim_get_stuck(sim) == NULL) point->planned = spad_sim_get_totals(sim).makespan;
+            if (spad_sim_get_stuck(sim) == NULL) point->planned = spad_sim_get_totals(sim).time;
             spad_sim_destroy(sim);
         }
     }
@@ -155,7 +155,7 @@ static spad_status simulate(spad_tune *tune, const spad_kernel *kernel,
     const spad_status status = spad_sim_create(&sim, kernel, &filled, error);
     if (status != SPAD_OK) return status;
     const spad_sim_totals totals = spad_sim_get_totals(sim);
-    *makespan = spad_sim_get_stuck(sim) == NULL ? totals.makespan : SPAD_UNBOUNDED;
+    *makespan = spad_sim_get_stuck(sim) == NULL ? totals.time : SPAD_UNBOUNDED;
     if (tune->totals.simulations++ == 0) {
         tune->totals.bound = totals.bound;
         tune->totals.simulated = totals;

@@ -77,6 +77,29 @@ const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,
     return field;
 }
 
+const char *spad_sim_costs_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
+    const struct {
+        int64_t count;
+        const char *word;
+    } parts[] = {{totals->by_origin[SPAD_ORIGIN_STATED], "of the target"},
+                 {totals->by_origin[SPAD_ORIGIN_PUBLISHED], "published"},
+                 {totals->by_origin[SPAD_ORIGIN_MEASURED], "measured"},
+                 {totals->by_origin[SPAD_ORIGIN_ESTIMATE], "estimated"},
+                 {totals->by_kernel, "in the kernel"},
+                 {totals->unknown, "assumed"}};
+    bool any = false;
+    size_t used = 0;
+    for (int i = 0; i < SPAD_ORIGINS; i++) any = any || totals->by_origin[i] > 0;
+    if (!any) return NULL;
+    field[0] = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < SPAD_BADGE_TEXT; i++) {
+        if (parts[i].count == 0) continue;
+        used += (size_t)snprintf(field + used, SPAD_BADGE_TEXT - used, "%s%lld %s",
+                                 used > 0 ? ", " : "", (long long)parts[i].count, parts[i].word);
+    }
+    return field;
+}
+
 const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
     const long long all = (long long)totals->operations;
     const long long assumed = (long long)(totals->unknown + totals->unclocked);
@@ -95,6 +118,10 @@ const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_B
                  totals->unknown > 0 && totals->unclocked > 0 ? " or " : "",
                  totals->unclocked > 0 ? "1 ns a cycle" : "");
         return field;
-    default: return NULL;
+    default:
+        if (totals->by_origin[SPAD_ORIGIN_ESTIMATE] == 0) return NULL;
+        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs estimated",
+                 (long long)totals->by_origin[SPAD_ORIGIN_ESTIMATE], all);
+        return field;
     }
 }

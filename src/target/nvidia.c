@@ -15,7 +15,8 @@
  * top, so that usable is what one block may ask for (the opt-in limit) and
  * blocks per SM = bytes / (bytes of a block + reserve), at most max_groups.
  * ptxas refuses more than plain_limit bytes of static shared memory on all of
- * them. Clocks and rates differ from card to card, so there are none here.
+ * them. Clocks and rates differ from card to card: those of one card for each of sm_80, sm_86,
+ * sm_89, sm_90, sm_100 and sm_120 are in nvidia_cards.h, the others have none.
  */
 #include "target/builtin.h"
 
@@ -57,10 +58,12 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
         .bytes = 524288, .alignment = 1, .granule = 1, .off_chip = true                \
     }
 
-#define GLOBAL_SPACE                                                                     \
+#define GLOBAL_SPACE GLOBAL_OF(NO_MEMORY)
+#define NO_MEMORY .bytes_per_us = 0
+#define GLOBAL_OF(...)                                                                   \
     {                                                                                    \
         .name = "global", .about = "device memory", .lanes = 1, .bytes = SPAD_UNBOUNDED, \
-        .alignment = 1, .granule = 1, .off_chip = true                                   \
+        .alignment = 1, .granule = 1, .off_chip = true, __VA_ARGS__                      \
     }
 
 /* 128 lanes x 512 columns x 4 bytes. tcgen05.alloc hands out 32 columns or a
@@ -77,41 +80,39 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
 #define EVERYWHERE (ON_CHIP | SPAD__SPACE(LOCAL) | SPAD__SPACE(GLOBAL))
 
 /* The instructions of a thread; with tcgen05.ld and .st also tensor memory [ptx]. */
-#define THREAD_ENGINE(tensor_memory)                                                  \
-    {                                                                                 \
-        .name = "simt", .about = "the threads of a block", .count = 1,                \
-        .reads = EVERYWHERE | (tensor_memory), .writes = EVERYWHERE | (tensor_memory) \
+#define THREAD_ENGINE(tensor_memory) THREADS_OF(tensor_memory, NO_RATES)
+#define NO_RATES .clock_khz = 0
+#define THREADS_OF(tensor_memory, ...)                                                             \
+    {                                                                                              \
+        .name = "simt", .about = "the threads of a block", .count = 1,                             \
+        .reads = EVERYWHERE | (tensor_memory), .writes = EVERYWHERE | (tensor_memory), __VA_ARGS__ \
     }
 /* mma: registers to registers. wgmma (sm_90): operands also in shared memory.
  * tcgen05.mma (sm_100, 103, 110): operands in shared or tensor memory, results
  * in tensor memory. sm_120 and sm_121 have mma only [ptx]. */
-#define MATRIX_ENGINE(from, to) \
-    { .name = "tensor", .about = "matrix multiply", .count = 1, .reads = (from), .writes = (to) }
+#define MATRIX_ENGINE(from, to) MATRIX_OF(from, to, NO_RATES)
+#define MATRIX_OF(from, to, ...)                                                                   \
+    {                                                                                              \
+        .name = "tensor", .about = "matrix multiply", .count = 1, .reads = (from), .writes = (to), \
+        __VA_ARGS__                                                                                \
+    }
 /* cp.async (sm_80): global to shared. */
-#define COPY_ENGINE(from, to) \
-    { .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), .writes = (to) }
-/* cp.async.bulk, TMA (sm_90): also back. Its addresses in shared memory are multiples of 16; a
- * tensor copy with swizzle needs 128 and more, which the tensor has to say with `align` [ptx]. */
-#define BULK_ENGINE(from, to)                                                        \
+#define COPY_ENGINE(from, to) COPY_OF(from, to, NO_RATES)
+#define COPY_OF(from, to, ...)                                                       \
     {                                                                                \
         .name = "copy", .about = "asynchronous copies", .count = 1, .reads = (from), \
-        .writes = (to), .proxy_align = 16                                            \
+        .writes = (to), __VA_ARGS__                                                  \
     }
+/* cp.async.bulk, TMA (sm_90): also back. Its addresses in shared memory are multiples of 16; a
+ * tensor copy with swizzle needs 128 and more, which the tensor has to say with `align` [ptx]. */
+#define BULK_ENGINE(from, to) BULK_OF(from, to, NO_RATES)
+#define BULK_OF(from, to, ...) COPY_OF(from, to, .proxy_align = 16, __VA_ARGS__)
 
 #define IN_REGISTERS SPAD__SPACE(REGISTERS)
 #define IN_SHARED SPAD__SPACE(SHARED)
 #define IN_GLOBAL SPAD__SPACE(GLOBAL)
 #define IN_TENSOR SPAD__SPACE(TMEM)
 
-static const spad_engine volta_engines[] = {
-    THREAD_ENGINE(0),
-    MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-};
-static const spad_engine ampere_engines[] = {
-    THREAD_ENGINE(0),
-    MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-    COPY_ENGINE(IN_GLOBAL, IN_SHARED),
-};
 /* Rows of the blocks of a cluster: after all others, with and without tensor memory. */
 #define ROWS(first, count) (((UINT64_C(1) << (count)) - 1) << (first))
 #define IN_PEERS ROWS(4, 15)
@@ -120,46 +121,73 @@ static const spad_engine ampere_engines[] = {
 #define IN_TMEM_CLUSTER (IN_SHARED | IN_TMEM_PEERS)
 #define IN_PAIR (IN_TENSOR | ROWS(20, 1))
 
-static const spad_engine hopper_engines[] = {
-    THREAD_ENGINE(IN_PEERS),
-    MATRIX_ENGINE(IN_REGISTERS | IN_CLUSTER, IN_REGISTERS),
-    BULK_ENGINE(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER),
-};
-static const spad_engine blackwell_engines[] = {
-    THREAD_ENGINE(IN_PAIR | IN_TMEM_PEERS),
-    /* with tcgen05.cp, which brings scale factors from shared to tensor memory and runs in the
-     * order of the products; no other copy reaches tensor memory [ptx] */
-    MATRIX_ENGINE(IN_TMEM_CLUSTER | IN_PAIR, IN_PAIR),
-    BULK_ENGINE(IN_GLOBAL | IN_TMEM_CLUSTER, IN_GLOBAL | IN_TMEM_CLUSTER),
-};
-static const spad_engine blackwell_rtx_engines[] = {
-    THREAD_ENGINE(IN_PEERS),
+#include "target/nvidia_cards.h"
+
+static const spad_engine volta_engines[] = {
+    THREAD_ENGINE(0),
     MATRIX_ENGINE(IN_REGISTERS, IN_REGISTERS),
-    BULK_ENGINE(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER),
 };
+#define AMPERE_ENGINES(card)                                                                 \
+    {                                                                                        \
+        THREADS_OF(0, card##_THREADS), MATRIX_OF(IN_REGISTERS, IN_REGISTERS, card##_MATRIX), \
+            COPY_OF(IN_GLOBAL, IN_SHARED, card##_COPIES)                                     \
+    }
+static const spad_engine ampere_engines[] = AMPERE_ENGINES(none);
+static const spad_engine sm_80_engines[] = AMPERE_ENGINES(a100);
+static const spad_engine sm_86_engines[] = AMPERE_ENGINES(rtx3090);
+static const spad_engine sm_89_engines[] = AMPERE_ENGINES(rtx4090);
+
+static const spad_engine hopper_engines[] = {
+    THREADS_OF(IN_PEERS, h200_THREADS),
+    MATRIX_OF(IN_REGISTERS | IN_CLUSTER, IN_REGISTERS, h200_MATRIX),
+    BULK_OF(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER, h200_COPIES),
+};
+/* With tcgen05.cp, which brings scale factors from shared to tensor memory and runs in the order of
+ * the products; no other copy reaches tensor memory [ptx]. */
+#define BLACKWELL_ENGINES(card)                                                              \
+    {                                                                                        \
+        THREADS_OF(IN_PAIR | IN_TMEM_PEERS, card##_THREADS),                                 \
+            MATRIX_OF(IN_TMEM_CLUSTER | IN_PAIR, IN_PAIR, card##_MATRIX),                    \
+            BULK_OF(IN_GLOBAL | IN_TMEM_CLUSTER, IN_GLOBAL | IN_TMEM_CLUSTER, card##_COPIES) \
+    }
+static const spad_engine blackwell_engines[] = BLACKWELL_ENGINES(none);
+static const spad_engine sm_100_engines[] = BLACKWELL_ENGINES(b200);
+#define BLACKWELL_RTX_ENGINES(card)                                                \
+    {                                                                              \
+        THREADS_OF(IN_PEERS, card##_THREADS),                                      \
+            MATRIX_OF(IN_REGISTERS, IN_REGISTERS, card##_MATRIX),                  \
+            BULK_OF(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER, card##_COPIES) \
+    }
+static const spad_engine blackwell_rtx_engines[] = BLACKWELL_RTX_ENGINES(none);
+static const spad_engine sm_120_engines[] = BLACKWELL_RTX_ENGINES(rtx5090);
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
-#define PLAIN_SPACES(per_sm, reserve) \
-    { SHARED_SPACE(per_sm, reserve), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE }
+#define PLAIN_SPACES(per_sm, reserve) PLAIN_OF(per_sm, reserve, NO_MEMORY)
+#define PLAIN_OF(per_sm, reserve, ...) \
+    { SHARED_SPACE(per_sm, reserve), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_OF(__VA_ARGS__) }
 static const spad_space spaces_96k[] = PLAIN_SPACES(98304, 0);      /* sm_70 */
 static const spad_space spaces_64k[] = PLAIN_SPACES(65536, 0);      /* sm_75 */
-static const spad_space spaces_164k[] = PLAIN_SPACES(167936, 1024); /* sm_80, sm_87 */
-static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_86, 88, 89 */
-#define CLUSTER_SPACES(per_sm, reserve)                                                         \
-    {                                                                                           \
-        SHARED_OF("shared", per_sm, reserve, 16, 0), REGISTER_SPACE, LOCAL_SPACE, GLOBAL_SPACE, \
-            PEERS(per_sm, reserve)                                                              \
+static const spad_space spaces_164k[] = PLAIN_SPACES(167936, 1024); /* sm_87 */
+static const spad_space sm_80_spaces[] = PLAIN_OF(167936, 1024, a100_MEMORY);
+static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_88 */
+static const spad_space sm_86_spaces[] = PLAIN_OF(102400, 1024, rtx3090_MEMORY);
+static const spad_space sm_89_spaces[] = PLAIN_OF(102400, 1024, rtx4090_MEMORY);
+#define CLUSTER_OF(per_sm, reserve, ...)                                          \
+    {                                                                             \
+        SHARED_OF("shared", per_sm, reserve, 16, 0), REGISTER_SPACE, LOCAL_SPACE, \
+            GLOBAL_OF(__VA_ARGS__), PEERS(per_sm, reserve)                        \
     }
-static const spad_space spaces_100k_cluster[] = CLUSTER_SPACES(102400, 1024); /* sm_120, 121 */
-static const spad_space spaces_228k[] = CLUSTER_SPACES(233472, 1024);         /* sm_90 */
-static const spad_space spaces_228k_tmem[] = {/* sm_100, sm_103, sm_110 */
-                                              SHARED_OF("shared", 233472, 1024, 16, 0),
-                                              REGISTER_SPACE,
-                                              LOCAL_SPACE,
-                                              GLOBAL_SPACE,
-                                              TENSOR_SPACE("tmem", 0),
-                                              PEERS(233472, 1024),
-                                              TENSOR_SPACE("tmem[1]", 1)};
+static const spad_space spaces_100k_cluster[] = CLUSTER_OF(102400, 1024, NO_MEMORY); /* sm_121 */
+static const spad_space sm_120_spaces[] = CLUSTER_OF(102400, 1024, rtx5090_MEMORY);
+static const spad_space spaces_228k[] = CLUSTER_OF(233472, 1024, h200_MEMORY); /* sm_90 */
+#define TMEM_OF(...)                                                              \
+    {                                                                             \
+        SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE, LOCAL_SPACE,    \
+            GLOBAL_OF(__VA_ARGS__), TENSOR_SPACE("tmem", 0), PEERS(233472, 1024), \
+            TENSOR_SPACE("tmem[1]", 1)                                            \
+    }
+static const spad_space spaces_228k_tmem[] = TMEM_OF(NO_MEMORY); /* sm_103, sm_110 */
+static const spad_space sm_100_spaces[] = TMEM_OF(b200_MEMORY);
 
 /* Binaries for the a variant run on that chip only; the chip is the same. */
 static const char *const sm_90_aliases[] = {"sm_90a"};
@@ -197,16 +225,23 @@ static const spad_product sm_121_products[] = {GPU("GB10")};
  * of a warp: [ptx], bar. An mbarrier (sm_80) counts up to 2^20 - 1 arrivals, and as many bytes
  * (sm_90): [ptx], mbarrier. setmaxnreg (sm_90a): 24 to 256 in steps of 8 [ptx]. Clusters (sm_90): 8
  * blocks are portable [guide], "Thread Block Clusters"; 16 on request, on sm_90 and sm_100 ("Hopper
- * tuning guide", "Blackwell tuning guide"). */
-#define VOLTA_LIMITS \
-    { .threads = 1024, .warp = 32, .barriers = 16, .registers = 65536 }
-#define AMPERE_LIMITS \
-    { .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .registers = 65536 }
-#define CLUSTER_LIMITS(most)                                                                   \
+ * tuning guide", "Blackwell tuning guide"). Threads of an SM: [guide]; registers are given to a
+ * warp in steps of 256 ("CUDA occupancy calculator"). */
+#define VOLTA_LIMITS(per_sm)                                                                       \
+    {                                                                                              \
+        .threads = 1024, .warp = 32, .barriers = 16, .registers = 65536, .unit_threads = (per_sm), \
+        .register_step = 256                                                                       \
+    }
+#define AMPERE_LIMITS(per_sm)                                                                 \
+    {                                                                                         \
+        .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .registers = 65536, \
+        .unit_threads = (per_sm), .register_step = 256                                        \
+    }
+#define CLUSTER_LIMITS(most, per_sm)                                                           \
     {                                                                                          \
         .threads = 1024, .warp = 32, .barriers = 16, .arrivals = 1048575, .expected = 1048575, \
         .registers = 65536, .budget_least = 24, .budget_most = 256, .budget_step = 8,          \
-        .cluster = 8, .cluster_most = (most)                                                   \
+        .cluster = 8, .cluster_most = (most), .unit_threads = (per_sm), .register_step = 256   \
     }
 
 #define SM(id, text, blocks, space_table, engine_table, most)                                  \
@@ -217,35 +252,39 @@ static const spad_product sm_121_products[] = {GPU("GB10")};
 
 /* Blocks per SM: [cccl]. */
 static const spad_target nvidia_targets[] = {
-    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS),
+    {SM("sm_70", "NVIDIA Volta, one SM", 32, spaces_96k, volta_engines, VOLTA_LIMITS(2048)),
      SPAD__PRODUCTS(sm_70_products)},
-    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS),
+    {SM("sm_75", "NVIDIA Turing, one SM", 16, spaces_64k, volta_engines, VOLTA_LIMITS(1024)),
      SPAD__PRODUCTS(sm_75_products)},
-    {SM("sm_80", "NVIDIA Ampere, one SM", 32, spaces_164k, ampere_engines, AMPERE_LIMITS),
-     SPAD__PRODUCTS(sm_80_products)},
-    {SM("sm_86", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS),
-     SPAD__PRODUCTS(sm_86_products)},
-    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS),
+    {SM("sm_80", "NVIDIA Ampere, one SM; rates of an A100", 32, sm_80_spaces, sm_80_engines,
+        AMPERE_LIMITS(2048)),
+     a100_UNITS, SPAD__PRODUCTS(sm_80_products)},
+    {SM("sm_86", "NVIDIA Ampere, one SM; rates of a GeForce RTX 3090", 16, sm_86_spaces,
+        sm_86_engines, AMPERE_LIMITS(1536)),
+     rtx3090_UNITS, SPAD__PRODUCTS(sm_86_products)},
+    {SM("sm_87", "NVIDIA Ampere, one SM", 16, spaces_164k, ampere_engines, AMPERE_LIMITS(1536)),
      SPAD__PRODUCTS(sm_87_products)},
-    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS)},
-    {SM("sm_89", "NVIDIA Ada, one SM", 24, spaces_100k, ampere_engines, AMPERE_LIMITS),
-     SPAD__PRODUCTS(sm_89_products)},
-    {SM("sm_90", "NVIDIA Hopper, one SM", 32, spaces_228k, hopper_engines, CLUSTER_LIMITS(16)),
-     ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
-    {SM("sm_100", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
-        CLUSTER_LIMITS(16)),
-     ALIASES(sm_100_aliases), SPAD__PRODUCTS(sm_100_products)},
+    {SM("sm_88", "NVIDIA Ampere, one SM", 16, spaces_100k, ampere_engines, AMPERE_LIMITS(0))},
+    {SM("sm_89", "NVIDIA Ada, one SM; rates of a GeForce RTX 4090", 24, sm_89_spaces, sm_89_engines,
+        AMPERE_LIMITS(1536)),
+     rtx4090_UNITS, SPAD__PRODUCTS(sm_89_products)},
+    {SM("sm_90", "NVIDIA Hopper, one SM; rates of an H200", 32, spaces_228k, hopper_engines,
+        CLUSTER_LIMITS(16, 2048)),
+     h200_UNITS, ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
+    {SM("sm_100", "NVIDIA Blackwell, one SM; rates of a B200", 32, sm_100_spaces, sm_100_engines,
+        CLUSTER_LIMITS(16, 2048)),
+     b200_UNITS, ALIASES(sm_100_aliases), SPAD__PRODUCTS(sm_100_products)},
     {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
-        CLUSTER_LIMITS(0)),
+        CLUSTER_LIMITS(0, 2048)),
      ALIASES(sm_103_aliases), SPAD__PRODUCTS(sm_103_products)},
     {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines,
-        CLUSTER_LIMITS(0)),
+        CLUSTER_LIMITS(0, 0)),
      ALIASES(sm_110_aliases)},
-    {SM("sm_120", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
-        CLUSTER_LIMITS(0)),
-     ALIASES(sm_120_aliases), SPAD__PRODUCTS(sm_120_products)},
+    {SM("sm_120", "NVIDIA Blackwell, one SM; rates of a GeForce RTX 5090", 24, sm_120_spaces,
+        sm_120_engines, CLUSTER_LIMITS(0, 1536)),
+     rtx5090_UNITS, ALIASES(sm_120_aliases), SPAD__PRODUCTS(sm_120_products)},
     {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
-        CLUSTER_LIMITS(0)),
+        CLUSTER_LIMITS(0, 1536)),
      ALIASES(sm_121_aliases), SPAD__PRODUCTS(sm_121_products)},
 };
 

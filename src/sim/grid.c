@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The time of a grid from the time of one block.
+ *
+ * One block is simulated, with the share of the chip's memory rate that is left when all units of
+ * the chip work. On a unit with b blocks the engines do the work of b blocks, so a wave takes the
+ * longer of the time of a block and of b times its busiest engine or path: blocks fill each other's
+ * waiting, and share what is busy. The last wave has fewer blocks, on fewer units if there are not
+ * enough for all, which then have a larger share.
+ */
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "sim/sim.h"
+
+spad_status spad__grid_start(spad_sim *sim, spad_error *error) {
+    spad_sim_grid *g = &sim->grid;
+    if (sim->options.grid < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a grid of %lld blocks: it has at least one",
+                          (long long)sim->options.grid);
+    }
+    const int64_t blocks =
+        sim->options.grid > 0 ? sim->options.grid : spad_kernel_get_grid(sim->kernel);
+    if (blocks == 0) return SPAD_OK;
+    g->blocks = blocks;
+    g->units = sim->target->units;
+    g->occupancy = spad_occupancy_get(sim->kernel, sim->options.layout);
+    g->per_unit = spad__max(g->occupancy.blocks, 1);
+    if (g->units == 0) return SPAD_OK;
+    /* no more than the grid has */
+    g->per_unit = spad__min(g->per_unit, g->blocks / g->units + (g->blocks % g->units != 0));
+    int64_t wave;
+    if (!spad__mul(g->units, g->per_unit, &wave)) wave = INT64_MAX;
+    g->waves = g->blocks / wave;
+    g->tail = g->blocks % wave;
+    if (sim->active_units == 0) sim->active_units = spad__min(g->units, g->blocks);
+    return SPAD_OK;
+}
+
+int64_t spad__grid_tail_units(const spad_sim *sim) {
+    const spad_sim_grid *g = &sim->grid;
+    if (g->units == 0 || g->tail == 0) return 0;
+    const int64_t units = spad__min(g->units, g->tail);
+    return units != sim->active_units ? units : 0;
+}
+
+/* The time of a wave of `blocks` on each unit. */
+static bool wave_time(const spad_sim *sim, int64_t blocks, int64_t *out) {
+    int64_t work;
+    if (!spad__mul(sim->totals.bound, blocks, &work)) return false;
+    *out = spad__max(sim->totals.makespan, work);
+    return true;
+}
+
+bool spad__grid_finish(spad_sim *sim, const spad_sim *tail) {
+    spad_sim_grid *g = &sim->grid;
+    int64_t all;
+    sim->totals.time = sim->totals.makespan;
+    if (g->units == 0) return true;
+    const int64_t rest = g->tail / g->units + (g->tail % g->units != 0);
+    if (!wave_time(sim, g->per_unit, &g->wave_time)) return false;
+    if (g->tail > 0 && !wave_time(tail != NULL ? tail : sim, rest, &g->tail_time)) return false;
+    return spad__mul(g->wave_time, g->waves, &all) &&
+           spad__add(all, g->tail_time, &sim->totals.time);
+}
+
+spad_sim_grid spad_sim_get_grid(const spad_sim *sim) {
+    return sim->grid;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What bounds a kernel. Every engine and path has a roof: the time in which it could do its work
+ * without a wait (S. Williams and others, Roofline, 2009, in time instead of rates). The kernel is
+ * bounded by the highest roof if it is close to the makespan, otherwise by waiting.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/compare.h"
+#include "sim/report.h"
+#include "sim/sim.h"
+
+const char *spad_bound_kind_name(spad_bound_kind kind) {
+    static const char *const names[SPAD_BOUND_KINDS] = {[SPAD_BOUND_LATENCY] = "latency",
+                                                        [SPAD_BOUND_COPIES] = "copies",
+                                                        [SPAD_BOUND_MATRIX] = "matrix",
+                                                        [SPAD_BOUND_VECTOR] = "vector"};
+    return (unsigned)kind < SPAD_BOUND_KINDS ? names[kind] : "?";
+}
+
+/* Matrix engines have a rate of multiply-adds, or write another memory than they read. */
+static spad_bound_kind kind_of(const spad_engine *engine, int64_t path) {
+    if (path >= 0 || spad__is_copy_engine(engine)) return SPAD_BOUND_COPIES;
+    if (engine->rate_count > 0) {
+        return engine->rates[0].work == SPAD_WORK_MAC ? SPAD_BOUND_MATRIX : SPAD_BOUND_VECTOR;
+    }
+    const bool apart = engine->reads != 0 && (engine->reads & engine->writes) == 0;
+    return apart && engine->writes != 0 ? SPAD_BOUND_MATRIX : SPAD_BOUND_VECTOR;
+}
+
+static int compare_roofs(const void *left, const void *right) {
+    const spad_sim_roof *a = left;
+    const spad_sim_roof *b = right;
+    int order = spad__compare(b->busy, a->busy);
+    if (order == 0) order = spad__compare(a->engine, b->engine);
+    if (order == 0) order = spad__compare(a->path, b->path);
+    return order;
+}
+
+static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
+    const size_t part = spad__sim_part(sim, (int64_t)engine, path);
+    if (sim->parts[part].operations == 0) return;
+    sim->roofs.items[sim->roofs.count++] =
+        (spad_sim_roof){.engine = (int64_t)engine,
+                        .path = path,
+                        .kind = kind_of(&sim->target->engines[engine], path),
+                        .busy = sim->parts[part].busy};
+}
+
+bool spad__find_roofs(spad_sim *sim) {
+    if (!spad__array_reserve(&sim->host, &sim->roofs, sim->part_count)) return false;
+    for (size_t e = 0; e < sim->target->engine_count; e++) {
+        add_roof(sim, e, -1);
+        for (size_t p = 0; p < sim->target->engines[e].path_count; p++)
+            add_roof(sim, e, (int64_t)p);
+    }
+    if (sim->roofs.count > 0) {
+        qsort(sim->roofs.items, sim->roofs.count, sizeof *sim->roofs.items, compare_roofs);
+    }
+    return true;
+}
+
+size_t spad_sim_roof_count(const spad_sim *sim) {
+    return sim->roofs.count;
+}
+
+spad_sim_roof spad_sim_get_roof(const spad_sim *sim, size_t number) {
+    if (number < sim->roofs.count) return sim->roofs.items[number];
+    return (spad_sim_roof){.engine = -1, .path = -1};
+}
+
+/* In thousandths of the makespan. */
+static int64_t share_of(const spad_sim *sim, int64_t busy) {
+    const int64_t whole = sim->totals.makespan;
+    if (whole <= 0) return 0;
+    return busy <= INT64_MAX / 1000 ? busy * 1000 / whole : busy / (whole / 1000);
+}
+
+spad_bound_kind spad_sim_get_bound_kind(const spad_sim *sim) {
+    if (sim->roofs.count == 0) return SPAD_BOUND_LATENCY;
+    const spad_sim_roof *first = &sim->roofs.items[0];
+    return share_of(sim, first->busy) >= SPAD_BOUND_SHARE ? first->kind : SPAD_BOUND_LATENCY;
+}
+
+/* ---- words ------------------------------------------------------------------------- */
+
+void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size) {
+    const spad_engine *engine = &sim->target->engines[roof->engine];
+    if (roof->path < 0) {
+        snprintf(field, size, "%.63s", engine->name);
+        return;
+    }
+    const spad_path *path = &engine->paths[roof->path];
+    snprintf(field, size, "%.63s %.63s to %.63s", engine->name,
+             sim->target->spaces[path->from].name, sim->target->spaces[path->to].name);
+}
+
+static const char *advice_for(spad_bound_kind kind) {
+    switch (kind) {
+    case SPAD_BOUND_COPIES: return "fewer bytes would help: larger tiles, data that is kept";
+    case SPAD_BOUND_MATRIX:
+        return "it is near the rate of its matrix unit; a narrower type is faster";
+    case SPAD_BOUND_VECTOR: return "less work per element would help";
+    default: return "deeper rings, or more blocks on a unit, would help";
+    }
+}
+
+void spad__write_roofs(spad__out *out, const spad_sim *sim) {
+    const spad_bound_kind kind = spad_sim_get_bound_kind(sim);
+    char share[SPAD_TIME_TEXT];
+    char name[256];
+    if (sim->roofs.count == 0 || sim->totals.makespan <= 0) return;
+    spad__roof_name(sim, &sim->roofs.items[0], name, sizeof name);
+    spad__share_text(sim->roofs.items[0].busy, sim->totals.makespan, share);
+    if (kind == SPAD_BOUND_LATENCY) {
+        spad__out_format(out, "bounded    by latency: %s, the busiest, works %s of the time", name,
+                         share);
+    } else {
+        spad__out_format(out, "bounded    by %s, %s: it works %s of the time",
+                         spad_bound_kind_name(kind), name, share);
+    }
+    if (sim->roofs.count > 1) {
+        spad__roof_name(sim, &sim->roofs.items[1], name, sizeof name);
+        spad__out_format(out, ", %s %s", name,
+                         spad__share_text(sim->roofs.items[1].busy, sim->totals.makespan, share));
+    }
+    spad__out_format(out, ";\n           %s\n", advice_for(kind));
+}

@@ -330,8 +330,11 @@ static bool find_startup(const spad_sim *sim, const spad_engine *engine, const s
     }
     int64_t waiting = 0;
     if (from->off_chip && memory > 0) {
-        const double part = (double)from->queue_permille / 1000.0;
-        waiting = (int64_t)(part * (double)memory * sim->load / (1.0 - sim->load));
+        int64_t own; /* of its time at the unit's share */
+        if (!spad__scale_up(memory, from->queue_permille, 1000, &own) ||
+            !spad__scale_up(own, sim->load, 1000 - sim->load, &waiting)) {
+            return false;
+        }
     }
     *out = spad__max(latency + alone + waiting - spad__max(alone, memory), 0);
     return true;
@@ -346,8 +349,7 @@ static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t numb
     if (!weigh(sim, event, path, &c)) return false;
     if (c.bytes == 0) return true;
     int64_t alone;
-    if (!path_time(engine, path, c.bytes, &alone) ||
-        !memory_time(sim, path, &c, &cost, &memory)) {
+    if (!path_time(engine, path, c.bytes, &alone) || !memory_time(sim, path, &c, &cost, &memory)) {
         return false;
     }
     cost.busy = spad__max(alone, memory);

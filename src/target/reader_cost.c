@@ -159,10 +159,7 @@ bool spad__target_read_path(spad__target_reader *r) {
 }
 
 static const spad__measure measure_queue = {
-    .what = "a part",
-    .base = "thousandths",
-    .choices = "percent",
-    .units = {{"percent", 10}}};
+    .what = "a part", .base = "thousandths", .choices = "percent", .units = {{"percent", 10}}};
 
 /* "20.5 percent" */
 bool spad__target_read_queue(spad__target_reader *r) {

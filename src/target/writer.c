@@ -311,6 +311,9 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
     }
     if (target->units > 0) {
         spad__out_format(&out, "\nunits %lld", (long long)target->units);
+        if (target->launch_ns > 0) {
+            spad__out_format(&out, " launch %lld ns", (long long)target->launch_ns);
+        }
         put_note(&out, spad_figure_find(target->figures, target->figure_count, "units"));
     }
     spad__out_string(&out, "\n");
@@ -487,6 +490,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
     spad__json_key_int(json, "units", target->units);
+    spad__json_key_int(json, "launch_ns", target->launch_ns);
     json_figures(json, target->figures, target->figure_count);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');

@@ -55,7 +55,8 @@ cli_exit cli_read_figures(cli_figures *out, const cli_text *text, const char *pa
     for (int number = 1; line != NULL && *line != '\0'; number++) {
         char *end = strchr(line, '\n');
         if (end != NULL) *end = '\0';
-        if (number > 1 && line[0] != '#') {
+        const bool is_heading = strncmp(line, "name,", 5) == 0;
+        if (line[0] != '#' && !is_heading) {
             const bool room = out->count < CLI_FIGURES_MAX;
             if (!room || !read_line(&out->items[out->count], line)) {
                 cli_message("%s:%d: %s", cli_input_name(path), number,
@@ -149,8 +150,7 @@ static int compare_numbers(const void *a, const void *b) {
 bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char *name) {
     const cli_figure *units = find(figures, "units", NULL);
     copy_point points[POINTS_MAX];
-    const size_t count =
-        units == NULL ? 0 : find_points(points, figures, name, units->value);
+    const size_t count = units == NULL ? 0 : find_points(points, figures, name, units->value);
     double issue = HUGE_VAL; /* ns of the thread that issues a copy */
     out->share = 0;
     for (size_t i = 0; i < count; i++) {
@@ -190,4 +190,108 @@ bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char 
     qsort(errors, compared, sizeof errors[0], compare_numbers);
     out->error = errors[compared / 2];
     return true;
+}
+
+/* ---- the target file --------------------------------------------------------------- */
+
+/* What is written to, and whether all figures were there. */
+typedef struct chip_writer {
+    FILE *out;
+    const cli_figures *figures;
+    const char *origin; /* "spad calibrate cuda:0, 2026-11-15" */
+    bool complete;
+} chip_writer;
+
+static double figure(chip_writer *w, const char *name, const char *parameters) {
+    const cli_figure *f = find(w->figures, name, parameters);
+    if (f != NULL && f->value > 0) return f->value;
+    cli_message("the figures have no '%s'%s%s", name, parameters == NULL ? "" : ", ",
+                parameters == NULL ? "" : parameters);
+    w->complete = false;
+    return 1;
+}
+
+/* "measured "spad calibrate cuda:0, 2026-11-15; spread 0.3 %"" */
+static void put_origin(const chip_writer *w, const char *unit, double spread) {
+    fprintf(w->out, " measured \"%s; %s %.1f %%\"\n", w->origin, unit, spread);
+}
+
+static double spread_of(const chip_writer *w, const char *name, const char *parameters) {
+    const cli_figure *f = find(w->figures, name, parameters);
+    return f == NULL ? 0 : f->spread;
+}
+
+static void put_memory(chip_writer *w, double units) {
+    cli_memory_law memory = {0};
+    cli_memory_law cache = {0};
+    if (!cli_fit_memory(&memory, w->figures, "copy_memory") ||
+        !cli_fit_memory(&cache, w->figures, "copy_cache")) {
+        cli_message("the figures have too few copies to fit a memory to");
+        w->complete = false;
+        return;
+    }
+    const double bytes = figure(w, "cache", NULL);
+    fprintf(w->out, "\nspace global {\n    rate %.2f TB/s", memory.share * units / 1000);
+    put_origin(w, "error of the law", memory.error);
+    fprintf(w->out, "    cache %.0f MiB rate %.2f TB/s merges 2", bytes / (1 << 20),
+            cache.share * units / 1000);
+    put_origin(w, "error of the law", cache.error);
+    fprintf(w->out, "    queue %.1f percent", 100 * memory.queue);
+    put_origin(w, "error of the law", memory.error);
+    fprintf(w->out, "}\n\nengine copy {\n    path global to shared rate %.0f GB/s latency %.0f ns",
+            memory.rate, memory.latency);
+    put_origin(w, "error of the law", memory.error);
+    fputs("}\n", w->out);
+}
+
+static void put_engines(chip_writer *w, double units) {
+    const char *const both = "n=256 warpgroups=2";
+    const double clock = figure(w, "clock", both);
+    const double cycles = figure(w, "wgmma_rate", both);
+    fprintf(w->out, "\nengine tensor {\n    clock %.0f MHz", 1000 * clock);
+    put_origin(w, "spread", spread_of(w, "clock", both));
+    fprintf(w->out, "    macs %.0f at bf16, fp16", 64.0 * 256.0 * 16.0 / cycles);
+    put_origin(w, "spread", spread_of(w, "wgmma_rate", both));
+    fprintf(w->out, "    latency %.0f cycles",
+            figure(w, "wgmma_latency", "n=128") - figure(w, "wgmma_rate", "n=128 warpgroups=1"));
+    put_origin(w, "spread", spread_of(w, "wgmma_latency", "n=128"));
+    fputs("}\n\nengine simt {\n", w->out);
+    fprintf(w->out, "    clock %.0f MHz", 1000 * clock);
+    put_origin(w, "spread", spread_of(w, "clock", both));
+    static const struct {
+        const char *figure;
+        const char *kind;
+    } kinds[] = {{"fma", "fma"}, {"exp", "exp"}, {"convert", "convert"}, {"shuffle", "reduce"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *const most = "threads=1024";
+        fprintf(w->out, "    elements %.0f %s", figure(w, kinds[i].figure, most), kinds[i].kind);
+        put_origin(w, "spread", spread_of(w, kinds[i].figure, most));
+    }
+    const char *const whole = "16 bytes a thread";
+    fprintf(w->out, "    path registers to global rate %.1f GB/s latency 500 ns",
+            figure(w, "store", whole) / units);
+    put_origin(w, "the latency is an estimate; spread", spread_of(w, "store", whole));
+    static const char *const directions[2][2] = {{"load_shared", "shared to registers"},
+                                                 {"store_shared", "registers to shared"}};
+    for (int i = 0; i < 2; i++) {
+        fprintf(w->out, "    path %s rate %.0f B/cycle latency 30 cycles", directions[i][1],
+                figure(w, directions[i][0], "threads=1024"));
+        put_origin(w, "the latency is an estimate; spread",
+                   spread_of(w, directions[i][0], "threads=1024"));
+    }
+    fputs("}\n", w->out);
+}
+
+bool cli_write_chip(FILE *out, const cli_figures *figures, const char *name, const char *origin) {
+    chip_writer w = {out, figures, origin, true};
+    const cli_figure *device = find(figures, "units", NULL);
+    const double units = figure(&w, "units", NULL);
+    fprintf(out, "# Made by %s from measurements on the device; docs/sim.md says how.\n", origin);
+    fprintf(out, "target %s \"%s, one of its %.0f multiprocessors\" like sm_90\n", name,
+            device == NULL ? "?" : device->parameters, units);
+    fprintf(out, "units %.0f launch %.1f us", units, figure(&w, "launch", "first"));
+    put_origin(&w, "spread", spread_of(&w, "launch", "first"));
+    put_memory(&w, units);
+    put_engines(&w, units);
+    return w.complete;
 }

@@ -92,18 +92,18 @@ static int run_program(char *const *words, const char *output) {
 }
 
 /* $NVCC, or nvcc where it is usually installed, or the one on the path. */
-static const char *find_nvcc(void) {
-    static const char usual[] = "/usr/local/cuda/bin/nvcc";
-    const char *chosen = getenv("NVCC");
+static char *find_nvcc(void) {
+    static char usual[] = "/usr/local/cuda/bin/nvcc";
+    static char plain[] = "nvcc";
+    char *chosen = getenv("NVCC");
     if (chosen != NULL && chosen[0] != '\0') return chosen;
-    return access(usual, X_OK) == 0 ? usual : "nvcc";
+    return access(usual, X_OK) == 0 ? usual : plain;
 }
 
-static bool compile(const workshop *w) {
+static bool compile(workshop *w) {
     char flags[] = "-O3", standard[] = "-std=c++17", output[] = "-o";
     char code[] = "-gencode=arch=compute_90a,code=sm_90a";
-    char *const words[] = {(char *)find_nvcc(), flags, standard, code, (char *)w->source, output,
-                           (char *)w->program,  NULL};
+    char *const words[] = {find_nvcc(), flags, standard, code, w->source, output, w->program, NULL};
     const int exit_code = run_program(words, NULL);
     if (exit_code == 0) return true;
     cli_message("the measurements were not compiled; 'spad calibrate' needs nvcc of CUDA 12 or "
@@ -111,14 +111,14 @@ static bool compile(const workshop *w) {
     return false;
 }
 
-static cli_exit measure_in(cli_text *out, const workshop *w, int64_t device) {
+static cli_exit measure_in(cli_text *out, workshop *w, int64_t device) {
     char number[24];
     snprintf(number, sizeof number, "%" PRId64, device);
     if (!put_file(w->source, cli_cuda_cu, cli_cuda_cu_size) ||
         !put_file(w->header, cli_cuda_h, cli_cuda_h_size) || !compile(w)) {
         return CLI_INTERNAL;
     }
-    char *const words[] = {(char *)w->program, number, NULL};
+    char *const words[] = {w->program, number, NULL};
     const int exit_code = run_program(words, w->figures);
     if (exit_code == 0) return cli_read(out, w->figures, CLI_TEXT_MIB);
     if (exit_code == SKIPPED) return CLI_USAGE; /* it said why */

@@ -6,11 +6,12 @@
  *             the product of the three sizes. A and B are the two largest operands that are read,
  *             C is the largest that is written. Both are multiplied in the narrower of their
  *             types: what is wider is converted first.
- *   elements  those of the largest operand, per kind of work. An agent of fewer threads than the
- *             engine serves at a time takes longer, and leaves the rest of it to others.
- *   paths     bytes at the source (of registers: at the destination), at the rate of the path, or
- *             at the share of the chip's rate that is left for one of the units that are at work,
- *             if that is less. Of several paths, the one that takes longest.
+ *   elements  those of the largest operand, per kind of work. Each kind has a pipe of its own, and
+ *             they work at the same time: the longest one counts. An agent of fewer threads than
+ * the engine serves at a time takes longer, and leaves the rest of it to others. paths     bytes at
+ * the source (of registers: at the destination), at the rate of the path, or at the share of the
+ * chip's rate that is left for one of the units that are at work, if that is less. Of several
+ * paths, the one that takes longest.
  */
 #include <string.h>
 
@@ -184,10 +185,8 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
         out->known = rate != NULL;
         if (rate == NULL) break;
         spad__cost_note(out, &rate->figure);
-        if (!spad__scale_up(elements, work[i], rate->per_cycle, &some) ||
-            !spad__add(*cycles, some, cycles)) {
-            return false;
-        }
+        if (!spad__scale_up(elements, work[i], rate->per_cycle, &some)) return false;
+        *cycles = spad__max(*cycles, some);
     }
     return true;
 }

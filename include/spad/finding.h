@@ -84,7 +84,7 @@ typedef enum spad_severity {
     X(RACE, 40, ERROR, "SPAD-RACE",                                                                \
       "two accesses to the same bytes, one of them a write, are not ordered")                      \
     X(MISSING_FENCE, 41, ERROR, "SPAD-MISSING-FENCE",                                              \
-      "generic and async accesses to the same bytes have no proxy fence between")                  \
+      "accesses to the same bytes have no fence between them, and need one")                       \
     X(DEADLOCK, 42, ERROR, "SPAD-DEADLOCK", "a wait never ends")                                   \
     X(STALE_PARITY, 43, ERROR, "SPAD-STALE-PARITY", "a parity wait may pass on an older phase")    \
     X(LAPPED_WAIT, 44, ERROR, "SPAD-LAPPED-WAIT",                                                  \

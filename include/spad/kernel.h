@@ -195,7 +195,8 @@ typedef struct spad_kernel_unit {
     const char *name;
     size_t engine;
     spad_unit_order order;
-    bool proxy; /**< accesses go through the async proxy: generic accesses need fences */
+    bool proxy;    /**< accesses go through the async proxy: generic accesses need fences */
+    int64_t fence; /**< number of a fence of the target that its operations need, too; -1: none */
     spad_location location;
 } spad_kernel_unit;
 
@@ -296,7 +297,7 @@ typedef enum spad_statement_kind {
     SPAD_STATEMENT_COMMIT,      /**< item: group */
     SPAD_STATEMENT_WAIT_GROUP,  /**< item: group; until at most amount are pending; READS */
     SPAD_STATEMENT_DRAIN,       /**< unit, -1: all units */
-    SPAD_STATEMENT_FENCE,       /**< proxy fence */
+    SPAD_STATEMENT_FENCE,       /**< fence; BEFORE, AFTER */
     SPAD_STATEMENT_KINDS
 } spad_statement_kind;
 
@@ -304,14 +305,16 @@ typedef enum spad_statement_kind {
 SPAD_API const char *spad_statement_kind_name(spad_statement_kind kind);
 
 enum {
-    SPAD_SYNC_RELAXED = 1, /**< orders execution, not memory */
-    SPAD_SYNC_DROP = 2,    /**< arrive: and takes no part in later phases */
-    SPAD_SYNC_READS = 4,   /**< group wait, completion: when the reads are done */
-    SPAD_SYNC_NEXT = 16,   /**< parity wait: the phase after the one this agent waited for last at
-                                this element; amount: its parity where it is an expression of
-                                loops, else 0 */
-    SPAD_IF_OF_LOOP = 8,   /**< if: stands for the bounds of the loop around it */
-    SPAD_BY_ONE = 32       /**< operation: of one elected thread of an agent of many */
+    SPAD_SYNC_RELAXED = 1,  /**< orders execution, not memory */
+    SPAD_SYNC_DROP = 2,     /**< arrive: and takes no part in later phases */
+    SPAD_SYNC_READS = 4,    /**< group wait, completion: when the reads are done */
+    SPAD_SYNC_NEXT = 16,    /**< parity wait: the phase after the one this agent waited for last at
+                                 this element; amount: its parity where it is an expression of
+                                 loops, else 0 */
+    SPAD_IF_OF_LOOP = 8,    /**< if: stands for the bounds of the loop around it */
+    SPAD_BY_ONE = 32,       /**< operation: of one elected thread of an agent of many */
+    SPAD_FENCE_BEFORE = 64, /**< fence between threads: before this agent synchronises */
+    SPAD_FENCE_AFTER = 128  /**< and after it */
 };
 
 typedef enum spad_relation {
@@ -395,6 +398,7 @@ typedef struct spad_statement {
     size_t first_completion;
     size_t completion_count;
     int64_t group; /**< operation: the group it is committed with */
+    int64_t fence; /**< fence: its number in the target; -1: a proxy fence for all memory */
     spad_cost_kind cost_kind;
     spad_expr cost;
     spad_cost_kind latency_kind; /**< operation: unit of `latency`; TARGET: it is not given */
@@ -642,6 +646,12 @@ SPAD_API spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder 
                                               const char *name, size_t engine,
                                               spad_unit_order order, bool proxy, spad_error *error);
 
+/** Operations of a unit need a fence of the target, by number (spad_target_find_fence), that is not
+ *  a proxy fence; the check then asks for it. SPAD_ERR_UNKNOWN: no such unit or fence,
+ *  SPAD_ERR_ARGUMENT: a proxy fence, or the engine does not reach its memory. */
+SPAD_API spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t unit,
+                                                    size_t fence, spad_error *error);
+
 /** Declares values that are not known before the kernel runs: from least up to end, which is not
  *  one. dims: none or one. values: what is taken for them; fewer than there are, or NULL: least
  *  for the others. Their expressions are made by spad_kernel_builder_value. */
@@ -752,8 +762,8 @@ SPAD_API spad_status spad_kernel_builder_elect(spad_kernel_builder *builder, spa
 /** A statement with this kind and item and all other fields unused, to pass to the next call. */
 SPAD_API spad_statement spad_statement_of(spad_statement_kind kind, int64_t item);
 
-/** Adds any other statement. Only kind, item, index, amount, expect, unit and flags are read. An
- *  amount of 0 means 1, or in INIT the count of the mbarrier. */
+/** Adds any other statement. Only kind, item, index, amount, expect, unit, fence and flags are
+ * read. An amount of 0 means 1, or in INIT the count of the mbarrier. */
 SPAD_API spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
                                                    const spad_statement *statement,
                                                    spad_error *error);

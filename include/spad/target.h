@@ -180,6 +180,25 @@ typedef struct spad_exclusion {
     size_t space;
 } spad_exclusion;
 
+/** What a fence of a target orders, beyond a synchronisation. */
+typedef enum spad_fence_kind {
+    SPAD_FENCE_PROXY,   /**< an access of threads, then one through the async proxy: a fence between
+                             them, of any agent that comes in between */
+    SPAD_FENCE_ISSUE,   /**< an access of threads, then one of an issued operation: a fence of the
+                             agent that issues it, between them */
+    SPAD_FENCE_THREADS, /**< accesses of two agents: one of the first agent (`before`) before it
+                             synchronises, and one of the second (`after`) after that. What arrives
+                             on a unit for its operations includes the first */
+    SPAD_FENCE_KINDS
+} spad_fence_kind;
+
+/** A kind of fence, and the memory that it is for. */
+typedef struct spad_fence_rule {
+    const char *name; /**< unique in the target: "shared", "wgmma" */
+    spad_fence_kind kind;
+    uint64_t spaces; /**< bit s: accesses to space number s need it */
+} spad_fence_rule;
+
 /** What a chip can count. Zero means "not known", and nothing is reported then. */
 typedef struct spad_limits {
     int64_t threads;       /**< threads of a block */
@@ -198,9 +217,10 @@ typedef struct spad_limits {
     int64_t register_step; /**< registers are given to a warp in multiples of it */
 } spad_limits;
 
-/** Most spaces of a target (engines keep a bit for each), and most engines. */
+/** Most spaces of a target (engines keep a bit for each), most engines and most fences. */
 #define SPAD_SPACES_MAX 64
 #define SPAD_ENGINES_MAX 64
+#define SPAD_FENCES_MAX 64
 
 /** A product that has the chip of a built-in target. */
 typedef struct spad_product {
@@ -222,6 +242,9 @@ typedef struct spad_target {
     const spad_engine *engines;
     size_t exclusion_count;
     const spad_exclusion *exclusions;
+    size_t fence_count; /**< at most SPAD_FENCES_MAX; 0: not stated; `fence` is then one for all
+                           spaces with one lane */
+    const spad_fence_rule *fences;
     size_t alias_count;
     const char *const *aliases; /**< other names for the same chip: "inf2" for "trn1" */
     size_t product_count;
@@ -253,6 +276,10 @@ SPAD_API spad_status spad_target_find_space(size_t *out, const spad_target *targ
 /** The same for an engine. */
 SPAD_API spad_status spad_target_find_engine(size_t *out, const spad_target *target,
                                              const char *name, spad_error *error);
+
+/** The same for a kind of fence. */
+SPAD_API spad_status spad_target_find_fence(size_t *out, const spad_target *target,
+                                            const char *name, spad_error *error);
 
 /** Is the struct one that the rest of the library can work with? Built-in spaces and those
  *  from files are; one made by hand may not be. SPAD_ERR_ARGUMENT. */

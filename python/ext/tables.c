@@ -152,9 +152,12 @@ static PyObject *region_row(const spad_kernel *kernel, size_t i) {
 static PyObject *unit_row(const spad_kernel *kernel, size_t i) {
     static const char *const orders[] = {"free", "fifo", "serial", "same"};
     const spad_kernel_unit *u = spad_kernel_get_unit(kernel, i);
-    return Py_BuildValue("{s:s,s:N,s:s,s:O,s:i}", "name", u->name, "engine",
+    const spad_target *target = spad_kernel_get_target(kernel);
+    return Py_BuildValue("{s:s,s:N,s:s,s:O,s:z,s:i}", "name", u->name, "engine",
                          py_engine_name(kernel, (int64_t)u->engine), "order", orders[u->order],
-                         "proxy", u->proxy ? Py_True : Py_False, "line", (int)u->location.line);
+                         "proxy", u->proxy ? Py_True : Py_False, "fence",
+                         u->fence >= 0 ? target->fences[u->fence].name : NULL, "line",
+                         (int)u->location.line);
 }
 
 static PyObject *sync_row(const spad_kernel *kernel, size_t i) {

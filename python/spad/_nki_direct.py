@@ -8,6 +8,7 @@ write; when the kernel ends, the record is checked as a kernel of the library (d
 
 import contextvars
 import functools
+import inspect
 import math
 import operator
 import os
@@ -86,14 +87,28 @@ def _spot(answer, space, whose):
     return spot
 
 
+def _takes_by_name(func):
+    """Does a function take its arguments by name only? A partial() whose other arguments come first does."""
+    try:
+        inspect.signature(func).bind((), 1, 1)
+    except TypeError:
+        return True
+    except ValueError:  # a function without a signature
+        pass
+    return False
+
+
 def _function(func, space):
     if not callable(func):
         raise _spad.ArgumentError(f"{space}.alloc takes a function of (idx, pdim_size, fdim_size), "
                                   f"not {func!r}")
 
+    by_name = _takes_by_name(func)
+
     def place(idx, pdim_size, fdim_size):
-        return _spot(func(idx, pdim_size, fdim_size), space, f"what the function of {space}.alloc "
-                     f"returned for tile {idx}")
+        given = func(idx=idx, pdim_size=pdim_size, fdim_size=fdim_size) if by_name else \
+            func(idx, pdim_size, fdim_size)
+        return _spot(given, space, f"what the function of {space}.alloc returned for tile {idx}")
 
     return place
 
@@ -487,19 +502,26 @@ def compiled(func):
     return run
 
 
+@contextmanager
+def forced():
+    """Ignores all direct allocation in the block."""
+    token = _forced.set(True)
+    try:
+        yield
+    finally:
+        _forced.reset(token)
+
+
 def force_auto_alloc(func):
     """Decorator: ignores all direct allocation in func, to find out whether it is wrong."""
 
     @functools.wraps(func)
-    def forced(*args, **keywords):
-        token = _forced.set(True)
-        try:
+    def run(*args, **keywords):
+        with forced():
             return func(*args, **keywords)
-        finally:
-            _forced.reset(token)
 
-    forced._force_auto = True  # for jit around it
-    return forced
+    run._force_auto = True  # for jit around it
+    return run
 
 
 # ---- tensors ----------------------------------------------------------------------------------

@@ -172,6 +172,11 @@ class Target:
         """Its engines by name."""
         return {engine["name"]: engine for engine in self.data["engines"]}
 
+    @property
+    def fences(self):
+        """Its kinds of fences by name."""
+        return {fence["name"]: fence for fence in self.data["fences"]}
+
     def __repr__(self):
         return f"<spad.Target {self.name}: {self.about}>"
 

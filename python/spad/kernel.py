@@ -438,9 +438,11 @@ class Kernel:
         """The bytes that the scoped manager of a space works on."""
         self.line(f"region {_space(space)} {_number(lower)}..{_number(upper)} as {_name(behaviour)}")
 
-    def unit(self, name, engine, order="free", proxy=False):
-        """A unit that runs operations on its own after they were issued."""
-        self.line(f"unit {_name(name)} on {_known(engine)} {_name(order)}" + (" proxy" if proxy else ""))
+    def unit(self, name, engine, order="free", proxy=False, fence=None):
+        """A unit that runs operations on its own after they were issued. fence: a fence of the target that
+        its operations need, such as "wgmma"."""
+        needs = "" if fence is None else f" fence {_known(fence)}"
+        self.line(f"unit {_name(name)} on {_known(engine)} {_name(order)}" + (" proxy" if proxy else "") + needs)
         self._runners.add(name)
         return Handle(name)
 
@@ -618,9 +620,9 @@ class Kernel:
         """What was issued before is done before what is issued after."""
         self.line(f"drain {_handle(unit).text if unit is not None else 'all'}")
 
-    def fence(self):
-        """A proxy fence."""
-        self.line("fence")
+    def fence(self, kind=None, when=None):
+        """A proxy fence for all memory, or a fence of the target by name; when: "before" or "after" threads meet."""
+        self.line(" ".join(["fence"] + [_known(kind)] * (kind is not None) + [_name(when)] * (when is not None)))
 
     # ---- what can be found out --------------------------------------------------------
 

@@ -71,7 +71,8 @@ static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
     spad__form form;
     if (!form_of(l, expr, moves, &form)) return false;
     *out = form.constant;
-    return form.count == 0 || refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    if (form.count > 0) return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
+    return true;
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
@@ -80,7 +81,8 @@ static bool shift_of(probe *l, spad_expr expr, motion moves, int64_t *out) {
 static bool require_same(probe *l, spad_amount amount, const char *name) {
     int64_t shift;
     if (!shift_of(l, amount.expr, (motion){true, -1}, &shift)) return false;
-    return shift == 0 || refuse(l, SPAD__REFUSED_SIZE, name);
+    if (shift != 0) return refuse(l, SPAD__REFUSED_SIZE, name);
+    return true;
 }
 
 static bool require_same_list(probe *l, spad_amounts list, const char *name) {
@@ -199,7 +201,8 @@ static bool look_at_loops(probe *l) {
         if (g->group[i] == INT32_MAX) g->group[i] = (int32_t)main_groups;
     }
     g->groups = main_groups + agents;
-    return g->groups > 0 || refuse(l, SPAD__REFUSED_NO_LOOP, NULL);
+    if (g->groups == 0) return refuse(l, SPAD__REFUSED_NO_LOOP, NULL);
+    return true;
 }
 
 static void find_growing_loops_around(probe *l) {
@@ -221,7 +224,8 @@ static bool require_still(probe *l, size_t statement, spad_expr expr) {
     const int64_t loop = l->growth->inside[statement];
     if (!shift_of(l, expr, (motion){true, -1}, &shift)) return false;
     if (shift == 0 && !shift_of(l, expr, (motion){false, loop}, &shift)) return false;
-    return shift == 0 || refuse(l, SPAD__REFUSED_AMOUNT, NULL);
+    if (shift != 0) return refuse(l, SPAD__REFUSED_AMOUNT, NULL);
+    return true;
 }
 
 /* How the statement relates to a group of growing loops. */
@@ -274,7 +278,8 @@ static bool probe_inside(probe *l, size_t statement, spad_expr expr, size_t grou
         m.known[row] = true;
         m.shift[row] = shift;
     }
-    return m.shift[row] == shift || refuse(l, SPAD__REFUSED_APART, m.name);
+    if (m.shift[row] != shift) return refuse(l, SPAD__REFUSED_APART, m.name);
+    return true;
 }
 
 /* By how much an index must move with the parameter if it carries on: with every run of a growing
@@ -567,7 +572,8 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     }
     if (s->cost_kind == SPAD_COST_TARGET) return true;
     if (!drift_of(l, number, s->cost, &moves)) return false;
-    return moves.least >= 0 || refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
+    if (moves.least < 0) return refuse(l, SPAD__REFUSED_COST_FALLS, s->name);
+    return true;
 }
 
 /* Is a loop around a statement that does not run, and does not grow either? */

@@ -5,19 +5,14 @@
  * Take a growing loop and the statement, and the loops that are around both. Each iteration of such
  * a loop that is over has run the growing loop as often as the loops between them say; and if the
  * loop stands in front of the statement in the innermost of them, that is once more. The
- * sum over all growing loops of an agent is a form of the loops around the statement.
+ * sum over all growing loops of an agent is a form of the loops around the statement. The bounds of
+ * all loops are constants, and so are their trip counts, which fit 64 bits: the builder sees to it;
+ * a loop whose bounds change has a guard in it.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 #include "kernel/kernel.h"
-
-static bool has_constant_bounds(const spad_kernel *kernel, const spad_kernel_loop *loop) {
-    const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
-    for (size_t i = 0; i < 2; i++) {
-        if (ends[i] != 0 && !spad_kernel_get_expr(kernel, ends[i]).constant) return false;
-    }
-    return true;
-}
 
 /* Adds the runs of one loop. */
 static bool add_runs(const spad_kernel *kernel, size_t statement, const spad_kernel_loop *growing,
@@ -33,11 +28,10 @@ static bool add_runs(const spad_kernel *kernel, size_t statement, const spad_ker
     for (size_t i = levels; i-- > 0;) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, (size_t)above[i]);
         int64_t before;
-        if (!has_constant_bounds(kernel, loop)) return false;
         if (i < common) { /* iterations that are over */
             if (!spad__form_add_loop(runs, above[i], times) ||
-                !spad__mul(times, -loop->begin.value, &before) ||
-                !spad__add(runs->constant, before, &runs->constant)) {
+                !spad__mul(times, loop->begin.value, &before) ||
+                !spad__sub(runs->constant, before, &runs->constant)) {
                 return false;
             }
         }
@@ -102,10 +96,7 @@ static bool total_of_agent(const spad__growth *growth, const spad_kernel *kernel
         int64_t times = 1;
         for (int64_t l = loop->outer; l >= 0;) {
             const spad_kernel_loop *outer = spad_kernel_get_loop(kernel, (size_t)l);
-            if (!has_constant_bounds(kernel, outer) ||
-                !spad__mul(times, outer->end.value - outer->begin.value, &times)) {
-                return false;
-            }
+            if (!spad__mul(times, outer->end.value - outer->begin.value, &times)) return false;
             l = outer->outer;
         }
         if (!spad__add(*total, times, total)) return false;
@@ -147,7 +138,8 @@ void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel) {
     int32_t known = -1; /* the group that `same` is about */
     bool same = false;
     for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
-        if (growth->extra[i] == 0 || growth->group[i] < 0) continue;
+        if (growth->extra[i] == 0) continue;
+        spad__assert(growth->group[i] >= 0); /* what grows is in a group */
         const size_t group = (size_t)growth->group[i];
         const size_t head = spad_kernel_get_loop(kernel, i)->statement;
         if (known != growth->group[i]) same = have_same_total(growth, kernel, group);

@@ -61,6 +61,7 @@ static spad_status judge_model(spad__order *o, spad_error *error) {
             status = spad__causes_build(&o->memory, &o->machine, true, error);
             o->visible = &o->memory;
         }
+        if (status == SPAD_OK) status = spad__find_threads(o, error);
         if (status == SPAD_OK) status = spad__find_races(o, error);
         if (status == SPAD_OK && o->run->check->counts.errors == errors) {
             status = spad__order_lifetimes(o, error);
@@ -75,7 +76,6 @@ static spad_status judge_run(spad__order *o, spad_error *error) {
     spad_status status = spad__machine_run(&o->machine, &o->net, error);
     if (status == SPAD_OK) status = rank_points(o, error);
     if (status == SPAD_OK) status = spad__find_limits(o, error);
-    if (status == SPAD_OK) status = spad__find_threads(o, error);
     if (status == SPAD_OK) status = spad__find_stuck(o, error);
     if (status == SPAD_OK && (size_t)o->machine.happened == o->net.points.count) {
         status = judge_model(o, error);

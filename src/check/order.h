@@ -89,6 +89,10 @@ typedef struct spad__clash {
 spad_status spad__report_race(const spad__clash *clash, spad_error *error);
 spad_status spad__report_fence(const spad__clash *clash, spad_error *error);
 
+/* The same for another fence of the target; when: SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER, or 0. */
+spad_status spad__report_fence_of(const spad__clash *clash, int64_t fence, unsigned when,
+                                  spad_error *error);
+
 /* The same tile, also under another name if one of the names is never written. */
 bool spad__same_tile(const spad_kernel *kernel, const spad_walk_access *a,
                      const spad_walk_access *b);

@@ -14,7 +14,8 @@
  * that is not is a race that some execution has.
  *
  * An ordered pair of a generic and an async access also needs a proxy fence on the way
- * (PTX ISA, "Async Proxy"). Registers and tensor memory have rules of their own.
+ * (PTX ISA, "Async Proxy"), and accesses to memory that has another kind of fence (registers that
+ * wgmma uses, tensor memory) need that one, if a unit of the kernel asks for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "check/cells.h"
+#include "check/fences.h"
 #include "check/order.h"
+#include "kernel/kernel.h"
 
 static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
 
@@ -31,6 +34,7 @@ typedef struct cell {
     int32_t writer;
     int32_t group;  /* newest access of the last group; older ones hang after it in `older` */
     int32_t before; /* the same of the group before it */
+    int32_t adds;   /* the same of the last group of generic adds */
 } cell;
 
 typedef struct pair {
@@ -48,9 +52,11 @@ typedef struct sweep {
     int32_t *compared;            /* per access: the newest one that it was compared with */
     bool *fed;                    /* per access: what it reads was there before, in the run */
     SPAD_ARRAY(pair) reported;
-    SPAD_ARRAY(spad__edge) mild;   /* accesses that only a warning is due to, found at the end */
-    SPAD_ARRAY(int32_t) fences;    /* points, by agent */
-    SPAD_ARRAY(size_t) fence_ends; /* per agent */
+    SPAD_ARRAY(spad__edge) mild; /* accesses that only a warning is due to, found at the end */
+    spad__fences fences;
+    uint64_t proxy_spaces; /* that threads and the async proxy access */
+    uint64_t chip_spaces;  /* that are on the chip */
+    uint64_t needed;       /* fences of the target that a unit needs */
 } sweep;
 
 /* ---- accesses ---------------------------------------------------------------------- */
@@ -107,10 +113,14 @@ static spad_status find_race(sweep *s, int32_t x, int32_t y, bool executed, spad
     return spad__report_race(&clash, error);
 }
 
-static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, spad_error *error) {
+/* need NULL: a proxy fence. */
+static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, const spad__fence_need *need,
+                                      spad_error *error) {
     spad__clash clash;
     const spad_status status = report_race(s, x, y, &clash, error);
-    return status == SPAD_OK ? spad__report_fence(&clash, error) : status;
+    if (status != SPAD_OK) return status;
+    return need == NULL ? spad__report_fence(&clash, error)
+                        : spad__report_fence_of(&clash, need->fence, need->when, error);
 }
 
 /* ---- fences ------------------------------------------------------------------------ */
@@ -120,47 +130,9 @@ static bool is_async(const sweep *s, const spad__event *event) {
            spad_kernel_get_unit(s->order->events.kernel, (size_t)event->unit)->proxy;
 }
 
-/* Is memory there reached through both proxies? */
-static bool has_proxies(const sweep *s, int32_t access) {
-    const spad_kernel *kernel = s->order->events.kernel;
-    const spad_walk_access *a = access_at(s, access);
-    const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
-    const spad_space *space = &spad_kernel_get_target(kernel)->spaces[tensor->space];
-    return space->lanes == 1 && strcmp(space->name, "registers") != 0;
-}
-
-/* Is a fence of one agent between two points? The first one after `from` decides. */
-static spad_status fenced_by(sweep *s, size_t first, size_t last, int32_t from, int32_t to,
-                             bool *fenced, spad_error *error) {
-    spad__assert(first <= last && last <= s->fences.count);
-    const size_t end = last;
-    *fenced = false;
-    while (first < last) {
-        const size_t middle = first + (last - first) / 2;
-        bool after;
-        const spad_status status =
-            spad__causes_before(s->order->visible, from, s->fences.items[middle], &after, error);
-        if (status != SPAD_OK) return status;
-        if (after) {
-            last = middle;
-        } else {
-            first = middle + 1;
-        }
-    }
-    if (first == end) return SPAD_OK;
-    return spad__causes_before(s->order->visible, s->fences.items[first], to, fenced, error);
-}
-
-static spad_status is_fenced(sweep *s, int32_t from, int32_t to, bool *fenced, spad_error *error) {
-    size_t first = 0;
-    *fenced = false;
-    for (size_t agent = 0; agent < s->fence_ends.count && !*fenced; agent++) {
-        const size_t last = s->fence_ends.items[agent];
-        const spad_status status = fenced_by(s, first, last, from, to, fenced, error);
-        if (status != SPAD_OK) return status;
-        first = last;
-    }
-    return SPAD_OK;
+static size_t space_of(const sweep *s, int32_t access) {
+    const int64_t tensor = access_at(s, access)->tensor;
+    return spad_kernel_get_tensor(s->order->events.kernel, (size_t)tensor)->space;
 }
 
 /* Is there such a warning about the statements of x and y? */
@@ -175,17 +147,19 @@ static bool is_mild(const sweep *s, int32_t x, int32_t y) {
     return false;
 }
 
-static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
-                               spad_error *error) {
+/* Between an access of threads and one through the async proxy. */
+static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                                     spad_error *error) {
+    const spad__fence_need need = {
+        .fence = -1, .spaces = UINT64_C(1) << space_of(s, y), .agent = -1};
     if (is_async(s, event_of_access(s, x)) || !is_async(s, event_of_access(s, y)) ||
-        !has_proxies(s, y) || is_life(event_of_access(s, x)) ||
-        (!writes(s, x) && is_mild(s, x, y))) {
+        (s->proxy_spaces & need.spaces) == 0 || (!writes(s, x) && is_mild(s, x, y))) {
         return SPAD_OK;
     }
     bool fenced;
-    const spad_status status = is_fenced(s, from, to, &fenced, error);
+    const spad_status status = spad__fences_between(&s->fences, &need, from, to, &fenced, error);
     if (status != SPAD_OK || fenced) return status;
-    if (writes(s, x)) return find_missing_fence(s, x, y, error);
+    if (writes(s, x)) return find_missing_fence(s, x, y, NULL, error);
     if (!spad__array_reserve(&s->order->net.host, &s->mild, 1)) {
         return spad__fail_host_memory(error);
     }
@@ -193,12 +167,78 @@ static spad_status check_fence(sweep *s, int32_t x, int32_t y, int32_t from, int
     return SPAD_OK;
 }
 
+static spad_status need_fence(sweep *s, const spad__fence_need *need, int32_t x, int32_t y,
+                              int32_t from, int32_t to, spad_error *error) {
+    bool fenced;
+    const spad_status status = spad__fences_between(&s->fences, need, from, to, &fenced, error);
+    if (status != SPAD_OK || fenced || is_reported(s, x, y)) return status;
+    return find_missing_fence(s, x, y, need, error);
+}
+
+/* Between an access and one of an operation that needs a fence of its agent; the main program
+ * before the agents is all of them. */
+static spad_status check_issue_fence(sweep *s, int64_t fence, int32_t x, int32_t y, int32_t from,
+                                     int32_t to, spad_error *error) {
+    const spad__fence_need all = {.fence = fence, .agent = 0};
+    const spad__fence_need own = {.fence = fence, .agent = event_of_access(s, y)->agent};
+    bool fenced;
+    const spad_status status = spad__fences_between(&s->fences, &all, from, to, &fenced, error);
+    if (status != SPAD_OK || fenced) return status;
+    return need_fence(s, &own, x, y, from, to, error);
+}
+
+/* Between accesses of two agents: each has its own. An operation that itself arrives or signals
+ * when it is done has the first one. */
+static spad_status check_thread_fences(sweep *s, int64_t fence, int32_t x, int32_t y, int32_t from,
+                                       int32_t to, spad_error *error) {
+    const spad__event *a = event_of_access(s, x);
+    const spad__event *b = event_of_access(s, y);
+    const spad__fence_need first = {.fence = fence, .when = SPAD_FENCE_BEFORE, .agent = a->agent};
+    const spad__fence_need second = {.fence = fence, .when = SPAD_FENCE_AFTER, .agent = b->agent};
+    spad_status status = SPAD_OK;
+    if (a->unit < 0 || a->completion_count == 0) {
+        status = need_fence(s, &first, x, y, from, to, error);
+    }
+    return status == SPAD_OK ? need_fence(s, &second, x, y, from, to, error) : status;
+}
+
+/* Fences that the units of the kernel need beyond the proxy. */
+static spad_status check_rules(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                               spad_error *error) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    const spad__event *a = event_of_access(s, x);
+    const spad__event *b = event_of_access(s, y);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < kernel->target->fence_count && status == SPAD_OK; i++) {
+        const spad_fence_rule *rule = &kernel->target->fences[i];
+        if ((s->needed >> i & 1) == 0 || (rule->spaces >> space_of(s, y) & 1) == 0) continue;
+        int64_t of_a;
+        int64_t of_b;
+        const bool same = spad__fence_of_event(s->order, a, &of_a) == rule;
+        const bool issued = spad__fence_of_event(s->order, b, &of_b) == rule;
+        if (rule->kind == SPAD_FENCE_ISSUE && issued && !same) {
+            status = check_issue_fence(s, (int64_t)i, x, y, from, to, error);
+        }
+        if (rule->kind == SPAD_FENCE_THREADS && a->agent != b->agent) {
+            status = check_thread_fences(s, (int64_t)i, x, y, from, to, error);
+        }
+    }
+    return status;
+}
+
+static spad_status check_fences(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                                spad_error *error) {
+    if (is_life(event_of_access(s, x)) || is_life(event_of_access(s, y))) return SPAD_OK;
+    const spad_status status = check_proxy_fence(s, x, y, from, to, error);
+    return status == SPAD_OK ? check_rules(s, x, y, from, to, error) : status;
+}
+
 /* Warnings about statements that nothing worse was found about. */
 static spad_status report_mild(sweep *s, spad_error *error) {
     for (size_t i = 0; i < s->mild.count; i++) {
         const spad__edge p = s->mild.items[i];
         if (is_reported(s, p.from, p.to)) continue;
-        const spad_status status = find_missing_fence(s, p.from, p.to, error);
+        const spad_status status = find_missing_fence(s, p.from, p.to, NULL, error);
         if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
@@ -211,9 +251,11 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     spad__order *o = s->order;
     const int32_t begin = o->net.points.items[init->point].event;
     const int32_t event = o->net.points.items[a->point].event;
+    const spad__fence_need need = {.fence = -1, .spaces = s->chip_spaces, .agent = -1};
     if (!is_async(s, &o->events.items.items[event])) return SPAD_OK;
     bool fenced;
-    const spad_status status = is_fenced(s, init->point, a->point, &fenced, error);
+    const spad_status status =
+        spad__fences_between(&s->fences, &need, init->point, a->point, &fenced, error);
     if (status != SPAD_OK || fenced) return status;
     char text[SPAD__PHRASE_MAX];
     char name[SPAD__PHRASE_MAX];
@@ -232,13 +274,13 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
 
 static spad_status check_init_fences(sweep *s, spad_error *error) {
     const spad__order *o = s->order;
-    const spad__action *init = NULL;
     for (size_t object = 0; object < o->events.objects.count; object++) {
+        const spad__action *init = NULL; /* delivered before that: another finding */
         if (o->events.objects.items[object].kind != SPAD_SYNC_MBARRIER) continue;
         for (int32_t i = o->first_action[object]; i < o->first_action[object + 1]; i++) {
             const spad__action *a = &o->net.actions.items[o->actions[i]];
             if (a->kind == SPAD__ACTION_INIT) init = a;
-            if (a->kind != SPAD__ACTION_DELIVER) continue;
+            if (a->kind != SPAD__ACTION_DELIVER || init == NULL) continue;
             const spad_status status = check_init_fence(s, init, a, error);
             if (status != SPAD_OK) return status;
         }
@@ -246,26 +288,43 @@ static spad_status check_init_fences(sweep *s, spad_error *error) {
     return SPAD_OK;
 }
 
-static spad_status list_fences(sweep *s, spad_error *error) {
-    const spad__events *events = &s->order->events;
-    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
-        for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
-            const spad__event *event = &events->items.items[i];
-            if (event->kind != SPAD_WALK_SYNC) continue;
-            const spad_statement *row =
-                spad_kernel_get_statement(events->kernel, (size_t)event->statement);
-            if (row->kind != SPAD_STATEMENT_FENCE) continue;
-            if (!spad__array_reserve(&events->host, &s->fences, 1)) {
-                return spad__fail_host_memory(error);
-            }
-            s->fences.items[s->fences.count++] = s->order->net.step[i];
-        }
-        if (!spad__array_reserve(&events->host, &s->fence_ends, 1)) {
-            return spad__fail_host_memory(error);
-        }
-        s->fence_ends.items[s->fence_ends.count++] = s->fences.count;
+/* Is there a finding about a statement already? */
+static bool is_reported_statement(const sweep *s, int32_t event) {
+    const int32_t statement = s->order->events.items.items[event].statement;
+    for (size_t i = 0; i < s->reported.count; i++) {
+        if (s->reported.items[i].statement == statement) return true;
     }
-    return SPAD_OK;
+    return false;
+}
+
+/* The first operation of an agent that needs a fence of its own has one before it. */
+static spad_status check_first_uses(sweep *s, spad_error *error) {
+    const spad_target *target = s->order->events.kernel->target;
+    const size_t agents = s->order->events.firsts.count - 1;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < target->fence_count && status == SPAD_OK; i++) {
+        if ((s->needed >> i & 1) == 0 || target->fences[i].kind != SPAD_FENCE_ISSUE) continue;
+        for (size_t agent = 0; agent < agents && status == SPAD_OK; agent++) {
+            const int32_t event = spad__find_unfenced(&s->fences, (int64_t)i, agent);
+            if (event < 0 || is_reported_statement(s, event)) continue;
+            status = spad__report_unfenced(&s->fences, (int64_t)i, event, error);
+        }
+    }
+    return status;
+}
+
+/* Which fences are asked for, and where mbarriers are: on the chip. */
+static void list_needs(sweep *s) {
+    const spad_kernel *kernel = s->order->events.kernel;
+    s->proxy_spaces = spad__proxy_spaces(kernel->target);
+    for (size_t i = 0; i < kernel->target->space_count; i++) {
+        if (!kernel->target->spaces[i].off_chip) s->chip_spaces |= UINT64_C(1) << i;
+    }
+    for (size_t i = 0; i < kernel->units.count; i++) {
+        if (kernel->units.items[i].fence >= 0) {
+            s->needed |= UINT64_C(1) << kernel->units.items[i].fence;
+        }
+    }
 }
 
 /* ---- pairs ------------------------------------------------------------------------- */
@@ -284,7 +343,7 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     bool before = false;
     spad_status status = spad__causes_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
-    if (before) return check_fence(s, x, y, from, to, error);
+    if (before) return check_fences(s, x, y, from, to, error);
     bool executed = false;
     if (o->visible != &o->model) {
         status = spad__causes_before(&o->model, from, to, &executed, error);
@@ -322,9 +381,13 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     s->fed[y] = s->fed[y] || has_its_tile(s, y, c);
     const access_class own = class_of_access(s, y);
     spad_status status = compare(s, c->writer, y, error);
+    /* reads after them give the order, but a fence that is missing after a read is a warning */
+    if (status == SPAD_OK && is_async(s, event_of_access(s, y))) {
+        status = compare_group(s, c->adds, y, error);
+    }
     if (own == CLASS_WRITE) {
         if (status == SPAD_OK) status = compare_group(s, c->group, y, error);
-        *c = (cell){y, -1, -1};
+        *c = (cell){y, -1, -1, -1};
         return status;
     }
     if (c->group >= 0 && class_of_access(s, s->older.items[c->group].from) != own) {
@@ -338,6 +401,7 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     }
     s->older.items[s->older.count] = (spad__edge){y, c->group};
     c->group = (int32_t)s->older.count++;
+    if (own == CLASS_ADD) c->adds = c->group;
     return SPAD_OK;
 }
 
@@ -356,7 +420,7 @@ static spad_status sweep_storage(sweep *s, size_t first, size_t count, spad_erro
             status = spad__fail_host_memory(error);
         }
         for (int32_t i = 0; i < cells.count && status == SPAD_OK; i++) {
-            s->cells.items[i] = (cell){-1, -1, -1};
+            s->cells.items[i] = (cell){-1, -1, -1, -1};
         }
         for (size_t i = 0; i < count && status == SPAD_OK; i++) {
             const size_t shape = (size_t)s->shapes[i];
@@ -411,7 +475,8 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
     const size_t count = o->events.accesses.count;
     if (!sort_accesses(s)) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) s->compared[i] = -1;
-    spad_status status = list_fences(s, error);
+    list_needs(s);
+    spad_status status = spad__fences_list(&s->fences, s->order, error);
     for (size_t first = 0; first < count && status == SPAD_OK;) {
         size_t last = first + 1;
         const int32_t storage = o->events.storage[s->numbers[first]];
@@ -420,13 +485,14 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         first = last;
     }
     if (status == SPAD_OK) status = report_mild(s, error);
+    if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
 }
 
 spad_status spad__find_races(spad__order *o, spad_error *error) {
     const size_t count = o->events.accesses.count + 1;
     const spad_host *host = &o->net.host;
-    sweep s = {.order = o};
+    sweep s = {.order = o, .fences.order = o};
     s.event = spad__new_array(host, count, sizeof *s.event);
     s.numbers = spad__new_array(host, count, sizeof *s.numbers);
     s.shapes = spad__new_array(host, count, sizeof *s.shapes);
@@ -447,7 +513,6 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.older);
     spad__array_free(host, &s.reported);
     spad__array_free(host, &s.mild);
-    spad__array_free(host, &s.fences);
-    spad__array_free(host, &s.fence_ends);
+    spad__fences_free(&s.fences);
     return status;
 }

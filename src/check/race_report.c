@@ -341,6 +341,21 @@ spad_status spad__report_race(const spad__clash *c, spad_error *error) {
                               : report_overwrites(c, y, x, error);
 }
 
+/* The proxy fence for one memory, where the kernel has such fences; NULL: one for all. */
+static const char *narrow_fence(const spad_kernel *kernel, size_t space) {
+    const spad_target *target = spad_kernel_get_target(kernel);
+    bool used = false;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel) && !used; i++) {
+        const int64_t fence = spad_kernel_get_statement(kernel, i)->fence;
+        used = fence >= 0 && target->fences[fence].kind == SPAD_FENCE_PROXY;
+    }
+    for (size_t i = 0; i < target->fence_count && used; i++) {
+        const spad_fence_rule *rule = &target->fences[i];
+        if (rule->kind == SPAD_FENCE_PROXY && (rule->spaces >> space & 1) != 0) return rule->name;
+    }
+    return NULL;
+}
+
 spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     const words x = words_of_touch(c, c->first);
     const words y = words_of_touch(c, c->second);
@@ -348,16 +363,53 @@ spad_status spad__report_fence(const spad__clash *c, spad_error *error) {
     const int64_t tensor = access_of(c, c->second)->tensor;
     char bytes[SPAD__PHRASE_MAX];
     spad_finding finding;
+    const char *narrow =
+        narrow_fence(kernel, spad_kernel_get_tensor(kernel, (size_t)tensor)->space);
+    char fence[SPAD__PHRASE_MAX];
+    if (narrow != NULL) {
+        snprintf(fence, sizeof fence, "`fence` or `fence %.40s`", narrow);
+    } else {
+        snprintf(fence, sizeof fence, "`fence`");
+    }
     describe_bytes(c, bytes, sizeof bytes);
     spad__finding_init(
         &finding, SPAD_FINDING_MISSING_FENCE,
-        "%s goes through the async proxy to %s, and no fence comes between it and %s, which "
+        "%s goes through the async proxy to %s, and no %s comes between it and %s, which "
         "does not",
-        y.event, bytes, x.event);
+        y.event, bytes, narrow != NULL ? fence : "fence", x.event);
     /* the ISA asks for a fence here too, but many kernels rely on the wait alone */
     if (!touch_writes(c, c->first)) finding.severity = SPAD_SEVERITY_WARNING;
-    spad__finding_add_note(&finding, "add `fence` after %s, before what the other one waits for",
+    spad__finding_add_note(&finding, "add %s after %s, before what the other one waits for", fence,
                            x.event);
+    spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
+    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+}
+
+spad_status spad__report_fence_of(const spad__clash *c, int64_t fence, unsigned when,
+                                  spad_error *error) {
+    const words x = words_of_touch(c, c->first);
+    const words y = words_of_touch(c, c->second);
+    const spad_kernel *kernel = c->order->events.kernel;
+    const char *rule = spad_kernel_get_target(kernel)->fences[fence].name;
+    const int64_t tensor = access_of(c, c->second)->tensor;
+    const bool after = when == SPAD_FENCE_AFTER;
+    const spad__event *whose = event_of_touch(c, when == SPAD_FENCE_BEFORE ? c->first : c->second);
+    const char *word = when == 0 ? "" : after ? " after" : " before";
+    char bytes[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    describe_bytes(c, bytes, sizeof bytes);
+    spad__finding_init(&finding, SPAD_FINDING_MISSING_FENCE,
+                       "%s accesses %s after %s, and no `fence %s%s` of %s comes between", y.event,
+                       bytes, x.event, rule, word, agent_name(c->order, whose));
+    if (when == SPAD_FENCE_BEFORE) {
+        spad__finding_add_note(&finding,
+                               "add `fence %s before` after %s, before the arrival that the other "
+                               "one waits for",
+                               rule, x.event);
+    } else {
+        spad__finding_add_note(&finding, "add `fence %s%s` before %s%s", rule, word, y.event,
+                               after ? ", after its wait" : "");
+    }
     spad__finding_set_names(&finding, spad_kernel_get_tensor(kernel, (size_t)tensor)->name, NULL);
     return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
 }

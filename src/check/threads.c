@@ -2,20 +2,25 @@
  *
  * Threads inside an agent: all of them write a tile and one of them gives it to the TMA unit. The
  * order of the agent is the order of each thread; that one thread comes after what the others did
- * needs a sync of all of them. This part looks at agents that state more than one thread, and at
- * pairs of an operation of all threads and one of the elected thread.
+ * needs more. This part looks at agents that state more than one thread, and at pairs of an
+ * operation of all threads and one of the elected thread.
  *
- * Between the two must come
- *   - a `sync` to which the agent brings all its threads (or 1, at a barrier that counts agents),
- * or
- *   - an arrival of all threads at an mbarrier, and then a wait of the agent for that phase of it.
- * What the elected thread has issued is over for itself when its group is waited for, so that the
- * sync comes after that wait. What tells its end to an mbarrier or counter is waited for there by
- * all: that is a matter of the order of agents (race.c). Registers are of a thread, and not looked
- * at.
+ * The other threads run the operations of all threads, and wait where the agent waits. They come
+ * after an operation of the elected thread
+ *   - at a `sync` to which the agent brings all its threads (or 1, at a barrier that counts agents)
+ *     after the end of the operation, or
+ *   - at a wait for a phase of an mbarrier, if something that the phase needs comes after the end
+ * of the operation. The wait must mean this phase for a thread that knows only what it has waited
+ * for itself: it has waited for the phase before. The elected thread comes after an operation of
+ * the others
+ *   - at such a `sync`, or
+ *   - at a wait for a phase, if something that the phase needs comes after an arrival of all
+ *     threads, and that after the operation.
+ * Registers are of a thread, and not looked at.
  *
  * O(events + comparisons), and at most COMPARISONS_MAX of these.
  */
+#include "base/checked.h"
 #include "check/order.h"
 #include "kernel/bytes.h"
 #include "kernel/kernel.h"
@@ -27,19 +32,31 @@ typedef struct unmet {
     int32_t event;
     int32_t access;
     bool one;       /* of the elected thread */
-    bool pending;   /* issued, and not waited for */
+    bool pending;   /* issued, and not waited for in a group */
     int32_t group;  /* pending: object of its group; -1: none */
     int64_t bundle; /* commits of the group before it */
 } unmet;
+
+/* A statement of the agent that its threads share. */
+typedef enum share_kind { SHARE_MEET, SHARE_ARRIVE, SHARE_WAIT } share_kind;
+
+typedef struct share {
+    share_kind kind;
+    int32_t event;
+    int32_t object; /* of a wait */
+    int64_t phase;  /* phases that are complete after the wait */
+    bool exact;     /* the wait means this phase for every thread */
+} share;
 
 typedef struct thread_scan {
     spad__order *order;
     const spad_kernel *kernel;
     int64_t threads; /* of the agent */
     SPAD_ARRAY(unmet) recents;
-    int64_t *commits; /* by object: of this agent */
-    int64_t *phases;  /* by object: the phase of that arrival */
-    size_t *arrivals; /* by object: recents when all threads arrived there last; 0: none */
+    SPAD_ARRAY(share) shares; /* of the agent, in its order */
+    int64_t *commits;         /* by object: of this agent */
+    int64_t *seen;            /* by object: phases that the agent has waited for */
+    int64_t *known;           /* by object: those that each of its threads knows of */
     int64_t compared;
 } thread_scan;
 
@@ -52,12 +69,21 @@ static bool is_of_threads(const thread_scan *s, int32_t access) {
     return s->kernel->target->spaces[s->kernel->tensors.items[tensor].space].thread_bytes > 0;
 }
 
-static bool threads_clash(const thread_scan *s, int32_t a, int32_t b) {
+static bool is_by_proxy(const thread_scan *s, int32_t event) {
+    const int64_t unit = s->order->events.items.items[event].unit;
+    return unit >= 0 && s->kernel->units.items[unit].proxy;
+}
+
+static bool threads_clash(const thread_scan *s, const unmet *first, int32_t event, int32_t b) {
     const spad__events *events = &s->order->events;
+    const int32_t a = first->access;
     const spad_walk_access *x = &events->accesses.items[a];
     const spad_walk_access *y = &events->accesses.items[b];
     if (((x->kind | y->kind) & SPAD_ACCESS_WRITE) == 0) return false;
-    if (x->kind == SPAD_ACCESS_ADD && y->kind == SPAD_ACCESS_ADD) return false;
+    if (x->kind == SPAD_ACCESS_ADD && y->kind == SPAD_ACCESS_ADD &&
+        is_by_proxy(s, first->event) == is_by_proxy(s, event)) {
+        return false;
+    }
     if (events->storage[a] != events->storage[b]) return false;
     const spad__bytes left = spad__bytes_of(x);
     const spad__bytes right = spad__bytes_of(y);
@@ -89,24 +115,89 @@ static spad_status report_threads(thread_scan *s, const unmet *first, int32_t ev
     return spad__order_find(o, &finding, event, first->event, error);
 }
 
-/* Does the end of an operation go to an mbarrier or a counter, where all can wait for it? */
-static bool is_announced(const spad__event *event) {
-    return event->unit >= 0 && event->completion_count > 0;
+/* ---- order of two threads ---------------------------------------------------------- */
+
+/* Does something that the phases up to that of a wait need come after a point? */
+static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, bool *needs,
+                               spad_error *error) {
+    const spad__order *o = s->order;
+    spad_status status = SPAD_OK;
+    *needs = false;
+    for (int32_t i = o->first_action[wait->object];
+         i < o->first_action[wait->object + 1] && status == SPAD_OK && !*needs; i++) {
+        const spad__action *a = &o->net.actions.items[o->actions[i]];
+        const bool brings = a->kind == SPAD__ACTION_ARRIVE || a->kind == SPAD__ACTION_EXPECT ||
+                            a->kind == SPAD__ACTION_DELIVER;
+        s->compared++;
+        if (!brings || a->phase > wait->phase) continue;
+        *needs = a->point == from;
+        if (!*needs) status = spad__causes_before(o->visible, from, a->point, needs, error);
+    }
+    return status;
 }
 
+/* Are the other threads after an operation of the elected one? */
+static spad_status others_follow(thread_scan *s, const unmet *first, bool *follow,
+                                 spad_error *error) {
+    const spad__order *o = s->order;
+    const bool writes = (o->events.accesses.items[first->access].kind & SPAD_ACCESS_WRITE) != 0;
+    const int32_t from = spad__net_last(&o->net, first->event, writes);
+    spad_status status = SPAD_OK;
+    for (size_t i = s->shares.count; i-- > 0 && status == SPAD_OK && !*follow;) {
+        const share *at = &s->shares.items[i];
+        if (at->event < first->event || s->compared > COMPARISONS_MAX) break;
+        s->compared++;
+        if (at->kind == SHARE_MEET) {
+            status = spad__causes_before(o->visible, from, o->net.step[at->event], follow, error);
+        } else if (at->kind == SHARE_WAIT && at->exact) {
+            status = phase_needs(s, at, from, follow, error);
+        }
+    }
+    return status;
+}
+
+/* Is the elected thread after an operation of the others? Waits come after arrivals in the list, so
+ * they are collected from its end. */
+static spad_status elected_follows(thread_scan *s, const unmet *first, bool *follow,
+                                   spad_error *error) {
+    const spad__order *o = s->order;
+    spad_status status = SPAD_OK;
+    for (size_t i = s->shares.count; i-- > 0 && status == SPAD_OK && !*follow;) {
+        const share *at = &s->shares.items[i];
+        if (at->event < first->event || s->compared > COMPARISONS_MAX) break;
+        s->compared++;
+        *follow = at->kind == SHARE_MEET;
+        if (at->kind != SHARE_ARRIVE) continue;
+        for (size_t j = i + 1; j < s->shares.count && status == SPAD_OK && !*follow; j++) {
+            if (s->shares.items[j].kind != SHARE_WAIT) continue;
+            status = phase_needs(s, &s->shares.items[j], o->net.step[at->event], follow, error);
+        }
+    }
+    return status;
+}
+
+/* Compares an access with those before it. What it comes after, later ones of its kind do as
+ * well. */
 static spad_status compare_access(thread_scan *s, int32_t event, int32_t access, bool one,
                                   spad_error *error) {
     spad_status status = SPAD_OK;
-    for (size_t i = 0; i < s->recents.count && status == SPAD_OK; i++) {
-        const unmet *r = &s->recents.items[i];
-        if (r->one == one) continue;
-        if (++s->compared > COMPARISONS_MAX) {
-            s->order->run->gap = "an agent has too many accesses between two syncs";
-            return SPAD_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->recents.count; i++) {
+        const unmet r = s->recents.items[i];
+        bool follow = false;
+        if (status == SPAD_OK && r.one != one && ++s->compared <= COMPARISONS_MAX &&
+            threads_clash(s, &r, event, access)) {
+            status = r.one ? others_follow(s, &r, &follow, error)
+                           : elected_follows(s, &r, &follow, error);
+            if (status == SPAD_OK && !follow && s->compared <= COMPARISONS_MAX) {
+                status = report_threads(s, &r, event, access, error);
+            }
         }
-        if (r->one && is_announced(&s->order->events.items.items[r->event])) continue;
-        if (threads_clash(s, r->access, access))
-            status = report_threads(s, r, event, access, error);
+        if (!follow) s->recents.items[kept++] = r;
+    }
+    s->recents.count = kept;
+    if (s->compared > COMPARISONS_MAX) {
+        s->order->run->gap = "an agent has too many accesses between two syncs";
     }
     return status;
 }
@@ -138,16 +229,19 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
     return SPAD_OK;
 }
 
-/* All threads have met: what came before, and is over, is ordered for all of them. Of the first
- * `count` accesses. */
-static void threads_meet(thread_scan *s, size_t count) {
+/* ---- one agent --------------------------------------------------------------------- */
+
+/* All threads have met: what came before, and is over, is ordered for all of them, and all know
+ * what one of them has waited for. */
+static void threads_meet(thread_scan *s) {
     size_t kept = 0;
     for (size_t i = 0; i < s->recents.count; i++) {
-        if (i < count && !s->recents.items[i].pending) continue;
-        s->recents.items[kept++] = s->recents.items[i];
+        if (s->recents.items[i].pending) s->recents.items[kept++] = s->recents.items[i];
     }
     s->recents.count = kept;
-    for (size_t i = 0; i < s->order->events.objects.count; i++) s->arrivals[i] = 0;
+    for (size_t i = 0; i < s->order->events.objects.count; i++) {
+        s->known[i] = spad__max(s->known[i], s->seen[i]);
+    }
 }
 
 static void wait_own_group(thread_scan *s, const spad__event *event) {
@@ -168,27 +262,41 @@ static int64_t sync_phase_of(const thread_scan *s, const spad__event *event) {
     return point->action_count > 0 ? net->actions.items[point->first_action].phase : 0;
 }
 
-static void see_sync(thread_scan *s, const spad__event *event) {
+static bool add_share(thread_scan *s, share row) {
+    if (!spad__array_reserve(&s->order->net.host, &s->shares, 1)) return false;
+    s->shares.items[s->shares.count++] = row;
+    return true;
+}
+
+static bool see_wait(thread_scan *s, const spad__event *event, share row) {
+    int64_t *known = &s->known[event->object];
+    row.kind = SHARE_WAIT;
+    row.phase = sync_phase_of(s, event);
+    row.exact = *known >= row.phase - 1;
+    s->seen[event->object] = spad__max(s->seen[event->object], row.phase);
+    if (row.exact) *known = spad__max(*known, row.phase);
+    return add_share(s, row);
+}
+
+/* False: no memory. */
+static bool see_sync(thread_scan *s, const spad__event *event) {
     const spad_statement_kind kind = s->kernel->statements.items[event->statement].kind;
     const bool all = event->amount == 1 || event->amount >= s->threads;
-    if (event->object < 0 || event->unit >= 0) return;
+    share row = {.event = (int32_t)(event - s->order->events.items.items), .object = event->object};
+    if (event->object < 0 || event->unit >= 0) return true;
     switch (kind) {
     case SPAD_STATEMENT_SYNC:
-        if (all) threads_meet(s, s->recents.count);
-        break;
+        if (!all) return true;
+        threads_meet(s);
+        row.kind = SHARE_MEET;
+        return add_share(s, row);
     case SPAD_STATEMENT_ARRIVE:
-        if (event->amount < s->threads) break;
-        s->arrivals[event->object] = s->recents.count;
-        s->phases[event->object] = sync_phase_of(s, event);
-        break;
-    case SPAD_STATEMENT_WAIT_PARITY:
-        if (s->arrivals[event->object] > 0 && sync_phase_of(s, event) >= s->phases[event->object]) {
-            threads_meet(s, s->arrivals[event->object]);
-        }
-        break;
-    case SPAD_STATEMENT_COMMIT: s->commits[event->object]++; break;
-    case SPAD_STATEMENT_WAIT_GROUP: wait_own_group(s, event); break;
-    default: break;
+        row.kind = SHARE_ARRIVE;
+        return event->amount < s->threads || add_share(s, row);
+    case SPAD_STATEMENT_WAIT_PARITY: return see_wait(s, event, row);
+    case SPAD_STATEMENT_COMMIT: s->commits[event->object]++; return true;
+    case SPAD_STATEMENT_WAIT_GROUP: wait_own_group(s, event); return true;
+    default: return true;
     }
 }
 
@@ -207,16 +315,20 @@ static spad_status scan_agent(thread_scan *s, size_t agent, spad_error *error) {
     const spad__events *events = &s->order->events;
     spad_status status = SPAD_OK;
     s->recents.count = 0;
+    s->shares.count = 0;
     s->threads = s->kernel->agents.items[agent].threads.value;
     for (size_t i = 0; i < events->objects.count; i++) {
         s->commits[i] = 0;
-        s->arrivals[i] = 0;
+        s->seen[i] = 0;
+        s->known[i] = 0;
     }
     for (size_t e = events->firsts.items[agent];
          e < events->firsts.items[agent + 1] && status == SPAD_OK; e++) {
         const spad__event *event = &events->items.items[e];
         if (event->kind == SPAD_WALK_OPERATION) status = see_operation(s, (int32_t)e, error);
-        if (event->kind == SPAD_WALK_SYNC) see_sync(s, event);
+        if (event->kind == SPAD_WALK_SYNC && !see_sync(s, event)) {
+            status = spad__fail_host_memory(error);
+        }
     }
     return status;
 }
@@ -227,17 +339,18 @@ spad_status spad__find_threads(spad__order *o, spad_error *error) {
     thread_scan s = {.order = o, .kernel = o->events.kernel};
     spad_status status = SPAD_OK;
     s.commits = spad__new_array(host, objects + 1, sizeof *s.commits);
-    s.arrivals = spad__new_array(host, objects + 1, sizeof *s.arrivals);
-    s.phases = spad__new_array(host, objects + 1, sizeof *s.phases);
-    if (s.commits == NULL || s.arrivals == NULL || s.phases == NULL)
+    s.seen = spad__new_array(host, objects + 1, sizeof *s.seen);
+    s.known = spad__new_array(host, objects + 1, sizeof *s.known);
+    if (s.commits == NULL || s.seen == NULL || s.known == NULL)
         status = spad__fail_host_memory(error);
     for (size_t a = 1; a + 1 < o->events.firsts.count && status == SPAD_OK; a++) {
         if (s.kernel->agents.items[a].threads.value <= 1 || !elects(s.kernel, (int64_t)a)) continue;
         status = scan_agent(&s, a, error);
     }
     spad__array_free(host, &s.recents);
+    spad__array_free(host, &s.shares);
     spad__free(host, s.commits, (objects + 1) * sizeof *s.commits);
-    spad__free(host, s.arrivals, (objects + 1) * sizeof *s.arrivals);
-    spad__free(host, s.phases, (objects + 1) * sizeof *s.phases);
+    spad__free(host, s.seen, (objects + 1) * sizeof *s.seen);
+    spad__free(host, s.known, (objects + 1) * sizeof *s.known);
     return status;
 }

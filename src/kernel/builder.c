@@ -290,14 +290,39 @@ spad_status spad_kernel_builder_unit(int64_t *out, spad_kernel_builder *builder,
     if (!spad__array_reserve(&kernel->host, &kernel->units, 1)) {
         return spad__fail_host_memory(error);
     }
-    spad_kernel_unit unit = {
-        .engine = engine, .order = order, .proxy = proxy, .location = builder->location};
+    spad_kernel_unit unit = {.engine = engine,
+                             .order = order,
+                             .proxy = proxy,
+                             .fence = -1,
+                             .location = builder->location};
     const int64_t number = (int64_t)kernel->units.count;
     status = spad__add_symbol(builder, name, SPAD__SYMBOL_UNIT, number, &unit.name, error);
     if (status != SPAD_OK) return status;
     kernel->units.items[kernel->units.count++] = unit;
     kernel->is_explicit = true;
     *out = number;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_unit_fence(spad_kernel_builder *builder, int64_t unit, size_t fence,
+                                           spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const spad_target *target = kernel->target;
+    if (unit < 0 || (size_t)unit >= kernel->units.count || fence >= target->fence_count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such unit or fence");
+    }
+    const spad_fence_rule *rule = &target->fences[fence];
+    const spad_engine *engine = &target->engines[kernel->units.items[unit].engine];
+    if (rule->kind == SPAD_FENCE_PROXY) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'%s' is a proxy fence: a unit that needs it has `proxy`", rule->name);
+    }
+    if (((engine->reads | engine->writes) & rule->spaces) == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "engine '%s' does not reach the memory of fence '%s'", engine->name,
+                          rule->name);
+    }
+    kernel->units.items[unit].fence = (int64_t)fence;
     return SPAD_OK;
 }
 

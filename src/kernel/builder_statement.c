@@ -565,6 +565,29 @@ static spad_status check_break(const spad_kernel_builder *builder, spad_error *e
     return SPAD_OK;
 }
 
+/* A fence between threads is before or after they meet; others are neither. */
+static spad_status check_fence_statement(spad_kernel_builder *builder, spad_statement *row,
+                                         spad_error *error) {
+    const spad_target *target = builder->kernel->target;
+    const int64_t fence = row->fence;
+    const unsigned when = row->flags & (SPAD_FENCE_BEFORE | SPAD_FENCE_AFTER);
+    if (fence < -1 || fence >= (int64_t)target->fence_count) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such fence");
+    }
+    const bool threads = fence >= 0 && target->fences[fence].kind == SPAD_FENCE_THREADS;
+    if (threads && when != SPAD_FENCE_BEFORE && when != SPAD_FENCE_AFTER) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "fence '%s' is 'before' or 'after'",
+                          target->fences[fence].name);
+    }
+    if (!threads && when != 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "this fence has no 'before' and no 'after'");
+    }
+    clear(row);
+    row->fence = fence;
+    row->flags = when;
+    return SPAD_OK;
+}
+
 static spad_status check_statement(spad_kernel_builder *builder, spad_statement *row,
                                    spad_error *error) {
     const int64_t units = (int64_t)builder->kernel->units.count;
@@ -576,8 +599,8 @@ static spad_status check_statement(spad_kernel_builder *builder, spad_statement 
     case SPAD_STATEMENT_BREAK: clear(row); return check_break(builder, error);
     case SPAD_STATEMENT_ALLOC:
     case SPAD_STATEMENT_FREE: return check_tile(builder, row, error);
-    case SPAD_STATEMENT_DRAIN:
-    case SPAD_STATEMENT_FENCE: clear(row); return SPAD_OK;
+    case SPAD_STATEMENT_DRAIN: clear(row); return SPAD_OK;
+    case SPAD_STATEMENT_FENCE: return check_fence_statement(builder, row, error);
     case SPAD_STATEMENT_SECTION:
         clear(row);
         for (size_t i = 0; i < builder->blocks.count; i++) {
@@ -628,6 +651,7 @@ spad_status spad_kernel_builder_statement(spad_kernel_builder *builder,
     added->amount = row.amount;
     added->expect = row.expect;
     added->unit = row.unit;
+    added->fence = row.fence;
     added->flags = row.flags;
     spad__add_statement(builder);
     if (row.kind >= SPAD_STATEMENT_SYNC) builder->kernel->is_explicit = true;

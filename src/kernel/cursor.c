@@ -34,7 +34,8 @@ spad_status spad_kernel_builder_cursor(int64_t *out, spad_kernel_builder *builde
     if (status != SPAD_OK) return status;
     if (count.value < 1 || count.value > stages_max) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a cursor over %lld stages; it needs at least 1", (long long)count.value);
+                          "a cursor over %lld stages; 1 to %lld are possible",
+                          (long long)count.value, (long long)stages_max);
     }
     if (!spad__array_reserve(&kernel->host, &kernel->cursors, 1)) {
         return spad__fail_host_memory(error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forms, and the motion of expressions by forms. As in motion.c it is found on the stack of the
- * expression, node by node; a part has its value as a form too, where it is one. O(nodes).
+ * Forms, and the motion of expressions by forms. It is found on the stack of the expression in
+ * postfix form, node by node; a part has its value as a form too, where it is one. O(nodes). A
+ * motion by a number (kernel/motion.h) is one by a form without loops.
  */
 #include "kernel/form.h"
 
@@ -123,9 +124,7 @@ static bool moves_on(const form_term *t) {
 }
 
 static void rely_on_part(const form_spot *at, size_t from, size_t to) {
-    for (size_t i = from; at->moves->relies != NULL && i < to; i++) {
-        if (at->nodes[i].op == SPAD_EXPR_PARAM) at->moves->relies[at->nodes[i].value] = true;
-    }
+    spad__moves_rely_on(at->moves, at->nodes + from, to - from);
 }
 
 static form_term leaf_term(const form_spot *at) {
@@ -167,9 +166,9 @@ static spad__evenness add_form_terms(form_term *a, form_term *b, int64_t sign) {
     return spad__form_add(&a->step, &b->step, sign) ? SPAD__EVEN : SPAD__UNEVEN;
 }
 
-/* out = left x right, if one of them is a number. */
+/* out = left x right. The builder sees to it that one factor of a product has no loops in it. */
 static bool multiply_forms(const spad__form *left, const spad__form *right, spad__form *out) {
-    if (left->count > 0 && right->count > 0) return false;
+    spad__assert(left->count == 0 || right->count == 0);
     const spad__form *form = left->count > 0 ? left : right;
     const int64_t factor = left->count > 0 ? right->constant : left->constant;
     *out = (spad__form){.constant = 0};
@@ -197,11 +196,12 @@ static spad__evenness multiply_form_terms(const form_spot *at, form_term *a, for
     return SPAD__EVEN;
 }
 
-/* Every number of the step must be divisible. */
+/* Every number of the step must be divisible. The builder sees to it that a divisor is a number of
+ * at least 1. */
 static spad__evenness divide_form_terms(form_spot *at, form_term *a, form_term *b, bool rest) {
-    const bool fixed = b->known && b->value.count == 0 && !moves_on(b);
-    if (!fixed || b->value.constant < 1) return SPAD__UNEVEN;
+    if (moves_on(b)) return SPAD__UNEVEN;
     const int64_t by = b->value.constant;
+    spad__assert(b->known && b->value.count == 0 && by >= 1);
     if (moves_on(a)) {
         rely_on_part(at, b->first, at->node);
         at->divides = true;
@@ -227,6 +227,18 @@ static spad__evenness divide_form_terms(form_spot *at, form_term *a, form_term *
     return SPAD__EVEN;
 }
 
+/* The smaller or larger of two is the same one after every period if both move alike. */
+static spad__evenness choose_form_term(form_term *a, form_term *b, bool larger) {
+    const spad__evenness even = align_terms(a, b);
+    if (even != SPAD__EVEN) return even;
+    if (!spad__form_equal(&a->step, &b->step)) return SPAD__UNEVEN;
+    a->known = a->known && b->known && a->value.count == 0 && b->value.count == 0;
+    const int64_t left = a->value.constant;
+    const int64_t right = b->value.constant;
+    a->value.constant = larger ? spad__max(left, right) : spad__min(left, right);
+    return SPAD__EVEN;
+}
+
 static spad__evenness apply_to_form_terms(form_spot *at, form_term *a, form_term *b) {
     switch (at->nodes[at->node].op) {
     case SPAD_EXPR_ADD: return add_form_terms(a, b, 1);
@@ -234,8 +246,10 @@ static spad__evenness apply_to_form_terms(form_spot *at, form_term *a, form_term
     case SPAD_EXPR_MUL: return multiply_form_terms(at, a, b);
     case SPAD_EXPR_DIV: return divide_form_terms(at, a, b, false);
     case SPAD_EXPR_MOD: return divide_form_terms(at, a, b, true);
-    default: return SPAD__UNEVEN;
+    case SPAD_EXPR_SMALLER: return choose_form_term(a, b, false);
+    default: spad__assert(at->nodes[at->node].op == SPAD_EXPR_LARGER);
     }
+    return choose_form_term(a, b, true);
 }
 
 static spad__evenness negate_term(form_term *a) {
@@ -279,4 +293,11 @@ spad__evenness spad__form_of(const spad__moves *moves, spad_expr expr, spad__for
     *step = stack[0].step;
     *period = stack[0].period;
     return SPAD__EVEN;
+}
+
+spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__motion *out) {
+    spad__form step;
+    const spad__evenness even = spad__form_of(moves, expr, &step, &out->period, NULL);
+    out->step = step.constant;
+    return even == SPAD__EVEN && step.count > 0 ? SPAD__UNEVEN : even;
 }

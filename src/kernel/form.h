@@ -38,7 +38,8 @@ bool spad__form_value(const spad__form *form, const int64_t *values, int64_t *va
 bool spad__form_range(const spad__form *form, const spad_kernel *kernel, int64_t *least,
                       int64_t *most);
 
-/* The motion of an expression, as spad__motion_of: after *period moves it is larger by *step. */
+/* The motion of an expression, as spad__motion_of: after *period moves it is larger by *step.
+ * *divides becomes true if something that moves is divided on the way; may be NULL. */
 spad__evenness spad__form_of(const spad__moves *moves, spad_expr expr, spad__form *step,
                              int64_t *period, bool *divides);
 

@@ -43,7 +43,8 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .loop = -1,
                             .unit = -1,
                             .engine = -1,
-                            .group = -1};
+                            .group = -1,
+                            .fence = -1};
 }
 
 /* ---- tables ------------------------------------------------------------------------ */

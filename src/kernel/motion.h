@@ -41,18 +41,18 @@ typedef enum spad__evenness {
     SPAD__UNEVEN    /* a product of two things that move, or numbers beyond 64 bits */
 } spad__evenness;
 
-/* The motion of an expression; 0, no expression, stays. *divides becomes true if something that
- * moves is divided on the way; may be NULL. */
-spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__motion *out,
-                               bool *divides);
+/* The motion of an expression; 0, no expression, stays. It is uneven where the step depends on the
+ * variable of another loop, for which spad__form_of finds a form (kernel/form.h). */
+spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__motion *out);
 
-/* The motion of left + sign x right, sign 1 or -1. */
-spad__evenness spad__motion_join(spad__motion *left, const spad__motion *right, int64_t sign);
+/* Do both change by as much in the same number of moves, a multiple of their periods? */
+bool spad__motion_alike(const spad__motion *left, const spad__motion *right);
 
 /* How often a step must be made to be a multiple of `around`, at least 1. */
 int64_t spad__motion_rounds(int64_t step, int64_t around);
 
-/* The parameters in an expression count as relied on. */
+/* The parameters in these nodes, or in an expression, count as relied on. */
+void spad__moves_rely_on(const spad__moves *moves, const spad_expr_node *nodes, size_t count);
 void spad__moves_rely(const spad__moves *moves, spad_expr expr);
 
 /* What becomes of the bytes of a tile whose index moves by steps[] (one per block dimension). */

@@ -34,7 +34,7 @@ static bool read_access_clause(spad__reader *r, unsigned kind) {
     if (!spad__read_index(r, index, &access.index_count)) return false;
     if (spad__parser_accept(&r->parser, SPAD__LEFT_PARENTHESIS)) {
         do {
-            if (!spad__has_room(r, access.range_count)) return false;
+            if (!spad__has_room(r, access.range_count, "dimensions")) return false;
             if (!read_range(r, &ranges[access.range_count])) return false;
             access.range_count++;
         } while (spad__next_item(r));
@@ -324,6 +324,17 @@ static bool read_drain(spad__reader *r) {
 static bool read_fence(spad__reader *r) {
     sync_text s;
     start_sync(r, &s, SPAD_STATEMENT_FENCE);
+    if (r->parser.token.kind != SPAD__WORD && r->parser.token.kind != SPAD__STRING) {
+        return finish_sync(r, &s);
+    }
+    size_t fence;
+    if (!spad__read_fence_name(r, &fence)) return false;
+    s.row.fence = (int64_t)fence;
+    if (spad__parser_accept_word(&r->parser, "before")) {
+        s.row.flags = SPAD_FENCE_BEFORE;
+    } else if (spad__parser_accept_word(&r->parser, "after")) {
+        s.row.flags = SPAD_FENCE_AFTER;
+    }
     return finish_sync(r, &s);
 }
 
@@ -388,7 +399,8 @@ static bool read_advance(spad__reader *r) {
 /* The brace in front of a block is checked before the builder opens it and taken after,
  * so that a faulty head is skipped together with its block. */
 static bool at_brace(spad__reader *r) {
-    return r->parser.token.kind == SPAD__LEFT_BRACE || spad__parser_expected(&r->parser, "'{'");
+    if (r->parser.token.kind == SPAD__LEFT_BRACE) return true;
+    return spad__parser_expected(&r->parser, "'{'");
 }
 
 static bool open_reader_block(spad__reader *r, spad__span span, spad_status status) {

@@ -105,7 +105,7 @@ bool spad__read_amount(spad__reader *r, spad_amount *amount);
 bool spad__next_item(spad__reader *r);
 
 /* Room for one more dimension? */
-bool spad__has_room(spad__reader *r, size_t count);
+bool spad__has_room(spad__reader *r, size_t count, const char *of);
 
 /* Amounts up to a closing bracket; the opening one is taken. */
 bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
@@ -120,6 +120,9 @@ bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count);
 bool spad__resolve_word(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
 bool spad__read_symbol(spad__reader *r, const char *what, spad__symbol_kind kind, int64_t *number);
 bool spad__read_unit_name(spad__reader *r, int64_t *unit);
+
+/* The number of a fence of the target, by name. */
+bool spad__read_fence_name(spad__reader *r, size_t *fence);
 
 /* The name of something new; the builder gets its location. */
 bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD_MAX],

@@ -114,6 +114,14 @@ bool spad__read_region(spad__reader *r) {
            spad__parser_end_statement(&r->parser);
 }
 
+bool spad__read_fence_name(spad__reader *r, size_t *fence) {
+    const char *name;
+    if (!spad__parser_name(&r->parser, "the name of a fence", &name)) return false;
+    return spad__reader_accepts(
+        r, r->parser.last.span,
+        spad_target_find_fence(fence, r->builder->kernel->target, name, &r->error));
+}
+
 static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
     static const char *const orders[SPAD_UNIT_ORDERS] = {[SPAD_UNIT_FREE] = "free",
                                                          [SPAD_UNIT_FIFO] = "fifo",
@@ -126,7 +134,7 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
         engine_span = r->parser.last.span;
     }
     size_t engine;
-    int64_t unused;
+    int64_t unit;
     if (!spad__reader_accepts(
             r, engine_span,
             spad_target_find_engine(&engine, r->builder->kernel->target, engine_name, &r->error))) {
@@ -140,9 +148,17 @@ static bool read_unit_body(spad__reader *r, const char *name, spad__span span) {
         return spad__parser_expected(&r->parser, "'free', 'fifo', 'serial' or 'same'");
     }
     const bool proxy = spad__parser_accept_word(&r->parser, "proxy");
-    return spad__reader_accepts(r, span,
-                                spad_kernel_builder_unit(&unused, r->builder, name, engine,
-                                                         (spad_unit_order)order, proxy, &r->error));
+    if (!spad__reader_accepts(r, span,
+                              spad_kernel_builder_unit(&unit, r->builder, name, engine,
+                                                       (spad_unit_order)order, proxy, &r->error))) {
+        return false;
+    }
+    if (!spad__parser_accept_word(&r->parser, "fence")) return true;
+    const spad__span fence_span = r->parser.token.span;
+    size_t fence;
+    return spad__read_fence_name(r, &fence) &&
+           spad__reader_accepts(r, fence_span,
+                                spad_kernel_builder_unit_fence(r->builder, unit, fence, &r->error));
 }
 
 bool spad__read_unit(spad__reader *r) {

@@ -85,11 +85,13 @@ bool spad__read_macro(spad__reader *r) {
     if (!spad__parser_expect(&r->parser, SPAD__LEFT_PARENTHESIS, "'('")) return false;
     while (r->parser.token.kind == SPAD__WORD) {
         char param[SPAD__WORD_MAX];
-        if (!spad__has_room(r, macro.param_count)) return false;
+        if (!spad__has_room(r, macro.param_count, "parameters of a macro")) return false;
         if (!spad__read_word(r, "a name", param)) return false;
         char *kept = spad__arena_copy(r->parser.arena, param, strlen(param));
-        if (kept == NULL) r->parser.out_of_memory = true;
-        if (kept == NULL) return false;
+        if (kept == NULL) {
+            r->parser.out_of_memory = true;
+            return false;
+        }
         macro.params[macro.param_count++] = kept;
         if (!spad__next_item(r)) break;
     }
@@ -154,7 +156,9 @@ static bool read_arguments(spad__reader *r, const char *name, const spad__macro 
     const spad__span first = r->parser.last.span;
     spad__parser_take(&r->parser); /* '(' */
     while (r->parser.token.kind != SPAD__RIGHT_PARENTHESIS) {
-        if (!spad__has_room(r, count) || !read_argument(r, &arguments[count])) return false;
+        if (!spad__has_room(r, count, "arguments of a macro") ||
+            !read_argument(r, &arguments[count]))
+            return false;
         count++;
         if (!spad__next_item(r)) break;
     }

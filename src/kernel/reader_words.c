@@ -354,9 +354,9 @@ bool spad__next_item(spad__reader *r) {
     return true;
 }
 
-bool spad__has_room(spad__reader *r, size_t count) {
+bool spad__has_room(spad__reader *r, size_t count, const char *of) {
     if (count < SPAD__INDEX_MAX) return true;
-    SPAD__FAULT(r, r->parser.token.span, "more than %d dimensions", SPAD__INDEX_MAX);
+    SPAD__FAULT(r, r->parser.token.span, "more than %d %s", SPAD__INDEX_MAX, of);
     return false;
 }
 
@@ -364,7 +364,8 @@ bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
                         spad__token_kind closing, const char *what) {
     *count = 0;
     do {
-        if (!spad__has_room(r, *count) || !spad__read_amount(r, &items[*count])) return false;
+        if (!spad__has_room(r, *count, "dimensions") || !spad__read_amount(r, &items[*count]))
+            return false;
         (*count)++;
     } while (spad__next_item(r));
     return spad__parser_expect(&r->parser, closing, what);
@@ -374,7 +375,8 @@ bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count) {
     *count = 0;
     if (!spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET)) return true;
     do {
-        if (!spad__has_room(r, *count) || !spad__read_expr(r, &index[*count])) return false;
+        if (!spad__has_room(r, *count, "dimensions") || !spad__read_expr(r, &index[*count]))
+            return false;
         (*count)++;
     } while (spad__next_item(r));
     return spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "',' or ']'");

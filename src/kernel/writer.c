@@ -126,7 +126,12 @@ static void put_units(kernel_writer *w) {
             spad__out_string(&w->out, " on ");
             spad__out_name(&w->out, engine);
         }
-        spad__out_format(&w->out, " %s%s\n", orders[unit->order], unit->proxy ? " proxy" : "");
+        spad__out_format(&w->out, " %s%s", orders[unit->order], unit->proxy ? " proxy" : "");
+        if (unit->fence >= 0) {
+            spad__out_string(&w->out, " fence ");
+            spad__out_name(&w->out, w->kernel->target->fences[unit->fence].name);
+        }
+        spad__out_string(&w->out, "\n");
     }
 }
 
@@ -384,6 +389,14 @@ static void put_operation(kernel_writer *w, const spad_statement *s) {
     put_latency_and_work(w, s);
 }
 
+static void put_fence(kernel_writer *w, const spad_statement *s) {
+    if (s->fence < 0) return;
+    spad__out_string(&w->out, " ");
+    spad__out_name(&w->out, w->kernel->target->fences[s->fence].name);
+    if ((s->flags & SPAD_FENCE_BEFORE) != 0) spad__out_string(&w->out, " before");
+    if ((s->flags & SPAD_FENCE_AFTER) != 0) spad__out_string(&w->out, " after");
+}
+
 static void put_sync(kernel_writer *w, const spad_statement *s) {
     static const char *const amounts[SPAD_STATEMENT_KINDS] = {
         [SPAD_STATEMENT_WAIT_VALUE] = ">=",
@@ -397,7 +410,10 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
         spad__out_string(&w->out, s->unit >= 0 ? w->kernel->units.items[s->unit].name : "all");
         return;
     }
-    if (s->kind == SPAD_STATEMENT_FENCE) return;
+    if (s->kind == SPAD_STATEMENT_FENCE) {
+        put_fence(w, s);
+        return;
+    }
     spad__out_string(&w->out, " ");
     spad__out_string(&w->out, w->kernel->syncs.items[s->item].name);
     put_index(w, s->index, s->index_count);

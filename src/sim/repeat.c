@@ -19,7 +19,7 @@
 static bool find_motion(const spad_kernel *kernel, spad_expr expr, int64_t loop,
                         spad__motion *out) {
     const spad__moves moves = {.kernel = kernel, .param = -1, .loop = loop, .loop_step = 1};
-    return spad__motion_of(&moves, expr, out, NULL) == SPAD__EVEN;
+    return spad__motion_of(&moves, expr, out) == SPAD__EVEN;
 }
 
 /* ---- the body of a loop ------------------------------------------------------------ */
@@ -373,8 +373,7 @@ static bool repeats(const box *b, const spad_comparison *c) {
     spad__motion left;
     spad__motion right;
     return find_motion(b->kernel, c->left, b->loop, &left) &&
-           find_motion(b->kernel, c->right, b->loop, &right) &&
-           spad__motion_join(&left, &right, -1) == SPAD__EVEN && left.step == 0;
+           find_motion(b->kernel, c->right, b->loop, &right) && spad__motion_alike(&left, &right);
 }
 
 static bool all_decided(const box *b) {

@@ -18,6 +18,9 @@ extern const spad__target_list spad__targets_nvidia;
 extern const spad__target_list spad__targets_ascend;
 extern const spad__target_list spad__targets_host;
 
+/* The words for kinds of fences in a target file. */
+extern const char *const spad__fence_words[SPAD_FENCE_KINDS];
+
 /* An array and its length, for tables: .space_count, .spaces and so on. */
 #define SPAD__COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* The bit of a space number, for the reads and writes of an engine. */

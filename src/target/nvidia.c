@@ -9,7 +9,8 @@
  *   [gpus]  CUDA GPU Compute Capability, developer.nvidia.com/cuda-gpus: products
  *   [ptx]   PTX ISA: which instructions reach which memory; tcgen05.alloc; bar and
  *           barrier; mbarrier, "Contents of the mbarrier object"; setmaxnreg;
- *           cp.async.bulk and cp.async.bulk.tensor
+ *           cp.async.bulk and cp.async.bulk.tensor; fence.proxy.async; wgmma.fence;
+ *           tcgen05, "Memory Consistency Model"
  *
  * Shared memory is written as per-SM bytes with the reserve of one block on
  * top, so that usable is what one block may ask for (the opt-in limit) and
@@ -161,6 +162,24 @@ static const spad_engine sm_100_engines[] = BLACKWELL_ENGINES(b200);
 static const spad_engine blackwell_rtx_engines[] = BLACKWELL_RTX_ENGINES(none);
 static const spad_engine sm_120_engines[] = BLACKWELL_RTX_ENGINES(rtx5090);
 
+/* Fences [ptx]. fence.proxy.async, or .shared or .global of it (sm_90): threads and then the async
+ * proxy. wgmma.fence (sm_90a): registers that threads accessed and then a wgmma.
+ * tcgen05.fence::before_thread_sync and ::after_thread_sync (sm_100a): tensor memory that two
+ * threads access; tcgen05.commit includes the first. */
+#define PROXY_FENCES(cluster)                                            \
+    {.name = "shared", .kind = SPAD_FENCE_PROXY, .spaces = (cluster)}, { \
+        .name = "global", .kind = SPAD_FENCE_PROXY, .spaces = IN_GLOBAL  \
+    }
+static const spad_fence_rule hopper_fences[] = {
+    PROXY_FENCES(IN_CLUSTER),
+    {.name = "wgmma", .kind = SPAD_FENCE_ISSUE, .spaces = IN_REGISTERS},
+};
+static const spad_fence_rule blackwell_fences[] = {
+    PROXY_FENCES(IN_TMEM_CLUSTER),
+    {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIR},
+};
+static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_CLUSTER)};
+
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
 #define PLAIN_SPACES(per_sm, reserve) PLAIN_OF(per_sm, reserve, NO_MEMORY)
 #define PLAIN_OF(per_sm, reserve, ...) \
@@ -248,6 +267,7 @@ static const spad_product sm_121_products[] = {GPU("GB10")};
     .name = (id), .about = (text), .family = "nvidia", .max_groups = (blocks), .limits = most, \
     .space_count = SPAD__COUNT(space_table), .spaces = (space_table),                          \
     .engine_count = SPAD__COUNT(engine_table), .engines = (engine_table)
+#define FENCES(table) .fence_count = SPAD__COUNT(table), .fences = (table)
 #define ALIASES(table) .alias_count = SPAD__COUNT(table), .aliases = (table)
 
 /* Blocks per SM: [cccl]. */
@@ -270,22 +290,24 @@ static const spad_target nvidia_targets[] = {
      rtx4090_UNITS, SPAD__PRODUCTS(sm_89_products)},
     {SM("sm_90", "NVIDIA Hopper, one SM; rates of an H200", 32, spaces_228k, hopper_engines,
         CLUSTER_LIMITS(16, 2048)),
-     h200_UNITS, ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
+     h200_UNITS, FENCES(hopper_fences), ALIASES(sm_90_aliases), SPAD__PRODUCTS(sm_90_products)},
     {SM("sm_100", "NVIDIA Blackwell, one SM; rates of a B200", 32, sm_100_spaces, sm_100_engines,
         CLUSTER_LIMITS(16, 2048)),
-     b200_UNITS, ALIASES(sm_100_aliases), SPAD__PRODUCTS(sm_100_products)},
+     b200_UNITS, FENCES(blackwell_fences), ALIASES(sm_100_aliases),
+     SPAD__PRODUCTS(sm_100_products)},
     {SM("sm_103", "NVIDIA Blackwell, one SM", 32, spaces_228k_tmem, blackwell_engines,
         CLUSTER_LIMITS(0, 2048)),
-     ALIASES(sm_103_aliases), SPAD__PRODUCTS(sm_103_products)},
+     FENCES(blackwell_fences), ALIASES(sm_103_aliases), SPAD__PRODUCTS(sm_103_products)},
     {SM("sm_110", "NVIDIA Blackwell, one SM", 24, spaces_228k_tmem, blackwell_engines,
         CLUSTER_LIMITS(0, 0)),
-     ALIASES(sm_110_aliases)},
+     FENCES(blackwell_fences), ALIASES(sm_110_aliases)},
     {SM("sm_120", "NVIDIA Blackwell, one SM; rates of a GeForce RTX 5090", 24, sm_120_spaces,
         sm_120_engines, CLUSTER_LIMITS(0, 1536)),
-     rtx5090_UNITS, ALIASES(sm_120_aliases), SPAD__PRODUCTS(sm_120_products)},
+     rtx5090_UNITS, FENCES(blackwell_rtx_fences), ALIASES(sm_120_aliases),
+     SPAD__PRODUCTS(sm_120_products)},
     {SM("sm_121", "NVIDIA Blackwell, one SM", 24, spaces_100k_cluster, blackwell_rtx_engines,
         CLUSTER_LIMITS(0, 1536)),
-     ALIASES(sm_121_aliases), SPAD__PRODUCTS(sm_121_products)},
+     FENCES(blackwell_rtx_fences), ALIASES(sm_121_aliases), SPAD__PRODUCTS(sm_121_products)},
 };
 
 const spad__target_list spad__targets_nvidia = {SPAD__COUNT(nvidia_targets), nvidia_targets};

@@ -8,7 +8,7 @@
  *               | "limits" "{" { limit field } "}"
  *               | "space" name [string] "{" { space field } "}"
  *               | "engine" name [string] "{" { engine field } "}"
- *               | "exclusive" name name "on" name
+ *               | "exclusive" name name "on" name | "fence" name kind "on" names
  *
  * Fields are rows of two tables: a number goes straight into the struct, the
  * rest has a function. What a name refers to is known when it is read, because
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/builtin.h"
 #include "target/reader.h"
 
 /* A target and the memory that it owns. */
@@ -47,6 +48,32 @@ static bool read_exclusive(spad__target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
+/* "fence wgmma issue on registers": a name, its kind, its memory. */
+static bool read_fence_rule(spad__target_reader *r) {
+    spad_fence_rule rule = {0};
+    if (!spad__parser_name(&r->parser, "a name for the fence", &rule.name)) return false;
+    if (spad__target_find_row(r->fences.items, sizeof rule, r->fences.count, rule.name) <
+        r->fences.count) {
+        SPAD__TARGET_FAULT(r, r->parser.last.span, "a second fence '%s'", rule.name);
+        return false;
+    }
+    int kind = 0;
+    while (kind < SPAD_FENCE_KINDS &&
+           !spad__parser_accept_word(&r->parser, spad__fence_words[kind]))
+        kind++;
+    if (kind == SPAD_FENCE_KINDS) {
+        return spad__parser_expected(&r->parser, "'proxy', 'issue' or 'threads'");
+    }
+    rule.kind = (spad_fence_kind)kind;
+    if (!spad__parser_expect_word(&r->parser, "on") ||
+        !spad__target_read_space_set(r, &rule.spaces)) {
+        return false;
+    }
+    if (!SPAD__TARGET_RESERVE(r, &r->fences, SPAD_FENCES_MAX, "fences")) return false;
+    r->fences.items[r->fences.count++] = rule;
+    return spad__parser_end_statement(&r->parser);
+}
+
 /* ---- the target -------------------------------------------------------------------- */
 
 static bool given_twice(spad__target_reader *r, const char *word) {
@@ -58,7 +85,8 @@ static bool given_twice(spad__target_reader *r, const char *word) {
 static bool take_rows(spad__target_reader *r, const spad_target *like) {
     if (!spad__array_reserve(r->host, &r->spaces, like->space_count) ||
         !spad__array_reserve(r->host, &r->engines, like->engine_count) ||
-        !spad__array_reserve(r->host, &r->exclusions, like->exclusion_count)) {
+        !spad__array_reserve(r->host, &r->exclusions, like->exclusion_count) ||
+        !spad__array_reserve(r->host, &r->fences, like->fence_count)) {
         r->parser.out_of_memory = true;
         return false;
     }
@@ -78,6 +106,11 @@ static bool take_rows(spad__target_reader *r, const spad_target *like) {
         if (like->spaces[like->exclusions[i].space].instance > 0) continue;
         r->exclusions.items[r->exclusions.count++] = like->exclusions[i];
     }
+    for (size_t i = 0; i < like->fence_count; i++) {
+        r->fences.items[i] = like->fences[i];
+        r->fences.items[i].spaces &= firsts;
+    }
+    r->fences.count = like->fence_count;
     r->old_spaces = r->spaces.count;
     r->old_engines = r->engines.count;
     return true;
@@ -220,6 +253,7 @@ static const struct {
     {"exclusive", read_exclusive},
     {"limits", read_limits},
     {"units", read_units},
+    {"fence", read_fence_rule},
 };
 enum { TARGET_STATEMENTS = sizeof target_statements / sizeof target_statements[0] };
 
@@ -257,6 +291,9 @@ static void reach_instance(spad__target_reader *r, size_t base, size_t row) {
         spad_engine *engine = &r->engines.items[e];
         if (engine->reads >> base & 1) engine->reads |= bit;
         if (engine->writes >> base & 1) engine->writes |= bit;
+    }
+    for (size_t i = 0; i < r->fences.count; i++) {
+        if (r->fences.items[i].spaces >> base & 1) r->fences.items[i].spaces |= bit;
     }
     const size_t count = r->exclusions.count;
     for (size_t i = 0; i < count; i++) {
@@ -307,6 +344,8 @@ static void finish_target(spad__target_reader *r) {
     t->exclusion_count = r->exclusions.count;
     t->exclusions = spad__target_freeze(r, r->exclusions.items, r->exclusions.count,
                                         sizeof *r->exclusions.items);
+    t->fence_count = r->fences.count;
+    t->fences = spad__target_freeze(r, r->fences.items, r->fences.count, sizeof *r->fences.items);
     t->alias_count = r->aliases.count;
     t->aliases =
         spad__target_freeze(r, r->aliases.items, r->aliases.count, sizeof *r->aliases.items);
@@ -316,6 +355,7 @@ static void free_reader(spad__target_reader *r) {
     spad__array_free(r->host, &r->spaces);
     spad__array_free(r->host, &r->engines);
     spad__array_free(r->host, &r->exclusions);
+    spad__array_free(r->host, &r->fences);
     spad__array_free(r->host, &r->aliases);
     spad__array_free(r->host, &r->rules);
     spad__array_free(r->host, &r->rule_spans);

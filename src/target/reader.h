@@ -20,6 +20,7 @@ typedef struct spad__target_reader {
     SPAD_ARRAY(spad_space) spaces;
     SPAD_ARRAY(spad_engine) engines;
     SPAD_ARRAY(spad_exclusion) exclusions;
+    SPAD_ARRAY(spad_fence_rule) fences;
     SPAD_ARRAY(const char *) aliases;
     const spad_target *like; /* what the file starts from; NULL: from nothing */
     bool limited;            /* limits were given */
@@ -81,6 +82,8 @@ size_t spad__target_find_keyword(spad__target_reader *r, const char *what, const
 
 /* Reads the name of a space or engine that exists already. */
 bool spad__target_read_space_name(spad__target_reader *r, size_t *index);
+/* Names of spaces, as a set of bits. */
+bool spad__target_read_space_set(spad__target_reader *r, uint64_t *set);
 bool spad__target_read_engine_name(spad__target_reader *r, size_t *index);
 
 /* A comma between two items of a list; a line may end after it. */

@@ -39,7 +39,7 @@ static bool read_width(spad__target_reader *r) {
     return true;
 }
 
-static bool read_space_set(spad__target_reader *r, uint64_t *set) {
+bool spad__target_read_space_set(spad__target_reader *r, uint64_t *set) {
     do {
         size_t space;
         if (!spad__target_read_space_name(r, &space)) return false;
@@ -50,12 +50,12 @@ static bool read_space_set(spad__target_reader *r, uint64_t *set) {
 
 static bool read_reads(spad__target_reader *r) {
     r->engine.reads = 0;
-    return read_space_set(r, &r->engine.reads);
+    return spad__target_read_space_set(r, &r->engine.reads);
 }
 
 static bool read_writes(spad__target_reader *r) {
     r->engine.writes = 0;
-    return read_space_set(r, &r->engine.writes);
+    return spad__target_read_space_set(r, &r->engine.writes);
 }
 
 #define ENGINE_NUMBER(word, unit, member, at_least)                                                \

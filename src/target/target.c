@@ -31,6 +31,9 @@ bool spad_rect_overlaps(spad_rect a, spad_rect b) {
 
 /* ---- built-in targets -------------------------------------------------------------- */
 
+const char *const spad__fence_words[SPAD_FENCE_KINDS] = {
+    [SPAD_FENCE_PROXY] = "proxy", [SPAD_FENCE_ISSUE] = "issue", [SPAD_FENCE_THREADS] = "threads"};
+
 static const spad__target_list *const lists[] = {
     &spad__targets_neuron,
     &spad__targets_nvidia,
@@ -133,6 +136,10 @@ static const char *engine_name(const spad_target *target, size_t index) {
     return index < target->engine_count ? target->engines[index].name : NULL;
 }
 
+static const char *fence_name(const spad_target *target, size_t index) {
+    return index < target->fence_count ? target->fences[index].name : NULL;
+}
+
 /* Rows of further instances come last, and are not listed. */
 static const char *listed_space_name(const spad_target *target, size_t index) {
     if (index < target->space_count && target->spaces[index].instance > 0) return NULL;
@@ -215,6 +222,11 @@ spad_status spad_target_find_space(size_t *out, const spad_target *target, const
 spad_status spad_target_find_engine(size_t *out, const spad_target *target, const char *name,
                                     spad_error *error) {
     return find_part(out, target, "engine", engine_name, name, error);
+}
+
+spad_status spad_target_find_fence(size_t *out, const spad_target *target, const char *name,
+                                   spad_error *error) {
+    return find_part(out, target, "fence", fence_name, name, error);
 }
 
 /* ---- figures ----------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "base/lexer.h"
 #include "base/text.h"
 #include "spad/target.h"
+#include "target/builtin.h"
 
 /* ---- values ------------------------------------------------------------------------ */
 
@@ -251,6 +252,21 @@ static void write_exclusion(spad__out *out, const spad_target *target, const spa
     spad__out_string(out, "\n");
 }
 
+static void write_fence_rule(spad__out *out, const spad_target *target,
+                             const spad_fence_rule *rule) {
+    const char *comma = " on ";
+    spad__out_string(out, "fence ");
+    spad__out_name(out, rule->name);
+    spad__out_format(out, " %s", spad__fence_words[rule->kind]);
+    for (size_t s = 0; s < target->space_count; s++) {
+        if ((rule->spaces >> s & 1) == 0 || target->spaces[s].instance > 0) continue;
+        spad__out_string(out, comma);
+        spad__out_name(out, target->spaces[s].name);
+        comma = ", ";
+    }
+    spad__out_string(out, "\n");
+}
+
 /* The limits in the order of the file; the names are those of the struct. */
 typedef struct limit {
     const char *name;
@@ -312,6 +328,10 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
     if (target->exclusion_count > 0) spad__out_string(&out, "\n");
     for (size_t i = 0; i < target->exclusion_count; i++) {
         write_exclusion(&out, target, &target->exclusions[i]);
+    }
+    if (target->fence_count > 0) spad__out_string(&out, "\n");
+    for (size_t i = 0; i < target->fence_count; i++) {
+        write_fence_rule(&out, target, &target->fences[i]);
     }
     return spad__out_finish(&out, error);
 }
@@ -495,6 +515,15 @@ static void json_target(spad__json *json, const spad_target *target) {
         spad__json_key_string(json, "engine_a", target->engines[e->engine_a].name);
         spad__json_key_string(json, "engine_b", target->engines[e->engine_b].name);
         spad__json_key_string(json, "space", target->spaces[e->space].name);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+    spad__json_key_open(json, "fences", '[');
+    for (size_t i = 0; i < target->fence_count; i++) {
+        spad__json_open(json, '{');
+        spad__json_key_string(json, "name", target->fences[i].name);
+        spad__json_key_string(json, "kind", spad__fence_words[target->fences[i].kind]);
+        json_space_set(json, "spaces", target, target->fences[i].spaces);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');

@@ -221,6 +221,51 @@ static void what_was_missed_is_found(void **state) {
         "agent c {\nfor i in 0..N {\nwait full parity i % 2\narrive empty\n"
         "if i == 1 { simt use reads x[1] writes o[i] }\n"
         "if i != 1 { simt use reads x[0] writes o[i] }\n}\n}\n",
+        /* sums, a read after them, and then a copy that adds: the read is ordered only */
+        "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\n"
+        "tensor x : shared u8 (8) at 64 input\n"
+        "simt op adds x\nsimt op reads x\ntma op adds x in g\n",
+        "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\n"
+        "tensor x : shared u8 (8) at 64 input\n"
+        "simt op adds x\nsimt op reads x\ntma op writes x in g\n",
+        /* bytes for an mbarrier that has no life: the search for a cause judges such a run */
+        "kernel cursors on sm_90\n"
+        "param N = 3\n"
+        "param S = 3\n"
+        "unit tma on copy free\n"
+        "mbarrier full[S] count 1\n"
+        "mbarrier empty[S] count 1\n"
+        "tensor a : global uint8 [N, N + 2] (8) input\n"
+        "tensor o : global uint8 [N, N + 2] (8) output\n"
+        "tensor x : shared uint8 [S] (8)\n"
+        "for s in 0..S {\n"
+        "init empty[s] count 1\n"
+        "}\n"
+        "agent p {\n"
+        "cursor stage, phase mod S\n"
+        "for t in 0..N {\n"
+        "for i in t..2 * t + 1 {\n"
+        "if i != 1 or t == 0 {\n"
+        "wait empty[stage] parity 1 - phase\n"
+        "arrive full[stage] by 1 expect 8\n"
+        "tma load reads a[t, i] writes x[stage] delivers full[stage]\n"
+        "advance stage by 1\n"
+        "}\n"
+        "}\n"
+        "}\n"
+        "}\n"
+        "agent c {\n"
+        "cursor stage, phase mod S\n"
+        "for t in 0..N {\n"
+        "for i in t..2 * t + 1 {\n"
+        "if i != 1 or t == 0 {\n"
+        "simt use reads x[stage] writes o[t, i]\n"
+        "arrive empty[stage] by 1\n"
+        "advance stage by 1\n"
+        "}\n"
+        "}\n"
+        "}\n"
+        "}\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         spad_kernel *kernel = test_parse(texts[i]);

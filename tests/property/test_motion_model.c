@@ -2,7 +2,9 @@
  *
  * Motions of random expressions (kernel/motion.h) against their values: after a period of a loop,
  * of a parameter, or of both, the value has changed by the step, from every start; and what is
- * found to be uneven is a product of two things that move.
+ * found to be uneven is a product of two things that move. The same for motions by forms
+ * (kernel/form.h), whose steps depend on loops, with the smaller and larger of two, and with values
+ * that only the data decides.
  */
 #include "base/error.h"
 #include "support/kernels.h"
@@ -13,7 +15,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernel/motion.h"
+#include "kernel/form.h"
 #include "kernel/place.h"
 #include "spad/spad.h"
 
@@ -65,11 +67,34 @@ static void put_expression(writer *w, int depth) {
     put(w, ")");
 }
 
+/* As above, with factors and choices that a motion by a number does not have. */
+static void put_form(writer *w, int depth) {
+    static const char *const leaves[] = {"i", "j", "N", "M", "7", "u[j]"};
+    static const char *const starts[] = {"(", "(", "(", "(", "(", "(-", "min(", "max("};
+    static const char *const joints[] = {" + ", " - ", " * N", " * M", NULL, " - ", ", ", ", "};
+    if (depth == 0 || below(w, 5) == 0) {
+        put(w, "%s", leaves[below(w, 6)]);
+        return;
+    }
+    const int kind = below(w, 8);
+    put(w, "%s", starts[kind]);
+    put_form(w, depth - 1);
+    if (kind == 4) {
+        put(w, below(w, 2) == 0 ? " / %d" : " %% %d", 1 + below(w, 6));
+    } else {
+        put(w, "%s", joints[kind]);
+    }
+    if (kind != 2 && kind != 3 && kind != 4) put_form(w, depth - 1);
+    put(w, ")");
+}
+
 /* The kernel with a value of the parameter; the expression is the condition of an if. */
 static spad_kernel *kernel_of(const char *expression, int n) {
     char text[2 * TEXT];
     snprintf(text, sizeof text,
-             "kernel k on trn2\nparam N = %d\nparam M = 3\nfor i in 0..1000000 { for j in 0..9 {\n"
+             "kernel k on trn2\nparam N = %d\nparam M = 3\n"
+             "unknown u[9] in 0..5 = [1, 4, 0, 0, 3, 2, 4, 1, 1]\n"
+             "for i in 0..1000000 { for j in 0..9 {\n"
              "if %s == 0 { vector op }\n} }\n",
              n, expression);
     spad_kernel *kernel;
@@ -96,20 +121,25 @@ static int64_t value_at(const char *expression, int n, int64_t i, int64_t j) {
     return value;
 }
 
+/* at: the values of the loops i and j */
+static void assert_moves_from(const writer *w, const spad__moves *moves, const spad__motion *m,
+                              int n, const int64_t *at) {
+    const int64_t more = moves->param == 0 ? moves->param_step * m->period : 0;
+    const int64_t on = moves->loop == 0 ? moves->loop_step * m->period : 0;
+    const int64_t change =
+        value_at(w->text, (int)(n + more), at[0] + on, at[1]) - value_at(w->text, n, at[0], at[1]);
+    if (change != m->step) {
+        fail_msg("%s: period %lld, step %lld, but %lld", w->text, (long long)m->period,
+                 (long long)m->step, (long long)change);
+    }
+}
+
 static void assert_moves(writer *w, const spad__moves *moves, const spad__motion *m) {
     for (int start = 0; start < STARTS; start++) {
         /* where a motion relies on the parameter, it holds for the value that it had */
         const int n = moves->relies[0] ? 20 : 20 + below(w, 40);
-        const int64_t i = below(w, 500);
-        const int64_t j = below(w, 9);
-        const int64_t more = moves->param == 0 ? moves->param_step * m->period : 0;
-        const int64_t on = moves->loop == 0 ? moves->loop_step * m->period : 0;
-        const int64_t change =
-            value_at(w->text, (int)(n + more), i + on, j) - value_at(w->text, n, i, j);
-        if (change != m->step) {
-            fail_msg("%s: period %lld, step %lld, but %lld", w->text, (long long)m->period,
-                     (long long)m->step, (long long)change);
-        }
+        const int64_t at[] = {below(w, 500), below(w, 9)};
+        assert_moves_from(w, moves, m, n, at);
     }
 }
 
@@ -132,7 +162,7 @@ static void values_move_as_found(void **state) {
                                    .loop_step = 1 + below(&w, 3),
                                    .relies = relies};
         spad__motion m;
-        const spad__evenness found = spad__motion_of(&moves, expression_of(kernel), &m, NULL);
+        const spad__evenness found = spad__motion_of(&moves, expression_of(kernel), &m);
         assert_int_not_equal(found, SPAD__UNEVEN); /* all factors here are fixed */
         if (found == SPAD__EVEN && m.period <= LONGEST) {
             even++;
@@ -143,6 +173,44 @@ static void values_move_as_found(void **state) {
     }
     printf("%ld even motions, %ld with a period above 1\n", even, longer);
     assert_true(even > EXPRESSIONS / 2 && longer > EXPRESSIONS / 20);
+}
+
+static void values_move_by_forms(void **state) {
+    (void)state;
+    writer w = {.random = {23}};
+    long even = 0;
+    long forms = 0;
+    long uneven = 0;
+    for (int count = 0; count < EXPRESSIONS; count++) {
+        w.used = 0;
+        put_form(&w, 4);
+        spad_kernel *kernel = kernel_of(w.text, 20);
+        if (kernel == NULL) continue; /* a product of two loops, or too long */
+        bool relies[2] = {false};
+        const int what = 1 + below(&w, 3);
+        const spad__moves moves = {.kernel = kernel,
+                                   .param = (what & 1) != 0 ? 0 : -1,
+                                   .param_step = 1 + below(&w, 2),
+                                   .loop = (what & 2) != 0 ? 0 : -1,
+                                   .loop_step = 1 + below(&w, 3),
+                                   .relies = relies};
+        spad__form form;
+        spad__motion m;
+        const spad__evenness found =
+            spad__form_of(&moves, expression_of(kernel), &form, &m.period, NULL);
+        uneven += found == SPAD__UNEVEN;
+        for (int start = 0; start < STARTS && found == SPAD__EVEN && m.period <= LONGEST; start++) {
+            const int n = relies[0] ? 20 : 20 + below(&w, 40);
+            const int64_t at[] = {below(&w, 500), below(&w, 9)};
+            assert_true(spad__form_value(&form, at, &m.step));
+            assert_moves_from(&w, &moves, &m, n, at);
+            even += start == 0;
+            forms += start == 0 && form.count > 0;
+        }
+        spad_kernel_destroy(kernel);
+    }
+    printf("%ld even motions, %ld by forms, %ld uneven\n", even, forms, uneven);
+    assert_true(even > EXPRESSIONS / 4 && forms > EXPRESSIONS / 100 && uneven > 0);
 }
 
 /* The slot or the address of a tile, whichever its tensor has. */
@@ -195,11 +263,22 @@ static void tiles_come_back(void **state) {
         }
         spad_kernel_destroy(kernel);
     }
-    spad_kernel *kernel = test_parse("kernel k on trn2\ntensor a : sbuf bf16 [9] (128, 8)\n");
+    spad_kernel *kernel = test_parse("kernel k on trn2\ntensor a : sbuf bf16 [9] (128, 8)\n"
+                                     "tensor b : sbuf bf16 [9] (128, 64) ring 3\n"
+                                     "tensor c : sbuf bf16 [9] (128, 8) alias of b[2] ring 2\n"
+                                     "tensor d : sbuf bf16 [8] (128, 8) alias of b[2]\n");
     const spad__moves moves = {.kernel = kernel, .param = -1, .loop = -1};
     int64_t rounds;
     assert_int_equal(
         spad__tile_return(&moves, spad_kernel_get_tensor(kernel, 0), (const int64_t[]){1}, &rounds),
+        SPAD__MOVES_ON);
+    /* inside of a tile of a ring: two slots of its own, or one per tile */
+    assert_int_equal(
+        spad__tile_return(&moves, spad_kernel_get_tensor(kernel, 2), (const int64_t[]){1}, &rounds),
+        SPAD__RETURNS);
+    assert_int_equal(rounds, 2);
+    assert_int_equal(
+        spad__tile_return(&moves, spad_kernel_get_tensor(kernel, 3), (const int64_t[]){1}, &rounds),
         SPAD__MOVES_ON);
     spad_kernel_destroy(kernel);
 }
@@ -214,7 +293,7 @@ static spad__evenness motion_in(const char *expression, bool param, int64_t step
                                .loop = 0,
                                .loop_step = step,
                                .relies = relies};
-    const spad__evenness even = spad__motion_of(&moves, expression_of(kernel), m, NULL);
+    const spad__evenness even = spad__motion_of(&moves, expression_of(kernel), m);
     spad_kernel_destroy(kernel);
     return even;
 }
@@ -254,6 +333,7 @@ static void what_does_not_repeat_says_why(void **state) {
     assert_int_equal(motion_in("i * N", true, 1, &m, relies), SPAD__UNEVEN);
     assert_int_equal(motion_in("i * N", false, 1, &m, relies), SPAD__EVEN);
     assert_true(m.step == 20 && relies[0] && !relies[1]);
+    assert_int_equal(motion_in("j * N", true, 1, &m, relies), SPAD__UNEVEN); /* by a form */
     assert_int_equal(motion_in("i % 65536", false, 1, &m, NULL), SPAD__EVEN);
     assert_int_equal(m.period, 65536);
     assert_int_equal(motion_in("i % 65537", false, 1, &m, NULL), SPAD__TOO_LONG);
@@ -263,9 +343,195 @@ static void what_does_not_repeat_says_why(void **state) {
     assert_int_equal(spad__motion_rounds(12, 6), 1);
 }
 
+/* Motions by forms in loops that run once, so that their factors may be large; the parameter moves
+ * by the step. */
+static spad__evenness form_in(const char *expression, int64_t step, spad__form *form,
+                              int64_t *period) {
+    char text[TEXT];
+    snprintf(text, sizeof text,
+             "kernel k on trn2\nparam N = 2\nunknown u[2]\n"
+             "for a in 0..1 { for b in 0..1 { for c in 0..1 { for d in 0..1 { for e in 0..1 {\n"
+             "if %s == 0 { vector op }\n} } } } }\n",
+             expression);
+    spad_kernel *kernel = test_parse(text);
+    const spad__moves moves = {.kernel = kernel, .param = 0, .param_step = step, .loop = -1};
+    const spad__evenness even = spad__form_of(&moves, expression_of(kernel), form, period, NULL);
+    spad_kernel_destroy(kernel);
+    return even;
+}
+
+static void forms_have_the_loops_that_are_left(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t period;
+        spad__form step;
+    } cases[] = {
+        {"b * N + a", 1, {0, 1, {1}, {3}}},
+        {"a * N + c * N - a * N", 1, {0, 1, {2}, {3}}},
+        {"b * N + (5 - b) * N", 1, {15, 0, {0}, {0}}},
+        {"c * N + 2 * (N * b) + c * N", 1, {0, 2, {1, 2}, {6, 6}}},
+        {"(b * N + N) / 2", 2, {3, 1, {1}, {3}}},
+        {"(b * N + N) % 2", 2, {0, 0, {0}, {0}}},
+        {"-(b * N)", 1, {0, 1, {1}, {-3}}},
+        {"min(b * N, b * N + 7)", 1, {0, 1, {1}, {3}}},
+        {"max(N, 9 + N)", 1, {3, 0, {0}, {0}}},
+        {"max(4, 9) * N", 1, {27, 0, {0}, {0}}},
+        {"min(4, 9) * N", 1, {12, 0, {0}, {0}}},
+        {"N % 2 + N % 5", 10, {0, 0, {0}, {0}}},
+        {"3 * (b / 2) + N", 1, {3, 0, {0}, {0}}},
+        {"u[a] + N", 1, {3, 0, {0}, {0}}},
+        {"a + b + c + d + e + N", 1, {3, 0, {0}, {0}}},
+        {"a * N + b * N + c * N + d * N", 1, {0, 4, {0, 1, 2, 3}, {3, 3, 3, 3}}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        spad__form step;
+        int64_t period;
+        assert_int_equal(form_in(cases[c].text, 3, &step, &period), SPAD__EVEN);
+        if (!spad__form_equal(&step, &cases[c].step) || period != cases[c].period) {
+            fail_msg("%s: %lld with %zu loops in %lld", cases[c].text, (long long)step.constant,
+                     step.count, (long long)period);
+        }
+    }
+}
+
+static void what_is_no_form_is_uneven(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "N * N",                                 /* both move */
+        "7 % N",                                 /* by what moves */
+        "b * N * N",                             /* the step depends on N */
+        "a * N + b * N + c * N + d * N + e * N", /* loops of the step */
+        "(a + b + c + d + e) * N",               /* loops of the factor */
+        "N * (a + b + c + d + e)",               /* */
+        "(b / 2) * N",                           /* a factor that is no form */
+        "N * (b / 2)",                           /* */
+        "N * u[b]",                              /* only the data decides */
+        "u[N - 2]",
+        "u[N % 2]",                                                /* another element */
+        "min(N, 7)",                                               /* they do not move alike */
+        "max(b * N, 7 * N)",                                       /* */
+        "b * 4611686018427387904 * 2 * N",                         /* beyond 64 bits: the factor */
+        "(b * 4611686018427387904 + b * 4611686018427387904) * N", /* */
+        "(b * (-9223372036854775807 - 1) - b) * N",                /* */
+        "-(b * (-9223372036854775807 - 1)) * N",                   /* */
+        "b * 4611686018427387904 * N",                             /* the step */
+        "b * N * 4611686018427387904",                             /* */
+        "b * 3074457345618258602 * N + b * N",                     /* the sum of two steps */
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad__form step;
+        int64_t period;
+        if (form_in(texts[i], 3, &step, &period) != SPAD__UNEVEN) fail_msg("%s", texts[i]);
+    }
+    spad__form step;
+    int64_t period;
+    assert_int_equal(form_in("min(N % 257, N % 256)", 1, &step, &period), SPAD__TOO_LONG);
+    assert_int_equal(form_in("(b * N + N) / 65537", 1, &step, &period), SPAD__TOO_LONG);
+    assert_int_equal(form_in("b * (N % 65537) * 2", 1, &step, &period), SPAD__TOO_LONG);
+    assert_int_equal(form_in("(N % 257) * (N % 256)", 1, &step, &period), SPAD__TOO_LONG);
+    assert_int_equal(form_in("(N % 257) / (N % 256 + 1)", 1, &step, &period), SPAD__TOO_LONG);
+    assert_int_equal(form_in("-N", INT64_MIN, &step, &period), SPAD__UNEVEN);
+    assert_int_equal(form_in("N + N", INT64_MAX, &step, &period), SPAD__UNEVEN);
+    assert_int_equal(form_in("N / 2", INT64_MAX, &step, &period), SPAD__UNEVEN);
+    assert_int_equal(form_in("N / 4 + N % 5", INT64_MAX / 4, &step, &period), SPAD__UNEVEN);
+}
+
+static void values_of_forms_fit_or_not(void **state) {
+    (void)state;
+    const spad__form large = {.constant = INT64_MAX - 5, .count = 1, .loops = {1}, .factors = {2}};
+    const spad__form steep = {.count = 1, .loops = {1}, .factors = {INT64_MAX / 2}};
+    int64_t value;
+    int64_t most;
+    assert_true(spad__form_value(&large, (const int64_t[]){0, 2}, &value));
+    assert_int_equal(value, INT64_MAX - 1);
+    assert_false(spad__form_value(&large, (const int64_t[]){0, 3}, &value));
+    assert_false(spad__form_value(&steep, (const int64_t[]){0, 3}, &value));
+    static const struct {
+        const char *bounds;
+        bool large;
+        bool steep;
+    } cases[] = {{"0..3", true, true},  {"0..4", false, false},  {"3..4", false, false},
+                 {"-2..1", true, true}, {"-9..-5", true, false}, {"-1..0", true, true}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "kernel k on trn2\nfor i in 0..1 { for j in %s { vector op } }\n",
+                 cases[c].bounds);
+        spad_kernel *kernel = test_parse(text);
+        assert_int_equal(spad__form_range(&large, kernel, &value, &most), cases[c].large);
+        assert_int_equal(spad__form_range(&steep, kernel, &value, &most), cases[c].steep);
+        spad_kernel_destroy(kernel);
+    }
+    spad__form sum = {.constant = 0};
+    assert_true(spad__form_add_loop(&sum, 2, 7));
+    assert_true(spad__form_add_loop(&sum, 0, 5));
+    assert_true(spad__form_add_loop(&sum, 1, 0));
+    assert_false(spad__form_add_loop(&sum, 0, INT64_MAX));
+    assert_true(spad__form_add_loop(&sum, 0, -5));
+    assert_true(sum.count == 1 && sum.loops[0] == 2 && sum.factors[0] == 7);
+    assert_false(spad__form_add(&sum, &large, 3)); /* the constant */
+    assert_false(spad__form_add(&sum, &steep, 3)); /* a factor */
+    spad__form full = {.constant = 7};
+    assert_false(spad__form_add(&full, &large, 1)); /* the sum of two constants */
+}
+
+static void motions_are_compared_over_both_periods(void **state) {
+    (void)state;
+    static const struct {
+        spad__motion left;
+        spad__motion right;
+        bool alike;
+    } cases[] = {
+        {{1, 3}, {1, 3}, true},
+        {{2, 1}, {4, 2}, true},
+        {{2, 1}, {4, 1}, false},
+        {{7, 0}, {9, 0}, true},
+        {{2, INT64_MAX / 2}, {3, 1}, false},
+        {{3, 1}, {2, INT64_MAX / 2}, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        assert_int_equal(spad__motion_alike(&cases[c].left, &cases[c].right), cases[c].alike);
+    }
+}
+
+static spad__return return_of(const char *space, const char *mode, const int64_t *steps) {
+    char text[512];
+    snprintf(text, sizeof text,
+             "kernel k on trn2\ntensor a : %s bf16 [600, 600] (128, 8) %s\n"
+             "vector op writes a[0, 0]\n",
+             space, mode);
+    spad_kernel *kernel = test_parse(text);
+    const spad__moves moves = {.kernel = kernel, .param = -1, .loop = -1};
+    int64_t rounds;
+    const spad__return way =
+        spad__tile_return(&moves, spad_kernel_get_tensor(kernel, 0), steps, &rounds);
+    spad_kernel_destroy(kernel);
+    return way;
+}
+
+static void tiles_may_be_too_far(void **state) {
+    (void)state;
+    const int64_t far[] = {INT64_MAX / 2, 1};
+    const int64_t last[] = {INT64_MAX / 600, INT64_MAX};
+    const int64_t near[] = {1, 1};
+    assert_int_equal(return_of("sbuf", "ring 3", far), SPAD__TOO_FAR);
+    assert_int_equal(return_of("sbuf", "ring 3", last), SPAD__TOO_FAR);
+    assert_int_equal(return_of("sbuf", "ring 3", near), SPAD__RETURNS);
+    assert_int_equal(return_of("psum", "mod free [1125899906842597, 1] banks [1, 1048573]", near),
+                     SPAD__TOO_FAR);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_move_as_found), cmocka_unit_test(periods_are_the_least),
-        cmocka_unit_test(tiles_come_back), cmocka_unit_test(what_does_not_repeat_says_why)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_move_as_found),
+                                       cmocka_unit_test(values_move_by_forms),
+                                       cmocka_unit_test(periods_are_the_least),
+                                       cmocka_unit_test(tiles_come_back),
+                                       cmocka_unit_test(what_does_not_repeat_says_why),
+                                       cmocka_unit_test(forms_have_the_loops_that_are_left),
+                                       cmocka_unit_test(what_is_no_form_is_uneven),
+                                       cmocka_unit_test(values_of_forms_fit_or_not),
+                                       cmocka_unit_test(motions_are_compared_over_both_periods),
+                                       cmocka_unit_test(tiles_may_be_too_far)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,3 +261,72 @@ def spad_example(kernel):
     if kernel == "matmul":
         return {"lhsT": nt.hbm((256, 128), "bf16"), "rhs": nt.hbm((256, 512), "bf16")}
     return [nt.hbm((512, 512), "bf16")]
+
+
+@nki.jit
+def halves(x, wait=True):
+    """Two cores: each writes its half to shared HBM, and reads the half of the other."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    between = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    cores, me = nl.num_programs(0), nl.program_id(0)
+    half = x.shape[1] // cores
+    mine, other = nl.ds(me * half, half), nl.ds((cores - 1 - me) * half, half)
+    t = nl.ndarray((P, half), dtype=x.dtype, buffer=nl.sbuf)
+    u = nl.ndarray((P, half), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x[:, mine])
+    nisa.activation(dst=t, op=nl.exp, data=t)
+    nisa.dma_copy(dst=between[:, mine], src=t)
+    if wait:
+        nisa.core_barrier(data=between, cores=(0, 1))
+    nisa.dma_copy(dst=u, src=between[:, other])
+    nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
+    nisa.dma_copy(dst=out[:, mine], src=t)
+    return out
+
+
+@nki.jit
+def exchanged(x, overwrite=False):
+    """Two cores: each sends its sum to the other."""
+    out = nl.ndarray((2, *x.shape), dtype=nl.float32, buffer=nl.shared_hbm)
+    me = nl.program_id(0)
+    t = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))
+    u = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.sbuf, address=(0, 0 if overwrite else 4 * x.shape[1]))
+    nisa.dma_copy(dst=t, src=x)
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=float(me + 1))
+    nisa.sendrecv(src=t, dst=u, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+    nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
+    nisa.dma_copy(dst=out[me], src=t)
+    return out
+
+
+@nki.jit
+def one_sided(x):
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    u = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    if nl.program_id(0) == 0:
+        nisa.sendrecv(src=t, dst=u, send_to_rank=1, recv_from_rank=1, pipe_id=0)
+    nisa.dma_copy(dst=x[:, nl.ds(nl.program_id(0) * 64, 64)], src=t[:, nl.ds(nl.program_id(0) * 64, 64)])
+
+
+@nki.jit
+def composed(x, w):
+    """Functions of the language that are several instructions."""
+    out = nl.ndarray((6, *x.shape), dtype=nl.float32, buffer=nl.shared_hbm)
+    t, scale = nl.load(x), nl.load(w)
+    nl.store(out[0], nl.softmax(t, axis=1))
+    nl.store(out[1], nl.rms_norm(t, scale, axis=1, n=x.shape[1]))
+    nl.store(out[2], nl.copy(nl.matmul(t, t)))
+    nl.store(out[3], nl.transpose(t))
+    nl.store(out[4], nl.copy(nl.matmul(t, nl.load_transpose2d(x), transpose_x=True)))
+    nl.store(out[5, :, 0:1], nl.var(t, axis=1))
+    return out
+
+
+@nki.jit
+def random(x, index, seed):
+    """Numbers of the device, and elements by their number."""
+    nl.random_seed(nl.load(seed))
+    t = nl.add(nl.dropout(nl.load(x), 0.5), nl.rand(x.shape, dtype=x.dtype))
+    nl.store(x, t)
+    nl.store(x[:, 0:8], nl.gather_flattened(t, nl.load(index)))

@@ -3,14 +3,18 @@
 
     SPAD_NKI_LIBRARY=/path/to/nki-library python tests/python/nki_public.py
     SPAD_NKI_SAMPLES=/path/to/nki-samples python tests/python/nki_public.py
+    SPAD_NKI_SAMPLES_2025=/path/to/nki-samples python tests/python/nki_public.py   # its state 0898a77
 
 Prints a row for each kernel: operations, seconds of the trace, of the check and of the plan, and the
 verdict. Nothing of the checkouts is part of this repository.
 """
 
+import contextlib
+import importlib.util
 import os
 import sys
 import time
+import types
 from pathlib import Path
 
 import spad
@@ -154,7 +158,7 @@ LIBRARY += (
      call(h(4, 1024), h(8, 1024, 2, 512), h(8, 512, 1024), h(4, 8, dtype=F32), h(4, 2, dtype=I32), True)),
 )
 
-# What cannot be traced, and why.
+# What needs two cores; what cannot be traced, and why.
 TWO_CORES = ("indexed_flatten", "blockwise_mm_baseline_shard_intermediate", "bwmm_shard_on_block",
              "blockwise_mm_baseline_shard_hidden")
 DOES_NOT_PARSE = ("mlp",)  # in the state of 13 April 2026
@@ -168,28 +172,133 @@ SAMPLES = (
     (f"{MATMULS}:nki_matmul_fully_optimized_", "2048^3", call(h(2048, 2048), h(2048, 2048))),
 )
 
+# The older dialect.
+ATTENTION = "src/nki_samples/tutorials/attention_fwd_performance/attention_kernels.py"
+MAMBA = "src/nki_samples/tutorials/fused_mamba/mamba_nki_kernels.py"
+ADD = "src/nki_samples/tutorials/tensor_addition"
+FLOAT16 = "float16"
+
+
+def f(*shape):
+    return h(*shape, dtype=F32)
+
+
+def launched(*grid):
+    """On a grid of programs."""
+    def on_grid(made):
+        @wrapped
+        def make(kernel, module):
+            args, options = made()
+            return kernel[grid], args, options
+
+        return make
+
+    return on_grid
+
+
+OLDER = (
+    *((f"{ATTENTION}:attn_fwd_v{version}", f"128 x {rows}", call(*(f(128, rows),) * 3))
+      for version, rows in ((1, 128), (2, 128), *((version, 512) for version in range(3, 9)))),
+    *((f"{ATTENTION}:attn_fwd_v{version}", "128 x 4096", call(*(h(128, 4096),) * 3)) for version in (9, 10)),
+    *((f"{MAMBA}:mamba_v{version}", "256 x 512, 16 states",
+       call(f(1, 256, 512), f(1, 256, 512), f(256, 16), f(1, 16, 512), f(1, 16, 512))) for version in (1, 2, 3)),
+    (f"{ADD}/tensor_addition_nki_kernels.py:nki_tensor_add", "256 x 1024", call(*(h(256, 1024, dtype=FLOAT16),) * 2)),
+    (f"{ADD}/spmd_tensor_addition_nki_kernels.py:nki_tensor_add", "256 x 1024",
+     call(*(h(256, 1024, dtype=FLOAT16),) * 2)),
+    (f"{ADD}/spmd_multiple_nc_tensor_addition_nki_kernels.py:nki_tensor_add_nc2", "512 x 2048",
+     call(*(h(512, 2048, dtype=FLOAT16),) * 2)),
+    ("src/nki_samples/tutorials/average_pool2d/average_pool2d_nki_kernels.py:tensor_avgpool_kernel", "64 x 32 x 32",
+     call(h(64, 32, 32, dtype=FLOAT16), 2)),
+    ("src/nki_samples/tutorials/transpose2d/transpose2d_nki_kernels.py:tensor_transpose2D_kernel_", "128 x 24 x 32",
+     call(h(128, 768, dtype="int8"), (24, 32))),
+    ("contributed/matmul.py:matmul", "1024 x 512 x 2048", call(h(1024, 512), h(1024, 2048))),
+    ("contributed/maxpooling.py:max_pooling_2d_stride_1", "448 x 448", call(f(448, 448), 3)),
+    ("contributed/interpolate_bilinear_fwd.py:interpolate_bilinear_2x_fwd", "128 x 20 x 20", call(f(1, 128, 20, 20), 10)),
+    ("contributed/interpolate_trilinear_fwd.py:interpolate_trilinear_2x_fwd", "128 x 8 x 8 x 8",
+     call(f(1, 128, 8, 8, 8), 4)),
+)
+TUTORIALS = "src/nki_samples/tutorials"
+OLD_MATMULS = f"{TUTORIALS}/matrix_multiplication/matrix_multiplication_nki_kernels.py"
+NORM = f"{TUTORIALS}/layernorm/layernorm_nki_kernel.py"
+REFERENCE = "src/nki_samples/reference"
+REMOVED = (  # kernels that later states do not have
+    (f"{TUTORIALS}/softmax/softmax_nki_kernels.py:nki_softmax_kernel", "256 x 512", call(f(256, 512))),
+    (f"{TUTORIALS}/softmax/softmax_nki_kernels.py:nki_softmax_kernel", "300 x 512", call(f(300, 512))),
+    (f"{TUTORIALS}/rmsnorm/rmsnorm_nki_kernels.py:nki_rmsnorm_kernel", "256 x 512", call(f(256, 512), f(512))),
+    *((f"{NORM}:nki_layernorm_kernel_v{version}", "256 x 1024", call(f(256, 1024), 1e-5, f(1024), f(1024)))
+      for version in (1, 2)),
+    (f"{OLD_MATMULS}:nki_matmul_basic_", "128 x 512", call(h(128, 64), h(128, 512))),
+    *((f"{OLD_MATMULS}:nki_matmul_{name}_", "2048^3", call(h(2048, 2048), h(2048, 2048)))
+      for name in ("tiled", "hoist_load", "block_free_dimension", "fully_optimized")),
+    (f"{TUTORIALS}/sd_attention/sd_attention_nki_kernels.py:fused_self_attn_for_SD_small_head_size", "4096 x 64",
+     call(*(f(4096, 64),) * 3)),
+    (f"{REFERENCE}/allocated_attention.py:allocated_fused_self_attn_for_SD_small_head_size", "4096 x 128",
+     call(f(1, 128, 4096), f(1, 128, 4096), f(1, 4096, 128))),
+    (f"{REFERENCE}/allocated_fused_linear.py:allocated_fused_rms_norm_qkv", "256 x 1024",
+     call(h(1, 256, 1024), h(1024, 512))),
+    (f"{REFERENCE}/attention.py:flash_fwd", "2048 x 128",
+     launched(1, 1)(call(h(1, 1, 128, 2048), h(1, 1, 128, 2048), h(1, 1, 2048, 128), None))),
+    (f"{REFERENCE}/attention.py:flash_attn_bwd", "2048 x 128",
+     launched(1, 1)(call(*(h(1, 1, 128, 2048),) * 5, f(1, 1, 128, 16), None, mixed_precision=True))),
+    (f"{REFERENCE}/attention.py:fused_self_attn_for_SD_small_head_size", "4096 x 128",
+     call(f(1, 128, 4096), f(1, 4096, 128), f(1, 4096, 128))),
+    (f"{REFERENCE}/vision.py:resize_nearest_fixed_dma_kernel", "32 x 32 x 64", call(f(1, 32, 32, 64), (1, 64, 64, 64))),
+    (f"{REFERENCE}/vision.py:select_and_scatter_kernel", "8 x 64 x 112 x 112",
+     call(f(8, 64, 112, 112), f(8, 64, 56, 56))),
+    (f"{REFERENCE}/vision.py:adaptive_avg_pool2d_kernel", "64 x 16 x 16", call(f(1, 64, 16, 16), 4)),
+)
+
 
 def cases():
     """(where, shape, call) of the checkouts that the environment names."""
     for variable, inside, table in (("SPAD_NKI_LIBRARY", "src/nkilib_src/nkilib", LIBRARY),
-                                    ("SPAD_NKI_SAMPLES", "src/nki_samples", SAMPLES)):
+                                    ("SPAD_NKI_SAMPLES", "src/nki_samples", SAMPLES),
+                                    ("SPAD_NKI_SAMPLES", ".", OLDER),
+                                    ("SPAD_NKI_SAMPLES_2025", ".", REMOVED)):
         if os.environ.get(variable):
             root = Path(os.environ[variable]) / inside
             for where, shape, made in table:
                 yield root / where, shape, made
 
 
+class _Empty(types.ModuleType):
+    """In the place of a module that a file imports for its own tests, and that is not installed."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Empty(name)
+
+
+@contextlib.contextmanager
+def without(*names):
+    absent = [name for name in names if importlib.util.find_spec(name.partition(".")[0]) is None]
+    sys.modules.update({name: _Empty(name) for name in absent})
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
+
+
+def load(where):
+    with without("torch", "torch.nn", "torch.nn.functional", "torch_xla", "torch_xla.core", "torch_xla.core.xla_model",
+                 "scipy", "scipy.special"):
+        return nt.load(str(where))
+
+
 def measure(where, made, target="trn2"):
     """A dict of one case: what happened and how long it took."""
     row = {}
+    cores = 2 if str(where).rpartition(":")[2] in TWO_CORES else 1
     begin = time.perf_counter()
     try:
-        kernel = nt.load(str(where))
+        kernel = load(where)
         if getattr(made, "is_wrapped", False):
             kernel, args, options = made(kernel, module_of(kernel))
         else:
             args, options = made()
-        traced = nt.trace(kernel, *args, target=target, **options)
+        traced = nt.trace(kernel, *args, target=target, lnc=cores, **options)
     except Exception as error:
         return {"failure": str(error)}
     row["operations"], row["notes"] = traced.operations, len(traced.notes)

@@ -26,7 +26,7 @@
 const char *executor_word(unsigned wrong) {
     static const char *const words[] = {"race",  "stale read", "unwritten read", "freed",
                                         "stuck", "parity",     "barrier",        "mbarrier",
-                                        "fence", "output"};
+                                        "fence", "output",     "threads"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if ((wrong >> i & 1) != 0) return words[i];
     }
@@ -90,7 +90,7 @@ static int next_candidate(const explorer *x, const state *s, int p) {
 static int after_candidate(const explorer *x, const state *s, int p) {
     const point *this = &x->e->points.items[p];
     const bool skip = this->listed && !executor_is_done(s, p);
-    return next_candidate(x, s, skip ? x->e->agent_points.items[this->agent + 1] : p + 1);
+    return next_candidate(x, s, skip ? x->e->agent_points.items[this->list + 1] : p + 1);
 }
 
 static void hurry(explorer *x, state *s) {
@@ -334,35 +334,143 @@ static bool is_before(const explorer *x, int before, int after) {
     return (x->must[(size_t)after * x->e->words + (size_t)(before / 64)] >> (before % 64) & 1) != 0;
 }
 
-static bool is_fenced(const explorer *x, int from, int to) {
+static bool is_between(const explorer *x, int p, int from, int to) {
+    return is_before(x, from, p) && is_before(x, p, to);
+}
+
+static const spad_fence_rule *rule_of(const executor *e, int64_t fence) {
+    return fence >= 0 ? &spad_kernel_get_target(e->kernel)->fences[fence] : NULL;
+}
+
+/* A proxy fence for one of the spaces. */
+static bool is_fenced(const explorer *x, uint64_t spaces, int from, int to) {
     for (int p = 0; p < (int)x->e->points.count; p++) {
-        if (x->e->points.items[p].action == ACTION_FENCE && is_before(x, from, p) &&
-            is_before(x, p, to)) {
-            return true;
-        }
+        const point *f = &x->e->points.items[p];
+        if (f->action != ACTION_FENCE || !is_between(x, p, from, to)) continue;
+        const spad_fence_rule *rule = rule_of(x->e, f->fence);
+        if (rule == NULL) return true;
+        if (rule->kind == SPAD_FENCE_PROXY && (rule->spaces & spaces) != 0) return true;
     }
     return false;
 }
 
-/* Generic accesses and then async ones need a fence between them. */
+/* Does a point tell that operations on a unit that needs the fence are done? It is an arrival on
+ * the unit, or the end of an operation with an effect. */
+static bool tells_end(const executor *e, const point *p, int64_t fence) {
+    if (p->action == ACTION_END) {
+        const op *o = &e->ops.items[p->op];
+        return o->fence == fence && o->completion_count > 0;
+    }
+    if ((p->action != ACTION_ARRIVE && p->action != ACTION_SIGNAL) || p->unit < 0) return false;
+    return spad_kernel_get_unit(e->kernel, (size_t)p->unit)->fence == fence;
+}
+
+/* A fence of the target by an agent. */
+static bool has_fence(const explorer *x, int64_t fence, unsigned when, int agent, int from,
+                      int to) {
+    for (int p = 0; p < (int)x->e->points.count; p++) {
+        const point *f = &x->e->points.items[p];
+        if (f->agent != agent || !is_between(x, p, from, to)) continue;
+        if (f->action == ACTION_FENCE && f->fence == fence && f->when == when) return true;
+        if (when == SPAD_FENCE_BEFORE && tells_end(x->e, f, fence)) return true;
+    }
+    return false;
+}
+
+/* Does a unit of the kernel need it? */
+static bool is_needed(const executor *e, int64_t fence) {
+    for (size_t i = 0; i < spad_kernel_unit_count(e->kernel); i++) {
+        if (spad_kernel_get_unit(e->kernel, i)->fence == fence) return true;
+    }
+    return false;
+}
+
+/* A pair that is ordered: does it lack a fence of the target that is not a proxy fence? */
+static bool lacks_fence(const explorer *x, const op *o, const op *after, int64_t fence, int end) {
+    const spad_fence_rule *rule = rule_of(x->e, fence);
+    if (rule->kind == SPAD_FENCE_ISSUE && after->fence == fence && o->fence != fence) {
+        return !has_fence(x, fence, 0, after->agent, end, after->start) &&
+               !has_fence(x, fence, 0, 0, end, after->start);
+    }
+    if (rule->kind != SPAD_FENCE_THREADS || o->agent == after->agent) return false;
+    const bool told = o->unit >= 0 && o->completion_count > 0;
+    return (!told && !has_fence(x, fence, SPAD_FENCE_BEFORE, o->agent, end, after->start)) ||
+           !has_fence(x, fence, SPAD_FENCE_AFTER, after->agent, end, after->start);
+}
+
+static void judge_rules(explorer *x, const op *o, const conflict *c) {
+    executor *e = x->e;
+    const op *after = &e->ops.items[c->other];
+    const size_t rules = spad_kernel_get_target(e->kernel)->fence_count;
+    for (size_t i = 0; i < rules; i++) {
+        if (!is_needed(e, (int64_t)i)) continue;
+        const uint64_t spaces = rule_of(e, (int64_t)i)->spaces;
+        const bool writes = (c->written & spaces) != 0;
+        const int end = writes ? o->write_end : o->read_end;
+        if (((c->written | c->read) & spaces) == 0 || !is_before(x, end, after->start)) continue;
+        if (!lacks_fence(x, o, after, (int64_t)i, end)) continue;
+        executor_say(e, EXECUTOR_FENCE, "no fence %s between lines %d and %d",
+                     rule_of(e, (int64_t)i)->name, executor_line(e, o->statement),
+                     executor_line(e, after->statement));
+    }
+}
+
+/* Before its first operation that needs a fence of its own an agent has one, or the main program
+ * has before the agents. */
+static void judge_first_uses(explorer *x) {
+    executor *e = x->e;
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        const spad_fence_rule *rule = rule_of(e, o->fence);
+        bool fenced = rule == NULL || rule->kind != SPAD_FENCE_ISSUE;
+        bool touches = false;
+        for (size_t j = 0; j < o->access_count && !fenced; j++) {
+            const access *a = &e->accesses.items[o->first_access + j];
+            const size_t space = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor)->space;
+            touches = touches || (rule->spaces >> space & 1) != 0;
+        }
+        for (int p = 0; p < (int)e->points.count && !fenced; p++) {
+            const point *f = &e->points.items[p];
+            fenced = f->action == ACTION_FENCE && f->fence == o->fence &&
+                     (f->agent == o->agent || f->agent == 0) && is_before(x, p, o->start);
+        }
+        if (touches && !fenced) {
+            executor_say(e, EXECUTOR_FENCE, "no fence %s before line %d", rule->name,
+                         executor_line(e, o->statement));
+        }
+    }
+}
+
+/* Generic accesses and then async ones need a fence between them, for each memory. */
+static void judge_proxies(explorer *x, const op *o, const conflict *c) {
+    executor *e = x->e;
+    const op *after = &e->ops.items[c->other];
+    for (size_t s = 0; s < spad_kernel_get_target(e->kernel)->space_count; s++) {
+        const uint64_t bit = UINT64_C(1) << s;
+        const bool writes = (c->written & bit) != 0;
+        const int end = writes ? o->write_end : o->read_end;
+        if (((c->written | c->read) & bit) == 0 || !executor_has_proxies(e, s)) continue;
+        if (!is_before(x, end, after->start) || is_fenced(x, bit, end, after->start)) continue;
+        if (!writes) {
+            e->result.read_to_async = true;
+            continue;
+        }
+        executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
+                     executor_line(e, o->statement), executor_line(e, after->statement));
+    }
+}
+
 static void judge_fences(explorer *x) {
     executor *e = x->e;
     for (size_t i = 0; i < e->ops.count; i++) {
         const op *o = &e->ops.items[i];
-        if (o->proxy || o->life != SPAD_WALK_OPERATION) continue;
+        if (o->others || o->life != SPAD_WALK_OPERATION) continue;
         for (size_t j = e->first_conflict[i]; j < e->first_conflict[i + 1]; j++) {
             const conflict *c = &e->conflicts.items[j];
             const op *after = &e->ops.items[c->other];
-            if (!after->proxy || !c->shared) continue;
-            const bool writes = c->write_read || c->write_write;
-            const int end = writes ? o->write_end : o->read_end;
-            if (!is_before(x, end, after->start) || is_fenced(x, end, after->start)) continue;
-            if (!writes) {
-                e->result.read_to_async = true;
-                continue;
-            }
-            executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
-                         executor_line(e, o->statement), executor_line(e, after->statement));
+            if (after->others || after->life != SPAD_WALK_OPERATION) continue;
+            if (!o->proxy && after->proxy) judge_proxies(x, o, c);
+            judge_rules(x, o, c);
         }
     }
 }
@@ -370,6 +478,11 @@ static void judge_fences(explorer *x) {
 /* So do the beginning of an mbarrier's life and bytes that come through the async proxy. */
 static void judge_inits(explorer *x) {
     executor *e = x->e;
+    const spad_target *target = spad_kernel_get_target(e->kernel);
+    uint64_t chip = 0; /* mbarriers are there */
+    for (size_t s = 0; s < target->space_count; s++) {
+        if (!target->spaces[s].off_chip) chip |= UINT64_C(1) << s;
+    }
     for (size_t i = 0; i < e->ops.count; i++) {
         const op *o = &e->ops.items[i];
         for (size_t j = 0; o->proxy && j < o->completion_count; j++) {
@@ -378,7 +491,7 @@ static void judge_inits(explorer *x) {
             for (int p = 0; p < (int)e->points.count; p++) {
                 const point *init_point = &e->points.items[p];
                 if (init_point->action != ACTION_INIT || init_point->object != c->object) continue;
-                if (!is_before(x, p, o->start) || is_fenced(x, p, o->start)) continue;
+                if (!is_before(x, p, o->start) || is_fenced(x, chip, p, o->start)) continue;
                 executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
                              executor_line(e, init_point->statement),
                              executor_line(e, o->statement));
@@ -400,6 +513,15 @@ static int lay_out_syncs(executor *e) {
     }
     e->agent_base = at;
     return at + (int)spad_kernel_agent_count(e->kernel);
+}
+
+/* Agents of several threads have three numbers for each value of a sync object. */
+static int lay_out_threads(executor *e, int at) {
+    e->thread_base = at;
+    for (size_t i = 1; i < spad_kernel_agent_count(e->kernel); i++) {
+        if (spad_kernel_get_agent(e->kernel, i)->threads.value > 1) e->thread_lists++;
+    }
+    return at + e->thread_lists * e->sync_values * THREAD_VALUES;
 }
 
 /* Tensors that statements allocate or free have a flag per tile. */
@@ -507,6 +629,7 @@ static void explore(executor *e) {
         judge_contributions(&x);
         judge_fences(&x);
         judge_inits(&x);
+        judge_first_uses(&x);
     }
     free(counts);
     free(x.needs);
@@ -546,7 +669,9 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     e.alive_base = zeroed(tensors, sizeof *e.alive_base);
     e.lives = zeroed(tensors, sizeof *e.lives);
     for (size_t i = 0; i < tensors; i++) e.alive_base[i] = -1;
-    const int values = lay_out_syncs(&e);
+    int values = lay_out_syncs(&e);
+    e.sync_values = values;
+    values = lay_out_threads(&e, values);
     e.taker = zeroed((size_t)values, sizeof *e.taker);
     assert_true(spad_kernel_agent_count(kernel) <= AGENTS_MAX);
 
@@ -564,6 +689,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.completions.items);
     free(e.ops.items);
     free(e.agent_points.items);
+    free(e.firsts.items);
     free(e.queue.items);
     free(e.loose.items);
     free(e.atoms.items);

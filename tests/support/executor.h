@@ -24,7 +24,14 @@
  *             it one meaning
  *   fence     a generic write is followed by an access through the async proxy (or the init of
  *             an mbarrier by what reaches it through the proxy) and no fence comes between
- *             them in every execution
+ *             them in every execution. Where a unit needs another fence of the target: `issue`, an
+ *             access that is not of such a unit is followed by one that is, and no fence of
+ *             the agent comes between, or an agent has none before its first such operation;
+ *             `threads`, two agents access the memory, and the first one has no `before` fence
+ *             (or arrival on such a unit) or the second one no `after` fence between them
+ *   sync      an agent of several threads: the elected one and one of the others access the
+ *             same bytes in any order. The others run what all threads do: they wait where the
+ *             first one does, and at a sync, or where all arrive, the first one waits for them
  *
  * Orders between two points are therefore not computed, they are what was seen. A run ends at
  * the first wrong thing. States are recognised by a hash of 64 bits: for 10^6 states the
@@ -53,6 +60,7 @@ enum {
     EXECUTOR_BARRIER = 64, /* too much contributed, two arrivals of one agent, or to either round */
     EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
+    EXECUTOR_SYNC = 1024, /* between the threads of an agent */
     EXECUTOR_OUTPUT = 512 /* an output is overwritten by something else when the kernel ends */
 };
 

@@ -19,8 +19,16 @@ static void put_order(executor *e, int before, int after) {
 }
 
 static int new_point(executor *e, action what, int agent, int64_t statement) {
-    PUSH(&e->points,
-         (point){.action = what, .agent = agent, .op = -1, .object = -1, .statement = statement});
+    PUSH(&e->points, (point){.action = what,
+                             .agent = agent,
+                             .list = (int)e->agent_points.count - 1,
+                             .op = -1,
+                             .object = -1,
+                             .statement = statement,
+                             .unit = -1,
+                             .fence = -1,
+                             .first = -1,
+                             .threads = -1});
     return (int)e->points.count - 1;
 }
 
@@ -129,6 +137,7 @@ static int new_op_point(executor *e, action what, const op *o, int before, unsig
 
 static void collect_issued(executor *e, op *o, int issue, bool reads_seen) {
     o->proxy = spad_kernel_get_unit(e->kernel, (size_t)o->unit)->proxy;
+    o->fence = spad_kernel_get_unit(e->kernel, (size_t)o->unit)->fence;
     o->start = new_op_point(e, ACTION_START, o, issue, 0);
     order_on_unit(e, o);
     if (reads_seen) {
@@ -146,6 +155,8 @@ static void collect_operation(executor *e, const spad_walk_event *event, int age
     op o = {.agent = agent,
             .statement = event->statement,
             .unit = s->unit,
+            .fence = -1,
+            .one = (s->flags & SPAD_BY_ONE) != 0,
             .life = SPAD_WALK_OPERATION,
             .group = s->group,
             .bundle = -1};
@@ -170,6 +181,7 @@ static void collect_life(executor *e, const spad_walk_event *event, int agent, i
     const op o = {.agent = agent,
                   .statement = event->statement,
                   .unit = -1,
+                  .fence = -1,
                   .life = event->kind,
                   .life_tensor = event->tensor,
                   .life_tile = event->tile,
@@ -259,6 +271,9 @@ static void fill_point(executor *e, int number, const spad_walk_event *event) {
     p->amount = event->amount;
     p->expect = event->expect;
     p->drop = (s->flags & SPAD_SYNC_DROP) != 0;
+    p->unit = s->unit;
+    p->fence = s->fence;
+    p->when = s->flags & (SPAD_FENCE_BEFORE | SPAD_FENCE_AFTER);
     if ((s->flags & SPAD_SYNC_RELAXED) != 0) e->result.unmodelled = true;
     if (event->object >= 0) p->object = value_of(e, event->object, event->element);
     if (p->action == ACTION_TAKE) note_taker(e, p, s->unit);
@@ -355,8 +370,10 @@ static bool collect_agent(executor *e, int agent) {
     e->queue.count = 0;
     bool fine = true;
     long steps = 0;
+    e->firsts.count = 0;
     while ((fine = spad_walk_next(&event, walk, &error) == SPAD_OK) &&
            event->kind != SPAD_WALK_END && !e->too_large) {
+        PUSH(&e->firsts, (int)e->points.count);
         collect_event(e, event, agent, &last, bundles);
         e->too_large = e->points.count > POINTS_MAX || e->ops.count > OPS_MAX || ++steps > 100000;
     }
@@ -366,6 +383,101 @@ static bool collect_agent(executor *e, int agent) {
     spad_walk_destroy(walk);
     free(bundles);
     return fine;
+}
+
+/* ---- the other threads of an agent ------------------------------------------------- */
+
+static bool has_elected(const executor *e, int agent) {
+    if (spad_kernel_get_agent(e->kernel, (size_t)agent)->threads.value <= 1) return false;
+    for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
+        if (s->agent == agent && (s->flags & SPAD_BY_ONE) != 0 &&
+            s->kind == SPAD_STATEMENT_OPERATION) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* They run what all threads run, and it counts only against what the elected one does. That what is
+ * issued is over is a matter of the first thread, which issues it as well. */
+static void follow_operation(executor *e, const spad_walk_event *event, int agent, int *last) {
+    const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
+    if ((s->flags & SPAD_BY_ONE) != 0) return;
+    op o = {.agent = agent,
+            .statement = event->statement,
+            .unit = -1,
+            .fence = -1,
+            .others = true,
+            .proxy = s->unit >= 0 && spad_kernel_get_unit(e->kernel, (size_t)s->unit)->proxy,
+            .life = SPAD_WALK_OPERATION,
+            .group = -1,
+            .bundle = -1};
+    (void)keep_event(e, &o, event);
+    e->completions.count -= o.completion_count; /* the first thread has them */
+    o.completion_count = 0;
+    const int p = next_point(e, ACTION_START, agent, event->statement, last);
+    e->points.items[p].op = (int)e->ops.count;
+    o.start = o.read_end = o.write_end = p;
+    PUSH(&e->ops, o);
+}
+
+/* The number of an agent among those of several threads. */
+static int thread_list(const executor *e, int agent) {
+    int number = 0;
+    for (int i = 1; i < agent; i++) {
+        if (spad_kernel_get_agent(e->kernel, (size_t)i)->threads.value > 1) number++;
+    }
+    return number;
+}
+
+static void follow_sync(executor *e, const spad_walk_event *event, int agent, int first,
+                        int *last) {
+    const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
+    const int64_t threads = spad_kernel_get_agent(e->kernel, (size_t)agent)->threads.value;
+    if (s->unit >= 0) return;
+    switch (s->kind) {
+    case SPAD_STATEMENT_SYNC:
+        if (event->amount != 1 && event->amount < threads) return;
+        put_order(e, next_point(e, ACTION_NONE, agent, event->statement, last), first);
+        put_order(e, first + 1, next_point(e, ACTION_NONE, agent, event->statement, last));
+        return;
+    case SPAD_STATEMENT_ARRIVE:
+        if (event->amount < threads) return;
+        e->points.items[first].threads = thread_list(e, agent);
+        next_point(e, ACTION_JOIN, agent, event->statement, last);
+        e->points.items[*last].threads = thread_list(e, agent);
+        e->points.items[*last].object = e->points.items[first].object;
+        return;
+    case SPAD_STATEMENT_WAIT_PARITY: {
+        const int p = next_point(e, ACTION_FOLLOW, agent, event->statement, last);
+        e->points.items[p].first = first;
+        e->points.items[p].object = e->points.items[first].object;
+        e->points.items[p].amount = event->amount;
+        return;
+    }
+    default: return;
+    }
+}
+
+/* The walk of the agent once more, after the points of its first thread. */
+static void collect_others(executor *e, int agent) {
+    const spad_walk_options options = {.agent = agent, .layout = e->options->layout};
+    spad_walk *walk;
+    const spad_walk_event *event;
+    spad_error error;
+    int last = e->fork;
+    assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);
+    for (size_t i = 0; i < e->firsts.count; i++) {
+        assert_ok(spad_walk_next(&event, walk, &error), &error);
+        if (event->kind == SPAD_WALK_OPERATION) {
+            follow_operation(e, event, agent, &last);
+        } else if (event->kind == SPAD_WALK_SYNC) {
+            follow_sync(e, event, agent, e->firsts.items[i], &last);
+        }
+    }
+    put_order(e, next_point(e, ACTION_NONE, agent, -1, &last), e->join);
+    spad_walk_destroy(walk);
 }
 
 static void look_ahead(executor *e) {
@@ -400,6 +512,8 @@ static void choose_eager(executor *e) {
         point *p = &e->points.items[i];
         switch (p->action) {
         case ACTION_NONE:
+        case ACTION_JOIN:
+        case ACTION_FOLLOW:
         case ACTION_LEAVE: p->eager = true; break;
         case ACTION_END: p->lazy = !has_completion(e, p); break;
         case ACTION_START: p->eager = e->ops.items[p->op].unit >= 0; break;
@@ -467,6 +581,9 @@ bool executor_collect(executor *e) {
         PUSH(&e->agent_points, (int)e->points.count);
         if (!collect_agent(e, agent)) return false;
         if (e->too_large) return true;
+        if (agent == 0 || !has_elected(e, agent)) continue;
+        PUSH(&e->agent_points, (int)e->points.count);
+        collect_others(e, agent);
     }
     PUSH(&e->agent_points, (int)e->points.count);
     cover_lives(e);

@@ -173,10 +173,18 @@ bool executor_share_atom(const executor *e, const access *a, const access *b) {
 }
 
 /* Registers and tensor memory have orders of their own; proxy fences are about the rest. */
-static bool has_proxies(const executor *e, const access *a) {
-    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
-    const char *space = spad_kernel_get_target(e->kernel)->spaces[t->space].name;
+bool executor_has_proxies(const executor *e, size_t number) {
+    const char *space = spad_kernel_get_target(e->kernel)->spaces[number].name;
     return strcmp(space, "registers") != 0 && strncmp(space, "tmem", 4) != 0;
+}
+
+/* The other threads of an agent are there for what its elected thread does, in memory that they
+ * share. */
+static bool may_meet(const executor *e, const op *p, const op *q, const access *a) {
+    if (!p->others && !q->others) return true;
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
+    if (spad_kernel_get_target(e->kernel)->spaces[t->space].thread_bytes > 0) return false;
+    return p->agent == q->agent && (p->one || q->one);
 }
 
 static conflict compare_ops(const executor *e, const op *p, const op *q) {
@@ -186,7 +194,7 @@ static conflict compare_ops(const executor *e, const op *p, const op *q) {
         for (size_t j = 0; j < q->access_count; j++) {
             const access *b = &e->accesses.items[q->first_access + j];
             if (((a->walk.kind | b->walk.kind) & SPAD_ACCESS_WRITE) == 0) continue;
-            if (!executor_share_atom(e, a, b)) continue;
+            if (!may_meet(e, p, q, a) || !executor_share_atom(e, a, b)) continue;
             /* sums do not depend on the order of what is added, in one proxy */
             if (a->walk.kind == SPAD_ACCESS_ADD && b->walk.kind == SPAD_ACCESS_ADD &&
                 p->proxy == q->proxy) {
@@ -199,7 +207,9 @@ static conflict compare_ops(const executor *e, const op *p, const op *q) {
             c.read_write = c.read_write || (a_reads && b_writes);
             c.write_read = c.write_read || (a_writes && b_reads);
             c.write_write = c.write_write || (a_writes && b_writes);
-            c.shared = c.shared || has_proxies(e, a);
+            const size_t space = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor)->space;
+            if (a_writes) c.written |= UINT64_C(1) << space;
+            if (!a_writes) c.read |= UINT64_C(1) << space;
         }
     }
     return c;

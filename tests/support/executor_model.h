@@ -50,7 +50,9 @@ typedef enum action {
     ACTION_EXPECT,
     ACTION_PARITY,
     ACTION_INVALIDATE,
-    ACTION_FENCE
+    ACTION_FENCE,
+    ACTION_JOIN,  /* the other threads of an agent arrive where all do */
+    ACTION_FOLLOW /* the other threads of an agent pass a wait: it is over, or the first one has */
 } action;
 
 typedef struct point {
@@ -60,11 +62,18 @@ typedef struct point {
     bool lazy;   /* happens when something needs it */
     bool drop;
     int agent;
+    int list; /* number of the list that it stands in, or was made with */
     int op;
     int object; /* first value of its sync object in a state */
     int64_t amount;
     int64_t expect;
     int64_t statement;
+    int64_t unit;  /* a statement that is queued there; -1: none */
+    int64_t fence; /* FENCE: of the target; -1: a proxy fence for all memory */
+    unsigned when; /* FENCE: SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER */
+    int first;     /* FOLLOW: the wait of the first thread */
+    int threads; /* JOIN, and an arrival of all threads: number of its agent among those of several
+                    threads; -1 */
     unsigned ends; /* END: SPAD_ACCESS_READ, SPAD_ACCESS_WRITE, or both */
 } point;
 
@@ -92,6 +101,9 @@ typedef struct op {
     int64_t statement;
     int64_t unit; /* -1: over when it starts */
     bool proxy;
+    int64_t fence;       /* of the target that its unit needs; -1: none */
+    bool one;            /* of the elected thread of its agent */
+    bool others;         /* of the other threads of its agent: a copy of one of all threads */
     spad_walk_kind life; /* ALLOC or FREE; else OPERATION */
     int64_t life_tensor; /* ALLOC, FREE: of this tensor */
     int64_t life_tile;   /* -1: all */
@@ -112,7 +124,8 @@ typedef struct conflict {
     bool read_write;
     bool write_read;
     bool write_write;
-    bool shared; /* in memory that generic and async accesses share */
+    uint64_t written; /* spaces where mine writes */
+    uint64_t read;    /* spaces where mine only reads */
 } conflict;
 
 /* What stands in an agent's list for a unit; unit -1: for all units. */
@@ -136,9 +149,12 @@ typedef struct executor {
     size_t first_result; /* from here on: tiles of outputs that are read at the end; op is -1 */
     LIST(completion) completions;
     LIST(op) ops;
-    LIST(queued) queue;     /* of the agent at hand */
-    LIST(int) loose;        /* points that its next point waits for */
-    LIST(int) agent_points; /* first of each agent, and one more */
+    LIST(queued) queue; /* of the agent at hand */
+    LIST(int) loose;    /* points that its next point waits for */
+    LIST(int)
+    agent_points;     /* first of each list, and one more: agents, and after an agent its
+                         other threads if one is elected */
+    LIST(int) firsts; /* per event of the agent at hand: its first point */
     int fork;
     int join;
     int64_t *lives;        /* per tensor: of the agent at hand */
@@ -153,6 +169,9 @@ typedef struct executor {
     size_t words;
     size_t values;
     int *object_base; /* per sync object */
+    int sync_values;  /* so many are of sync objects and agents */
+    int thread_lists; /* agents of several threads */
+    int thread_base;  /* for each of them and each of those values: THREAD_... */
     int agent_base;   /* per agent: the time of the barrier that it is in */
     int memory_base;  /* per atom: 1 + access that wrote it; 0: none, or an input of its own */
     int *alive_base;  /* per tensor with ALLOC or FREE: a flag per tile; else -1 */
@@ -170,6 +189,11 @@ enum {
     MBARRIER_BYTES,
     MBARRIER_VALUES
 };
+
+/* Arrivals of all threads of an agent at an object: those of the first thread, those of the others,
+ * and of the first one when a round was complete last. Waits are over when the others have arrived
+ * as well. */
+enum { THREAD_FIRST, THREAD_OTHERS, THREAD_NEEDED, THREAD_VALUES };
 
 /* The exploration: what is collected from all states, and the states to come. */
 typedef struct explorer {
@@ -205,6 +229,9 @@ bool executor_collect(executor *e);
 /* executor_memory.c: atoms of accesses, conflicts of operations. */
 void executor_cut(executor *e);
 void executor_find_conflicts(executor *e);
+
+/* executor_memory.c: do threads and the async proxy access a space? */
+bool executor_has_proxies(const executor *e, size_t space);
 
 /* executor_memory.c: is every byte of every output written? */
 void executor_look_at_outputs(executor *e);

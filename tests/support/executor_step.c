@@ -25,14 +25,37 @@ int executor_line(const executor *e, int64_t statement) {
 
 /* ---- mbarriers --------------------------------------------------------------------- */
 
+/* ---- threads of an agent ----------------------------------------------------------- */
+
+static int32_t *thread_values(const executor *e, const state *s, int list, int object) {
+    return &s->values[e->thread_base + (list * e->sync_values + object) * THREAD_VALUES];
+}
+
+/* A round of an object is complete: it needs the arrivals of all threads that were made. */
+static void note_round(const executor *e, const state *s, int object) {
+    for (int i = 0; i < e->thread_lists; i++) {
+        int32_t *v = thread_values(e, s, i, object);
+        v[THREAD_NEEDED] = v[THREAD_FIRST];
+    }
+}
+
+static bool all_have_arrived(const executor *e, const state *s, int object) {
+    for (int i = 0; i < e->thread_lists; i++) {
+        const int32_t *v = thread_values(e, s, i, object);
+        if (v[THREAD_OTHERS] < v[THREAD_NEEDED]) return false;
+    }
+    return true;
+}
+
 /* A phase is complete at the instant that nothing is pending and all bytes are there. */
-static void settle(executor *e, const point *p, int32_t *m) {
+static void settle(executor *e, const point *p, const state *s, int32_t *m) {
     if (m[MBARRIER_PENDING] < 0) {
         executor_say(e, EXECUTOR_MBARRIER, "too many arrivals in a phase (line %d)",
                      executor_line(e, p->statement));
     }
     if (m[MBARRIER_PENDING] == 0 && m[MBARRIER_BYTES] == 0) {
         m[MBARRIER_PHASE]++;
+        note_round(e, s, (int)(m - s->values));
         m[MBARRIER_PENDING] = m[MBARRIER_ARRIVALS];
         if (m[MBARRIER_ARRIVALS] <= 0) {
             executor_say(e, EXECUTOR_MBARRIER, "no arrivals are left (line %d)",
@@ -48,12 +71,13 @@ static bool is_alive(executor *e, const point *p, const int32_t *m) {
     return false;
 }
 
-static void arrive(executor *e, const point *p, int32_t *m, int64_t arrivals, int64_t bytes) {
+static void arrive(executor *e, const point *p, const state *s, int32_t *m, int64_t arrivals,
+                   int64_t bytes) {
     if (!is_alive(e, p, m)) return;
     m[MBARRIER_BYTES] += (int32_t)bytes;
     m[MBARRIER_PENDING] -= (int32_t)arrivals;
     if (p->drop) m[MBARRIER_ARRIVALS] -= (int32_t)arrivals;
-    settle(e, p, m);
+    settle(e, p, s, m);
 }
 
 static void init(executor *e, const point *p, int32_t *m) {
@@ -87,8 +111,8 @@ static void complete(explorer *x, const point *p, state *s, unsigned ends) {
                                 object[MBARRIER_PHASE]);
         }
         switch (c->walk.kind) {
-        case SPAD_COMPLETION_DELIVER: arrive(e, p, object, 0, -c->walk.amount); break;
-        case SPAD_COMPLETION_ARRIVE: arrive(e, p, object, c->walk.amount, 0); break;
+        case SPAD_COMPLETION_DELIVER: arrive(e, p, s, object, 0, -c->walk.amount); break;
+        case SPAD_COMPLETION_ARRIVE: arrive(e, p, s, object, c->walk.amount, 0); break;
         case SPAD_COMPLETION_SIGNAL: *object += (int32_t)c->walk.amount; break;
         }
     }
@@ -111,7 +135,8 @@ static void meet_others(explorer *x, const state *s, int number) {
         const bool writes = (back & LATE_WRITES) != 0;
         if ((c->read_write && other_writes && reads) || (c->write_read && other_reads && writes) ||
             (c->write_write && other_writes && writes)) {
-            executor_say(e, EXECUTOR_RACE, "lines %d and %d in any order",
+            const bool threads = e->ops.items[number].others || other->others;
+            executor_say(e, threads ? EXECUTOR_SYNC : EXECUTOR_RACE, "lines %d and %d in any order",
                          executor_line(e, e->ops.items[number].statement),
                          executor_line(e, other->statement));
         }
@@ -186,6 +211,7 @@ static void start(explorer *x, state *s, const point *p) {
     executor *e = x->e;
     const op *o = &e->ops.items[p->op];
     meet_others(x, s, p->op);
+    if (o->others) return; /* the first thread has the contents */
     if (o->life != SPAD_WALK_OPERATION) {
         change_life(e, s, o);
         return;
@@ -226,6 +252,7 @@ static void contribute(explorer *x, state *s, const point *p) {
     b[BARRIER_AGENTS] |= bit;
     if (b[BARRIER_SUM] != count) return;
     b[BARRIER_TIMES]++;
+    note_round(e, s, p->object);
     b[BARRIER_SUM] = 0;
     b[BARRIER_AGENTS] = 0;
 }
@@ -235,11 +262,18 @@ bool executor_is_let(const explorer *x, const state *s, int number) {
     const point *p = &x->e->points.items[number];
     const int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
     switch (p->action) {
-    case ACTION_LEAVE: return object[BARRIER_TIMES] > s->values[x->e->agent_base + p->agent];
+    case ACTION_LEAVE:
+        return object[BARRIER_TIMES] > s->values[x->e->agent_base + p->agent] &&
+               all_have_arrived(x->e, s, p->object);
     case ACTION_WAIT:
     case ACTION_TAKE: return *object >= p->amount;
     case ACTION_PARITY:
-        return object[MBARRIER_ALIVE] == 0 || (object[MBARRIER_PHASE] & 1) != p->amount;
+        return object[MBARRIER_ALIVE] == 0 ||
+               ((object[MBARRIER_PHASE] & 1) != p->amount && all_have_arrived(x->e, s, p->object));
+    case ACTION_FOLLOW:
+        return executor_is_done(s, p->first) ||
+               (object[MBARRIER_ALIVE] != 0 && (object[MBARRIER_PHASE] & 1) != p->amount &&
+                all_have_arrived(x->e, s, p->object));
     default: return true;
     }
 }
@@ -249,6 +283,10 @@ void executor_happen(explorer *x, state *s, int number) {
     const point *p = &e->points.items[number];
     int32_t *object = p->object >= 0 ? &s->values[p->object] : NULL;
     for (size_t i = 0; i < e->words; i++) x->must[(size_t)number * e->words + i] &= s->done[i];
+    if (p->threads >= 0) {
+        const int whose = p->action == ACTION_JOIN ? THREAD_OTHERS : THREAD_FIRST;
+        thread_values(e, s, p->threads, p->object)[whose]++;
+    }
     switch (p->action) {
     case ACTION_START: start(x, s, p); break;
     case ACTION_END: complete(x, p, s, p->ends); break;
@@ -259,8 +297,8 @@ void executor_happen(explorer *x, state *s, int number) {
     case ACTION_ARRIVE:
     case ACTION_EXPECT:
         executor_note_phase(x, (size_t)number, object[MBARRIER_PHASE]);
-        if (p->action == ACTION_ARRIVE) arrive(e, p, object, p->amount, p->expect);
-        if (p->action == ACTION_EXPECT) arrive(e, p, object, 0, p->amount);
+        if (p->action == ACTION_ARRIVE) arrive(e, p, s, object, p->amount, p->expect);
+        if (p->action == ACTION_EXPECT) arrive(e, p, s, object, 0, p->amount);
         break;
     case ACTION_PARITY: is_alive(e, p, object); break;
     case ACTION_INVALIDATE:
@@ -269,6 +307,8 @@ void executor_happen(explorer *x, state *s, int number) {
     case ACTION_NONE:
     case ACTION_LEAVE:
     case ACTION_WAIT:
+    case ACTION_JOIN:
+    case ACTION_FOLLOW:
     case ACTION_FENCE: break;
     }
     s->done[number / 64] |= UINT64_C(1) << (number % 64);

@@ -11,36 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "spad/kernel.h"
 #include "support/mutate.h"
+#include "support/random_maker.h"
 #include "support/support.h"
-
-typedef struct maker {
-    spad__random random;
-    char *text;
-    char *at;
-} maker;
-
-static int pick(maker *m, int low, int high) {
-    return (int)spad__random_in(&m->random, low, high);
-}
-
-static bool chance(maker *m, int percent) {
-    return pick(m, 1, 100) <= percent;
-}
-
-static const char *any(maker *m, const char *const *words, int count) {
-    return words[pick(m, 0, count - 1)];
-}
-
-SPAD_PRINTF(2, 3) static void put(maker *m, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    m->at += vsnprintf(m->at, (size_t)(m->text + RANDOM_KERNEL_TEXT - m->at), format, arguments);
-    va_end(arguments);
-    assert_true(m->at < m->text + RANDOM_KERNEL_TEXT - 1);
-}
 
 /* ---- one list of operations: lifetimes --------------------------------------------- */
 
@@ -267,8 +241,13 @@ static void make_mbarriers(maker *m) {
     put(m, "unit tma on copy free%s\n", chance(m, 70) ? " proxy" : "");
     if (late) put(m, "unit mma on simt same%s\ngroup g\n", chance(m, 50) ? " proxy" : "");
     put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", p.d, p.d);
-    put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\n", p.d);
-    if (chance(m, 80)) put(m, "fence\n");
+    if (chance(m, 30)) {
+        put(m, "macro begin(b) { for s in 0..%d { init b[s] } }\n", p.d);
+        put(m, "begin(full)\nbegin(empty)\n");
+    } else {
+        put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\n", p.d);
+    }
+    if (chance(m, 80)) put(m, chance(m, 70) ? "fence\n" : "fence shared\n");
     put(m, "agent p {\nfor i in 0..N {\n");
     put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\n", p.d, p.d);
     if (separate) {
@@ -336,7 +315,8 @@ static void make_barriers(maker *m) {
     if (store) put(m, "unit st on copy free%s\ngroup g\n", chance(m, 60) ? " proxy" : "");
     put(m, "agent p {\nfor i in 0..N {\nif i >= %d { sync empty[i %% %d] }\n", p.d, p.d);
     put(m, "simt make reads a[i] writes x[i]\n");
-    if (store && chance(m, 80)) put(m, "fence\n");
+    static const char *const fences[] = {"fence", "fence", "fence shared", "fence global"};
+    if (store && chance(m, 80)) put(m, "%s\n", any(m, fences, 4));
     put(m, "arrive full[i %% %d]\n}\n}\n", p.d);
     put(m, "agent c {\nfor i in 0..N {\nsync full[i %% %d]\n", p.d);
     if (store) {
@@ -552,6 +532,7 @@ static void put_soup_operation(maker *m, bool looped) {
 static void put_soup_statement(maker *m, bool is_first, bool looped) {
     static const char *const units[] = {" on uf", " on uq", " on us", " on um", ""};
     static const char *const parities[] = {"0", "1", "i", "1 - i"};
+    static const char *const fences[] = {"fence", "fence", "fence shared", "fence global"};
     switch (pick(m, 0, 20)) {
     case 0:
     case 1: put(m, "signal s%s\n", any(m, units, 5)); break;
@@ -570,7 +551,7 @@ static void put_soup_statement(maker *m, bool is_first, bool looped) {
     case 9: put(m, "wait b parity %s\n", any(m, parities, looped ? 4 : 2)); break;
     case 10: put(m, "commit g\n"); break;
     case 11: put(m, "wait g pending %d%s\n", pick(m, 0, 1), chance(m, 30) ? " reads" : ""); break;
-    case 12: put(m, "fence\n"); break;
+    case 12: put(m, "%s\n", any(m, fences, 4)); break;
     case 13: put(m, chance(m, 60) ? "drain uq\n" : "drain all\n"); break;
     case 14:
         if (chance(m, 30)) put(m, "%s w\n", chance(m, 50) ? "alloc" : "free");
@@ -669,6 +650,11 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"soup", make_soup, 0},
     {"handshakes", make_handshakes, 0},
     {"instances", make_instances, 0},
+    {"epilogues", random_epilogue, 75},
+    {"threads", random_threads, 0},
+    {"registers", random_registers, 60},
+    {"handovers", random_handover, 75},
+    {"macros", random_macros, 75},
 };
 
 const char *random_kernel_family(int number) {

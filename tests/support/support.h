@@ -9,6 +9,7 @@
 /* cmocka wants these four in front of it */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,11 +20,12 @@
 
 /* ---- host allocator ---------------------------------------------------------
  * Counts calls and live bytes, checks the sizes it is given back, and returns
- * NULL at the call with number fail_at (1-based; 0: never) and after it. */
+ * NULL at the call with number fail_at (1-based; 0: never) and, unless `once`, after it. */
 typedef struct test_host {
     spad_host host; /* pass &test->host; valid until the struct moves */
     long calls;     /* requests for memory so far */
     long fail_at;
+    bool once;
     long live_blocks;
     size_t live_bytes;
 } test_host;
@@ -32,9 +34,10 @@ void test_host_init(test_host *host);
 void test_host_assert_clean(const test_host *host); /* nothing live */
 
 /* Runs scenario(host, context) with the 1st, 2nd, 3rd ... allocation failing,
- * until a run needs no more than were allowed. The scenario returns the status
- * of its first failed call (SPAD_OK if none) and frees all it made. Asserts
- * that every failing run ends in SPAD_ERR_HOST_MEMORY and leaks nothing. */
+ * until a run needs no more than were allowed: first with all that come after it failing, too,
+ * then with that one alone, each of the first ones and some of the later ones. The scenario returns
+ * the status of its first failed call (SPAD_OK if none) and frees all it made. Asserts that every
+ * failing run ends in SPAD_ERR_HOST_MEMORY and leaks nothing. */
 void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
                                void *context);
 

@@ -310,6 +310,132 @@ static void indices_carry_on(void **state) {
     check_rows(rows, sizeof rows / sizeof rows[0]);
 }
 
+/* What else is declared, breaks, waits for the next phase, and numbers that do not fit. */
+static void other_parts_that_grow(void **state) {
+    (void)state;
+#define TRN4 "kernel k on trn2\nparam N = 4\n"
+#define SM90 "kernel k on sm_90\nparam N = 12\ntensor x : shared f32 [N] (64) ring 3\n"
+    static const row rows[] = {
+        {TRN4 "tensor x : sbuf u8 [N] (32, 8) mod par N\nfor i in 0..N { vector a writes x[i] }\n",
+         "no: 'x' changes with it"},
+        {TRN4
+         "tensor x : psum u8 [N] (32, 8) mod banks N\nfor i in 0..N { vector a writes x[i] }\n",
+         "no: 'x' changes with it"},
+        {TRN2 "unknown u in N..20\nfor i in 0..N { if u == 12 { vector a } }\n",
+         "no: 'u' changes with it"},
+        {TRN2 "unknown u in 0..N\nfor i in 0..N { if u == 2 { vector a } }\n",
+         "no: 'u' changes with it"},
+        {TRN2 "unknown u[N]\nfor i in 0..N { if u[0] == 0 { vector a } }\n",
+         "no: 'u' changes with it"},
+        /* an input that stays as it is */
+        {TRN2 "tensor x : sbuf u8 [4] (128, 8) input\nfor i in 0..N { vector a reads x[i % 4] }\n",
+         "step 4 i+4"},
+        {TRN2 "tensor x : sbuf u8 [N / 2] (128, 8) ring 2 input\nfor i in 0..N / 2 { vector a "
+              "reads x[i] }\n",
+         "no: 'x' is an input with more and more tiles"},
+        {TRN2 "tensor x : sbuf u8 [3 * N] (128, 8) ring 3\nfor i in 0..N { vector a }\nvector b "
+              "writes x[N]\nvector c writes x[2 * N]\n",
+         "no: 'x' is used at places that move apart"},
+        {TRN2 "tensor x : sbuf u8 [3 * N] (128, 8) ring 3\nfor i in 0..N { vector a }\nvector b "
+              "writes x[N]\nvector c writes x[N + 1]\n",
+         "step 1 i+1"},
+        {TRN2 "for i in 0..N { vector a; if i == 5 { break } }\n", "no: a loop ends with a break"},
+        {SM90 "mbarrier m count 1\nagent a { for i in 0..N { if i % 3 == 0 { wait m next } } }\n",
+         "no: an index does not advance in even steps"},
+        {SM90 "mbarrier m count 1\nagent a { for i in 0..N { wait m next } }\nagent b { for i in "
+              "0..N { arrive m } }\n",
+         "step 2 i+2 i+2"},
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\nagent b { for i in 0..N { wait c "
+              ">= N - i } }\n",
+         "no: 'c' is used at a place that counts from the end"},
+        {SM90 "counter c\nagent a { for j in 0..4 { for i in 0..N { signal c } } }\nagent b { for "
+              "j in 0..4 { for i in 0..N { wait c >= j * N + i + 1 } } }\n",
+         "step 1 i+1 i+1"},
+        {SM90 "counter c\nagent a { for j in 0..4 { for i in 0..N { signal c } } }\nagent b { for "
+              "j in 0..4 { if j > 0 { for i in 0..N { wait c >= j * N + i + 1 } } } }\n",
+         "no: an index does not advance in even steps"},
+        {SM90 "counter c\nagent a { for j in 0..4 { for i in 0..N { signal c } } }\nagent b { for "
+              "j in 0..4 { for i in 0..N { wait c >= 2 * j * N + i + 1 } } }\n",
+         "no: an index does not advance in even steps"},
+        {SM90 "counter c\nagent a { for j in 0..4 { for i in 0..N { signal c by j * N + 1 } } }\n",
+         "no: an index does not advance in even steps"},
+        {TRN2 "tensor x : psum u8 [N, N] (32, 8) mod free [1125899906842597, 1] banks [1, "
+              "1048573]\nfor i in 0..N { vector a writes x[i, i] }\n",
+         "no: 'x' gets too many tiles"},
+        /* the cost is beyond 64 bits in the next shape */
+        {TRN2 "tensor x : sbuf u8 [N] (128, 8) ring 4093\nfor j in 0..16 { for i in 0..N { vector "
+              "a writes x[i] cost j * N * 562949953421312 ns } }\n",
+         "no: an index does not advance in even steps"},
+        {TRN2 "tensor g : hbm bf16 [N / 2 + 64] (128, 8)\nfor i in 0..N { if i >= 0 { dma a reads "
+              "g[i / 2] } }\n",
+         "step 2 i+2"},
+        {TRN2 "tensor g : hbm bf16 [N / 2 + 64] (128, 8)\nfor i in 0..N { dma a reads g[i] }\n",
+         "step 1 i+1"},
+    };
+#undef TRN4
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
+/* Loops around the growing one, and agents that run it differently often: places that start anew
+ * in each run need not know how many are over. */
+static void runs_that_are_not_counted(void **state) {
+    (void)state;
+#define X3 "tensor x : sbuf bf16 [5 * N] (128, 8) ring 3\n"
+    static const row rows[] = {
+        /* more loops than a form has */
+        {TRN2 X3 "for a in 0..2 { for b in 0..2 { for c in 0..2 { for d in 0..2 { for e in 0..2 "
+                 "{\nfor i in 0..N { vector v writes x[i] } } } } } }\n",
+         "step 3 i+3"},
+        /* numbers of runs beyond 64 bits */
+        {TRN2 X3 "for j in 4611686018427387904..4611686018427387906 { for k in 0..4 { for i in "
+                 "0..N { vector a writes x[i] } } }\n",
+         "step 3 i+3"},
+        {TRN2 X3
+         "for j in 4611686018427387904..4611686018427387906 { for k in "
+         "4611686018427387904..4611686018427387906 { for i in 0..N { vector a writes x[i] } } }\n",
+         "step 3 i+3"},
+        {TRN2 X3 "for j in 0..1099511627776 { for k in 0..1099511627776 { for i in 0..N { vector a "
+                 "writes x[i] } } }\n",
+         "step 3 i+3"},
+        {TRN2 X3 "for j in -9223372036854775807 - 1..-9223372036854775807 + 1 {\n"
+                 "for i in 0..N { vector a writes x[i] } }\n",
+         "step 3 i+3"},
+        /* another number of runs in each iteration */
+        {TRN2 X3 "for k in 0..3 { for j in 0..k + 1 { for i in 0..N { vector a writes x[i] } } }\n",
+         "step 3 i+3"},
+        {TRN2 X3
+         "for k in 0..3 { for j in k..4 { for i in 0..N { vector a writes x[j * N + i] } } }\n",
+         "no: an index does not advance in even steps"},
+        /* no loop of its own */
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\nagent b { for i in 0..N { wait c "
+              ">= i + 1 } }\nagent d { wait c >= 3 }\n",
+         "step 1 i+1 i+1"},
+        /* other numbers of runs */
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\nagent b { for j in 0..2 { for i "
+              "in 0..N { wait c >= i + 1 } } }\nsimt op\nwait c >= N\n",
+         "step 1 i+1 i+1"},
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\nagent b { if N > 3 { for i in "
+              "0..N { wait c >= i + 1 } } }\nwait c >= N\n",
+         "step 1 i+1 i+1"},
+        {SM90 "counter c\nagent a { for i in 0..N { signal c } }\nagent b { for k in 0..3 { for j "
+              "in 0..k { for i in 0..N { wait c >= i + 1 } } } }\nwait c >= N\n",
+         "step 1 i+1 i+1"},
+        {SM90
+         "counter c\nagent a { for i in 0..N { simt p writes x[i]; signal c } }\nagent b { for j "
+         "in 0..2 { for i in 0..N { take c; simt r reads x[i] } } }\nsimt q reads x[0]\n",
+         "step 3 i+3 i+3"},
+        {SM90 "counter c\nagent a { for i in 0..N { simt p writes x[i]; signal c } }\nagent b { "
+              "for i in 0..N { take c; simt r reads x[i] } }\nsimt q reads x[N - 1]\n",
+         "step 3 i+3 i+3"},
+        {SM90 "counter c\nagent a { for i in 0..N { simt p writes x[i]; signal c } }\nagent b { "
+              "for i in 0..N { take c; simt r reads x[i] } }\nagent d { simt q reads x[0] }\n",
+         "step 3 i+3 i+3"},
+    };
+#undef X3
+#undef SM90
+    check_rows(rows, sizeof rows / sizeof rows[0]);
+}
+
 static void agents_grow_together(void **state) {
     (void)state;
     char line[1024];
@@ -383,14 +509,35 @@ static void memory(void **state) {
     spad_kernel *kernel = test_parse(ring);
     test_fail_each_allocation(memory_scenario, kernel);
     spad_kernel_destroy(kernel);
+    /* with more and more loops and counters, so that another table is the one without memory */
+    for (int more = 1; more <= 48; more++) {
+        char text[8192];
+        size_t used = (size_t)snprintf(text, sizeof text, "kernel k on sm_90\nparam N = 12\n");
+        for (int i = 0; i < more; i++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "counter c%d\n", i);
+        }
+        for (int i = 0; i < more / 3 + 1; i++) {
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "for i%d in 0..N { signal c%d }\n", i, i);
+        }
+        kernel = test_parse(text);
+        test_fail_each_allocation(memory_scenario, kernel);
+        spad_kernel_destroy(kernel);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trip_counts),      cmocka_unit_test(no_trip_counts),
-        cmocka_unit_test(parts_that_grow),  cmocka_unit_test(indices_run_out),
-        cmocka_unit_test(indices_carry_on), cmocka_unit_test(agents_grow_together),
-        cmocka_unit_test(reshape),          cmocka_unit_test(memory),
+        cmocka_unit_test(trip_counts),
+        cmocka_unit_test(no_trip_counts),
+        cmocka_unit_test(parts_that_grow),
+        cmocka_unit_test(indices_run_out),
+        cmocka_unit_test(indices_carry_on),
+        cmocka_unit_test(agents_grow_together),
+        cmocka_unit_test(reshape),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(other_parts_that_grow),
+        cmocka_unit_test(runs_that_are_not_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

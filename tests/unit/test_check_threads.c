@@ -58,7 +58,36 @@ static const struct {
     {HEAD "simt add adds y\nsimt add adds y elected\n" LAST, 0},
     {HEAD "simt add adds y\nsimt first updates y elected\n" LAST, 1},
     /* a sync of some threads is none of all */
-    {HEAD FILL "sync b by 64\n" STORE LAST, 1},
+    {HEAD FILL "sync b by 64\n" STORE LAST "agent d { sync b by 64 }\n", 1},
+    /* the elected thread arrives after its write, and all wait for that */
+    {HEAD "simt first writes y elected\narrive full\nwait full parity 0\n"
+          "simt use reads y writes r\n" LAST,
+     0},
+    {HEAD "arrive full\nsimt first writes y elected\nwait full parity 0\n"
+          "simt use reads y writes r\n" LAST,
+     1},
+    /* so does a unit when its copy is done */
+    {HEAD "tma load reads in writes x elected\narrive full on tma\nwait full parity 0\n"
+          "simt use reads x writes r\n" LAST,
+     0},
+    /* all read and arrive, another agent waits for that and lets the elected thread go on */
+    {HEAD "simt use reads x\nfence\narrive m by 128\nwait full parity 0\n"
+          "tma load reads in writes x elected in g\ncommit g\n" LAST
+          "agent d {\nwait m parity 0\narrive full\n}\n",
+     0},
+    {HEAD "simt use reads x\nfence\narrive m by 127\nwait full parity 0\n"
+          "tma load reads in writes x elected in g\ncommit g\n" LAST
+          "agent d {\narrive m\nwait m parity 0\narrive full\n}\n",
+     1},
+    /* the second phase, and a thread that has not waited for the first may take it for that */
+    {HEAD "arrive full\nsimt first writes y elected\narrive full\nwait full parity 1\n"
+          "simt use reads y writes r\n" LAST,
+     1},
+    {HEAD "arrive full\nwait full parity 0\nsimt first writes y elected\narrive full\n"
+          "wait full parity 1\nsimt use reads y writes r\n" LAST,
+     0},
+    /* sums by threads and by copies */
+    {HEAD "simt add adds o\ntma add reads in adds o elected in g\ncommit g\n" LAST, 1},
 };
 
 static void writes_of_all_and_actions_of_one(void **state) {

@@ -356,7 +356,7 @@ static void faults_of_control_are_found(void **state) {
         {"if min(N) == 1 { }", 1, 9, 1, "expected ',' and another number after 'N', found ')'"},
         {"if min(N, 2 == 1 { }", 1, 13, 2, "expected ')' after '2', found '=='"},
         {"if N == 1 or { }", 1, 14, 1, "expected a number, a name or '(' after 'or', found '{'"},
-        {"cursor s mod 0", 1, 8, 1, "a cursor over 0 stages; it needs at least 1"},
+        {"cursor s mod 0", 1, 8, 1, "a cursor over 0 stages; 1 to 2147483648 are possible"},
         {"cursor s, s mod 2", 1, 8, 1, "'s' is already the stage of a cursor here"},
         {"cursor s, mod 2", 1, 15, 1, "expected 'mod' after 'mod', found '2'"},
         {"cursor N mod 2", 1, 8, 1, "'N' is already a parameter here"},

@@ -90,6 +90,8 @@ static void the_numbers_of_the_comments_hold(void **state) {
         {"09_flash_attention_3", "shared", 163840, {0}},
         {"14_flash_attention_3_causal", "shared", 163840, {0}},
         {"16_gemm_grouped", "shared", 165888, {0}},
+        {"17_gemm_clc", "shared", 229408, {0}},
+        {"17_gemm_clc", "tmem", 2048, {0}},
         {"10_gemm_sm100", "shared", 212992, {0}},
         {"10_gemm_sm100", "tmem", 2048, {0}},
         {"10_attention_sm100", "tmem", 2048, {0}},

@@ -74,6 +74,12 @@ static void assert_same_target(const spad_target *a, const spad_target *b) {
         assert_int_equal(a->exclusions[i].engine_b, b->exclusions[i].engine_b);
         assert_int_equal(a->exclusions[i].space, b->exclusions[i].space);
     }
+    assert_int_equal(a->fence_count, b->fence_count);
+    for (size_t i = 0; i < a->fence_count; i++) {
+        assert_string_equal(a->fences[i].name, b->fences[i].name);
+        assert_int_equal(a->fences[i].kind, b->fences[i].kind);
+        assert_int_equal(a->fences[i].spaces, b->fences[i].spaces);
+    }
     assert_int_equal(a->alias_count, b->alias_count);
     for (size_t i = 0; i < a->alias_count; i++) assert_string_equal(a->aliases[i], b->aliases[i]);
 }
@@ -123,7 +129,9 @@ static const char full_text[] =
     "}\n"
     "engine dma { count 16; rate 27.25 GB/s; startup 1.3 us; align 16; reads hbm }\n"
     "engine idle { }\n"
-    "exclusive vector dma on sbuf";
+    "exclusive vector dma on sbuf\n"
+    "fence \"any-word\" proxy on sbuf, hbm\nfence issue issue on sbuf\n"
+    "fence meet threads on hbm";
 
 static const int64_t row_1[] = {0, 32, 64, 96};
 static const int64_t row_2[] = {0, 64};
@@ -187,6 +195,11 @@ static const spad_engine full_engines[] = {
     {.name = "idle", .about = "", .count = 1},
 };
 static const spad_exclusion full_exclusions[] = {{.engine_a = 0, .engine_b = 1, .space = 0}};
+static const spad_fence_rule full_fences[] = {
+    {.name = "any-word", .kind = SPAD_FENCE_PROXY, .spaces = 3},
+    {.name = "issue", .kind = SPAD_FENCE_ISSUE, .spaces = 1},
+    {.name = "meet", .kind = SPAD_FENCE_THREADS, .spaces = 2},
+};
 static const char *const full_aliases[] = {"npu-7", "77", "n7"};
 static const spad_target full_target = {
     .name = "npu7",
@@ -211,6 +224,8 @@ static const spad_target full_target = {
     .engines = full_engines,
     .exclusion_count = 1,
     .exclusions = full_exclusions,
+    .fence_count = 3,
+    .fences = full_fences,
     .alias_count = 3,
     .aliases = full_aliases,
 };
@@ -358,6 +373,10 @@ static void faults_of_the_file_are_found(void **state) {
          "not a name: a name has 1 to 63 letters, digits, '_', '-' or '.'"},
         {"exclusive e e on s", 1, 11, 3, "an engine cannot exclude itself; name two"},
         {"exclusive e x on s", 1, 13, 1, "'x' is not an engine above this line; did you mean 'e'?"},
+        {"fence f on s", 1, 9, 2, "expected 'proxy', 'issue' or 'threads' after 'f', found 'on'"},
+        {"fence f proxy s", 1, 15, 1, "expected 'on' after 'proxy', found 's'"},
+        {"fence f proxy on x", 1, 18, 1, "'x' is not a space above this line; did you mean 's'?"},
+        {"fence f proxy on s; fence f issue on s", 1, 27, 1, "a second fence 'f'"},
         {"exclusive e on s", 1, 13, 2, "'on' is not an engine above this line"},
         {"}", 1, 1, 1, "expected a statement, found '}'"},
         {"\"text\"", 1, 1, 6, "expected a statement, found a string"},
@@ -496,6 +515,8 @@ static void tables_have_limits(void **state) {
         {"target t\nspace s { bytes 4 }\n", "alias a@\n", "", 256, "too many aliases: at most 256"},
         {"target t\nspace s { bytes 4 }\nengine a { }; engine b { }\n", "exclusive a b on s # @\n",
          "", 256, "too many exclusions: at most 256"},
+        {"target t\nspace s { bytes 4 }\n", "fence f@ proxy on s\n", "", 64,
+         "too many fences: at most 64"},
         {"target t\nspace s { bytes 4; lanes 1000\n", "start @ at 0\n", "}", 256,
          "too many start rows: at most 256"},
         {"target t\nspace s { bytes 4; lanes 1000; start 1 at 0", ", @", "}", 255,

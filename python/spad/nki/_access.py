@@ -188,5 +188,5 @@ class Accesses:
 
 def alias_text(storage, dtype, byte, shape):
     """What follows the name in the declaration of an alias."""
-    return (f"{storage.space} {dtype} ({', '.join(map(str, shape))}) alias of {storage.name}"
+    return (f"{storage.home} {dtype} ({', '.join(map(str, shape))}) alias of {storage.name}"
             + (f" + {byte}" if byte else ""))

@@ -41,7 +41,7 @@ def _parser():
                         help="an argument: a tensor as bf16[1,2048,128], or a Python literal; without "
                              "any, spad_example() of the file is used")
     parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
-    parser.add_argument("--lnc", type=int, default=1, help="cores (1)")
+    parser.add_argument("--lnc", type=int, default=1, help="cores: 1 or 2")
     parser.add_argument("-o", "--output", help="the file to write instead of the standard output")
     parser.add_argument("--quiet", action="store_true", help="without the notes of the trace")
     return parser

@@ -16,6 +16,7 @@ import sys
 from .. import _spad
 from ._access import Accesses, alias_text, lane_pieces
 from ._isa import INSTRUCTIONS
+from ._programs import Programs
 from ._views import Register, Storage, View, item_bytes
 
 
@@ -23,6 +24,10 @@ class TraceError(_spad.ArgumentError):
     """A kernel that cannot be traced. `place` is (file, line) of the user's Python, or None."""
 
     place = None
+
+
+class NotCovered(Exception):
+    """Something whose numbers nt.run does not compute."""
 
 
 _current = contextvars.ContextVar("spad.nki.trace", default=None)
@@ -73,10 +78,29 @@ class Recorder:
         self._assigned = {}
         self._most = operations_most
         self._accesses = Accesses(self._declare, self.fresh)
+        self.at = None       # the place of what is recorded, where it is not the one of the call
+        self.pending = None  # a result of the older dialect that has no tensor yet
+        if lnc > 1:          # names of what the cores meet at
+            self._names.update(cores=1, exchange=1, core_0=1, core_1=1)
+        self.older = None    # what the older dialect needs (_older.Older)
+        self.kept = ()       # where its results are tensors of their own
+        self.programs = Programs(lnc)
+        self.values = None   # what computes numbers (_values.Values)
+        self.arguments = []  # the tensors that the kernel is called with
+        self.second = None   # the first line of the second core
+        self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
+
+    def settle(self):
+        """Gives the pending result a tensor of its own; before anything else is recorded."""
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending.settle()
 
     # ---- lines -------------------------------------------------------------------------
 
     def place(self):
+        if self.at is not None:
+            return self.at
         frame = user_frame()
         return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
@@ -91,6 +115,11 @@ class Recorder:
         if (place, text) not in self._noted:
             self._noted.add((place, text))
             self.notes.append((place, text))
+
+    def no_values(self, what):
+        """Refuses an operation whose numbers are asked for and not known."""
+        if self.values is not None:
+            raise NotCovered(what)
 
     def refuse(self, text):
         error = TraceError(text)
@@ -112,7 +141,9 @@ class Recorder:
 
     # ---- tensors -----------------------------------------------------------------------
 
-    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None):
+    def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None,
+               is_fresh=False):
+        self.settle()
         shape = tuple(_whole(count, "shape") for count in
                       (shape if isinstance(shape, (tuple, list)) else (shape,)))
         space = getattr(buffer, "space", None)
@@ -125,9 +156,14 @@ class Recorder:
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
-        storage = Storage(self.fresh(name or self._assigned_name(place) or "t"), space, buffer, str(dtype), shape,
-                          self._address(address, space))
+        known = self.programs.known(buffer, shape, dtype) if not is_input else None
+        if known is not None:
+            return View.whole(known)
+        if not is_fresh:
+            name = self.fresh(name or self._assigned_name(place) or "t")
+        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space), self.programs.core)
         storage.is_input = is_input
+        self.programs.made(storage)
         self.line(Declaration(storage, storage.name, None), place)
         self.storages.append(storage)
         return View.whole(storage)
@@ -156,11 +192,8 @@ class Recorder:
         """An instruction of nki.isa, by its row in the table."""
         row = INSTRUCTIONS[name]
         given = row.bind(args, kwargs)
-        if name in ("core_barrier", "sendrecv") and self.lnc == 1:
-            if name == "sendrecv":
-                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core")
-            self.note("core_barrier of one core has no effect")
-            return None
+        if name in ("core_barrier", "sendrecv"):
+            return self._meet(name, given)
         if name == "register_move":
             return None
         for parameter in (*row.writes, *row.updates, *row.sums):
@@ -178,10 +211,50 @@ class Recorder:
         if getattr(given.get("oob_mode"), "name", "error") != "error":
             self.note(f"{name}: the device may skip a part of the copy (oob_mode); recorded as copied")
         _check_shapes(name, given)
-        self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
-                       [view for parameter in row.sums for view in _views(given[parameter])],
-                       row.cost, given.get("accumulate"))
+        adds = self.operation(self._engine(row, given, reads, writes), name, reads, writes, updates,
+                              [view for parameter in row.sums for view in _views(given[parameter])],
+                              row.cost, given.get("accumulate"))
+        if self.values is not None:
+            self.values.instruction(name, given, adds)
         return Instruction(self)
+
+    def _meet(self, name, given):
+        """An instruction where the two cores wait for each other."""
+        if self.lnc == 1:
+            if name == "sendrecv":
+                raise self.refuse("nki.isa.sendrecv between two cores: a trace has one core (lnc=2)")
+            self.note("core_barrier of one core has no effect")
+        elif name == "core_barrier":
+            self.settle()
+            self.line(Meeting("cores"))
+        else:
+            self._exchange(given)
+
+    def _exchange(self, given):
+        """sendrecv: each core copies what the other one sends, between two meetings."""
+        src, dst = given["src"], given["dst"]
+        if src.size != dst.size:
+            raise ValueError(f"nki.isa.sendrecv: src {src.shape} and dst {dst.shape} have different numbers of "
+                             f"elements")
+        self.settle()
+        made, core = Operation("dma", "sendrecv"), self.programs.core
+        self.operations += 1
+        made.add("writes", dst.storage, self._accesses.of(dst)[0])
+        sent = self.exchanges[core].setdefault(given["pipe_id"], [])
+        sent.append((made, src, dst))
+        if core:
+            others = self.exchanges[0].get(given["pipe_id"], [])
+            if len(others) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            other, other_src, other_dst = others[len(sent) - 1]
+            for operation, source, target in ((made, other_src, dst), (other, src, other_dst)):
+                if source.size != target.size:
+                    raise ValueError(f"nki.isa.sendrecv: the other core sends {source.shape}, and dst is "
+                                     f"{target.shape}")
+                operation.add("reads", source.storage, self._accesses.of(source)[0])
+        place = self.place()
+        for line in (Meeting("exchange"), made, Meeting("exchange")):
+            self.line(line, place)
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]
@@ -210,15 +283,19 @@ class Recorder:
         return row.engines[0]
 
     def operation(self, engine, name, reads, writes, updates=(), sums=(), cost="sizes", accumulate=None):
+        self.settle()
+        if self.older is not None and self.older.zeroed:
+            self.older.start([*reads, *updates], writes, sums)
         place = self.place()
         self.operations += 1
         if self.operations > self._most:
             raise self.refuse(f"the kernel has more than {self._most} operations; "
                               f"trace(..., operations_most=) sets the limit")
         reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index)]
+        adds = False
         for view in sums:
             if self._adds(view, accumulate):
-                updates = [*updates, view]
+                updates, adds = [*updates, view], True
             else:
                 writes = [*writes, view]
         for view in (*reads, *writes, *updates):
@@ -233,6 +310,7 @@ class Recorder:
                 exact = exact and whole and not view.reach
         made.tail = self._cost(engine, cost, [*reads, *writes, *updates], exact)
         self.line(made, place)
+        return adds
 
     def _note_part(self, name, word, view, exact, place):
         """Says where an access is recorded as more than it is."""
@@ -288,14 +366,47 @@ class Recorder:
 
     def finish(self, returned):
         """(lines, places) of the whole kernel."""
+        self.settle()
         for view in _views(returned):
             view.storage.is_output = True
+        if self.lnc > 1:
+            return self._finish_cores()
         lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
         shown = {storage: self._shown(storage) for storage in self.storages}
         for made, place in zip(self.lines, self.places):
             for text in made.texts(shown):
                 lines.append(text + self._comment(place))
                 places.append(place)
+        return lines, places
+
+    def _finish_cores(self):
+        """(lines, places) of a kernel with an agent for each core."""
+        for pipe in self.exchanges[0]:
+            if len(self.exchanges[0][pipe]) != len(self.exchanges[1].get(pipe, [])):
+                raise TraceError(f"the cores call nki.isa.sendrecv for pipe {pipe} a different number of times")
+        shown = {storage: self._shown(storage) for storage in self.storages}
+        lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
+
+        def write(made, place):
+            for text in made.texts(shown):
+                lines.append(text + self._comment(place))
+                places.append(place)
+
+        all_lines = list(zip(self.lines, self.places))
+        for made, place in all_lines:
+            if isinstance(made, Declaration):
+                write(made, place)
+        for name in sorted({made.name for made in self.lines if isinstance(made, Meeting)}):
+            lines.append(f"barrier {name} count 2")
+            places.append(None)
+        for core, part in enumerate((all_lines[:self.second], all_lines[self.second:])):
+            lines.append(f"agent core_{core} {{")
+            places.append(None)
+            for made, place in part:
+                if not isinstance(made, Declaration):
+                    write(made, place)
+            lines.append("}")
+            places.append(None)
         return lines, places
 
     def _shown(self, storage):
@@ -330,7 +441,7 @@ class Declaration:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
         shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.space} {storage.dtype} ({', '.join(map(str, shape))})"
+        text = f"tensor {self.name} : {storage.home} {storage.dtype} ({', '.join(map(str, shape))})"
         if storage.address is not None:
             lane, byte = storage.address
             text += f" at {byte}" + (f" lane {lane}" if lane else "")
@@ -342,6 +453,18 @@ class Declaration:
         return [text + (" input" if storage.is_input else ""),
                 f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
                 + (" output" if is_output else "")]
+
+
+class Meeting:
+    """Both cores wait for each other."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def texts(self, shown):
+        return [f"sync {self.name}"]
 
 
 class Operation:

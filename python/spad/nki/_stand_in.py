@@ -15,8 +15,9 @@ import types
 
 from .. import _spad
 from .. import _nki_direct as _direct
+from ._composites import Composites
 from ._isa import INSTRUCTIONS
-from ._record import TraceError, current, recording, _views
+from ._record import Instruction, TraceError, current, recording, _views
 from ._views import DynamicSlice, Register, View
 
 # ---- nki.language --------------------------------------------------------------------------------
@@ -167,6 +168,8 @@ def _pointwise(name, count):
         out = _result(recorder, shape, dtype or views[0].dtype)
         engine = "scalar" if count == 1 and name not in _ON_VECTOR else "vector"
         recorder.operation(engine, name, views, [out])
+        if recorder.values is not None:
+            recorder.values.elementwise(name, out, args)
         return out
 
     function.__name__ = function.__qualname__ = name
@@ -185,6 +188,8 @@ def _reduction(name):
             [count for dim, count in enumerate(shape) if dim not in axes]
         out = _result(recorder, kept, dtype or x.dtype)
         recorder.operation("vector", f"reduce_{name}", [x], [out])
+        if recorder.values is not None:
+            recorder.values.reduce(name, out, x, axes)
         return out
 
     function.__name__ = function.__qualname__ = name
@@ -194,8 +199,15 @@ def _reduction(name):
 def _load(src, dtype=None):
     recorder = current("nki.language.load")
     out = _result(recorder, src.shape if src.ndim > 1 else (1, *src.shape), dtype or src.dtype)
-    recorder.operation("dma", "load", [src], [out], cost="moved")
+    _moved(recorder, "load", out, src)
     return out
+
+
+def _moved(recorder, name, dst, src):
+    """A copy by DMA."""
+    recorder.operation("dma", name, [src], [dst], cost="moved")
+    if recorder.values is not None:
+        recorder.values.put(dst, recorder.values.get(src).reshape(dst.shape))
 
 
 def _store(dst, value):
@@ -203,13 +215,15 @@ def _store(dst, value):
     if dst.size != value.size:
         raise ValueError(f"nki.language.store: dst {dst.shape} and value {value.shape} have different "
                          f"numbers of elements")
-    recorder.operation("dma", "store", [value], [dst], cost="moved")
+    _moved(recorder, "store", dst, value)
 
 
 def _full(shape, fill_value, dtype, buffer=MemoryRegion.sbuf, name=""):
     recorder = current("nki.language.full")
     out = _result(recorder, shape, dtype, buffer, name)
     recorder.operation("dma" if out.storage.space == "hbm" else "vector", "memset", [], [out])
+    if recorder.values is not None:
+        recorder.values.fill(out, fill_value)
     return out
 
 
@@ -234,7 +248,10 @@ def _shared_constant(constant, dtype=None):
     shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
     if shape is None or kind is None:
         raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
-    return recorder.tensor(shape, str(kind), MemoryRegion.shared_hbm, "constant", is_input=True)
+    made = recorder.tensor(shape, str(kind), MemoryRegion.shared_hbm, "constant", is_input=True)
+    if recorder.values is not None:
+        recorder.values.put(made, constant)
+    return made
 
 
 def _identity(n, dtype="uint8", dst=None):
@@ -243,22 +260,24 @@ def _identity(n, dtype="uint8", dst=None):
     if key not in recorder.constants:
         recorder.constants[key] = recorder.tensor((n, n), dtype, MemoryRegion.shared_hbm, "identity",
                                                   is_input=True)
+        if recorder.values is not None:
+            recorder.values.identity(recorder.constants[key])
     made = dst if dst is not None else _result(recorder, (n, n), dtype, name="identity_sb")
-    recorder.operation("dma", "load", [recorder.constants[key]], [made], cost="moved")
+    _moved(recorder, "load", made, recorder.constants[key])
     return made
 
 
 def _program_id(axis=0):
-    current("nki.language.program_id")
-    return 0
+    return current("nki.language.program_id").programs.program_id(axis)
 
 
 def _num_programs(axes=0):
-    return current("nki.language.num_programs").lnc
+    return current("nki.language.num_programs").programs.num_programs(axes)
 
 
 def _program_ndim():
-    return 0 if current("nki.language.program_ndim").lnc == 1 else 1
+    grid = current("nki.language.program_ndim").programs.grid
+    return 0 if grid == (1,) else len(grid)
 
 
 def _device_print(print_prefix, tensor):
@@ -295,6 +314,8 @@ def _language():
         setattr(made, name, value)
     for name in ("affine_range", "sequential_range", "static_range", "range"):
         setattr(made, name, _loop)
+    for name, function in Composites(vars(made), MemoryRegion.sbuf, MemoryRegion.psum).functions().items():
+        setattr(made, name, function)
     for name, spaces in (("is_hbm", ("hbm",)), ("is_sbuf", ("sbuf",)), ("is_psum", ("psum",)),
                          ("is_on_chip", ("sbuf", "psum"))):
         setattr(made, name, lambda buffer, spaces=spaces: buffer.space in spaces)
@@ -324,7 +345,7 @@ _GENERATIONS = {"trn1": nc_version.gen2, "inf2": nc_version.gen2, "trn2": nc_ver
 
 
 def _get_nc_version():
-    chip = _chip().name
+    chip = _chip().name.removesuffix("_lnc2")
     if chip not in _GENERATIONS:
         raise ValueError(f"'{chip}' is no NeuronCore")
     return _GENERATIONS[chip]
@@ -355,6 +376,8 @@ def _isa():
     made.VirtualRegister = Register
     made.register_alloc = lambda x=None: Register()
     made.get_nc_version = _get_nc_version
+    made.get_nc_sub_version = lambda: 0
+    made.NkiInstruction = Instruction
     made.NkiValidationError = type("NkiValidationError", (Exception,), {"__module__": "nki.isa"})
     return made, constants
 
@@ -369,16 +392,15 @@ class Jit:
         self.func, self.options = function, options
 
     def __getitem__(self, grid):
-        programs = math.prod(grid) if isinstance(grid, (tuple, list)) else grid
-        if programs != 1:
-            raise TraceError(f"'{self.__name__}' on {programs} cores: a trace has one core")
-        return self
+        return Jit(self.func, {**self.options, "grid": grid})
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args, **kwargs):
-        current(f"the kernel '{self.__name__}'")
+        recorder = current(f"the kernel '{self.__name__}'")
+        if "grid" in self.options:
+            return recorder.programs.launch(self.options["grid"], lambda: self.func(*args, **kwargs))
         return self.func(*args, **kwargs)
 
 
@@ -432,12 +454,15 @@ def modules():
     nki.dtype = str
     typing.tensor = typing.Tensor = typing.mutable_tensor = _Typed
     collectives.__getattr__ = _absent
-    # The older package is not traced; kernels of the present dialect import annotations from it.
-    old, old_nki = _module("neuronxcc"), _module("neuronxcc.nki")
-    old.__path__, old_nki.__path__ = [], []
-    old.nki, old_nki.typing = old_nki, typing
-    made = {made.__name__: made for made in (nki, language, isa, constants, typing, collectives, old, old_nki)}
-    return {**made, "neuronxcc.nki.typing": typing}
+    return {made.__name__: made for made in (nki, language, isa, constants, typing, collectives)}
+
+
+@functools.cache
+def all_modules():
+    """name: module of the stand-in, with the older package."""
+    from ._neuronxcc import package  # which needs this module
+    made = modules()
+    return {**made, **package(made["nki.typing"])}
 
 
 def _absent(name):
@@ -461,7 +486,7 @@ def installed(replace=False):
                                "trace(..., replace_nki=True) sets it aside for the time of the trace")
     for name in before:
         del sys.modules[name]
-    sys.modules.update(modules())
+    sys.modules.update(all_modules())
     try:
         yield
     finally:
@@ -474,11 +499,17 @@ def set_item(view, key, value):
     """view[key] = value."""
     part = view[key]
     recorder = current("an assignment to a tensor")
+    if recorder.older is not None:
+        from ._older import assign  # which needs this module
+        assign(part, value)
+        return
     values = _views(value)
     if not values:
         raise TypeError(f"an assignment of {value!r} to a tensor: nki.isa.memset fills one")
     hbm = "hbm" in (part.storage.space, values[0].storage.space)
     recorder.operation("dma" if hbm else "vector", "assign", values, [part], cost="moved" if hbm else "sizes")
+    if recorder.values is not None:
+        recorder.values.put(part, recorder.values.get(values[0]).reshape(part.shape))
 
 
 View.__setitem__ = set_item

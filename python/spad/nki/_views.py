@@ -18,9 +18,10 @@ class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "written", "aliases")
+                 "sums", "written", "aliases", "core")
 
-    def __init__(self, name, space, buffer, dtype, shape, address=None):
+    def __init__(self, name, space, buffer, dtype, shape, address=None, core=0):
+        self.core = core      # whose SBUF or PSUM it is
         self.name, self.space, self.buffer = name, space, buffer
         self.dtype, self.shape, self.address = dtype, shape, address
         self.is_input = self.is_output = False
@@ -31,6 +32,11 @@ class Storage:
     @property
     def is_on_chip(self):
         return self.space != "hbm"
+
+    @property
+    def home(self):
+        """The memory in the kernel language."""
+        return f"{self.space}[{self.core}]" if self.core and self.is_on_chip else self.space
 
     @property
     def lanes(self):
@@ -75,6 +81,13 @@ class Register:
 
     def __repr__(self):
         return f"<{self.what}>"
+
+
+GRID_TYPES = set()  # what makes an index one of index tiles (the older dialect)
+
+
+def is_tensor(thing):
+    return isinstance(thing, View)
 
 
 class DynamicSlice:
@@ -305,8 +318,9 @@ class View:
             raise ValueError(f"the partitions of {self!r} cannot be joined with other dimensions")
         return self._with(dims=(*self.dims[:first], merged, *self.dims[last + 1:]))
 
-    def reshape(self, *shape):
-        shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    def reshape(self, *counts, shape=None):
+        if shape is None:
+            shape = counts[0] if len(counts) == 1 and not isinstance(counts[0], int) else counts
         shape = _inferred(shape, self.size, self)
         if not self.is_on_chip:
             return self._with(dims=_reshaped(self.dims, shape, self))
@@ -434,6 +448,8 @@ class View:
 
     def __getitem__(self, key):
         key = list(key) if isinstance(key, tuple) else [key]
+        if not GRID_TYPES.isdisjoint(map(type, key)):
+            return by_index_tiles(self, tuple(key))
         if any(part is Ellipsis for part in key):
             at = next(at for at, part in enumerate(key) if part is Ellipsis)
             fill = self.ndim - sum(part is not None and part is not Ellipsis for part in key)
@@ -476,6 +492,11 @@ class View:
             raise IndexError(f"index {part} of dimension {dim} of '{self.name}', which has {count} "
                              f"elements")
         return self.slice(dim, part % count, part % count + 1), True
+
+
+def by_index_tiles(view, key):
+    from ._index import indexed  # which needs the views
+    return indexed(view, key)
 
 
 def _inferred(shape, size, view):

@@ -10,10 +10,12 @@
 docs/nki-trace.md says what is modelled, and what "proved" means for a traced shape.
 """
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -22,11 +24,15 @@ import traceback
 from .. import _spad
 from .. import core
 from .. import kernel as _kernel
-from ._record import Recorder, TraceError, _current
+from .. import _nki_direct as _direct
+from ._older import Again, unwrapped
+from ._programs import two_cores
+from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
-from ._views import item_bytes
+from ._views import View, item_bytes
 
-__all__ = ["Hbm", "Traced", "TraceError", "example", "hbm", "installed", "load", "trace"]
+__all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
+           "trace"]
 
 OPERATIONS_MOST = 1_000_000
 
@@ -63,8 +69,15 @@ class Traced(_kernel.Kernel):
         super().__init__(recorder.chip, recorder.name)
         self._lines, self._places = lines, places
         self.notes, self.operations = recorder.notes, recorder.operations
+        self.faults = recorder.older.findings() if recorder.older is not None else []
 
     plan = _kernel.Kernel.layout
+
+    def check(self, layout=None, **options):
+        """spad.check of this kernel. With direct allocation of the older dialect, what its compiler refuses
+        comes first (docs/direct.md)."""
+        check = super().check(layout, **options)
+        return TracedCheck(check, self.faults) if self.faults else check
 
     def where(self, line):
         """'file:line' of the user's Python for a line of the kernel, or ''."""
@@ -76,6 +89,8 @@ class Traced(_kernel.Kernel):
         how many notes its verdict depends on."""
         places = {}
         for finding in check:
+            if finding in getattr(check, "own", ()):
+                continue
             for line in (finding.line, *(note["line"] for note in finding.notes or ())):
                 if line and self.where(line):
                     places[line] = self.where(line)
@@ -87,19 +102,68 @@ class Traced(_kernel.Kernel):
             ("in Python:\n" + "".join(rows) if rows else "")
 
 
+class TracedCheck(core.Check):
+    """A check with the findings of the trace itself: `place` of each is (file, line) of the Python."""
+
+    def __init__(self, check, faults):
+        super().__init__(check._c, check._shown)
+        self.own = [_fault(*fault) for fault in faults]
+        self.findings = self.own + [finding for finding in self.findings if finding.severity == "error"
+                                    or finding.code != "SPAD-MIXED-PLACEMENT"]
+
+    verdict = property(lambda self: "wrong", doc="wrong")
+    reason = property(lambda self: self.own[0].message, doc="The first finding of the trace.")
+
+    @property
+    def counts(self):
+        made = dict(self._c.counts)
+        for key, severity in (("errors", "error"), ("warnings", "warning"), ("advice", "advice")):
+            made[key] = sum(finding.severity == severity for finding in self.findings)
+        return made
+
+    def text(self):
+        """The findings of the trace with their places in Python, and those of the kernel."""
+        rows = [f"{finding.file}:{finding.line}: error: {finding.message} [{finding.code}]\n"
+                for finding in self.own]
+        return "".join(rows) + super().text()
+
+    def json(self):
+        """Everything as JSON; the findings of the trace are in "trace"."""
+        made = json.loads(super().json())
+        made["verdict"] = self.verdict
+        made["trace"] = [{name: getattr(finding, name) for name in ("code", "severity", "message", "file", "line")}
+                         for finding in self.own]
+        return json.dumps(made, indent=2) + "\n"
+
+
+def _fault(place, code, message):
+    file, line = place if place is not None else ("?", 0)
+    return core.Finding(code=code, severity="error", message=message, file=file, line=line, count=1, notes=[])
+
+
 def _called(kernel):
     """The function of a kernel, without @nki.jit."""
+    return _unwrapped(kernel)[0]
+
+
+def _unwrapped(kernel):
+    """(function of a kernel, options of its decorators)."""
+    options = {}
     while isinstance(kernel, Jit):
-        kernel = kernel.func
+        kernel, options = kernel.func, {**kernel.options, **options}
     if not callable(kernel):
         raise TraceError(f"a kernel is a function, not {kernel!r}")
-    return kernel
+    return kernel, options
 
 
 def _bound(recorder, value, name, place):
     """An argument with tensors of the trace in the place of nt.hbm()."""
     if isinstance(value, Hbm):
-        return recorder.tensor(value.shape, value.dtype, MemoryRegion.hbm, name, is_input=True, place=place)
+        made = recorder.tensor(value.shape, value.dtype, MemoryRegion.hbm, name, is_input=True, place=place)
+        recorder.arguments.append(made.storage)
+        if recorder.values is not None and isinstance(value, Array):
+            recorder.values.put(made, value.values)
+        return made
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return type(value)(_bound(recorder, part, f"{name}_{at}", place) for at, part in enumerate(value))
     if isinstance(value, dict):
@@ -135,6 +199,8 @@ def _failure(name, error):
         place = error.filename, error.lineno or 0
     where = f"{place[0]}:{place[1]}: " if place else ""
     what = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, NotCovered):
+        what = f"the values of {error} are not computed"
     if isinstance(error, RecursionError):
         what = f"the kernel calls itself without an end ({type(error).__name__})"
     failure = TraceError(f"{where}{what} (while '{name}' was traced)")
@@ -146,33 +212,134 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
-    dicts. target: the chip. lnc: cores; 1 is modelled. replace_nki: set a real nki aside meanwhile.
+    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside meanwhile.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    if lnc != 1:
-        raise TraceError(f"lnc={lnc}: a trace has one core")
-    function = _called(kernel)
+    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most)[0]
+
+
+def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None):
+    """(Traced, its recorder, what the kernel returned). make_values: makes what computes numbers."""
+    if lnc not in (1, 2):
+        raise TraceError(f"lnc={lnc}: a trace has one core, or two")
+    function, options = _unwrapped(kernel)
     chip = target if isinstance(target, _spad.Target) else core.Target(target)
+    chip = two_cores(chip) if lnc == 2 else chip
     name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
     name = name if name.isidentifier() else f"k{name}"
-    recorder = Recorder(chip, name, lnc, operations_most)
     if _current.get() is not None:
         raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
-    with installed(replace_nki):
-        token = _current.set(recorder)
-        try:
-            args, kwargs = _arguments(recorder, function, args, kwargs)
-            returned = function(*args, **kwargs)
-        except TraceError as error:
-            if error.place is None and _user_place(error) is None:
-                raise
-            raise _failure(name, error) from None
-        except Exception as error:
-            raise _failure(name, error) from error
-        finally:
-            _current.reset(token)
+    kept = ()
+    with installed(replace_nki), _forced(options):
+        while True:
+            recorder = Recorder(chip, name, lnc, operations_most)
+            recorder.kept = kept
+            recorder.values = make_values(chip) if make_values is not None else None
+            try:
+                returned = _run(recorder, function, options, args, kwargs)
+                break
+            except Again as again:
+                kept = (*kept, again.place)
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, *recorder.finish(returned)).finish()
+    return Traced(recorder, *recorder.finish(returned)).finish(), recorder, returned
+
+
+class Ran:
+    """What a kernel computed: `outputs`, arrays in the form of what it returned; `arguments`, those of its
+    tensors by name; `kernel`, its trace."""
+
+    def __init__(self, kernel, outputs, arguments):
+        self.kernel, self.outputs, self.arguments = kernel, outputs, arguments
+
+    def __repr__(self):
+        return f"<spad.nki.trace.Ran {self.kernel.name}: {len(self.arguments)} tensors>"
+
+
+class Array(Hbm):
+    """A tensor in HBM with numbers, for nt.run."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values, dtype=None):
+        super().__init__(values.shape, str(values.dtype) if dtype is None else dtype)
+        self.values = values
+
+
+def array(values, dtype=None):
+    """An argument of nt.run: a numpy array as a tensor of an element type, which is its own unless it is given."""
+    return Array(values, dtype)
+
+
+def _with_arrays(value):
+    if hasattr(value, "__array_interface__") and getattr(value, "shape", ()):
+        return Array(value)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(map(_with_arrays, value))
+    if isinstance(value, dict):
+        return {key: _with_arrays(part) for key, part in value.items()}
+    return value
+
+
+def run(kernel, *args, target="trn2", places=False, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+    """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
+
+    Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
+    written. Values are computed in float32 and rounded where they are written; what was never written is NaN.
+    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers.
+    An instruction that is not covered is a TraceError that names it."""
+    from ._values import Values, np  # the only part that needs numpy
+    if np is None:
+        raise TraceError("nt.run needs numpy, which is not installed")
+    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, 1, replace_nki,
+                                           operations_most, lambda chip: Values(chip if places else None))
+    arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
+    return Ran(traced, _values_of(recorder, returned), arrays)
+
+
+def _values_of(recorder, returned):
+    if isinstance(returned, View):
+        return recorder.values.get(returned)
+    if isinstance(returned, (list, tuple)):
+        return type(returned)(_values_of(recorder, part) for part in returned)
+    if isinstance(returned, dict):
+        return {key: _values_of(recorder, part) for key, part in returned.items()}
+    return returned
+
+
+def _is_cores(grid, lnc):
+    """Is a launch grid one program for each core?"""
+    return grid in (lnc, (lnc,), [lnc]) and lnc > 1
+
+
+def _forced(options):
+    """@ncc.force_auto_alloc: placements are ignored."""
+    return _direct.forced() if options.get("force_auto") else contextlib.nullcontext()
+
+
+def _run(recorder, function, options, args, kwargs):
+    """What the kernel returns."""
+    token = _current.set(recorder)
+    try:
+        args, kwargs = _arguments(recorder, function, args, kwargs)
+        if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
+            return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+        returned = unwrapped(function(*args, **kwargs))
+        if recorder.lnc == 2:
+            recorder.settle()
+            recorder.second = len(recorder.lines)
+            recorder.programs.on_core(1)
+            function(*args, **kwargs)
+        return returned
+    except Again:
+        raise
+    except TraceError as error:
+        if error.place is None and _user_place(error) is None:
+            raise
+        raise _failure(recorder.name, error) from None
+    except Exception as error:
+        raise _failure(recorder.name, error) from error
+    finally:
+        _current.reset(token)
 
 
 # ---- kernels in files -----------------------------------------------------------------------------
@@ -222,9 +389,6 @@ def load(where, replace_nki=False):
         except TraceError:
             raise
         except Exception as error:
-            if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("neuronxcc"):
-                error = TraceError(f"{error}: kernels of the older neuronxcc.nki are not traced")
-                error.place = _user_place(error)
             raise _failure(file, error) from None if isinstance(error, TraceError) else error
     made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if made is None:

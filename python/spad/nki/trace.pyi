@@ -4,10 +4,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .. import _spad
-from ..core import Check, Layout
+from ..core import Check, Finding, Layout
 from ..kernel import Kernel
 
-__all__ = ["Hbm", "Traced", "TraceError", "example", "hbm", "installed", "load", "trace"]
+__all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
+           "trace"]
 
 OPERATIONS_MOST: int
 
@@ -22,11 +23,29 @@ class Hbm:
 class Traced(Kernel):
     notes: list[tuple[tuple[str, int] | None, str]]
     operations: int
+    faults: list[tuple[tuple[str, int] | None, str, str]]
     def __init__(self, recorder: Any, lines: list[str], places: list[tuple[str, int] | None]) -> None: ...
     def plan(self, timeout: float | None = None, seed: int = 0, threads: int = 1) -> Layout: ...
     def where(self, line: int) -> str: ...
     def explain(self, check: Check) -> str: ...
 
+class TracedCheck(Check):
+    own: list[Finding]
+    def __init__(self, check: Check, faults: list[tuple[tuple[str, int] | None, str, str]]) -> None: ...
+
+class Array(Hbm):
+    values: Any
+    def __init__(self, values: Any, dtype: str | None = None) -> None: ...
+
+class Ran:
+    kernel: Traced
+    outputs: Any
+    arguments: dict[str, Any]
+    def __init__(self, kernel: Traced, outputs: Any, arguments: dict[str, Any]) -> None: ...
+
+def array(values: Any, dtype: str | None = None) -> Array: ...
+def run(kernel: Callable[..., Any], *args: Any, target: _spad.Target | str = 'trn2', places: bool = False,
+        replace_nki: bool = False, operations_most: int = 1_000_000, **kwargs: Any) -> Ran: ...
 def hbm(shape: int | Sequence[int], dtype: str) -> Hbm: ...
 def installed(replace: bool = False) -> AbstractContextManager[None]: ...
 def trace(kernel: Callable[..., Any], *args: Any, target: _spad.Target | str = 'trn2', lnc: int = 1,

@@ -1,0 +1,1015 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stand-in for the older package neuronxcc.nki: language, isa, compiler, typing.
+
+Functions give results back (_older.Result) and take mask= and dtype=. Instructions are those of the table
+of nki.isa (_isa.py) with the destination that the result finds; functions of the language that are
+several instructions are recorded as these.
+"""
+
+import contextlib
+import functools
+import inspect
+import math
+
+from .. import _nki_direct as _direct
+from .. import _spad
+from ._index import Index, Mask, MultiGrid, arange, mgrid
+from ._older import Blocks, Box, Result, assign, copy, fill, fitted, now, placed, unwrapped
+from ._programs import Cores, SpmdDim
+from ._stand_in import (_BINARY, _DTYPES, _ENUMS, _ON_VECTOR, _REDUCTIONS, _UNARY, Jit, TileSize, _dynamic_range,
+                        _get_nc_version, _jit, _loop, _module, nc_version)
+from ._views import DynamicSlice, Register, View, item_bytes
+
+# ---- types ------------------------------------------------------------------------------------------------
+
+
+class Dtype:
+    """A type of nki.language: equal to its name, and to numpy's type of that name."""
+
+    def __init__(self, name):
+        self.name = self.__name__ = name
+
+    @property
+    def dtype(self):
+        """What numpy.dtype() makes of it; types that numpy does not have are so many bytes."""
+        import numpy
+        try:
+            return numpy.dtype(self.name)
+        except TypeError:
+            return numpy.dtype(f"V{self.itemsize}")
+
+    itemsize = property(lambda self: item_bytes(self.name))
+
+    def __eq__(self, other):
+        try:
+            return _spad.dtype_name(str(other) if isinstance(other, Dtype) else other) == self.name
+        except (_spad.Error, TypeError):
+            return False
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __str__(self):
+        return self.name
+
+    def __repr__(self):
+        return f"nl.{self.name}"
+
+    def __call__(self, value):
+        """nl.float32(3): a number."""
+        return value
+
+
+def _dtype(dtype):
+    return None if dtype is None else _spad.dtype_name(str(dtype) if isinstance(dtype, Dtype) else dtype)
+
+
+_RANKS = {"float32": 6, "tfloat32": 5, "float16": 4, "bfloat16": 4, "int32": 3, "uint32": 3, "int16": 2,
+          "uint16": 2}
+
+
+def _promoted(views):
+    """The type of a result: that of the operand with the highest precision."""
+    return max((view.dtype for view in views), key=lambda name: _RANKS.get(name, 1))
+
+
+# ---- operations -------------------------------------------------------------------------------------------
+
+
+def _only_name(what, options):
+    """Options that have no effect on what is recorded."""
+    unknown = [key for key in options if key not in ("name", "lowering_name")]
+    if unknown:
+        raise TypeError(f"{what} got an unexpected keyword argument '{unknown[0]}'")
+
+
+def _operand(what, value):
+    value = unwrapped(value)
+    if isinstance(value, Blocks):
+        raise TypeError(f"{what}: '{value.name}' has block dimensions; an operation takes a tile of it")
+    return value
+
+
+def _broadcast(what, views):
+    """The shape of an elementwise result."""
+    ndim = max(view.ndim for view in views)
+    shape = []
+    for dim in range(ndim):
+        counts = {view.shape[dim] for view in views if dim < view.ndim} - {1}
+        if len(counts) > 1:
+            raise ValueError(f"{what}: operands of " + " and ".join(str(view.shape) for view in views))
+        shape.append(counts.pop() if counts else 1)
+    return tuple(shape)
+
+
+def _elementwise(recorder, what, op, operands, dtype, mask, engine):
+    """A result that has a number for each place of its operands."""
+    views = [part for part in operands if isinstance(part, View)]
+    if not views:
+        raise TypeError(f"{what}: none of the arguments is a tensor")
+    shape = _broadcast(what, views)
+
+    def emit(dst):
+        box = Box(recorder, mask, shape, what)
+        if box.is_empty:
+            return
+        dst = box.of(_as(dst, shape))
+        given = [box.of(part) if isinstance(part, View) else part for part in operands]
+        recorder.operation(engine, op, [part for part in given if isinstance(part, View)], [dst])
+        if recorder.values is not None:
+            recorder.values.elementwise(op, dst, given)
+
+    return Result(recorder, what, shape, dtype or _promoted(views), emit)
+
+
+def _as(dst, shape):
+    """A destination in the shape of what is written to it."""
+    return dst if dst.shape == tuple(shape) or dst.size != math.prod(shape) else fitted(dst).reshape(shape)
+
+
+_NAMES = {1: ("x",), 2: ("x", "y"), 3: ("condition", "x", "y")}
+_TESTS = frozenset("equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor "
+                   "logical_not".split())
+
+
+def _pointwise(name, count):
+    what = f"nki.language.{name}"
+    parameters = [inspect.Parameter(word, inspect.Parameter.POSITIONAL_OR_KEYWORD) for word in
+                  (("src",) if name == "copy" else _NAMES[count])]
+    signature = inspect.Signature(parameters)
+
+    def function(*args, dtype=None, mask=None, **options):
+        recorder, _ = now(what)
+        own = {key: options.pop(key) for key in list(options) if key in signature.parameters}
+        _only_name(what, options)
+        try:
+            given = signature.bind(*args, **own).args
+        except TypeError as error:
+            raise TypeError(f"{what}: {error}") from None
+        if given[0] is Ellipsis:
+            return _unspecified(recorder, what, name)
+        operands = [_operand(what, part) for part in given]
+        engine = "scalar" if count == 1 and name not in _ON_VECTOR else "vector"
+        made = _dtype(dtype) or ("uint8" if name in _TESTS else None)
+        return _elementwise(recorder, what, name, operands, made, mask, engine)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _unspecified(recorder, what, name, engine="vector"):
+    """nl.load(...) as manuals print it: something is read."""
+    return Result(recorder, what, None, "float32",
+                  lambda dst: recorder.operation(engine, name, [], [fitted(dst)]))
+
+
+def _axes(what, axis, ndim):
+    axes = {dim % ndim for dim in (axis if isinstance(axis, (tuple, list)) else (axis,))}
+    if 0 in axes:
+        raise ValueError(f"{what} along the partitions: use nki.isa.tensor_partition_reduce or a transpose")
+    return axes
+
+
+def _reduced(shape, axes, keepdims):
+    """The shape after a reduction; a tile keeps two dimensions."""
+    if keepdims or len(shape) - len(axes) < 2:
+        return tuple(1 if dim in axes else count for dim, count in enumerate(shape))
+    return tuple(count for dim, count in enumerate(shape) if dim not in axes)
+
+
+def _reduction(name):
+    what = f"nki.language.{name}"
+
+    def function(x, axis, *, dtype=None, mask=None, keepdims=False, **options):
+        recorder, _ = now(what)
+        _only_name(what, options)
+        return _reduce(recorder, what, name, _operand(what, x), axis, dtype, mask, keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _reduce(recorder, what, name, x, axis, dtype=None, mask=None, keepdims=False):
+    axes = _axes(what, axis, x.ndim)
+    full = tuple(1 if dim in axes else count for dim, count in enumerate(x.shape))
+
+    def emit(dst):
+        box = Box(recorder, mask, x.shape, what)
+        if box.is_empty:
+            return
+        kept = _as(dst, full)
+        part = [(0, 1) if dim in axes else span for dim, span in enumerate(box.spans)]
+        source = box.of(x)
+        kept = kept if box.is_all else _cut(kept, part)
+        recorder.operation("vector", f"reduce_{name}", [source], [fitted(kept)])
+        if recorder.values is not None:
+            recorder.values.reduce(name, kept, source, axes)
+
+    return Result(recorder, what, _reduced(x.shape, axes, keepdims), _dtype(dtype) or x.dtype, emit)
+
+
+def _cut(view, spans):
+    from ._index import cut
+    return cut(fitted(view), spans)
+
+
+def load(src, *, mask=None, dtype=None, **options):
+    """nl.load: HBM to SBUF."""
+    what = "nki.language.load"
+    recorder, _ = now(what)
+    _only_name(what, options)
+    if src is Ellipsis:
+        return _unspecified(recorder, what, "load", "dma")
+    src = _operand(what, src)
+    shape = src.shape if src.ndim > 1 else (*src.shape, 1) if src.shape[0] <= 128 else (1, *src.shape)
+
+    def emit(dst):
+        box = Box(recorder, mask, shape, what)
+        if box.is_empty:
+            return
+        source, dst = box.of(src), box.of(_as(dst, shape))
+        recorder.operation("dma", "load", [source], [dst], cost="moved")
+        if recorder.values is not None:
+            recorder.values.put(dst, recorder.values.get(source).reshape(dst.shape))
+
+    return Result(recorder, what, shape, _dtype(dtype) or src.dtype, emit)
+
+
+def load_transpose2d(src, *, mask=None, dtype=None, **options):
+    """nl.load_transpose2d: HBM to SBUF, the two dimensions exchanged."""
+    recorder, _ = now("nki.language.load_transpose2d")
+    _only_name("nki.language.load_transpose2d", options)
+    return _instruction_result(recorder, "dma_transpose", {"src": _operand("load_transpose2d", src)},
+                               tuple(reversed(src.shape)), _dtype(dtype) or src.dtype, mask)
+
+
+def store(dst, value=None, *, mask=None, **options):
+    """nl.store: SBUF to HBM."""
+    what = "nki.language.store"
+    recorder, older = now(what)
+    _only_name(what, options)
+    value = unwrapped(value)
+    if dst is Ellipsis or value is Ellipsis or value is None:
+        tile = value if isinstance(value, View) else None
+        recorder.operation("dma", "store", [tile] if tile is not None else [], [])
+        return
+    if isinstance(value, Blocks):
+        flat = dst.reshape((len(value.tiles), *value.tiles[0].shape))
+        for at, tile in enumerate(value.tiles):
+            store(flat[at], tile)
+        return
+    if not isinstance(value, View):
+        fill(recorder, dst, value)
+        return
+    if dst.size != value.size:
+        raise ValueError(f"{what}: dst {dst.shape} and value {value.shape} have different numbers of elements")
+    box = Box(recorder, mask, dst.shape, what)
+    if box.is_empty:
+        return
+    value, dst = box.of(_as(value, dst.shape) if value.shape != dst.shape and box.is_all else value), box.of(dst)
+    if value.storage.space == "psum":  # which a DMA does not read
+        moved = older.make((_direct.par_dim(value.shape[0]), *value.shape[1:]), value.dtype, _direct.sbuf,
+                           "stored", implicit_of=what)
+        copy(recorder, moved, value)
+        value = moved
+    recorder.operation("dma", "store", [value], [dst], cost="moved")
+    if recorder.values is not None:
+        recorder.values.put(dst, recorder.values.get(value).reshape(dst.shape))
+
+
+def atomic_rmw(dst, value, op, *, mask=None, **options):
+    """nl.atomic_rmw: adds to HBM."""
+    recorder, _ = now("nki.language.atomic_rmw")
+    _only_name("nki.language.atomic_rmw", options)
+    box = Box(recorder, mask, dst.shape, "nki.language.atomic_rmw")
+    if not box.is_empty:
+        recorder.no_values("nki.language.atomic_rmw")
+        recorder.operation("dma", "atomic_rmw", [box.of(_operand("atomic_rmw", value))], [], [box.of(dst)],
+                           cost="moved")
+
+
+def _filled(value):
+    def function(shape, dtype=None, *, buffer=None, name="", **options):
+        return full(shape, value, dtype, buffer=buffer, name=name, **options)
+
+    return function
+
+
+def full(shape, fill_value, dtype, *, buffer=None, name="", **options):
+    """nl.full, nl.zeros, nl.ones. Zeros in PSUM are what a sum starts with: they are written only if something
+    else comes first."""
+    recorder, older = now("nki.language.full")
+    options.pop("lazy_initialization", None)
+    _only_name("nki.language.full", options)
+    made = older.make(shape, dtype, buffer, name)
+    tiles = made.tiles if isinstance(made, Blocks) else [made]
+    if tiles[0].address is not None:
+        older.faults.append((recorder.place(), "SPAD-IMPLICIT-TENSOR",
+                             f"tensor '{made.name}' is placed directly and has an initial value, for which the "
+                             f"compiler makes a tensor of its own; use nl.ndarray, and write the value"))
+    for tile in tiles:
+        if tile.storage.space == "psum" and fill_value == 0:
+            older.zeroed[tile.storage] = recorder.place()
+            recorder.zeroed = older
+        else:
+            fill(recorder, tile, fill_value)
+    return made
+
+
+def _like(value):
+    def function(a, dtype=None, *, buffer=None, name="", **options):
+        dtype, buffer = dtype or a.dtype, buffer or a.buffer
+        if value is None:
+            return ndarray(a.shape, dtype, buffer=buffer, name=name)
+        return full(a.shape, value, dtype, buffer=buffer, name=name, **options)
+
+    return function
+
+
+class _TensorKind(type):
+    def __call__(cls, shape, dtype=None, *, buffer=None, name="", **options):
+        _only_name("nki.language.ndarray", options)
+        _, older = now("nki.language.ndarray")
+        return older.make(shape, _spelled(dtype), buffer, name)
+
+    def __instancecheck__(cls, made):
+        return isinstance(made, (View, Blocks, Result))
+
+
+def _spelled(dtype):
+    return str(dtype) if isinstance(dtype, Dtype) else dtype
+
+
+class ndarray(metaclass=_TensorKind):
+    """nl.ndarray(shape, dtype, buffer, name): a new tensor. Also the type in annotations."""
+
+
+def matmul(x, y, *, transpose_x=False, mask=None, **options):
+    """nl.matmul: x @ y on the tensor engine; x is transposed first unless it is given that way."""
+    what = "nki.language.matmul"
+    recorder, older = now(what)
+    _only_name(what, options)
+    x, y = _in_sbuf(recorder, older, what, x), _in_sbuf(recorder, older, what, y)
+    if not transpose_x:
+        older.hide(what, (128, 128), x.dtype)
+        turned = _instruction_result(recorder, "nc_transpose", {"data": x}, _turned(x), "float32", None, "psum")
+        x = _in_sbuf(recorder, older, what, turned, x.dtype)
+    return _matmul(recorder, what, {"stationary": x, "moving": y}, mask)
+
+
+def _in_sbuf(recorder, older, what, value, dtype=None):
+    """An operand of the tensor engine."""
+    value = _operand(what, value)
+    if value.storage.space != "psum":
+        return value
+    moved = older.make((_direct.par_dim(value.shape[0]), *value.shape[1:]), dtype or value.dtype, _direct.sbuf,
+                       "moved", implicit_of=what)
+    copy(recorder, moved, value)
+    return moved
+
+
+def _matmul(recorder, what, given, mask):
+    rows, columns = math.prod(given["stationary"].shape[1:]), given["moving"].shape[1:]
+
+    def emit(dst, accumulate=False):
+        box = Box(recorder, mask, (rows, *columns), what)
+        if box.is_empty:
+            return
+        dst = box.of(_as(dst, (rows, *columns)))
+        cut = given
+        if not box.is_all:
+            cut = {**given, "stationary": _cut(given["stationary"], [(0, len(given["stationary"])), box.spans[0]]),
+                   "moving": _cut(given["moving"], [(0, len(given["moving"])), *box.spans[1:]])}
+        recorder.call("nc_matmul", (), {**cut, "dst": dst, "accumulate": accumulate})
+
+    return Result(recorder, what, (rows, *columns), "float32", emit, "psum", lambda dst: emit(dst, None))
+
+
+def _turned(x):
+    return (math.prod(x.shape[1:]), x.shape[0])
+
+
+def transpose(x, *, dtype=None, mask=None, **options):
+    """nl.transpose: the partitions of a tile exchanged with its free dimension, on the tensor engine."""
+    what = "nki.language.transpose"
+    recorder, older = now(what)
+    _only_name(what, options)
+    x = _in_sbuf(recorder, older, what, x)
+    older.hide(what, (128, 128), x.dtype)
+    return _instruction_result(recorder, "nc_transpose", {"data": x}, _turned(x), _dtype(dtype) or x.dtype, mask,
+                               "psum")
+
+
+def _hidden(what, *results):
+    """The tensor of a result inside of a function that is several instructions."""
+    made = [_operand(what, result) for result in results]
+    return made[0] if len(made) == 1 else made
+
+
+def softmax(x, axis, *, dtype=None, compute_dtype=None, mask=None, **options):
+    """nl.softmax: largest, difference, exp, sum, quotient."""
+    what = "nki.language.softmax"
+    recorder, older = now(what)
+    _only_name(what, options)
+    x = _operand(what, x)
+    kind = _dtype(compute_dtype) or "float32"
+    top = _hidden(what, _reduce(recorder, what, "max", x, axis, kind, mask, True))
+    less = _hidden(what, _elementwise(recorder, what, "subtract", [x, top], kind, mask, "vector"))
+    power = _hidden(what, _elementwise(recorder, what, "exp", [less], kind, mask, "scalar"))
+    total = _hidden(what, _reduce(recorder, what, "sum", power, axis, kind, mask, True))
+    return _elementwise(recorder, what, "divide", [power, total], _dtype(dtype) or x.dtype, mask, "vector")
+
+
+def rms_norm(x, w, axis, n, epsilon=1e-6, *, dtype=None, compute_dtype=None, mask=None, **options):
+    """nl.rms_norm: squares, their sum, its scaled root, and two products."""
+    what = "nki.language.rms_norm"
+    recorder, older = now(what)
+    _only_name(what, options)
+    x, w = _operand(what, x), _operand(what, w)
+    kind = _dtype(compute_dtype) or "float32"
+    squares = _hidden(what, _elementwise(recorder, what, "square", [x], kind, mask, "scalar"))
+    total = _hidden(what, _reduce(recorder, what, "sum", squares, axis, kind, mask, True))
+    mean = _hidden(what, _elementwise(recorder, what, "multiply", [total, 1.0 / n], kind, mask, "vector"))
+    mean = _hidden(what, _elementwise(recorder, what, "add", [mean, epsilon], kind, mask, "vector"))
+    root = _hidden(what, _elementwise(recorder, what, "rsqrt", [mean], kind, mask, "scalar"))
+    scaled = _hidden(what, _elementwise(recorder, what, "multiply", [x, root], kind, mask, "vector"))
+    w = w.broadcast(0, x.shape[0]) if w.shape[0] == 1 else w
+    return _elementwise(recorder, what, "multiply", [scaled, w], _dtype(dtype) or x.dtype, mask, "vector")
+
+
+def var(x, axis, *, dtype=None, mask=None, **options):
+    """nl.var: the mean of the squares of the differences from the mean."""
+    what = "nki.language.var"
+    recorder, older = now(what)
+    _only_name(what, options)
+    x = _operand(what, x)
+    mean = _hidden(what, _reduce(recorder, what, "mean", x, axis, "float32", mask, True))
+    less = _hidden(what, _elementwise(recorder, what, "subtract", [x, mean], "float32", mask, "vector"))
+    squares = _hidden(what, _elementwise(recorder, what, "square", [less], "float32", mask, "scalar"))
+    return _reduce(recorder, what, "mean", squares, axis, dtype or x.dtype, mask)
+
+
+def loop_reduce(x, op, loop_indices, *, dtype=None, mask=None, **options):
+    """nl.loop_reduce: the slot that it is assigned to is the other operand."""
+    what = "nki.language.loop_reduce"
+    recorder, _ = now(what)
+    _only_name(what, options)
+    x = _operand(what, x)
+
+    def emit(dst):
+        box = Box(recorder, mask, x.shape, what)
+        if box.is_empty:
+            return
+        into, part = box.of(_as(dst, x.shape)), box.of(x)
+        recorder.operation("vector", "loop_reduce", [part], [], [into])
+        if recorder.values is not None:
+            recorder.values.elementwise(_op_name(op), into, [into, part])
+
+    return Result(recorder, what, x.shape, _dtype(dtype) or x.dtype, emit)
+
+
+def _op_name(op):
+    return getattr(op, "__name__", str(op))
+
+
+def static_cast(input_data, dtype):
+    """nl.static_cast: a copy in another type; a number stays one."""
+    recorder, _ = now("nki.language.static_cast")
+    value = _operand("nki.language.static_cast", input_data)
+    if not isinstance(value, View):
+        return value
+    return _elementwise(recorder, "nki.language.static_cast", "copy", [value], _dtype(dtype), None, "vector")
+
+
+def gather_flattened(data, indices, *, mask=None, dtype=None, **options):
+    """nl.gather_flattened: elements of each partition by their number."""
+    what = "nki.language.gather_flattened"
+    recorder, _ = now(what)
+    _only_name(what, options)
+    data, indices = _operand(what, data), _operand(what, indices)
+
+    def emit(dst):
+        recorder.operation("gpsimd", "gather_flattened", [data, indices], [fitted(dst)])
+        recorder.no_values(what)
+
+    return Result(recorder, what, indices.shape, _dtype(dtype) or data.dtype, emit)
+
+
+def rand(shape, dtype="float32", **options):
+    """nl.rand."""
+    recorder, _ = now("nki.language.rand")
+    _only_name("nki.language.rand", options)
+
+    def emit(dst):
+        recorder.operation("vector", "rand", [], [fitted(dst)])
+        recorder.no_values("nki.language.rand")
+
+    return Result(recorder, "nki.language.rand", tuple(map(int, shape)), _dtype(dtype), emit)
+
+
+def random_seed(seed, *, mask=None, **options):
+    """nl.random_seed."""
+    recorder, _ = now("nki.language.random_seed")
+    seed = _operand("nki.language.random_seed", seed)
+    recorder.operation("vector", "random_seed", [seed] if isinstance(seed, View) else [], [])
+
+
+def dropout(x, rate, *, dtype=None, mask=None, **options):
+    """nl.dropout."""
+    recorder, _ = now("nki.language.dropout")
+    x = _operand("nki.language.dropout", x)
+    return _instruction_result(recorder, "dropout", {"data": x, "prob": unwrapped(rate)}, x.shape,
+                               _dtype(dtype) or x.dtype, mask)
+
+
+def shared_constant(constant, dtype=None, **options):
+    """nl.shared_constant: a tensor in HBM with given numbers."""
+    recorder, _ = now("nki.language.shared_constant")
+    shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
+    if shape is None or kind is None:
+        raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
+    from ._stand_in import MemoryRegion
+    made = recorder.tensor(shape, _dtype(kind), MemoryRegion.hbm, "constant", is_input=True)
+    if recorder.values is not None:
+        recorder.values.put(made, constant)
+    return made
+
+
+def shared_identity_matrix(n, dtype="uint8", **options):
+    """nl.shared_identity_matrix: in HBM."""
+    recorder, _ = now("nki.language.shared_identity_matrix")
+    key = ("identity", n, _dtype(dtype))
+    if key not in recorder.constants:
+        from ._stand_in import MemoryRegion
+        made = recorder.constants[key] = recorder.tensor((n, n), key[2], MemoryRegion.hbm, "identity",
+                                                         is_input=True)
+        if recorder.values is not None:
+            recorder.values.identity(made)
+    return recorder.constants[key]
+
+
+def broadcast_to(src, *, shape, **options):
+    """nl.broadcast_to: a view."""
+    return _operand("nki.language.broadcast_to", src).broadcast_to(shape)
+
+
+def expand_dims(data, axis):
+    """nl.expand_dims: a view."""
+    data = _operand("nki.language.expand_dims", data)
+    return data.expand_dim(axis % (data.ndim + 1))
+
+
+def program_id(axis=0):
+    """nl.program_id."""
+    return now("nki.language.program_id")[0].programs.program_id(axis)
+
+
+def num_programs(axes=None):
+    """nl.num_programs."""
+    return now("nki.language.num_programs")[0].programs.num_programs(axes)
+
+
+def program_ndim():
+    """nl.program_ndim."""
+    return len(now("nki.language.program_ndim")[0].programs.grid)
+
+
+def device_print(prefix, x=None, *, mask=None, **options):
+    """nl.device_print."""
+    now("nki.language.device_print")[0].note("device_print is not modelled")
+
+
+class _Limits:
+    """nl.fp32, nl.finfo(dtype): the least and the largest number of a type."""
+
+    def __init__(self, least):
+        self.min, self.max = least, -least
+
+
+_LARGEST = {"float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38, "float16": 65504.0,
+            "float8_e4m3": 240.0, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+
+
+def finfo(dtype):
+    """nl.finfo."""
+    name = _dtype(dtype)
+    if name not in _LARGEST:
+        raise TypeError(f"nki.language.finfo of {name}")
+    return _Limits(-_LARGEST[name])
+
+
+def _loops(name):
+    def loop(*args, **options):
+        if len(args) == 1 and isinstance(args[0], (Index, Mask)):
+            raise TypeError(f"nki.language.{name} counts to a number")
+        numbers = _loop(*args)
+        return now(f"nki.language.{name}")[1].loop(numbers) if name != "static_range" else numbers
+
+    loop.__name__ = name
+    return loop
+
+
+def _refused(name):
+    def function(*args, **kwargs):
+        raise now(name)[0].refuse(f"{name} is not modelled")
+
+    function.__name__ = name.rpartition(".")[2]
+    return function
+
+
+def language():
+    made = _module("neuronxcc.nki.language")
+    for name in _DTYPES:
+        setattr(made, name, Dtype(name))
+    made.bool_ = Dtype("bool")
+    made.fp32, made.bfp16 = finfo("float32"), finfo("bfloat16")
+    for name in _UNARY:
+        setattr(made, name, _pointwise(name, 1))
+    for name in _BINARY:
+        setattr(made, name, _pointwise(name, 2))
+    made.where = _pointwise("where", 3)
+    for name in _REDUCTIONS:
+        setattr(made, name, _reduction(name))
+    for function in (load, load_transpose2d, store, atomic_rmw, full, matmul, transpose, softmax, rms_norm, var,
+                     loop_reduce, static_cast, gather_flattened, rand, random_seed, dropout, shared_constant,
+                     shared_identity_matrix, broadcast_to, expand_dims, program_id, num_programs, program_ndim,
+                     device_print, finfo, arange):
+        setattr(made, function.__name__, function)
+    for name, value in (("zeros", _filled(0)), ("ones", _filled(1)), ("empty_like", _like(None)),
+                        ("zeros_like", _like(0)), ("mgrid", mgrid), ("ds", DynamicSlice), ("ndarray", ndarray),
+                        ("par_dim", _direct.par_dim), ("sbuf", _direct.sbuf), ("psum", _direct.psum),
+                        ("hbm", _direct.hbm), ("private_hbm", _direct.private_hbm),
+                        ("shared_hbm", _direct.shared_hbm), ("tile_size", TileSize()), ("constants", TileSize()),
+                        ("nc", Cores), ("spmd_dim", SpmdDim), ("dynamic_range", _dynamic_range),
+                        ("no_reorder", contextlib.nullcontext),
+                        ("all_reduce", _refused("nki.language.all_reduce"))):
+        setattr(made, name, value)
+    for name in ("affine_range", "sequential_range", "static_range"):
+        setattr(made, name, _loops(name))
+    return made
+
+
+# ---- neuronxcc.nki.isa -------------------------------------------------------------------------------------
+
+# An instruction, its parameters (those after * by name only), and the shape of its result: that of a parameter, or a
+# word that _shape() knows.
+_ROWS = """
+activation              | op data * bias=None scale=1.0 reduce_op=None reduce_res=None reduce_cmd=None | data
+activation_reduce       | op data * reduce_op reduce_res bias=None scale=1.0 | data
+bn_aggr                 | data | 2
+bn_stats                | data | 6
+dma_transpose           | src * axes=None | turned
+dropout                 | data prob | data
+local_gather            | src_buffer index num_elem_per_idx=1 num_valid_indices=None | gathered
+max8                    | * src | 8
+nc_find_index8          | * data vals | 8
+nc_match_replace8       | * data vals imm dst_idx=None | data
+nc_transpose            | data * engine=None | turned
+range_select            | * on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd=None reduce_res=None reduce_op=None range_start=0 on_false_value=None | on_true_tile
+reciprocal              | data | data
+scalar_tensor_tensor    | * data op0 operand0 op1 operand1 reverse0=False reverse1=False | data
+sequence_bounds         | * segment_ids | bounds
+tensor_copy             | src * engine=None | src
+tensor_partition_reduce | op data | one
+tensor_reduce           | op data axis * negate=False keepdims=False | reduced
+tensor_scalar           | data op0 operand0 reverse0=False op1=None operand1=None reverse1=False * engine=None | data
+tensor_scalar_reduce    | * data op0 operand0 reduce_op reduce_res reverse0=False | data
+tensor_tensor           | data1 data2 op * engine=None | both
+tensor_tensor_scan      | data0 data1 initial op0 op1 reverse0=False reverse1=False | data0
+"""
+_DIRECT = """
+dma_copy                | * dst src dst_rmw_op=None oob_mode=None dge_mode=None
+nc_stream_shuffle       | src dst shuffle_mask
+select_reduce           | * dst predicate on_true on_false reduce_res=None reduce_cmd=None reduce_op=None reverse_pred=False
+tensor_copy_predicated  | * src dst predicate reverse_pred=False
+"""
+
+
+def _signature(words):
+    values = {"None": None, "False": False, "1.0": 1.0, "1": 1, "0": 0}
+    kind, made = inspect.Parameter.POSITIONAL_OR_KEYWORD, []
+    for word in words.split():
+        if word == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+            continue
+        name, equals, default = word.partition("=")
+        made.append(inspect.Parameter(name, kind, default=values[default] if equals else inspect.Parameter.empty))
+    return inspect.Signature(made)
+
+
+def _bind(what, signature, args, options):
+    """(arguments by name, dtype, mask) of a call."""
+    dtype, mask = _dtype(options.pop("dtype", None)), options.pop("mask", None)
+    own = {key: options.pop(key) for key in list(options) if key in signature.parameters}
+    _only_name(what, options)
+    try:
+        given = signature.bind(*args, **own)
+    except TypeError as error:
+        raise TypeError(f"{what}: {error}") from None
+    given.apply_defaults()
+    return {key: _operand(what, value) for key, value in given.arguments.items()}, dtype, mask
+
+
+def _shape(rule, given):
+    """The shape of a result."""
+    if rule in given:
+        return given[rule].shape
+    data = given.get("data", given.get("src"))
+    if rule.isdigit():
+        return (data.shape[0], int(rule))
+    if rule == "turned":
+        return _turned(data)
+    if rule == "one":
+        return (1, *data.shape[1:])
+    if rule == "both":
+        return _broadcast("nki.isa.tensor_tensor", [given["data1"], given["data2"]])
+    if rule == "reduced":
+        return _reduced(data.shape, _axes("nki.isa.tensor_reduce", given["axis"], data.ndim), given["keepdims"])
+    if rule == "bounds":
+        return (1, 2, given["segment_ids"].shape[-1])
+    index = given["index"]
+    return (given["src_buffer"].shape[0], 16 * math.prod(index.shape[1:]), given["num_elem_per_idx"])
+
+
+def _isa_function(row):
+    name, words, rule = (part.strip() for part in row.split("|"))
+    signature, what = _signature(words), f"nki.isa.{name}"
+
+    def function(*args, **options):
+        recorder, older = now(what)
+        given, dtype, mask = _bind(what, signature, args, options)
+        tensors = [value for value in given.values() if isinstance(value, View)]
+        if not tensors:
+            raise TypeError(f"{what}: none of the arguments is a tensor")
+        shape, space = _shape(rule, given), "sbuf"
+        if name == "nc_transpose":
+            engine = getattr(given["engine"], "name", "unknown")
+            small = max(shape) <= 32
+            space = "psum" if engine == "tensor" or engine == "unknown" and not small else "sbuf"
+            if space == "psum":
+                older.hide(what, (128, 128), given["data"].dtype)
+                given["data"] = _in_sbuf(recorder, older, what, given["data"])
+        if name in ("activation", "activation_reduce") and given["bias"] is None:
+            older.hide(what, (128, 1), "float32")
+        first = [given[key] for key in ("data", "src", "data1", "data2", "on_true_tile", "data0")
+                 if isinstance(given.get(key), View)] or tensors
+        kind = dtype or ("uint32" if name == "nc_find_index8" else _promoted(first))
+        return _instruction_result(recorder, name, given, shape, kind, mask, space)
+
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = signature
+    return function
+
+
+def _instruction_result(recorder, name, given, shape, dtype, mask, space="sbuf"):
+    """The result of an instruction of the table."""
+    what = f"nki.isa.{name}"
+    grid = given["data"].shape if name in ("tensor_reduce", "nc_transpose") else shape
+
+    def emit(dst):
+        box = Box(recorder, mask, grid, what)
+        if box.is_empty:
+            return
+        dst = _as(dst, shape)
+        if name == "nc_transpose":
+            dst = fitted(dst) if box.is_all else _cut(dst, reversed(box.spans))
+        elif name == "tensor_reduce":
+            axes = _axes(what, given["axis"], given["data"].ndim)
+            full = tuple(1 if dim in axes else count for dim, count in enumerate(grid))
+            dst = _as(dst, full)
+            dst = fitted(dst) if box.is_all else _cut(
+                dst, [(0, 1) if dim in axes else span for dim, span in enumerate(box.spans)])
+        else:
+            dst = box.of(dst)
+        cut = {key: box.of(value) if isinstance(value, View) else value for key, value in given.items()}
+        if name == "tensor_reduce":
+            cut["axis"], cut["keepdims"] = tuple(sorted(_axes(what, given["axis"], given["data"].ndim))), True
+        recorder.call(name, (), {**cut, "dst": dst})
+
+    return Result(recorder, what, shape, dtype, emit, space)
+
+
+def _direct_function(row):
+    name, words = (part.strip() for part in row.split("|"))
+    signature, what = _signature(words), f"nki.isa.{name}"
+
+    def function(*args, **options):
+        recorder, _ = now(what)
+        given, _, mask = _bind(what, signature, args, options)
+        box = Box(recorder, mask, given["dst"].shape, what)
+        if not box.is_empty:
+            recorder.call(name, (), {key: box.of(value) if isinstance(value, View) else value
+                                     for key, value in given.items()})
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def nc_matmul(stationary, moving, *, is_stationary_onezero=False, is_moving_onezero=False, is_transpose=False,
+              tile_position=(), tile_size=(), mask=None, **options):
+    """nisa.nc_matmul: stationary.T @ moving, into PSUM."""
+    what = "nki.isa.nc_matmul"
+    recorder, older = now(what)
+    _only_name(what, options)
+    return _matmul(recorder, what, {"stationary": _in_sbuf(recorder, older, what, stationary),
+                                    "moving": _in_sbuf(recorder, older, what, moving),
+                                    "is_transpose": is_transpose}, mask)
+
+
+def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **options):
+    """nisa.affine_select: a tile where a comparison of index tiles holds, and a number elsewhere."""
+    what = "nki.isa.affine_select"
+    recorder, older = now(what)
+    _only_name(what, options)
+    tile = _in_sbuf(recorder, older, what, on_true_tile)  # GpSimd does not read PSUM
+    if not isinstance(pred, (Mask, bool)):
+        raise TypeError(f"{what}: pred is {pred!r}, not a comparison of index tiles")
+
+    def emit(dst):
+        box = Box(recorder, mask, tile.shape, what)
+        if box.is_empty:
+            return
+        dst, part = box.of(_as(dst, tile.shape)), box.of(tile)
+        recorder.operation("gpsimd", "affine_select", [part], [dst], cost="N + 150")
+        if recorder.values is not None:
+            recorder.values.masked(dst, pred, box, part, on_false_value)
+
+    return Result(recorder, what, tile.shape, _dtype(dtype) or tile.dtype, emit)
+
+
+def iota(expr, dtype, *, mask=None, **options):
+    """nisa.iota: the numbers of an index tile."""
+    what = "nki.isa.iota"
+    recorder, _ = now(what)
+    _only_name(what, options)
+    if not isinstance(expr, Index):
+        raise TypeError(f"{what}: expr is {expr!r}, not an index tile")
+    shape = expr.shape if expr.ndim > 1 else (*expr.shape, 1)
+
+    def emit(dst):
+        box = Box(recorder, mask, shape, what)
+        if box.is_empty:
+            return
+        dst = box.of(_as(dst, shape))
+        recorder.operation("gpsimd", "iota", [], [dst], cost="N + 150")
+        if recorder.values is not None:
+            recorder.values.counted(dst, expr.cut(box.spans))
+
+    return Result(recorder, what, shape, _dtype(dtype), emit)
+
+
+def memset(shape, value, dtype, *, mask=None, engine=None, **options):
+    """nisa.memset: a new tile of one number."""
+    what = "nki.isa.memset"
+    recorder, _ = now(what)
+    _only_name(what, options)
+    shape = tuple(map(int, shape))
+
+    def emit(dst):
+        box = Box(recorder, mask, shape, what)
+        if not box.is_empty:
+            recorder.call("memset", (), {"dst": box.of(_as(dst, shape)), "value": value, "engine": engine})
+
+    return Result(recorder, what, shape, _dtype(dtype), emit)
+
+
+def isa():
+    made = _module("neuronxcc.nki.isa")
+    from ._stand_in import modules
+    present = modules()["nki.isa"]
+    for name in _ENUMS:
+        setattr(made, name, getattr(present, name))
+    for name in ("tensor", "vector", "scalar", "gpsimd", "unknown"):
+        setattr(made, f"{name}_engine", made.engine[name])
+    for row in _ROWS.strip().split("\n"):
+        function = _isa_function(row)
+        setattr(made, function.__name__, function)
+    for row in _DIRECT.strip().split("\n"):
+        function = _direct_function(row)
+        setattr(made, function.__name__, function)
+    made.tensor_copy_dynamic_src = made.tensor_copy
+    made.tensor_copy_dynamic_dst = lambda *, dst, src, **options: assign(dst, made.tensor_copy(src, **options))
+    for function in (nc_matmul, affine_select, iota, memset):
+        setattr(made, function.__name__, function)
+    made.nc_version, made.get_nc_version = nc_version, _get_nc_version
+    made.fp32 = finfo("float32")
+    made.builtin_custom_op = _refused("nki.isa.builtin_custom_op")
+    return made
+
+
+# ---- neuronxcc.nki and its compiler -----------------------------------------------------------------------
+
+
+def _marks(**facts):
+    """A decorator that a trace needs to know, or not."""
+    def decorate(func=None, **options):
+        if func is None:
+            return functools.partial(decorate, **options)
+        made = func if isinstance(func, Jit) else Jit(func, {})
+        made.options = {**made.options, **options, **facts}
+        return made
+
+    return decorate
+
+
+def compiler():
+    made = _module("neuronxcc.nki.compiler")
+    made.sbuf, made.psum = _direct.sbuf, _direct.psum
+    made.skip_middle_end_transformations = _marks()
+    made.enable_stack_allocator = _marks()
+    made.force_auto_alloc = _marks(force_auto=True)
+    made.allocation_scope = made.no_reorder = contextlib.nullcontext
+    made.multi_buffer = lambda factor=2: contextlib.nullcontext(factor)
+    return made
+
+
+def simulate_kernel(kernel, *args, **kwargs):
+    """nki.simulate_kernel: inside a trace it is a call."""
+    return kernel(*args, **kwargs)
+
+
+def package(typing):
+    """name: module of the older package."""
+    old, nki = _module("neuronxcc"), _module("neuronxcc.nki")
+    old.__path__, nki.__path__ = [], []
+    old.nki = nki
+    nki.language, nki.isa, nki.compiler, nki.typing = language(), isa(), compiler(), typing
+    nki.jit = nki.trace = nki.baremetal = nki.benchmark = nki.profile = _jit
+    nki.simulate_kernel = simulate_kernel
+    nki.tensor = ndarray
+    return {"neuronxcc": old, "neuronxcc.nki": nki, "neuronxcc.nki.typing": typing,
+            "neuronxcc.nki.language": nki.language, "neuronxcc.nki.isa": nki.isa,
+            "neuronxcc.nki.compiler": nki.compiler}
+
+
+# ---- operators of tensors ---------------------------------------------------------------------------------
+
+
+def _operator(name, swapped=False, engine="vector"):
+    what = f"nki.language.{name}"
+
+    def function(self, other):
+        recorder = now(what)[0] if _is_older() else None
+        if recorder is None:
+            return NotImplemented
+        operands = [_operand(what, part) for part in ((other, self) if swapped else (self, other))]
+        return _elementwise(recorder, what, name, operands, "uint8" if name in _TESTS else None, None, engine)
+
+    return function
+
+
+def _is_older():
+    from ._record import recording
+    recorder = recording()
+    return recorder is not None and recorder.older is not None
+
+
+def _in_place(name):
+    what = f"nki.language.{name}"
+
+    def function(self, other):
+        if not _is_older():
+            return NotImplemented
+        recorder, _ = now(what)
+        target = fitted(unwrapped(self))
+        if name == "add" and isinstance(other, Result) and other.add_to(target):
+            return self
+        other = _operand(what, other)
+        reads = [fitted(other)] if isinstance(other, View) else []
+        recorder.operation("vector", name, reads, [], [target])
+        if recorder.values is not None:
+            recorder.values.elementwise(name, target, [target, *(reads or [other])])
+        return self
+
+    return function
+
+
+_OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power", "mod": "mod"}
+for _kind in (View, Result):
+    for _short, _long in _OPERATORS.items():
+        setattr(_kind, f"__{_short}__", _operator(_long))
+        setattr(_kind, f"__r{_short}__", _operator(_long, True))
+        setattr(_kind, f"__i{_short}__", _in_place(_long))
+    for _short, _long in (("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal")):
+        setattr(_kind, f"__{_short}__", _operator(_long))
+    _kind.__neg__ = lambda self: _elementwise(now("nki.language.negative")[0], "nki.language.negative", "negative",
+                                              [_operand("-", self)], None, None, "vector")
+
+
+def _astype(self, dtype):
+    return static_cast(self, dtype)
+
+
+View.astype = _astype
+View.expand_dims = lambda self, axis: self.expand_dim(axis % (self.ndim + 1))
+
+
+def _assert_shape(self, shape):
+    if tuple(shape) != self.shape:
+        raise AssertionError(f"{self!r} has not the shape {tuple(shape)}")
+    return self
+
+
+View.assert_shape = _assert_shape
+
+__all__ = ["MultiGrid", "Register", "package", "placed", "copy"]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of a launch: a grid of them on one core, or one for each of two cores.
+
+Every program runs the same function. What it makes in shared HBM is one tensor for all: the n-th that
+a program makes is the n-th that the first one made. Everything else is its own.
+"""
+
+import functools
+import itertools
+import math
+
+from .. import core
+
+
+@functools.cache
+def _two_cores(name):
+    lines, inside = [], ("", "")
+    for line in core.Target(name).text().split("\n"):
+        words = line.split()
+        if words[:1] in (["space"], ["engine"]):
+            inside = words[0], words[1]
+        if words[:1] == ["target"]:
+            line = line.replace(name, f"{name}_lnc2", 1)
+        lines.append(line)
+        if line.endswith("{") and inside in (("space", "sbuf"), ("space", "psum")):
+            lines.append("    instances 2")
+        elif line.endswith("{") and inside[0] == "engine" and inside[1] not in ("dma", "sync"):
+            lines.append("    count 2")
+    return core.Target.parse("\n".join(lines), f"{name}_lnc2")
+
+
+def two_cores(chip):
+    """The chip with two cores: each has its own SBUF, PSUM and engines; HBM and the DMA engines are shared."""
+    return _two_cores(chip.name)
+
+
+
+class Cores:
+    """nl.nc(2)."""
+
+    def __init__(self, count):
+        self.count = count
+
+
+class SpmdDim:
+    """nl.spmd_dim(4, nl.nc(2)): a dimension of a grid whose programs alternate between the cores."""
+
+    def __init__(self, count, cores):
+        self.count, self.cores = count, getattr(cores, "count", cores)
+
+
+class Programs:
+    """Which program of a launch is recorded."""
+
+    def __init__(self, lnc):
+        self.lnc = lnc
+        self.grid = (lnc,)
+        self.at = (0,)
+        self.core = 0
+        self._shared, self._next = [], None
+
+    def launch(self, grid, run):
+        """Calls run() for every program of a grid, in order; gives back what the first one does."""
+        dims = [dim if isinstance(dim, SpmdDim) else SpmdDim(dim, 1) for dim in
+                (grid if isinstance(grid, (tuple, list)) else (grid,))]
+        counts = [max(int(dim.count), 1) * dim.cores for dim in dims]
+        if math.prod(counts) > 4096:
+            raise ValueError(f"a launch of {math.prod(counts)} programs: a trace has at most 4096")
+        before = self.grid, self.at, self._shared, self._next
+        self.grid, self._shared = tuple(counts), []
+        try:
+            returned = None
+            for number, at in enumerate(itertools.product(*map(range, counts))):
+                self.at, self._next = at, 0 if number else None
+                made = run()
+                returned = made if number == 0 else returned
+        finally:
+            self.grid, self.at, self._shared, self._next = before
+        return returned
+
+    def on_core(self, number):
+        """From now on the program of this core is recorded."""
+        self.core, self.at, self._next = number, (number,), 0 if number else None
+
+    def known(self, buffer, shape, dtype):
+        """What an earlier program has made for this tensor in shared HBM, or None."""
+        if self._next is None or getattr(buffer, "value", None) != "shared_hbm":
+            return None
+        if self._next == len(self._shared):
+            raise ValueError("a program makes a tensor in shared HBM that the first one does not make")
+        found = self._shared[self._next]
+        if (found.shape, found.dtype) != (tuple(shape), str(dtype)):
+            raise ValueError(f"a program makes {dtype}{list(shape)} in shared HBM where the first one makes "
+                             f"{found.dtype}{list(found.shape)}")
+        self._next += 1
+        return found
+
+    def made(self, storage):
+        if getattr(storage.buffer, "value", None) == "shared_hbm" and self._next is None:
+            self._shared.append(storage)
+
+    def program_id(self, axis=0):
+        if not -len(self.at) <= axis < len(self.at):
+            return 0
+        return self.at[axis]
+
+    def num_programs(self, axes=None):
+        if axes is None:
+            return math.prod(self.grid)
+        axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+        return math.prod(self.grid[axis] if axis < len(self.grid) else 1 for axis in axes)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nt.run: the numbers of traced NKI kernels against plain numpy, for each instruction that is covered."""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+import spad
+import spad.nki.trace as nt
+from spad.nki import _isa, _values
+
+np = pytest.importorskip("numpy")
+
+OLDER = Path(__file__).with_name("nki_older.py")
+PRESENT = Path(__file__).with_name("nki_kernels.py")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    yield
+    assert not [name for name in sys.modules if name.partition(".")[0] in ("nki", "neuronxcc")]
+
+
+def some(*shape, seed=1):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def rounded(values, dtype):
+    """Through an element type and back."""
+    return _values.decoded(_values.encoded(values, dtype), dtype)
+
+
+# ---- types ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "float8_e4m3", "float8_e4m3fn"])
+def test_small_floats_round_to_the_nearest(dtype):
+    numbers = _values._table(dtype)
+    finite = np.unique(numbers[np.isfinite(numbers)])
+    assert np.array_equal(rounded(finite, dtype), finite)  # what the type has is kept
+    values = np.random.default_rng(3).normal(size=4000).astype(np.float32) * 20
+    values = values[np.abs(values) < finite[-1]]
+    nearest = np.abs(finite[None, :] - values[:, None].astype(np.float64)).min(axis=1)
+    assert np.array_equal(np.abs(rounded(values, dtype) - values.astype(np.float64)), nearest)
+    middle = ((finite[1:].astype(np.float64) + finite[:-1]) / 2).astype(np.float32)  # ties: to the even one
+    assert all(_values.encoded(middle, dtype) % 2 == 0)
+    edge = rounded(np.float32([np.inf, -np.inf, np.nan, 1e30, 0.0, -0.0]), dtype)
+    assert np.isnan(edge[2]) and edge[4] == 0 and np.signbit(edge[5])
+    assert np.isnan(edge[0]) if dtype == "float8_e4m3fn" else np.isinf(edge[[0, 1, 3]]).all()
+
+
+def test_largest_numbers():
+    assert {name: float(np.nanmax(np.where(np.isinf(_values._table(name)), 0, _values._table(name))))
+            for name in _values._SMALL} == {"float8_e5m2": 57344.0, "float8_e4m3": 240.0, "float8_e4m3fn": 448.0}
+
+
+def test_bfloat16_rounds_ties_to_even():
+    one = np.float32(1)
+    step = np.float32(2 ** -7)
+    values = np.float32([1, 1 + step / 2, 1 + 3 * step / 2, 1 + step / 4, np.inf, np.nan, -2.5, 1e-40])
+    made = rounded(values, "bfloat16")
+    assert list(made[:5]) == [one, one, 1 + 2 * step, one, np.inf] and np.isnan(made[5]) and made[6] == -2.5
+    ml = pytest.importorskip("ml_dtypes")
+    many = some(1000)
+    assert np.array_equal(rounded(many, "bfloat16"), many.astype(ml.bfloat16).astype(np.float32))
+
+
+def test_whole_numbers():
+    assert list(rounded(np.float32([1.5, 2.5, -1.2, 300, np.nan]), "int8")) == [2, 2, -1, 127, 0]
+    assert list(rounded(np.int64([-1, 2**32 - 1]), "uint32")) == [2**32 - 1] * 2
+    assert list(rounded(np.float32([0.5, 3]), "float16")) == [0.5, 3]
+    with pytest.raises(_values.NotCovered):
+        _values.encoded(np.zeros(1), "float8_e8m0fnu")
+    with pytest.raises(_values.NotCovered):
+        _values.decoded(np.zeros(1, np.uint8), "float8_e8m0fnu")
+
+
+# ---- instructions -----------------------------------------------------------------------------------------
+
+
+A, B = some(64, 96), some(64, 96, seed=2)
+LANE = some(64, 1, seed=4)
+PREDICATE = (some(64, 96, seed=5) > 0).astype(np.uint8)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+
+def scanned(a, b, start):
+    out, state = np.empty_like(a), start
+    for at in range(a.shape[1]):
+        state = a[:, at] * state + b[:, at]
+        out[:, at] = state
+    return out
+
+
+def first8(data, wanted):
+    return np.stack([np.argmax(data == wanted[:, k:k + 1], axis=1) for k in range(8)], axis=1)
+
+
+def replaced(data, wanted, value):
+    made = data.copy()
+    for row in range(len(data)):
+        made[row, np.isin(data[row], wanted[row])] = value
+    return made
+
+
+TOP = -np.sort(-A, axis=1)[:, :8]
+EVEN, ODD = A[:, 0::2], A[:, 1::2]
+FLOOR = np.float32(-3.4028234663852886e38)
+COLUMNS = np.arange(96)[None, :]
+ROWS = np.arange(64)[:, None]
+INDEX = np.random.default_rng(6).integers(0, 96, (64, 32)).astype(np.uint32)
+
+# name: (arguments as Python, with the tensors a, b, lane, predicate, index, and the shape of dst; what numpy says)
+CASES = {
+    "activation": ("op=nl.exp, data=a, bias=lane, scale=0.5", A.shape, np.exp(A * 0.5 + LANE)),
+    "activation_reduce": ("op=nl.square, data=a, reduce_op=nl.add, reduce_res=res", A.shape,
+                          (A ** 2, (A ** 2).sum(axis=1, keepdims=True))),
+    "affine_select": ("pattern=[[-1, 96]], channel_multiplier=1, on_true_tile=a, on_false_value=-7.0, "
+                      "cmp_op=nl.greater_equal", A.shape, np.where(ROWS >= COLUMNS, A, -7)),
+    "bn_stats": ("data=a", (64, 6), np.stack(
+        [np.full(64, 48), EVEN.mean(1), EVEN.var(1) * 48, np.full(64, 48), ODD.mean(1), ODD.var(1) * 48], axis=1)),
+    "bn_aggr": ("data=stats", (64, 2), np.stack([A.mean(1), A.var(1)], axis=1)),
+    "dma_compute": ("srcs=[a, b], reduce_op=nl.add", A.shape, A + B),
+    "dma_copy": ("src=a", A.shape, A),
+    "dma_transpose": ("src=a", (96, 64), A.T),
+    "exponential": ("src=a, max_value=lane, reduce_res=res", A.shape,
+                    (np.exp(A - LANE), np.exp(A - LANE).sum(axis=1, keepdims=True))),
+    "iota": ("pattern=[[10, 8], [1, 12]], offset=5, channel_multiplier=100", (64, 96),
+             5 + 100 * ROWS + (10 * np.arange(8)[:, None] + np.arange(12)).reshape(1, 96)),
+    "max8": ("src=a", (64, 8), TOP),
+    "memset": ("value=2.5", (64, 96), np.full((64, 96), 2.5)),
+    "nc_find_index8": ("data=a, vals=top", (64, 8), first8(A, TOP)),
+    "nc_match_replace8": ("data=a, vals=top, imm=-9.0", A.shape, replaced(A, TOP, -9)),
+    "nc_matmul": ("stationary=a, moving=b", (96, 96), A.T @ B),
+    "nc_n_gather": ("data=a, indices=index", (64, 32), np.take_along_axis(A, INDEX.astype(int), axis=1)),
+    "nc_stream_shuffle": ("src=a, shuffle_mask=list(range(31, -1, -1))", A.shape,
+                          A.reshape(2, 32, 96)[:, ::-1].reshape(64, 96)),
+    "nc_transpose": ("data=a", (96, 64), A.T),
+    "range_select": ("on_true_tile=a, comp_op0=nl.greater_equal, comp_op1=nl.less, bound0=low, bound1=high, "
+                     "range_start=4", A.shape, np.where((COLUMNS + 4 >= 10) & (COLUMNS + 4 < 50), A, FLOOR)),
+    "reciprocal": ("data=a", A.shape, 1 / A),
+    "scalar_tensor_tensor": ("data=a, op0=nl.add, operand0=lane, op1=nl.multiply, operand1=b", A.shape,
+                             (A + LANE) * B),
+    "select_reduce": ("predicate=predicate, on_true=a, on_false=lane, reduce_res=res, "
+                      "reduce_cmd=nisa.reduce_cmd.reset_reduce", A.shape,
+                      (np.where(PREDICATE, A, LANE), np.where(PREDICATE, A, LANE).max(axis=1, keepdims=True))),
+    "tensor_copy": ("src=a", A.shape, A),
+    "tensor_copy_predicated": ("src=a, predicate=predicate", A.shape, np.where(PREDICATE, A, 1.0)),
+    "tensor_partition_reduce": ("op=nl.add, data=a", (1, 96), A.sum(axis=0, keepdims=True)),
+    "tensor_reduce": ("op=nl.max, data=a, axis=1, negate=True", (64, 1), -A.max(axis=1, keepdims=True)),
+    "tensor_scalar": ("data=a, op0=nl.subtract, operand0=lane, reverse0=True, op1=nl.multiply, operand1=3.0", A.shape,
+                      (LANE - A) * 3),
+    "tensor_scalar_cumulative": ("src=a, op0=nl.multiply, op1=nl.add, imm0=2.0", A.shape, np.cumsum(2 * A, axis=1)),
+    "tensor_scalar_reduce": ("data=a, op0=nl.multiply, operand0=lane, reduce_op=nl.max, reduce_res=res", A.shape,
+                             (A * LANE, (A * LANE).max(axis=1, keepdims=True))),
+    "tensor_tensor": ("data1=a, data2=b, op=nl.subtract", A.shape, A - B),
+    "tensor_tensor_scan": ("data0=a, data1=b, initial=0.5, op0=nl.multiply, op1=nl.add", A.shape,
+                           scanned(A, B, np.full(64, 0.5, np.float32))),
+}
+
+
+def test_every_covered_instruction_has_a_case():
+    assert set(CASES) == _values.COVERED
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_instruction_against_numpy(name):
+    arguments, shape, wanted = CASES[name]
+    wanted, extra = wanted if isinstance(wanted, tuple) else (wanted, None)
+
+    def kernel(a_in, b_in, lane_in, predicate_in, index_in, out, res_out):
+        import nki.isa as nisa
+        import nki.language as nl
+        a, b, lane, predicate, index = map(nl.load, (a_in, b_in, lane_in, predicate_in, index_in))
+        low, high = nl.full((64, 1), 10, nl.float32), nl.full((64, 1), 50, nl.float32)
+        top = nl.ndarray((64, 8), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.max8(dst=top, src=a)
+        stats = nl.ndarray((64, 6), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.bn_stats(dst=stats, data=a)
+        psum = name in ("nc_matmul", "nc_transpose")
+        dst = nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum if psum else nl.sbuf)
+        if name in ("tensor_copy_predicated", "nc_stream_shuffle"):
+            nisa.memset(dst=dst, value=1.0)
+        res = nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scope = {"nl": nl, "nisa": nisa, "dst": dst, "res": res, "a": a, "b": b, "lane": lane, "index": index,
+                 "predicate": predicate, "low": low, "high": high, "top": top, "stats": stats}
+        eval(f"nisa.{name}(dst=dst, {arguments})", scope)
+        if extra is not None:
+            nisa.dma_copy(dst=res_out, src=res)
+        if psum:
+            moved = nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=moved, src=dst)
+            dst = moved
+        nisa.dma_copy(dst=out, src=dst)
+        return out, res_out
+
+    ran = nt.run(kernel, A, B, LANE, PREDICATE, INDEX, nt.hbm(shape, "f32"), nt.hbm((64, 1), "f32"))
+    made, res = ran.outputs
+    np.testing.assert_allclose(made, np.broadcast_to(wanted, made.shape), rtol=2e-5, atol=2e-5)
+    if extra is not None:
+        np.testing.assert_allclose(res, extra, rtol=2e-5, atol=2e-5)
+    else:
+        assert np.isnan(res).all()  # never written
+    assert ran.kernel.operations > 5
+
+
+FUNCTIONS = {
+    "exp": np.exp, "tanh": np.tanh, "sigmoid": sigmoid, "relu": lambda x: np.maximum(x, 0), "square": np.square,
+    "abs": np.abs, "negative": np.negative, "sign": np.sign, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "arctan": np.arctan, "ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "copy": lambda x: x,
+    "silu": lambda x: x * sigmoid(x), "softplus": lambda x: np.log1p(np.exp(x)), "erf": erf,
+    "gelu": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2, "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "gelu_apprx_sigmoid": lambda x: x * sigmoid(1.702 * x),
+    "gelu_apprx_tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))),
+    "silu_dx": lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    "erf_dx": lambda x: 2 / math.sqrt(math.pi) * np.exp(-x * x),
+    "gelu_dx": lambda x: (1 + erf(x / math.sqrt(2))) / 2 + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+    "reciprocal": lambda x: 1 / x, "logical_not": lambda x: x == 0,
+}
+POSITIVE = {"log": np.log, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x)}
+OPERATORS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+             "maximum": np.maximum, "minimum": np.minimum, "less": np.less, "greater_equal": np.greater_equal,
+             "equal": np.equal, "not_equal": np.not_equal, "less_equal": np.less_equal, "greater": np.greater,
+             "abs_max": lambda a, b: np.maximum(abs(a), abs(b)), "abs_min": lambda a, b: np.minimum(abs(a), abs(b)),
+             "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
+             "average": lambda a, b: (a + b) / 2, "bypass": lambda a, b: a, "fmod": np.fmod, "mod": np.mod}
+
+
+@pytest.mark.parametrize("module", ["nki.language", "neuronxcc.nki.language"])
+def test_functions_of_the_language(module):
+    names = [*FUNCTIONS, *POSITIVE, *OPERATORS]
+
+    def kernel(a, b, positive, out):
+        import importlib
+        nl = importlib.import_module(module)
+        x, y, p = nl.load(a), nl.load(b), nl.load(positive)
+        for at, name in enumerate(names):
+            function = getattr(nl, name)
+            made = function(x, y) if name in OPERATORS else function(p if name in POSITIVE else x)
+            nl.store(out[at], made)
+        return out
+
+    a, b, p = some(8, 16), some(8, 16, seed=2), np.abs(some(8, 16, seed=3))
+    made = nt.run(kernel, a, b, p, nt.hbm((len(names), 8, 16), "f32")).outputs
+    for at, name in enumerate(names):
+        wanted = (OPERATORS[name](a, b) if name in OPERATORS else POSITIVE[name](p) if name in POSITIVE
+                  else FUNCTIONS[name](a))
+        np.testing.assert_allclose(made[at], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_whole_operators_and_where():
+    def kernel(a, b, out):
+        import nki.language as nl
+        x, y = nl.load(a), nl.load(b)
+        for at, name in enumerate(("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift")):
+            nl.store(out[at], getattr(nl, name)(x, y))
+        nl.store(out[5], nl.invert(x))
+        nl.store(out[6], nl.where(y, x, 7))
+        return out
+
+    a, b = (np.random.default_rng(k).integers(0, 5, (4, 8)).astype(np.int32) for k in (1, 2))
+    made = nt.run(kernel, a, b, nt.hbm((7, 4, 8), "int32")).outputs
+    for got, wanted in zip(made, (a & b, a | b, a ^ b, a << b, a >> b, ~a, np.where(b, a, 7))):
+        assert np.array_equal(got, wanted)
+
+
+# ---- kernels ------------------------------------------------------------------------------------------------
+
+
+def test_a_matmul_is_rounded_to_the_type_of_its_tiles():
+    a, b = some(256, 128), some(256, 512, seed=2)
+    ran = nt.run(nt.load(f"{PRESENT}:matmul"), nt.array(a, "bf16"), nt.array(b, "bf16"))
+    a, b = rounded(a, "bfloat16"), rounded(b, "bfloat16")
+    wanted = rounded((a[:128].T @ b[:128] + a[128:].T @ b[128:]).astype(np.float32), "bfloat16")
+    np.testing.assert_allclose(ran.outputs, wanted, rtol=2 ** -7)
+    assert np.array_equal(ran.outputs, rounded(ran.outputs, "bfloat16"))
+    assert np.array_equal(ran.arguments["lhsT"], a) and ran.kernel.check().verdict == "proved for this shape"
+
+
+def test_functions_that_are_several_instructions():
+    x, w = some(128, 128), some(1, 128, seed=2)
+    ran = nt.run(nt.load(f"{PRESENT}:composed"), x, w)
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    wanted = [e / e.sum(axis=1, keepdims=True), x / np.sqrt((x ** 2).mean(axis=1, keepdims=True) + 1e-6) * w, x @ x, x.T,
+              x.T @ x.T]
+    for at, values in enumerate(wanted):
+        np.testing.assert_allclose(ran.outputs[at], values, rtol=1e-4, atol=1e-4, err_msg=str(at))
+    np.testing.assert_allclose(ran.outputs[5, :, 0], x.var(axis=1), rtol=1e-4)
+    assert np.isnan(ran.outputs[5, :, 1:]).all()
+
+
+def test_rows_of_the_older_dialect():
+    x = some(200, 64)
+    made = nt.run(nt.load(f"{OLDER}:rows"), x).outputs
+    np.testing.assert_allclose(made, np.exp(x) / np.exp(x).sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_functions_of_the_older_dialect():
+    x, w = some(128, 128), some(128, seed=2)
+    made = nt.run(nt.load(f"{OLDER}:functions"), x, w).outputs
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    wanted = [e / e.sum(axis=1, keepdims=True), x / np.sqrt((x ** 2).mean(axis=1, keepdims=True) + 1e-6) * w, x @ x, x.T,
+              (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5), 3 * x + 1]
+    for at, values in enumerate(wanted):
+        np.testing.assert_allclose(made[at], values, rtol=1e-4, atol=1e-4, err_msg=str(at))
+
+
+def test_instructions_of_the_older_dialect():
+    x = some(128, 512)
+    made = nt.run(nt.load(f"{OLDER}:instructions"), x).outputs
+    rows, columns = np.arange(128)[:, None], np.arange(512)[None, :]
+    causal = np.where(rows >= columns, x, FLOOR)
+    top = causal.max(axis=1, keepdims=True)
+    e = np.exp(causal - top)
+    both = scanned(e / e.sum(axis=1, keepdims=True), x, np.zeros(128, np.float32)) + columns
+    both[:, :128] = both[:, :128].T.copy()
+    both[:, 128:256] = (x[:, :128] - top) * x[:, 128:256]
+    both[:, 256], both[:, 257], both[:, 258] = x.mean(axis=1), x.var(axis=1), 3
+    np.testing.assert_allclose(made, both, rtol=1e-4, atol=1e-4)
+
+
+def test_other_kernels_of_the_older_dialect():
+    a, b = some(256, 128), some(256, 512, seed=2)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:matmul"), a, b).outputs, a.T @ b, rtol=1e-4, atol=1e-4)
+    x = some(6, 4, 8)
+    wanted = x.reshape(6, 2, 2, 4, 2).mean(axis=(2, 4))
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:pooled"), x).outputs, wanted, rtol=1e-5, atol=1e-6)
+    x = some(128, 64)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:used_twice"), x).outputs, np.exp(x) + np.exp(2 * x), rtol=1e-5)
+    a, b = some(256, 512), some(256, 512, seed=2)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:launch"), a, b).outputs, a + b, rtol=1e-6)
+
+
+def test_what_was_never_written_is_nan():
+    def kernel(a):
+        import nki.isa as nisa
+        import nki.language as nl
+        out = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.shared_hbm)
+        t = nl.ndarray((128, 8), dtype=nl.bfloat16, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t[:, 0:4], src=a)
+        nisa.dma_copy(dst=out, src=t)
+        return {"result": [out]}
+
+    made = nt.run(kernel, some(128, 4)).outputs["result"][0]
+    assert not np.isnan(made[:, :4]).any() and np.isnan(made[:, 4:]).all()
+
+
+def test_registers_of_a_reduction():
+    def kernel(a, out):
+        import nki.isa as nisa
+        import nki.language as nl
+        t, res = nl.load(a), nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+        e = nl.ndarray((64, 96), dtype=nl.float32, buffer=nl.sbuf)
+        half = (slice(None), slice(0, 48)), (slice(None), slice(48, 96))
+        nisa.activation(dst=e[half[0]], op=nl.exp, data=t[half[0]], reduce_op=nl.add,
+                        reduce_cmd=nisa.reduce_cmd.reset_reduce)
+        nisa.activation(dst=e[half[1]], op=nl.exp, data=t[half[1]], reduce_op=nl.add, reduce_res=res,
+                        reduce_cmd=nisa.reduce_cmd.reduce)
+        nisa.dma_copy(dst=out, src=res)
+        return out
+
+    np.testing.assert_allclose(nt.run(kernel, A, nt.hbm((64, 1), "f32")).outputs,
+                               np.exp(A).sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+# ---- what is not covered ------------------------------------------------------------------------------------
+
+
+def test_an_instruction_that_is_not_covered_is_named():
+    def kernel(a, name):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.load(a)
+        getattr(nisa, name)(dst=t)
+        nl.store(a, t)
+
+    with pytest.raises(nt.TraceError, match="the values of nki.isa.rng are not computed") as caught:
+        nt.run(kernel, some(64, 8), "rng")
+    assert caught.value.place[0] == __file__
+    assert nt.trace(kernel, nt.hbm((64, 8), "f32"), "rng").operations == 3  # it is traced
+    missing = set(_isa.INSTRUCTIONS) - _values.COVERED
+    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "sendrecv"} <= missing
+
+
+def test_other_things_that_are_not_covered():
+    def gather(table, index, out):
+        import nki.isa as nisa
+        import nki.language as nl
+        i, t = nl.load(index), nl.ndarray((64, 8), dtype=table.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=table.ap([[8, 64], [1, 8]], vector_offset=i, indirect_dim=0))
+        nisa.dma_copy(dst=out, src=t)
+
+    def function(a, b, c):
+        import nki.language as nl
+        nl.store(c, nl.prelu(nl.load(a)))
+
+    for kernel, text in ((gather, "known on the device only"), (function, "the function prelu")):
+        with pytest.raises(nt.TraceError, match=text):
+            nt.run(kernel, some(100, 8), np.zeros((64, 1), np.int32), nt.hbm((64 if kernel is gather else 100, 8), "f32"))
+
+
+def test_without_numpy(monkeypatch):
+    monkeypatch.setattr(_values, "np", None)
+    with pytest.raises(spad.Error, match="numpy"):
+        nt.run(nt.load(f"{OLDER}:rows"), nt.hbm((128, 8), "f32"))

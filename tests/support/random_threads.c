@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Families of random kernels: agents of several threads with elected operations, fences by kind,
+ * macros and copies of agents.
+ */
+#include "support/random_maker.h"
+
+/* ---- threads of an agent ----------------------------------------------------------- */
+
+/* A ring that all threads of a consumer read; they write a staging tile, and one of them stores
+ * it. */
+void random_epilogue(maker *m) {
+    const int d = pick(m, 1, 2);
+    const bool by_all = chance(m, 50); /* how the consumer frees a stage */
+    const bool meet_at_mbarrier = chance(m, 30);
+    const bool loads = chance(m, 50); /* the producer has threads, too */
+    put(m, "kernel epilogue on sm_90\nparam N = %d\nunit tma on copy free proxy\n", pick(m, 1, 3));
+    put(m, "group g\nbarrier own count 64\nmbarrier full[%d] count 1\n", d);
+    put(m, "mbarrier empty[%d] count %d\nmbarrier here count 64\n", d, by_all ? 64 : 1);
+    put(m, "tensor a : global u8 [N] (16) input\ntensor o : global u8 [N] (16) output\n");
+    put(m, "tensor x : shared u8 [N] (16) ring %d\ntensor y : shared u8 (16)\n", d);
+    put(m, "tensor r : registers u8 (16)\n");
+    put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\ninit here\nfence\n", d);
+    put(m, "agent p%s {\nfor i in 0..N {\n", loads ? " of 32 threads" : "");
+    put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\narrive full[i %% %d] expect 16\n", d, d,
+        d);
+    put(m, "tma load reads a[i] writes x[i]%s delivers full[i %% %d]\n}\n}\n",
+        loads ? " elected" : "", d);
+    put(m, "agent c of 64 threads {\nfor i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", d,
+        d);
+    put(m, "simt use reads x[i] writes r\n");
+    if (chance(m, 50)) put(m, "sync own by 64\n");
+    put(m, "fence\narrive empty[i %% %d]%s\n", d, by_all ? " by 64" : "");
+    put(m, "simt stage reads r writes y\nfence shared\n");
+    if (meet_at_mbarrier) put(m, "arrive here by 64\nwait here parity i %% 2\n");
+    if (!meet_at_mbarrier) put(m, "sync own by 64\n");
+    put(m, "tma store reads y writes o[i] elected in g\ncommit g\nwait g pending 0 reads\n");
+    put(m, "sync own%s\n}\nwait g pending 0\n}\n", chance(m, 90) ? " by 64" : " by 32");
+}
+
+static void put_thread_operation(maker *m) {
+    static const char *const names[] = {"x", "x", "y", "r"};
+    const char *name = any(m, names, 4);
+    const bool unit = chance(m, 35);
+    put(m, "%s op", unit ? chance(m, 70) ? "tma" : "up" : "simt");
+    if (unit && name[0] == 'r') name = "y";
+    put(m, " %s %s", chance(m, 50) ? "reads" : chance(m, 70) ? "writes" : "adds", name);
+    if (name[0] != 'r' && chance(m, 20)) put(m, "(0..4)");
+    if (chance(m, unit ? 80 : 35)) put(m, " elected");
+    if (unit && chance(m, 60)) put(m, " in g");
+    if (unit && chance(m, 15)) put(m, " arrives k");
+    put(m, "\n");
+}
+
+static void put_thread_statement(maker *m, int other) {
+    switch (pick(m, 0, 13)) {
+    case 0:
+    case 1: put(m, "sync own%d by 64\n", other); break;
+    case 2: put(m, "sync all%s\n", chance(m, 30) ? " by 64" : ""); break;
+    case 3: put(m, "arrive k by 64\n"); break;
+    case 4: put(m, "arrive j%s\n", chance(m, 30) ? " on tma" : ""); break;
+    case 5: put(m, "wait k parity %d\n", pick(m, 0, 1)); break;
+    case 6: put(m, "wait j parity %d\n", pick(m, 0, 1)); break;
+    case 7: put(m, "commit g\nwait g pending 0%s\n", chance(m, 30) ? " reads" : ""); break;
+    case 8: put(m, "fence\n"); break;
+    default: put_thread_operation(m);
+    }
+}
+
+/* Statements at random, one or two agents of 64 threads. */
+void random_threads(maker *m) {
+    const int agents = pick(m, 1, 2);
+    put(m,
+        "kernel threads on sm_90\nunit tma on copy free proxy\nunit up on simt serial\ngroup g\n");
+    put(m, "barrier own0 count 64\nbarrier own1 count 64\nbarrier all count %d\n", agents);
+    put(m, "mbarrier k count 64\nmbarrier j count 1\ninit k\ninit j\nfence\n");
+    put(m, "tensor x : shared u8 (8) at 64 input\ntensor y : shared u8 (8) at %d input\n",
+        chance(m, 80) ? 80 : 68);
+    put(m, "tensor r : registers u8 (8) input\n");
+    for (int a = 0; a < agents; a++) {
+        put(m, "agent a%d of 64 threads {\n", a);
+        for (int i = pick(m, 2, agents == 2 ? 5 : 8); i > 0; i--) put_thread_statement(m, a);
+        put(m, "}\n");
+    }
+}
+
+/* ---- fences by kind ---------------------------------------------------------------- */
+
+/* An accumulator in registers that a matrix unit and the threads use in turn. */
+void random_registers(maker *m) {
+    static const char *const fences[] = {"fence wgmma",  "fence wgmma", "fence wgmma",
+                                         "fence shared", "fence",       "fence global"};
+    const int agents = pick(m, 1, 2);
+    const bool prologue = chance(m, 30);
+    put(m, "kernel registers on sm_90\nparam N = %d\n", pick(m, 1, 3));
+    put(m, "unit mma on tensor same proxy fence wgmma\ngroup g\n");
+    put(m, "tensor x : shared u8 [%d] (16)\ntensor r : registers u8 [%d] (16)\n", agents, agents);
+    put(m, "tensor o : global u8 [%d] (16) output\n", agents);
+    if (prologue) {
+        for (int a = 0; a < agents; a++) put(m, "simt fill writes x[%d], r[%d]\n", a, a);
+        put(m, "fence shared\n");
+        if (chance(m, 70)) put(m, "fence wgmma\n");
+    }
+    put(m, "agent c[%d] as w {\n", agents);
+    if (!prologue) put(m, "simt fill writes x[w]\nfence shared\nsimt clear writes r[w]\n");
+    put(m, "for i in 0..N {\n");
+    if (chance(m, 90)) put(m, "%s\n", any(m, fences, chance(m, 80) ? 3 : 6));
+    put(m, "mma first reads x[w] %s r[w] in g\n", chance(m, 60) ? "updates" : "writes");
+    if (chance(m, 50)) put(m, "mma next reads x[w] updates r[w] in g\n");
+    put(m, "commit g\nwait g pending 0\n");
+    if (chance(m, 70)) put(m, "simt scale updates r[w]\n");
+    if (chance(m, 20)) put(m, "simt look reads r[w]\n");
+    put(m, "}\nsimt store reads r[w] writes o[w]\n}\n");
+}
+
+/* An accumulator in tensor memory that goes from the matrix unit to the epilogue and back. */
+void random_handover(maker *m) {
+    const int d = pick(m, 1, 2);
+    const bool commits = chance(m, 60);  /* with an arrival on the unit, or at the end of each */
+    const bool by_store = chance(m, 30); /* the epilogue writes the memory, too */
+    put(m, "kernel handover on sm_100\nparam N = %d\n", pick(m, 1, 3));
+    put(m, "unit mma on tensor same proxy%s\n", chance(m, 90) ? " fence tcgen05" : "");
+    put(m, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", d, d);
+    put(m, "tensor a : shared u8 [N] (128, 16) input\n");
+    put(m, "tensor acc : tmem f32 [N] (128, 32) ring %d\n", d);
+    put(m, "tensor o : global f32 [N] (128, 32) output\n");
+    put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\nfence\n", d);
+    put(m, "agent issuer {\nfor i in 0..N {\n");
+    put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\nfence tcgen05 after\n", d, d);
+    put(m, "mma first reads a[i] writes acc[i]%s\n", "");
+    if (commits) put(m, "arrive full[i %% %d] on mma\n}\n}\n", d);
+    if (!commits) put(m, "mma last reads a[i] updates acc[i] arrives full[i %% %d]\n}\n}\n", d);
+    put(m, "agent epilogue {\nfor i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", d, d);
+    put(m, "fence tcgen05 after\nsimt ld reads acc[i] writes o[i]\n");
+    if (by_store) put(m, "simt st writes acc[i]\n");
+    put(m, "fence tcgen05 before\narrive empty[i %% %d]\n}\n}\n", d);
+    if (chance(m, 20)) put(m, "simt last reads acc[0]\n");
+}
+
+/* ---- macros ------------------------------------------------------------------------ */
+
+/* Stages that are filled and emptied by macros, by copies of an agent; a cursor is passed on. */
+void random_macros(maker *m) {
+    const int copies = pick(m, 1, 2);
+    const int d = pick(m, 1, 2);
+    put(m, "kernel macros on sm_90\nparam N = %d\nparam W = %d\n", pick(m, 1, 3), copies);
+    put(m, "tensor a : global u8 [W, N] (8) input\ntensor o : global u8 [W, N] (8) output\n");
+    put(m, "tensor x : shared u8 [W, %d] (8)\n", d);
+    put(m, "mbarrier full[W, %d] count 1\nmbarrier empty[W, %d] count 1\n", d, d);
+    put(m, "macro begin(b, w) { for s in 0..%d { init b[w, s] } }\n", d);
+    put(m, "macro fill(w, i, s, p) {\nwait empty[w, s] parity 1 - p\n");
+    put(m, "simt load reads a[w, i] writes x[w, s]\narrive full[w, s]\n}\n");
+    put(m, "macro drop(w, i, s, p) {\nwait full[w, s] parity p\n");
+    put(m, "simt use reads x[w, s] writes o[w, i]\narrive empty[w, s]\n}\n");
+    put(m, "for w in 0..W {\nbegin(full, w)\nbegin(empty, w)\n}\n");
+    static const char *const ranges[] = {"0..N", "0..N step -1", "0..max(N, 1)", "min(0, N)..N"};
+    const char *range = any(m, ranges, 4);
+    const bool ends = chance(m, 25);
+    const bool skips = chance(m, 25);
+    for (int c = 0; c < 2; c++) {
+        put(m, "agent %s[W] as w {\ncursor stage, phase mod %d\nfor i in %s {\n",
+            c == 0 ? "producer" : "consumer", d, range);
+        if (ends) put(m, "if i == 1 and w == 0 or i == 2 { break }\n");
+        if (skips) put(m, "if i != 1 or w == 1 {\n");
+        put(m, "%s(w, i, stage, phase)\nadvance stage\n%s}\n}\n", c == 0 ? "fill" : "drop",
+            skips ? "}\n" : "");
+    }
+}

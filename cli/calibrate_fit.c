@@ -261,10 +261,13 @@ static void put_engines(chip_writer *w, double units) {
     static const struct {
         const char *figure;
         const char *kind;
-    } kinds[] = {{"fma", "fma"}, {"exp", "exp"}, {"convert", "convert"}, {"shuffle", "reduce"}};
+        double elements; /* of one instruction */
+    } kinds[] = {
+        {"fma", "fma", 1}, {"exp", "exp", 1}, {"convert", "convert", 2}, {"shuffle", "reduce", 1}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         const char *const most = "threads=1024";
-        fprintf(w->out, "    elements %.0f %s", figure(w, kinds[i].figure, most), kinds[i].kind);
+        fprintf(w->out, "    elements %.0f %s",
+                kinds[i].elements * figure(w, kinds[i].figure, most), kinds[i].kind);
         put_origin(w, "spread", spread_of(w, kinds[i].figure, most));
     }
     const char *const whole = "16 bytes a thread";

@@ -171,6 +171,7 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
                            const spad_walk_event *event, spad__cost *out, int64_t *cycles) {
     int64_t work[SPAD_WORKS];
     int64_t elements = 0;
+    out->known = event->access_count > 0; /* otherwise there is nothing to count */
     for (size_t i = 0; i < event->access_count; i++) {
         int64_t count;
         if (!elements_of(sim, &event->accesses[i], &count)) return false;

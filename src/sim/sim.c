@@ -120,6 +120,7 @@ static void sum_engine(spad_sim *sim, size_t number) {
         path->idle = sim->totals.makespan - path->busy;
         engine->operations += path->operations;
         engine->busy = spad__max(engine->busy, path->busy);
+        engine->active = spad__max(engine->active, path->active);
     }
     engine->idle = sim->totals.makespan - engine->busy;
     sim->totals.bound = spad__max(sim->totals.bound, engine->busy);
@@ -153,6 +154,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__free(&host, sim->engines, engines * sizeof *sim->engines);
     spad__free(&host, sim->first_path, engines * sizeof *sim->first_path);
     spad__free(&host, sim->parts, (sim->part_count + 1) * sizeof *sim->parts);
+    spad__free(&host, sim->active, (sim->part_count + 1) * sizeof *sim->active);
     spad__free(&host, sim, sizeof *sim);
 }
 
@@ -164,7 +166,11 @@ static bool make_parts(spad_sim *sim) {
     sim->engines = spad__new_array(&sim->host, engines + 1, sizeof *sim->engines);
     sim->first_path = spad__new_array(&sim->host, engines + 1, sizeof *sim->first_path);
     sim->parts = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->parts);
-    if (sim->engines == NULL || sim->first_path == NULL || sim->parts == NULL) return false;
+    sim->active = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->active);
+    if (sim->engines == NULL || sim->first_path == NULL || sim->parts == NULL ||
+        sim->active == NULL) {
+        return false;
+    }
     size_t next = engines;
     for (size_t i = 0; i < engines; i++) {
         sim->first_path[i] = next;

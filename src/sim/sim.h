@@ -25,6 +25,18 @@ typedef struct spad__path_part {
     int64_t count;
 } spad__path_part;
 
+/* When operations were under way, lately: stretches that do not touch, in order. */
+enum { SPAD__ACTIVE_MAX = 64 };
+typedef struct spad__stretch {
+    int64_t begin;
+    int64_t end;
+} spad__stretch;
+typedef struct spad__active {
+    size_t count;
+    int64_t floor; /* what is before it is counted */
+    spad__stretch items[SPAD__ACTIVE_MAX];
+} spad__active;
+
 struct spad_sim {
     spad_host host;
     const spad_kernel *kernel;
@@ -44,6 +56,7 @@ struct spad_sim {
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
     int64_t load;         /* thousandths of its share of that memory that a block uses */
+    spad__active *active; /* per part */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
@@ -97,6 +110,9 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
  * makespan. SPAD_ERR_ARGUMENT: beyond the limit. */
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error);
+
+/* Skips time: `by` later everything goes on. False: it exceeds 64 bits. */
+bool spad__sim_skip_time(spad_sim *sim, int64_t by);
 
 /* Checks the limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error);

@@ -167,6 +167,12 @@ bool cli_is_kernel(const char *path, const cli_text *text);
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
 
+/* --fix: lists the changes that keep the proof of a kernel, and writes the kernel with them to a
+ * file (NULL: none; "-": stdout, and the list to stderr). CLI_FINDINGS: there is no proof to keep.
+ */
+cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
+                 bool json);
+
 /* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
  * all the same. For commands whose result would mislead. */
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,

@@ -32,6 +32,11 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
                                            .source_length = input->text.length};
     spad_analysis *analysis;
     spad_error error;
+    if (words->fix) {
+        const spad_advice_options changes = {.timeout_ns = words->layout.timeout_ns,
+                                             .steps = words->steps};
+        return cli_fix(input, words->output, &changes, words->json);
+    }
     if (spad_analysis_create(&analysis, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }

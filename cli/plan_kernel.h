@@ -12,6 +12,8 @@ typedef struct plan_kernel_words {
     const char *output; /* placements as CSV; NULL: none */
     cli_pictures pictures;
     bool json;
+    bool steps; /* spad_advice_options.steps */
+    bool fix;   /* changes of the kernel instead; `output` is the changed kernel */
 } plan_kernel_words;
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words);

@@ -143,11 +143,15 @@ typedef enum spad_finding_code {
 #undef SPAD_FINDING_ENUM
 } spad_finding_code;
 
+/** Bytes of the text of a place, with the NUL. */
+#define SPAD_PLACE_MAX 192
+
 /** A second location that a finding is about: the other end of a conflict, or a way to mend it. */
 typedef struct spad_note {
     int32_t line; /**< 0: no location */
     int32_t column;
     int32_t width;
+    char place[SPAD_PLACE_MAX]; /**< as that of a finding */
     char message[SPAD_MESSAGE_MAX];
 } spad_note;
 
@@ -166,6 +170,8 @@ typedef struct spad_finding {
     char subject[SPAD_NAME_FACT_MAX]; /**< what it is about: a tensor, a tile */
     char other[SPAD_NAME_FACT_MAX];   /**< what it clashes with */
     char file[SPAD_NAME_FACT_MAX * 2];
+    char place[SPAD_PLACE_MAX];     /**< line of the program that the input was made from, with the
+                                         calls that led to it */
     char message[SPAD_MESSAGE_MAX]; /**< one line: facts with units, then what to try */
     size_t note_count;
     spad_note notes[SPAD_NOTES_MAX];

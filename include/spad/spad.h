@@ -36,6 +36,7 @@
 #include "spad/sim.h"
 #include "spad/tune.h"
 #include "spad/analysis.h"
+#include "spad/advice.h"
 #include "spad/report.h"
 #include "spad/emit.h"
 /* clang-format on */

@@ -218,6 +218,10 @@ class Handle:
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
+    def moving(self, count):
+        """The same part, of which an access that may touch it moves `count` bytes."""
+        return Handle(f"{self.text} moves {_number(count)}", True)
+
     __iter__ = None  # an index is an expression, so Python would iterate forever
     __contains__ = None
 
@@ -228,13 +232,12 @@ class Handle:
 def _range(key):
     if not isinstance(key, slice):
         return _number(key)
-    if key.step is not None:
-        raise TypeError("a part of a tile has no step")
+    step = "" if key.step is None else f" by {_number(key.step)}"
     if key.start is None and key.stop is None:
-        return ".."
+        return ".." + step
     if key.stop is None:
-        raise TypeError("a part of a tile is [:], [a:b] or [a]")
-    return f"{_number(0 if key.start is None else key.start)}..{_number(key.stop)}"
+        raise TypeError("a part of a tile is [:], [a:b], [a:b:step], [::step] or [a]")
+    return f"{_number(0 if key.start is None else key.start)}..{_number(key.stop)}{step}"
 
 
 def _names(things):
@@ -277,6 +280,10 @@ class _Finished:
     def sim(self, layout=None, **options):
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
+
+    def advise(self, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+        """spad.advise of this kernel."""
+        return core.advise(self, skip, depth_most, trials_most, timeout, steps)
 
     def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
         """spad.tune of this kernel."""
@@ -541,12 +548,15 @@ class Kernel:
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
            arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False,
-           latency_cycles=None, latency_ns=None, work=None):
+           latency_cycles=None, latency_ns=None, work=None, may_read=(), may_write=(), may_update=()):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
-        elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}."""
+        elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}.
+        may_read and so on: where only the device knows which bytes of a part are accessed;
+        `x.moving(4096)` says how many are."""
         text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
-                             ("adds", adds)):
+                             ("adds", adds), ("may reads", may_read), ("may writes", may_write),
+                             ("may updates", may_update)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
         text += " elected" if elected else ""
@@ -647,6 +657,8 @@ class Kernel:
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
     unknowns = property(lambda self: self._finished().unknowns,
                         doc="Its unknown values, a dict each.")
+    sources = property(lambda self: self._finished().sources,
+                       doc="Lines of the program that it was made from, a dict each.")
     cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")
@@ -655,6 +667,12 @@ class Kernel:
         """The kernel as text, with the parameters that hold."""
         return self._finished().text()
 
+    def fold(self):
+        """The kernel with the loops of a straight one found again; the same operations in the same
+        order. This kernel itself where nothing repeats."""
+        made = self._finished().fold()
+        return self if made is None else Kernel._of(made)
+
     def trace(self):
         """What a run allocates, as a Trace."""
         return self._finished().trace()
@@ -662,6 +680,7 @@ class Kernel:
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
     analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
+    advise = _spad.Kernel.advise
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""

@@ -365,7 +365,7 @@ typedef enum access_class { CLASS_READ, CLASS_ADD, CLASS_ADD_ASYNC, CLASS_WRITE 
 
 static access_class class_of_access(const sweep *s, int32_t access) {
     if (!writes(s, access)) return CLASS_READ;
-    if (access_at(s, access)->kind != SPAD_ACCESS_ADD) return CLASS_WRITE;
+    if ((access_at(s, access)->kind & SPAD_ACCESS_ADD) != SPAD_ACCESS_ADD) return CLASS_WRITE;
     return is_async(s, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
 }
 

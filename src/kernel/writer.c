@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/lexer.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/edit.h"
 #include "kernel/place.h"
 
 typedef struct kernel_writer {
@@ -22,6 +22,7 @@ typedef struct kernel_writer {
     int64_t tiles;
     size_t loop_count;
     int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
+    const spad__edit *edit;          /* NULL: none */
 } kernel_writer;
 
 /* ---- numbers ----------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ static void put_syncs(kernel_writer *w) {
                                                        [SPAD_SYNC_GROUP] = "group"};
     for (size_t i = 0; i < w->kernel->syncs.count; i++) {
         const spad_kernel_sync *sync = &w->kernel->syncs.items[i];
+        if (w->edit != NULL && w->edit->without_sync == (int64_t)i) continue;
         spad__out_format(&w->out, "%s %s", words[sync->kind], sync->name);
         if (sync->dims.count > 0) put_list(w, sync->dims, "[", "]");
         if (sync->kind == SPAD_SYNC_COUNTER) {
@@ -173,6 +175,25 @@ static void put_unknowns(kernel_writer *w) {
     }
 }
 
+static void put_sources(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->sources.count; i++) {
+        const spad_kernel_source *source = &w->kernel->sources.items[i];
+        spad__out_format(&w->out, "source %zu ", i);
+        spad__out_quoted(&w->out, source->file);
+        spad__out_format(&w->out, " %ld", (long)source->line);
+        if (source->caller >= 0) spad__out_format(&w->out, " from %lld", (long long)source->caller);
+        if (source->code[0] != '\0') {
+            spad__out_string(&w->out, " ");
+            spad__out_quoted(&w->out, source->code);
+        }
+        spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_source(kernel_writer *w, const spad_statement *s) {
+    if (s->source >= 0) spad__out_format(&w->out, " from %lld", (long long)s->source);
+}
+
 static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
     const spad_kernel_tensor *other = &w->kernel->tensors.items[tensor->alias_of];
     spad__out_format(&w->out, " alias of %s", other->name);
@@ -185,6 +206,20 @@ static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
         spad__out_string(&w->out, "]");
     }
     put_clause(w, "+", tensor->byte);
+}
+
+/* Its bytes in the first tile of another tensor. */
+static void put_edited_alias(kernel_writer *w) {
+    const spad_kernel_tensor *other = &w->kernel->tensors.items[w->edit->alias_of];
+    spad__out_format(&w->out, " alias of %s", other->name);
+    for (size_t i = 0; i < other->blocks.count; i++) {
+        spad__out_string(&w->out, i == 0 ? "[0" : ", 0");
+    }
+    spad__out_string(&w->out, other->blocks.count > 0 ? "]" : "");
+}
+
+static bool is_flat(const kernel_writer *w, int64_t tensor) {
+    return w->edit != NULL && w->edit->flat == tensor;
 }
 
 static bool is_hoisted(const kernel_writer *w, const spad_kernel_tensor *tensor) {
@@ -235,16 +270,20 @@ static void put_hoisted_ring(kernel_writer *w, const spad_kernel_tensor *tensor)
 }
 
 static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
+    const int64_t number = tensor - w->kernel->tensors.items;
+    const bool flat = is_flat(w, number);
     spad__out_format(&w->out, "tensor %s : ", tensor->name);
     put_space(w, tensor->space);
     spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
     if (is_hoisted(w, tensor)) {
         put_hoisted_blocks(w, tensor);
-    } else if (tensor->blocks.count > 0) {
+    } else if (tensor->blocks.count > 0 && !flat) {
         put_list(w, tensor->blocks, " [", "]");
     }
     put_list(w, tensor->dims, " (", ")");
-    if (tensor->mode == SPAD_MODE_ALIAS) {
+    if (w->edit != NULL && w->edit->alias == number) {
+        put_edited_alias(w);
+    } else if (tensor->mode == SPAD_MODE_ALIAS) {
         put_alias(w, tensor);
     } else if (tensor->mode == SPAD_MODE_AT) {
         spad__out_string(&w->out, " at ");
@@ -257,12 +296,13 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     }
     if (is_hoisted(w, tensor)) {
         put_hoisted_ring(w, tensor);
-    } else {
+    } else if (!flat) {
         put_counts(w, "ring", tensor->ring);
     }
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
     put_clause(w, "step", tensor->step);
+    if (tensor->steps.count > 0) put_list(w, tensor->steps, " step [", "]");
     put_counts(w, "free", tensor->free);
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);
@@ -309,7 +349,7 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
     spad__out_string(&w->out, w->kernel->tensors.items[access->tensor].name);
     if (access->tensor == w->hoisted) {
         put_hoisted_index(w, access);
-    } else {
+    } else if (!is_flat(w, access->tensor)) {
         put_index(w, access->index, access->index_count);
     }
     for (size_t i = 0; i < access->range_count; i++) {
@@ -318,8 +358,10 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
         if (range.from != 0) put_expr(w, range.from);
         if (range.from == 0 || range.to != 0) spad__out_string(&w->out, "..");
         if (range.to != 0) put_expr(w, range.to);
+        put_word(w, "by", range.step);
     }
     if (access->range_count > 0) spad__out_string(&w->out, ")");
+    put_word(w, "moves", access->moves);
 }
 
 /* Accesses in their order: a word for every run of one kind. */
@@ -331,8 +373,10 @@ static void put_accesses(kernel_writer *w, const spad_statement *s) {
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
-        spad__out_string(&w->out, access->kind == kind ? ", " : words[access->kind]);
+        const bool again = access->kind == kind;
         kind = access->kind;
+        if (!again && (kind & SPAD_ACCESS_MAY) != 0) spad__out_string(&w->out, " may");
+        spad__out_string(&w->out, again ? ", " : words[kind & SPAD_ACCESS_ADD]);
         put_access(w, access);
     }
 }
@@ -398,6 +442,11 @@ static void put_fence(kernel_writer *w, const spad_statement *s) {
     if ((s->flags & SPAD_FENCE_AFTER) != 0) spad__out_string(&w->out, " after");
 }
 
+static bool is_moved_statement(const kernel_writer *w, const spad_statement *s) {
+    const size_t number = (size_t)(s - w->kernel->statements.items);
+    return w->edit != NULL && w->edit->to != NULL && w->edit->to[number] >= 0;
+}
+
 static void put_sync(kernel_writer *w, const spad_statement *s) {
     static const char *const amounts[SPAD_STATEMENT_KINDS] = {
         [SPAD_STATEMENT_WAIT_VALUE] = ">=",
@@ -420,6 +469,8 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     put_index(w, s->index, s->index_count);
     if ((s->flags & SPAD_SYNC_NEXT) != 0) {
         spad__out_string(&w->out, " next");
+    } else if (s->kind == SPAD_STATEMENT_WAIT_PARITY && is_moved_statement(w, s)) {
+        spad__out_string(&w->out, " parity 0");
     } else {
         put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
     }
@@ -477,7 +528,10 @@ static void put_cursor(kernel_writer *w, const spad_kernel_cursor *cursor) {
 
 static void put_statement(kernel_writer *w, const spad_statement *s) {
     switch (s->kind) {
-    case SPAD_STATEMENT_TENSOR: put_tensor(w, &w->kernel->tensors.items[s->item]); break;
+    case SPAD_STATEMENT_TENSOR:
+        put_tensor(w, &w->kernel->tensors.items[s->item]);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_FOR: put_for(w, s); break;
     case SPAD_STATEMENT_IF: put_if(w, s); break;
     case SPAD_STATEMENT_ELSE: spad__out_string(&w->out, "} else {"); break;
@@ -497,7 +551,10 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         put_clause(w, "registers", w->kernel->agents.items[s->item].registers);
         spad__out_string(&w->out, " {");
         break;
-    case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_OPERATION:
+        put_operation(w, s);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_BREAK: spad__out_string(&w->out, "break"); break;
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
@@ -536,12 +593,25 @@ static void put_hoisted(kernel_writer *w, const spad_kernel_tensor *tensor) {
     spad__out_string(&w->out, "\n");
 }
 
+/* What goes in front of a statement, in its own order. */
+static void put_moved(kernel_writer *w, size_t before) {
+    if (w->edit == NULL || w->edit->to == NULL) return;
+    for (size_t i = 0; i < w->kernel->statements.count; i++) {
+        if (w->edit->to[i] != (int64_t)before) continue;
+        spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
+        put_statement(w, &w->kernel->statements.items[i]);
+        spad__out_string(&w->out, "\n");
+    }
+}
+
 static void put_statements(kernel_writer *w) {
     const spad_kernel *kernel = w->kernel;
     size_t open[SPAD__BLOCKS_DEEP]; /* an else takes the place of its if */
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         close_blocks(w, open, i);
+        put_moved(w, i);
+        if (w->edit != NULL && w->edit->to != NULL && w->edit->to[i] != SPAD__STAYS) continue;
         if ((s->flags & SPAD_IF_OF_LOOP) != 0) continue; /* the bounds of its loop say it */
         if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
         if (w->hoisted >= 0) {
@@ -575,6 +645,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     put_units(&w);
     put_syncs(&w);
     put_unknowns(&w);
+    put_sources(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
 }
@@ -582,6 +653,12 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
 spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *sink,
                                    spad_error *error) {
     return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1}, sink, error);
+}
+
+spad_status spad__kernel_write_edited(const spad_kernel *kernel, const spad__edit *edit,
+                                      const spad_sink *sink, spad_error *error) {
+    return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1, .edit = edit}, sink,
+                        error);
 }
 
 spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,

@@ -50,7 +50,8 @@ typedef struct flow_step {
 static void wait_for_touch(void *context, const spad__touch *touch) {
     flow_step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
-    if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
+    if (touch->writes && (s->access->kind & SPAD_ACCESS_WRITE) == 0 &&
+        touch->row == s->stream->last) {
         s->dependent = true;
     }
     if (touch->end <= s->latest.time) return;

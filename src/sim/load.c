@@ -50,7 +50,7 @@ static spad_status try_load(const spad_sim *sim, int64_t load, int64_t *use, spa
     return status;
 }
 
-spad_status spad__find_load(spad_sim *sim, spad_error *error) {
+spad_status spad__sim_find_load(spad_sim *sim, spad_error *error) {
     if (sim->active_units == 0 || !has_queue(sim->target)) return SPAD_OK;
     int64_t low = 0; /* invariant: a block uses more than `low`, and at most `high` */
     int64_t high = 0;

@@ -214,14 +214,14 @@ static spad_status run_tail(spad_sim **out, const spad_sim *sim, spad_error *err
     spad_status status = spad__sim_again(out, sim, error);
     if (status != SPAD_OK) return status;
     (*out)->active_units = units;
-    status = spad__find_load(*out, error);
+    status = spad__sim_find_load(*out, error);
     return status == SPAD_OK ? spad__sim_block(*out, error) : status;
 }
 
 static spad_status run_grid(spad_sim *sim, spad_error *error) {
     spad_sim *tail = NULL;
     spad_status status = spad__grid_start(sim, error);
-    if (status == SPAD_OK) status = spad__find_load(sim, error);
+    if (status == SPAD_OK) status = spad__sim_find_load(sim, error);
     if (status == SPAD_OK) status = spad__sim_block(sim, error);
     if (status == SPAD_OK && !sim->is_stuck) status = run_tail(&tail, sim, error);
     if (status == SPAD_OK && !spad__grid_finish(sim, tail)) {

@@ -135,7 +135,7 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
 
 /* Part of its share of the chip's memory that a block uses is what is left in `load` (load.c). */
 enum { SPAD__LOAD_MOST = 990 }; /* thousandths */
-spad_status spad__find_load(spad_sim *sim, spad_error *error);
+spad_status spad__sim_find_load(spad_sim *sim, spad_error *error);
 
 /* Another simulation of the same kernel with the same options; *out is set also on a failure. */
 spad_status spad__sim_again(spad_sim **out, const spad_sim *sim, spad_error *error);

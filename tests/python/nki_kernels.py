@@ -237,6 +237,23 @@ def collective(x):
     ncc.all_reduce(x)
 
 
+def copied(what, to):
+    nisa.tensor_copy(dst=to, src=what)
+
+
+@nki.jit
+def through_calls(x, late=False):
+    """Two calls of one helper; late: what it copies is loaded afterwards."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t, u = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf) for _ in range(2))
+    if not late:
+        nisa.dma_copy(dst=t, src=x)
+    copied(t, u)
+    copied(u, t)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+
+
 @nki.jit
 def empty(x):
     return x

@@ -569,6 +569,52 @@ def test_shared_bytes_have_a_price(root):
     assert spad.analyse(EXP_ROWS, skip=["layout"]).apart is None
 
 
+WEIGHTS = """\
+kernel weights on trn2
+param N = 8
+tensor in  : hbm bf16 [N] (128, 512) input
+tensor w   : hbm bf16 (128, 512) input
+tensor out : hbm bf16 [N] (128, 512) output
+tensor x   : sbuf bf16 [N] (128, 512) ring 2
+tensor ws  : sbuf bf16 [N] (128, 512) ring 2
+for i in 0..N {
+    dma    load   reads in[i] writes x[i]
+    dma    weight reads w writes ws[i]
+    vector scale  reads ws[i] updates x[i]
+    dma    store  reads x[i] writes out[i]
+}
+"""
+
+
+def test_advice_changes_kernels(root):
+    kernel = spad.Kernel.parse(WEIGHTS)
+    advice = kernel.advise()
+    assert advice.proved and not advice.cut and len(advice) == len(advice.changes) >= 2
+    first = advice.changes[0]
+    assert (first["kind"], first["name"], first["other"], first["operation"], first["line"]) == (
+        "load", "ws", "i", "weight", 10)
+    assert first["time"] < 0 and first["placed"] < 0
+    assert advice.data["changes"][0]["kind"] == "load" and "'weight' of 'ws'" in advice.text()
+    assert advice.kernel.check().verdict == kernel.check().verdict
+    assert advice.kernel.layout().fits and "2 changes" in repr(advice)
+    only = spad.advise(WEIGHTS, skip=["load", "deeper"])
+    assert len(only) == 0 and only.kernel.text() == kernel.text()
+    assert kernel.advise(trials_most=1).cut
+    staged = spad.Kernel.load(root / "tests/cli/input/staged.spad")
+    assert [c["kind"] for c in staged.advise().changes][-1] == "alias"
+    queue = spad.Kernel.load(root / "tests/cli/input/queue.spad")
+    assert len(queue.advise()) == 0
+    assert [(c["kind"], c["name"], c["to"]) for c in queue.advise(steps=True).changes] == [("shorter", "S", 2)]
+    with pytest.raises(spad.ArgumentError, match="'x' is no kind of change: load, deeper, shorter, alias"):
+        kernel.advise(skip=["x"])
+    with pytest.raises(TypeError):
+        kernel.advise(skip=[1])
+    with pytest.raises(spad.ArgumentError, match="a limit of -1 is negative"):
+        kernel.advise(depth_most=-1)
+    with pytest.raises(TypeError, match="a Kernel is needed"):
+        spad._spad.advise(1)
+
+
 def test_tune_and_fit_place_as_plan_does(root):
     """A tile that lies over another one after agents have ordered the two."""
     text = (root / "tests/cli/input/staged.spad").read_text()
@@ -622,6 +668,31 @@ def test_options_of_the_check():
     assert spad.check(EXP_ROWS, one_shape=True).verdict != "proved for all trip counts"
     wrong = EXP_ROWS.replace("reads x[i] ", "reads x[15 - i] ")
     assert len(spad.check(wrong, finding_limit=1)) < len(spad.check(wrong))
+
+
+def test_neighbouring_values_are_tried():
+    text = ("kernel k on sm_90\nparam R = 4\nparam N = 3\ncounter full\ncounter empty = 1\n"
+            "tensor x : shared f32 (R, 64)\n"
+            "agent a { for n in 0..N { take empty\nfor r in 0..R { simt put writes x(r, ..) }\n"
+            "signal full } }\n"
+            "agent b { for n in 0..N { take full\nfor r in 0..R { simt get reads x(r, ..)\n"
+            "if r == %s { signal empty } } } }\n")
+    right = spad.check(text % "R - 1", vary=["R"])
+    assert right.reason == "for every N; R = 2, 3, 5, 6 are right, too"
+    made = spad.Kernel.parse(text % "3")
+    wrong = made.check(vary=("R", "N"))
+    assert wrong.reason.startswith("right at R = 4, not with R = 5: ")
+    assert "warning" in [f.severity for f in wrong]
+    assert made.analyse(vary=["R"]).check.reason == made.check(vary=["R"]).reason
+    assert made.check(vary=None).reason == made.check(vary=()).reason == "for every N"
+    with pytest.raises(spad.Error, match="kernel 'k' has no parameter 'Z' to vary"):
+        made.check(vary=["Z"])
+    with pytest.raises(TypeError, match="vary is a list of names"):
+        made.check(vary="R")
+    with pytest.raises(TypeError):
+        made.check(vary=[1])
+    with pytest.raises(TypeError):
+        made.check(vary=3)
 
 
 def test_what_does_not_fit_is_a_finding():

@@ -19,7 +19,7 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     const spad_host host = spad__host_or_default(NULL);
     spad__growth growth;
     spad_error error;
-    assert_ok(spad__growth_init(&growth, kernel, param, 1, &host, &error), &error);
+    assert_ok(spad__growth_init(&growth, kernel, param, 1, NULL, &host, &error), &error);
     if (growth.refusal.kind != SPAD__NOT_REFUSED) {
         char why[SPAD_MESSAGE_MAX];
         spad__growth_reason(&growth, kernel, why, sizeof why);
@@ -498,7 +498,7 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
     spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);
     if (status != SPAD_OK) return status;
     spad__growth growth;
-    status = spad__growth_init(&growth, other, 0, 1, host, NULL);
+    status = spad__growth_init(&growth, other, 0, 1, NULL, host, NULL);
     if (status == SPAD_OK) spad__growth_free(&growth);
     spad_kernel_destroy(other);
     return status;

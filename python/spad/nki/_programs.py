@@ -58,20 +58,30 @@ class Programs:
         self.at = (0,)
         self.core = 0
         self._shared, self._next = [], None
+        self._launches, self._launched = [], 0  # what each made in shared HBM; how many there were
 
     def launch(self, grid, run):
-        """Calls run() for every program of a grid, in order; gives back what the first one does."""
+        """Calls run() for every program of a grid, in order; gives back what the first one does. Of two cores each
+        runs its own."""
         dims = [dim if isinstance(dim, SpmdDim) else SpmdDim(dim, 1) for dim in
                 (grid if isinstance(grid, (tuple, list)) else (grid,))]
         counts = [max(int(dim.count), 1) * dim.cores for dim in dims]
         if math.prod(counts) > 4096:
             raise ValueError(f"a launch of {math.prod(counts)} programs: a trace has at most 4096")
+        halves = [at for at, dim in enumerate(dims) if dim.cores == 2]
+        if self.lnc == 2 and len(halves) != 1:
+            raise ValueError("a launch on two cores: nl.spmd_dim(n, nl.nc(2)) in the grid says which programs each has")
+        if self.core == 0:
+            self._launches.append([])
         before = self.grid, self.at, self._shared, self._next
-        self.grid, self._shared = tuple(counts), []
+        self.grid, self._shared = tuple(counts), self._launches[self._launched]
+        self._launched += 1
         try:
             returned = None
-            for number, at in enumerate(itertools.product(*map(range, counts))):
-                self.at, self._next = at, 0 if number else None
+            own = [at for at in itertools.product(*map(range, counts))
+                   if self.lnc == 1 or at[halves[0]] % 2 == self.core]
+            for number, at in enumerate(own):
+                self.at, self._next = at, 0 if number or self.core else None
                 made = run()
                 returned = made if number == 0 else returned
         finally:
@@ -80,7 +90,7 @@ class Programs:
 
     def on_core(self, number):
         """From now on the program of this core is recorded."""
-        self.core, self.at, self._next = number, (number,), 0 if number else None
+        self.core, self.at, self._next, self._launched = number, (number,), 0 if number else None, 0
 
     def known(self, buffer, shape, dtype):
         """What an earlier program has made for this tensor in shared HBM, or None."""

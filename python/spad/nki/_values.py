@@ -439,8 +439,8 @@ def _dma_compute(values, given, adds):
 
 def _dma_transpose(values, given, adds):
     src, axes = values.get(given["src"]), given["axes"]
-    if axes is None and src.ndim != 2:
-        raise NotCovered(f"nki.isa.dma_transpose of {src.ndim} dimensions without axes")
+    if axes is None:  # the first and the last one are exchanged
+        axes = (src.ndim - 1, *range(1, src.ndim - 1), 0)
     values.put(given["dst"], np.transpose(src, axes).reshape(given["dst"].shape))
 
 

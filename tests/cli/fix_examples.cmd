@@ -1,7 +1,7 @@
-# All shipped kernels are proved, so there is an answer for all. Two take seconds.
+# All shipped kernels are proved, so there is an answer for all. Three take seconds.
 cd ../../examples/kernels
 for kernel in *.spad; do
-    case $kernel in 02_matmul_1_tiled.spad | 10_gemm_sm100.spad) continue ;; esac
+    case $kernel in 02_matmul_1_tiled.spad | 10_gemm_sm100.spad | 17_gemm_clc.spad) continue ;; esac
     spad check "$kernel" --fix >"$work/changes" || echo "$kernel: exit $?"
     grep -q 'changes\{0,1\}:' "$work/changes" || echo "$kernel: no summary"
 done

@@ -412,7 +412,7 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None):
+               output=False, persistent=False, reused=None, near=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
@@ -435,6 +435,8 @@ class Kernel:
             text += f" align {_number(align)}"
         if reused is not None:
             text += f" reused {_number(reused)}"
+        if near is not None:
+            text += f" near {_number(near)}"
         for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
                            ("persistent", persistent)):
             text += f" {word}" if flag else ""

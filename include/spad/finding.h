@@ -118,6 +118,8 @@ typedef enum spad_severity {
     X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
       "a transfer moves so few bytes per lane that it is slow")                                    \
     X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
+    X(WASTED_WORK, 64, ADVICE, "SPAD-WASTED-WORK",                                                 \
+      "only operations of which nothing is used read a result")                                    \
     /* what a chip can count */                                                                    \
     X(MBARRIER_LIMIT, 70, ERROR, "SPAD-MBARRIER-LIMIT",                                            \
       "an mbarrier waits for more arrivals or bytes than it can count")                            \

@@ -158,6 +158,8 @@ typedef struct spad_kernel_tensor {
     unsigned flags;     /**< SPAD_TENSOR_... */
     spad_amount reuse;  /**< off chip: blocks of the grid that use the same bytes at about the same
                              time, so that a cache serves all but one; 0: 1 */
+    spad_amount near;   /**< off chip: neighbouring blocks among them, whose requests a cache may
+                             merge; 0: 1 */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */
@@ -586,6 +588,16 @@ SPAD_API spad_status spad_kernel_parse(spad_kernel **out, const char *text, size
  */
 SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
                                          const spad_kernel_options *options, spad_error *error);
+
+/**
+ * The same kernel without the addresses that it gives to tensors on chip (`at`, `mod`), so that the
+ * planner places them: a modulo tensor becomes a ring that repeats as its places do. Tensors of
+ * stacks and heaps and aliases stay as they are. Rows keep their numbers and locations. A tensor
+ * that was read through the address of another is uninitialised then: the check finds it. Statuses
+ * of spad_kernel_parse. The target is borrowed; the first kernel is not needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_host *host, spad_error *error);
 
 /**
  * The same kernel with a tensor declared before all enclosing loops. It gets a tile for every

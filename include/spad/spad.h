@@ -34,6 +34,7 @@
 #include "spad/occupancy.h"
 #include "spad/fit.h"
 #include "spad/sim.h"
+#include "spad/frontier.h"
 #include "spad/tune.h"
 #include "spad/analysis.h"
 #include "spad/advice.h"

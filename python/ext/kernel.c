@@ -125,6 +125,20 @@ static PyObject *kernel_hoist(PyObject *object, PyObject *args) {
     return py_raise(&error);
 }
 
+static PyObject *kernel_release(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const py_kernel *old = (py_kernel *)object;
+    spad_error error;
+    py_kernel *self = py_new(Py_TYPE(object));
+    if (self == NULL) return NULL;
+    self->target = py_keep(old->target);
+    if (old->source != NULL) self->source = py_keep(old->source);
+    if (spad_kernel_release(&self->kernel, old->kernel, NULL, &error) == SPAD_OK)
+        return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
 PY_WRITER(spad_kernel_write_text, spad_kernel)
 
 PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self), false))
@@ -214,6 +228,8 @@ static PyMethodDef kernel_methods[] = {
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
      "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
      "depths."},
+    {"release", kernel_release, METH_NOARGS,
+     "release($self, /)\n--\n\nThe kernel without the addresses of its tensors on chip."},
     {"hoist", kernel_hoist, METH_VARARGS,
      "hoist($self, tensor, tiles, /)\n--\n\nThe kernel with a tensor declared in front of the "
      "loops around it."},

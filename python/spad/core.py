@@ -578,6 +578,12 @@ def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
 
 
+def frontier(kernel, release=False, timeout=None, steps=False, seed=0):
+    """Layouts of a kernel between the fewest bytes and the least time. release: tensors that have an
+    address are placed, too. A kernel with assumed costs is refused unless steps is true."""
+    return _spad.frontier(_kernel_in(kernel), release, timeout, steps, seed)
+
+
 def advise(kernel, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
     """Changes that make a kernel smaller or faster and keep its proof: an Advice. skip: kinds to leave
     out ("load", "deeper", "shorter", "alias"). Where costs are assumed, rings stay as they are
@@ -683,6 +689,19 @@ class Tune:
     def __repr__(self):
         time = "nothing fits" if self.makespan is None else self.time_text(self.makespan)
         return f"<spad.Tune: {self.depths}, {time}>"
+
+
+@_part_of(_spad.Frontier)
+class Frontier:
+    """Layouts of a kernel between the fewest bytes and the least time."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def __repr__(self):
+        return f"<spad.Frontier of {self.kernel.name}: {len(self.points)} layouts>"
 
 
 @_part_of(_spad.Advice)

@@ -81,7 +81,8 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'bank'", &tensor->bank},
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align},
-                   {"'reused'", &tensor->reuse}};
+                   {"'reused'", &tensor->reuse},
+                   {"'near'", &tensor->near}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;

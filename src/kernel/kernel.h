@@ -242,6 +242,10 @@ void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
                                        const spad_sink *sink, spad_error *error);
 
+/* Writes the kernel without the addresses of tensors on chip. */
+spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_sink *sink,
+                                        spad_error *error);
+
 /* The loops around a statement, the outermost first; how many. loops: NULL, or room for
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);

@@ -101,7 +101,7 @@ static bool read_cost_unit(spad__reader *r, spad_cost_kind *kind) {
 
 static bool read_latency(spad__reader *r) {
     spad_amount latency;
-    spad_cost_kind kind;
+    spad_cost_kind kind = SPAD_COST_TARGET;
     const spad__span first = r->parser.token.span;
     return spad__read_amount(r, &latency) && read_cost_unit(r, &kind) &&
            spad__reader_accepts(r, spad__span_from(r, first),
@@ -133,7 +133,7 @@ static bool read_work(spad__reader *r) {
 
 static bool read_cost(spad__reader *r) {
     spad_expr cost;
-    spad_cost_kind kind;
+    spad_cost_kind kind = SPAD_COST_TARGET;
     const spad__span first = r->parser.token.span;
     if (!spad__read_expr(r, &cost) || !read_cost_unit(r, &kind)) return false;
     return spad__reader_accepts(r, spad__span_from(r, first),

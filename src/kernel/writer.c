@@ -23,6 +23,7 @@ typedef struct kernel_writer {
     size_t loop_count;
     int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
     const spad__edit *edit;          /* NULL: none */
+    bool released;                   /* tensors on chip are written without their addresses */
 } kernel_writer;
 
 /* ---- numbers ----------------------------------------------------------------------- */
@@ -269,18 +270,34 @@ static void put_hoisted_ring(kernel_writer *w, const spad_kernel_tensor *tensor)
     if (list) spad__out_string(&w->out, "]");
 }
 
-static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
-    const int64_t number = tensor - w->kernel->tensors.items;
-    const bool flat = is_flat(w, number);
-    spad__out_format(&w->out, "tensor %s : ", tensor->name);
-    put_space(w, tensor->space);
-    spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
-    if (is_hoisted(w, tensor)) {
-        put_hoisted_blocks(w, tensor);
-    } else if (tensor->blocks.count > 0 && !flat) {
-        put_list(w, tensor->blocks, " [", "]");
+static bool is_released(const kernel_writer *w, const spad_kernel_tensor *tensor) {
+    return w->released && (tensor->mode == SPAD_MODE_AT || tensor->mode == SPAD_MODE_MOD) &&
+           !w->kernel->target->spaces[tensor->space].off_chip;
+}
+
+/* A ring that repeats as the places of a modulo tensor do, where that is a small number. */
+static void put_released_ring(kernel_writer *w, const spad_kernel_tensor *t) {
+    const spad_amounts *lists[] = {&t->par, &t->free, &t->banks};
+    if (t->mode == SPAD_MODE_AT) put_counts(w, "ring", t->ring);
+    if (t->mode != SPAD_MODE_MOD || t->blocks.count == 0) return;
+    for (size_t d = 0; d < t->blocks.count; d++) {
+        int64_t repeat = 1;
+        for (size_t i = 0; i < 3; i++)
+            if (lists[i]->count > 0 && !spad__lcm(repeat, lists[i]->items[d].value, &repeat))
+                repeat = t->blocks.items[d].value;
+        spad__out_format(&w->out, "%s%lld", d == 0 ? " ring [" : ", ",
+                         (long long)spad__min(repeat, t->blocks.items[d].value));
     }
-    put_list(w, tensor->dims, " (", ")");
+    spad__out_string(&w->out, "]");
+}
+
+/* Where the tensor is. */
+static void put_placement(kernel_writer *w, const spad_kernel_tensor *tensor, bool flat) {
+    const int64_t number = tensor - w->kernel->tensors.items;
+    if (is_released(w, tensor)) {
+        put_released_ring(w, tensor);
+        return;
+    }
     if (w->edit != NULL && w->edit->alias == number) {
         put_edited_alias(w);
     } else if (tensor->mode == SPAD_MODE_ALIAS) {
@@ -306,8 +323,23 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_counts(w, "free", tensor->free);
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);
+}
+
+static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
+    const bool flat = is_flat(w, tensor - w->kernel->tensors.items);
+    spad__out_format(&w->out, "tensor %s : ", tensor->name);
+    put_space(w, tensor->space);
+    spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
+    if (is_hoisted(w, tensor)) {
+        put_hoisted_blocks(w, tensor);
+    } else if (tensor->blocks.count > 0 && !flat) {
+        put_list(w, tensor->blocks, " [", "]");
+    }
+    put_list(w, tensor->dims, " (", ")");
+    put_placement(w, tensor, flat);
     put_clause(w, "align", tensor->align);
     put_clause(w, "reused", tensor->reuse);
+    put_clause(w, "near", tensor->near);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {
@@ -666,4 +698,10 @@ spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor
     w.loop_count =
         spad__loops_around(kernel, (int64_t)kernel->tensors.items[tensor].statement, w.loops);
     return write_kernel(w, sink, error);
+}
+
+spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_sink *sink,
+                                        spad_error *error) {
+    return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1, .released = true}, sink,
+                        error);
 }

@@ -391,6 +391,11 @@ function buildSource() {
   const out = [];
   sourceLines = [];
   for (const report of reports) {
+    if (report.far && !report.opened) {
+      const open = () => { report.opened = true; buildSource(); };
+      out.push(element("button", { onclick: open, title: clean(report.file) }, "show " + clean(report.file).split("/").pop()));
+      continue;
+    }
     if (!report.source || (report !== reports[0] && report.source === reports[0].source)) continue;
     const faults = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
     const pre = element("div", { class: "source" });

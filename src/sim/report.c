@@ -109,7 +109,7 @@ static void write_head(spad__out *out, const spad_sim *sim) {
         spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
     }
     const char *badge = spad_sim_badge_text(&sim->totals, badge_field);
-    if (badge != NULL) {
+    if (badge != NULL && sim->totals.unit != SPAD_TIME_REAL) {
         spad__out_format(out, "unit       %s;\n           ", badge);
         spad__out_string(out, "write `cost N ns` in the kernel, or use a target with figures\n");
     }
@@ -292,6 +292,7 @@ static void json_engines(spad__json *json, const spad_sim *sim) {
         spad__json_key_int(json, "busy_ps", sim->engines[i].busy);
         spad__json_key_int(json, "idle_ps", sim->engines[i].idle);
         spad__json_key_int(json, "operations", sim->engines[i].operations);
+        spad__json_key_int(json, "active_ps", sim->engines[i].active);
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');

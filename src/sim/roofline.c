@@ -111,6 +111,7 @@ void spad__write_roofs(spad__out *out, const spad_sim *sim) {
     char share[SPAD_TIME_TEXT];
     char name[256];
     if (sim->roofs.count == 0 || sim->totals.makespan <= 0) return;
+    if (sim->totals.unit != SPAD_TIME_REAL) return; /* without figures nothing is known */
     spad__roof_name(sim, &sim->roofs.items[0], name, sizeof name);
     spad__share_text(sim->roofs.items[0].busy, sim->totals.makespan, share);
     if (kind == SPAD_BOUND_LATENCY) {

@@ -349,6 +349,31 @@ def test_recorder_has_every_statement():
     assert k.sim().stuck is None
 
 
+def test_recorder_has_fences_by_kind():
+    assert set(spad.Target("sm_90").fences) == {"shared", "global", "wgmma"}
+    assert spad.Target("sm_100").fences["tcgen05"]["kind"] == "threads"
+
+    def product(fence):
+        with spad.Kernel("sm_90", "product") as k:
+            k.unit("wgmma", "tensor", "same", proxy=True, fence="wgmma")
+            mmas = k.group("mmas")
+            a = k.tensor("a", "shared", "fp16", (64, 64), input=True)
+            acc = k.tensor("acc", "registers", "f32", (64, 64), output=True)
+            k.simt("clear", writes=acc)
+            if fence:
+                k.fence("wgmma")
+            k.wgmma("mma", reads=a, updates=acc, group=mmas)
+            k.commit(mmas)
+            k.wait(mmas, pending=0)
+        return k
+    assert product(True).check() and product(True).units[0]["fence"] == "wgmma"
+    assert [f.code for f in product(False).check().findings] == ["SPAD-MISSING-FENCE"]
+    with spad.Kernel("sm_100", "handover") as k:
+        k.fence("tcgen05", "after")
+        k.fence("shared")
+    assert "fence tcgen05 after\nfence shared\n" in k.text()
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)
@@ -957,3 +982,39 @@ def test_instances_and_threads():
     with pytest.raises(spad.Error, match="no ub.2."):
         with spad.Kernel("910b", "none") as k:
             k.tensor("c", "ub[2]", "u8", (32,))
+
+
+PIPELINE = """kernel pipeline on trn2
+tensor in  : hbm bf16 [2] (128, 2048) input
+tensor out : hbm bf16 [2] (128, 2048) output
+tensor a   : sbuf bf16 (128, 2048) at 0
+tensor b   : sbuf bf16 (128, 2048) at 65536
+dma    load  reads in[0] writes a
+vector one   updates a
+dma    store reads a writes out[0]
+dma    load  reads in[1] writes b
+vector two   updates b
+dma    store reads b writes out[1]
+"""
+
+
+def test_layouts_for_time_and_for_bytes():
+    kernel = spad.Kernel.parse(PIPELINE)
+    made = kernel.frontier(release=True)
+    small, fast = made.points
+    assert small["bytes"] < fast["bytes"] < made.written_bytes
+    assert fast["makespan"] == made.apart == made.written < small["makespan"]
+    for goal, point in (("bytes", small), ("time", fast)):
+        layout = made.layout(goal)
+        assert made.kernel.sim(layout).makespan == point["makespan"]
+        assert made.kernel.check(layout).verdict == "proved for this shape"
+    assert made.data["layouts"] > 2 and "as it is" in made.text() and "2 layouts" in repr(made)
+    assert made.kernel.text() == kernel.release().text() and " at " not in made.kernel.text()
+    with pytest.raises(spad.ArgumentError, match="'time' or 'bytes'"):
+        made.layout("speed")
+    with pytest.raises(TypeError):
+        spad.frontier(1)
+    kept = spad.frontier(kernel)
+    assert len(kept.points) == 1 and kept.layout() is not None
+    big = spad.Kernel.parse("kernel big on trn2\ntensor a : sbuf bf16 (128, 200000)\nvector fill writes a\n")
+    assert big.frontier().layout() is None and big.frontier().written is None

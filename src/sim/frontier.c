@@ -235,7 +235,7 @@ static spad_status search_frontier(spad_frontier *f, spad_error *error) {
         f->released = NULL;
         return search_frontier(f, error);
     }
-    f->totals.cut = simulated && status == SPAD_ERR_TIME && f->points.count > 0;
+    f->totals.cut = simulated && status == SPAD_ERR_TIME;
     if (f->totals.cut) return SPAD_OK;
     if (status != SPAD_OK && error != NULL) *error = failure;
     return status;

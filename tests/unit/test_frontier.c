@@ -334,6 +334,16 @@ static void calls_can_be_ended(void **state) {
     test_text_free(&text);
     spad_frontier_destroy(f);
     spad_kernel_destroy(k);
+    k = test_parse(
+        "kernel big on trn2\ntensor a : sbuf bf16 (128, 200000)\nvector fill writes a\n");
+    assert_ok(spad_frontier_create(&f, k, &short_time, &error), &error);
+    assert_true(spad_frontier_get_totals(f).cut && spad_frontier_point_count(f) == 0);
+    test_text_init(&text);
+    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "no layout that fits was found in time"));
+    test_text_free(&text);
+    spad_frontier_destroy(f);
+    spad_kernel_destroy(k);
 }
 
 static spad_status find_and_write(const spad_host *host, void *context) {

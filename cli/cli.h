@@ -29,6 +29,7 @@ typedef struct cli_command {
     cli_exit (*run)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
+extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
 extern const cli_command cli_devices;
 extern const cli_command cli_diff;

@@ -158,6 +158,8 @@ typedef struct spad_kernel_tensor {
     unsigned flags;     /**< SPAD_TENSOR_... */
     spad_amount reuse;  /**< off chip: blocks of the grid that use the same bytes at about the same
                              time, so that a cache serves all but one; 0: 1 */
+    spad_amount near;   /**< off chip: neighbouring blocks among them, whose requests a cache may
+                             merge; 0: 1 */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */

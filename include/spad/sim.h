@@ -116,6 +116,9 @@ typedef struct spad_sim_engine {
     int64_t busy;
     int64_t idle;
     int64_t operations;
+    int64_t active; /**< time in which an operation is under way, from its start-up on to its
+                       result: what a profiler counts of copies. About, where operations begin in
+                       another order than they are issued */
 } spad_sim_engine;
 
 /** All waits of one statement for one cause, extrapolated ones included. */

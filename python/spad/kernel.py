@@ -412,7 +412,7 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None):
+               output=False, persistent=False, reused=None, near=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
@@ -435,6 +435,8 @@ class Kernel:
             text += f" align {_number(align)}"
         if reused is not None:
             text += f" reused {_number(reused)}"
+        if near is not None:
+            text += f" near {_number(near)}"
         for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
                            ("persistent", persistent)):
             text += f" {word}" if flag else ""
@@ -636,7 +638,9 @@ class Kernel:
 
     def fence(self, kind=None, when=None):
         """A proxy fence for all memory, or a fence of the target by name; when: "before" or "after" threads meet."""
-        self.line(" ".join(["fence"] + [_known(kind)] * (kind is not None) + [_name(when)] * (when is not None)))
+        kind = "" if kind is None else f" {_known(kind)}"
+        when = "" if when is None else f" {_name(when)}"
+        self.line("fence" + kind + when)
 
     # ---- what can be found out --------------------------------------------------------
 

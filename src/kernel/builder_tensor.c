@@ -81,7 +81,8 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'bank'", &tensor->bank},
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align},
-                   {"'reused'", &tensor->reuse}};
+                   {"'reused'", &tensor->reuse},
+                   {"'near'", &tensor->near}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;
@@ -190,8 +191,8 @@ static spad_status place_by_steps(spad_kernel_builder *builder, spad_kernel_tens
 
 static spad_status place_at(spad_kernel_builder *builder, const spad_space *space,
                             spad_kernel_tensor *tensor, spad_error *error) {
-    int64_t start;
-    int64_t last;
+    int64_t start = 0;
+    int64_t last = 0;
     spad_status status = place_tensor_auto(builder, tensor, error); /* its slots */
     if (status == SPAD_OK) status = bank_start(space, tensor->bank.value, &start, error);
     if (status != SPAD_OK) return status;

@@ -18,7 +18,7 @@
 
 /* ---- families ---------------------------------------------------------------------- */
 
-static int64_t source_of(const spad_kernel *k, const spad_kernel_tensor *t) {
+static int64_t fold_source_of(const spad_kernel *k, const spad_kernel_tensor *t) {
     return k->statements.items[t->statement].source;
 }
 
@@ -57,14 +57,14 @@ static bool is_named_alike(const spad_kernel_tensor *a, const spad_kernel_tensor
 static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
                             const spad_kernel_tensor *b) {
     const spad_kernel_tensor *all = f->kernel->tensors.items;
-    return source_of(f->kernel, a) == source_of(f->kernel, b) && a->space == b->space &&
+    return fold_source_of(f->kernel, a) == fold_source_of(f->kernel, b) && a->space == b->space &&
            f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
            a->lane.value == b->lane.value && a->align.value == b->align.value &&
            equal_amounts(a->dims, b->dims) && is_named_alike(a, b);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {
-    uint64_t hash = spad__hash_add((uint64_t)extra, source_of(f->kernel, t));
+    uint64_t hash = spad__hash_add((uint64_t)extra, fold_source_of(f->kernel, t));
     hash = spad__hash_add(hash, (int64_t)t->space);
     hash = spad__hash_add(hash, (int64_t)t->dtype);
     hash = spad__hash_add(hash, t->lane.value);
@@ -73,13 +73,13 @@ static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, 
 }
 
 /* Where a family begins in the order of the table: families are few, but members many. */
-typedef struct grouping {
+typedef struct fold_grouping {
     spad__folder *f;
     spad__index index;
     bool by_address;
-} grouping;
+} fold_grouping;
 
-static int64_t find_family(grouping *g, int64_t tensor, int64_t of, int64_t ordinal) {
+static int64_t find_family(fold_grouping *g, int64_t tensor, int64_t of, int64_t ordinal) {
     spad__folder *f = g->f;
     const spad_kernel_tensor *t = &f->kernel->tensors.items[tensor];
     const bool exact = g->by_address || of >= 0;
@@ -103,7 +103,7 @@ static int64_t find_family(grouping *g, int64_t tensor, int64_t of, int64_t ordi
     return (int64_t)f->families.count++;
 }
 
-static bool join(grouping *g, int64_t tensor) {
+static bool fold_join(fold_grouping *g, int64_t tensor) {
     spad__folder *f = g->f;
     const int64_t family = find_family(g, tensor, -1, 0);
     if (family < 0) return false;
@@ -133,7 +133,7 @@ static size_t even_run(const int64_t *bytes, size_t count, int64_t stride) {
 }
 
 /* Addresses in rows of `width`, each as evenly spaced as the first: keeps the first of each row. */
-static bool take_rows(int64_t *bytes, size_t *count, size_t width, int64_t stride) {
+static bool fold_take_rows(int64_t *bytes, size_t *count, size_t width, int64_t stride) {
     if (*count % width != 0) return false;
     for (size_t i = 0; i < *count; i++) {
         if (bytes[i] - bytes[i - i % width] != (int64_t)(i % width) * stride) return false;
@@ -145,14 +145,14 @@ static bool take_rows(int64_t *bytes, size_t *count, size_t width, int64_t strid
 
 /* Rows of rows of addresses, the innermost first. Rows that all begin at the same place are a ring
  * of the rows inside. False: there is no such form. `bytes` is changed. */
-static bool find_dims(spad__family *family, int64_t *bytes, size_t count) {
+static bool fold_find_dims(spad__family *family, int64_t *bytes, size_t count) {
     spad__family_dim dims[SPAD__FAMILY_RANK];
     size_t rank = 0;
     while (count > 1) {
         const int64_t stride = bytes[1] - bytes[0];
         const size_t width = even_run(bytes, count, stride);
         const int64_t wide = (int64_t)width;
-        if (stride < 0 || !take_rows(bytes, &count, width, stride)) return false;
+        if (stride < 0 || !fold_take_rows(bytes, &count, width, stride)) return false;
         if (stride == 0 && rank > 0) {
             dims[rank - 1].count *= wide;
         } else if (rank == SPAD__FAMILY_RANK) {
@@ -172,7 +172,7 @@ static void give_one_dim(spad__family *family) {
 }
 
 /* Members of all families in their order, one family after the other. */
-static int64_t *list_addresses(const spad__folder *f, size_t *firsts) {
+static int64_t *fold_list_addresses(const spad__folder *f, size_t *firsts) {
     int64_t *bytes = spad__new_array(&f->host, f->kernel->tensors.count + 1, sizeof *bytes);
     size_t all = 0;
     for (size_t i = 0; i < f->families.count; i++) {
@@ -187,15 +187,15 @@ static int64_t *list_addresses(const spad__folder *f, size_t *firsts) {
 }
 
 /* Families without a form fall apart; *again: there are some. */
-static bool find_forms(spad__folder *f, bool *split, bool *again) {
+static bool fold_find_forms(spad__folder *f, bool *split, bool *again) {
     const size_t count = f->families.count;
     size_t *firsts = spad__new_array(&f->host, count + 1, sizeof *firsts);
-    int64_t *bytes = firsts != NULL ? list_addresses(f, firsts) : NULL;
+    int64_t *bytes = firsts != NULL ? fold_list_addresses(f, firsts) : NULL;
     for (size_t i = 0; bytes != NULL && i < count; i++) {
         spad__family *family = &f->families.items[i];
         give_one_dim(family);
         if (f->kernel->tensors.items[family->first].mode != SPAD_MODE_AT) continue;
-        split[i] = !find_dims(family, bytes + firsts[i], (size_t)family->count);
+        split[i] = !fold_find_dims(family, bytes + firsts[i], (size_t)family->count);
         *again = *again || split[i];
     }
     const bool fine = bytes != NULL;
@@ -205,14 +205,14 @@ static bool find_forms(spad__folder *f, bool *split, bool *again) {
 }
 
 /* Gives the members of families without a form to families of one address. */
-static bool split_families(spad__folder *f) {
+static bool fold_split_families(spad__folder *f) {
     const size_t count = f->families.count;
     bool *split = spad__new_array(&f->host, count + 1, sizeof *split);
     bool again = false;
-    bool fine = split != NULL && find_forms(f, split, &again);
-    grouping g = {.f = f, .by_address = true};
+    bool fine = split != NULL && fold_find_forms(f, split, &again);
+    fold_grouping g = {.f = f, .by_address = true};
     for (size_t i = 0; fine && again && i < f->kernel->tensors.count; i++) {
-        if (f->family[i] >= 0 && split[f->family[i]]) fine = join(&g, (int64_t)i);
+        if (f->family[i] >= 0 && split[f->family[i]]) fine = fold_join(&g, (int64_t)i);
     }
     for (size_t i = count; fine && i < f->families.count; i++) give_one_dim(&f->families.items[i]);
     spad__index_free(&g.index, &f->host);
@@ -221,8 +221,8 @@ static bool split_families(spad__folder *f) {
 }
 
 /* Has an alias that was seen before this place in this family? */
-static bool is_taken(const spad__folder *f, const spad__index *taken, uint64_t hash, int64_t family,
-                     int64_t member) {
+static bool fold_is_taken(const spad__folder *f, const spad__index *taken, uint64_t hash,
+                          int64_t family, int64_t member) {
     spad__probe probe = spad__index_probe(taken, hash);
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         if (f->family[i] == family && f->member[i] == member) return true;
@@ -231,7 +231,7 @@ static bool is_taken(const spad__folder *f, const spad__index *taken, uint64_t h
 }
 
 /* Two equal aliases of one tensor are two names for the check, so they are not one. */
-static bool join_alias(grouping *g, spad__index *taken, int64_t tensor) {
+static bool fold_join_alias(fold_grouping *g, spad__index *taken, int64_t tensor) {
     spad__folder *f = g->f;
     const int64_t home = f->kernel->tensors.items[tensor].home;
     const int64_t of = f->family[home];
@@ -240,7 +240,7 @@ static bool join_alias(grouping *g, spad__index *taken, int64_t tensor) {
         const int64_t family = find_family(g, tensor, of, ordinal);
         if (family < 0 || !spad__index_reserve(taken, &f->host, 1)) return false;
         const uint64_t hash = spad__hash_add(spad__hash_add(0, family), member);
-        if (is_taken(f, taken, hash, family, member)) continue;
+        if (fold_is_taken(f, taken, hash, family, member)) continue;
         spad__index_add(taken, hash, (size_t)tensor);
         f->family[tensor] = family;
         f->member[tensor] = member;
@@ -254,15 +254,15 @@ static bool join_alias(grouping *g, spad__index *taken, int64_t tensor) {
 }
 
 /* Aliases of members are tiles in the tiles of the family. */
-static bool join_aliases(spad__folder *f) {
+static bool fold_join_aliases(spad__folder *f) {
     const spad_kernel *k = f->kernel;
-    grouping g = {.f = f};
+    fold_grouping g = {.f = f};
     spad__index taken = {0};
     bool fine = true;
     for (size_t i = 0; i < k->tensors.count && fine; i++) {
         const spad_kernel_tensor *t = &k->tensors.items[i];
         if (t->mode != SPAD_MODE_ALIAS || f->family[t->home] < 0) continue;
-        fine = join_alias(&g, &taken, (int64_t)i);
+        fine = fold_join_alias(&g, &taken, (int64_t)i);
     }
     spad__index_free(&taken, &f->host);
     spad__index_free(&g.index, &f->host);
@@ -272,22 +272,22 @@ static bool join_aliases(spad__folder *f) {
 bool spad__fold_families(spad__folder *f) {
     const size_t count = f->kernel->tensors.count;
     bool *kept = spad__new_array(&f->host, count + 1, sizeof *kept);
-    grouping g = {.f = f};
+    fold_grouping g = {.f = f};
     bool fine = kept != NULL;
     if (fine) keep_homes(f, kept);
     for (size_t i = 0; i < count; i++) f->family[i] = -1;
     for (size_t i = 0; i < count && fine; i++) {
-        if (!kept[i] && can_join(&f->kernel->tensors.items[i])) fine = join(&g, (int64_t)i);
+        if (!kept[i] && can_join(&f->kernel->tensors.items[i])) fine = fold_join(&g, (int64_t)i);
     }
     spad__index_free(&g.index, &f->host);
     spad__free(&f->host, kept, (count + 1) * sizeof *kept);
-    return fine && split_families(f) && join_aliases(f);
+    return fine && fold_split_families(f) && fold_join_aliases(f);
 }
 
 /* ---- the call ---------------------------------------------------------------------- */
 
 /* Statements of a trace: declarations and operations, one after another. */
-static bool is_straight(const spad_kernel *k) {
+static bool fold_is_straight(const spad_kernel *k) {
     if (k->params.count + k->regions.count + k->units.count + k->syncs.count + k->loops.count +
             k->cursors.count + k->unknowns.count >
         0) {
@@ -340,8 +340,8 @@ static void free_folder(spad__folder *f) {
 }
 
 /* Reads the kernel back from its text, so that it has lines. */
-static spad_status read_again(spad_kernel **out, const spad_kernel *made, const char *file,
-                              const spad_host *host, spad_error *error) {
+static spad_status fold_read_again(spad_kernel **out, const spad_kernel *made, const char *file,
+                                   const spad_host *host, spad_error *error) {
     const spad_kernel_options options = {.target = made->target, .host = host};
     spad__memo text = {.host = host};
     const spad_sink sink = spad__memo_sink(&text);
@@ -367,7 +367,7 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
     status = spad__fold_build(f, builder, error);
     if (status == SPAD_OK) status = spad_kernel_builder_finish(&made, builder, error);
     spad_kernel_builder_destroy(builder);
-    if (status == SPAD_OK) status = read_again(out, made, k->file, &f->host, error);
+    if (status == SPAD_OK) status = fold_read_again(out, made, k->file, &f->host, error);
     spad_kernel_destroy(made);
     return status;
 }
@@ -375,7 +375,7 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
 spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel, const spad_host *host,
                              spad_error *error) {
     *out = NULL;
-    if (!is_straight(kernel)) return SPAD_OK;
+    if (!fold_is_straight(kernel)) return SPAD_OK;
     spad__folder f = {.host = spad__host_or_default(host), .kernel = kernel};
     f.arena.host = f.host;
     spad_status status = SPAD_OK;

@@ -18,46 +18,47 @@ typedef struct fold_maker {
     const int64_t *steps[SPAD__LOOPS_DEEP]; /* of each loop: of the numbers of the node at hand */
 } fold_maker;
 
-static bool is_fine(const fold_maker *m) {
+static bool fold_fine(const fold_maker *m) {
     return m->status == SPAD_OK;
 }
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-static spad_expr constant(fold_maker *m, int64_t value) {
+static spad_expr fold_constant(fold_maker *m, int64_t value) {
     spad_expr expr = 0;
-    if (is_fine(m)) m->status = spad_kernel_builder_number(&expr, m->b, value, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_number(&expr, m->b, value, m->error);
     return expr;
 }
 
-static spad_expr apply(fold_maker *m, spad_expr_op op, spad_expr left, spad_expr right) {
+static spad_expr fold_apply(fold_maker *m, spad_expr_op op, spad_expr left, spad_expr right) {
     spad_expr expr = 0;
-    if (is_fine(m)) m->status = spad_kernel_builder_apply(&expr, m->b, op, left, right, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_apply(&expr, m->b, op, left, right, m->error);
     return expr;
 }
 
 /* A number of the node: its value in the first round and what each loop adds. */
-static spad_expr number_at(fold_maker *m, int64_t first, size_t at) {
+static spad_expr fold_number_at(fold_maker *m, int64_t first, size_t at) {
     spad_expr sum = 0;
     for (size_t d = 0; d < m->depth; d++) {
         const int64_t step = m->steps[d][at];
         if (step == 0) continue;
         const int64_t size = step == INT64_MIN || step > 0 ? step : -step;
         spad_expr term = m->variables[d];
-        if (size != 1) term = apply(m, SPAD_EXPR_MUL, constant(m, size), term);
+        if (size != 1) term = fold_apply(m, SPAD_EXPR_MUL, fold_constant(m, size), term);
         if (sum == 0 && (first != 0 || size != step)) {
-            sum = constant(m, first);
+            sum = fold_constant(m, first);
             first = 0;
         }
-        sum = sum == 0 ? term : apply(m, size == step ? SPAD_EXPR_ADD : SPAD_EXPR_SUB, sum, term);
+        sum = sum == 0 ? term
+                       : fold_apply(m, size == step ? SPAD_EXPR_ADD : SPAD_EXPR_SUB, sum, term);
     }
-    return sum != 0 ? sum : constant(m, first);
+    return sum != 0 ? sum : fold_constant(m, first);
 }
 
 /* ---- declarations ------------------------------------------------------------------ */
 
-static void add_sources(fold_maker *m) {
-    for (size_t i = 0; i < m->f->kernel->sources.count && is_fine(m); i++) {
+static void fold_add_sources(fold_maker *m) {
+    for (size_t i = 0; i < m->f->kernel->sources.count && fold_fine(m); i++) {
         const spad_kernel_source *s = &m->f->kernel->sources.items[i];
         int64_t number;
         m->status =
@@ -134,7 +135,7 @@ static spad_kernel_tensor copy_tensor(const spad_kernel_tensor *old, spad_amount
 }
 
 /* A tensor of the new kernel: one of the old, or a family at its first member. */
-static void add_tensor(fold_maker *m, size_t number) {
+static void fold_add_tensor(fold_maker *m, size_t number) {
     spad__folder *f = m->f;
     const spad_kernel_tensor *old = &f->kernel->tensors.items[number];
     spad__family *family = f->family[number] >= 0 ? &f->families.items[f->family[number]] : NULL;
@@ -155,7 +156,7 @@ static void add_tensor(fold_maker *m, size_t number) {
     }
     const int64_t source = f->kernel->statements.items[old->statement].source;
     m->status = spad_kernel_builder_from(m->b, source, m->error);
-    if (is_fine(m)) m->status = spad_kernel_builder_tensor(&made, m->b, &row, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_tensor(&made, m->b, &row, m->error);
     if (family != NULL && family->used) {
         family->made = made;
     } else {
@@ -165,22 +166,22 @@ static void add_tensor(fold_maker *m, size_t number) {
 
 /* ---- operations -------------------------------------------------------------------- */
 
-static void add_access(fold_maker *m, const spad_kernel_access *old, const int64_t *moving,
-                       size_t *at) {
+static void fold_add_access(fold_maker *m, const spad_kernel_access *old, const int64_t *moving,
+                            size_t *at) {
     const spad__folder *f = m->f;
     const int64_t family = f->family[old->tensor];
     spad_expr index[SPAD__FAMILY_RANK];
     spad_expr_range ranges[SPAD_RANK_MAX];
     spad_kernel_access row = {.kind = old->kind, .ranges = ranges, .index = index};
     if (old->moves != 0) {
-        row.moves = number_at(m, moving[*at], *at);
+        row.moves = fold_number_at(m, moving[*at], *at);
         ++*at;
     }
     const size_t rank = family >= 0 ? f->families.items[family].rank : 0;
     if (family >= 0 && f->families.items[family].used) {
         row.tensor = f->families.items[family].made;
         row.index_count = rank;
-        for (size_t d = 0; d < rank; d++) index[d] = number_at(m, moving[*at + d], *at + d);
+        for (size_t d = 0; d < rank; d++) index[d] = fold_number_at(m, moving[*at + d], *at + d);
     } else {
         row.tensor = f->singles[old->tensor];
     }
@@ -190,36 +191,36 @@ static void add_access(fold_maker *m, const spad_kernel_access *old, const int64
         const spad_expr_range *range = &old->ranges[i];
         ranges[i] = (spad_expr_range){0};
         if (range->from != 0) {
-            ranges[i].from = number_at(m, moving[*at], *at);
+            ranges[i].from = fold_number_at(m, moving[*at], *at);
             ++*at;
         }
         if (range->to != 0) {
-            ranges[i].to = number_at(m, moving[*at], *at);
+            ranges[i].to = fold_number_at(m, moving[*at], *at);
             ++*at;
         }
         if (range->step != 0) {
-            ranges[i].step = constant(m, spad_kernel_get_expr(f->kernel, range->step).least);
+            ranges[i].step = fold_constant(m, spad_kernel_get_expr(f->kernel, range->step).least);
         }
     }
-    if (is_fine(m)) m->status = spad_kernel_builder_access(m->b, &row, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_access(m->b, &row, m->error);
 }
 
-static void add_operation(fold_maker *m, size_t statement, const int64_t *moving) {
+static void fold_add_operation(fold_maker *m, size_t statement, const int64_t *moving) {
     const spad_kernel *k = m->f->kernel;
     const spad_statement *s = &k->statements.items[statement];
     size_t at = 0;
     m->status = spad_kernel_builder_from(m->b, s->source, m->error);
-    if (is_fine(m)) {
+    if (fold_fine(m)) {
         m->status = spad_kernel_builder_operation(m->b, k->target->engines[s->engine].name, s->name,
                                                   m->error);
     }
     spad_expr cost = 0;
-    if (s->cost != 0) cost = number_at(m, moving[at], at);
+    if (s->cost != 0) cost = fold_number_at(m, moving[at], at);
     at += s->cost != 0;
-    for (size_t i = 0; i < s->access_count && is_fine(m); i++) {
-        add_access(m, &k->accesses.items[s->first_access + i], moving, &at);
+    for (size_t i = 0; i < s->access_count && fold_fine(m); i++) {
+        fold_add_access(m, &k->accesses.items[s->first_access + i], moving, &at);
     }
-    if (is_fine(m) && s->cost_kind != SPAD_COST_TARGET) {
+    if (fold_fine(m) && s->cost_kind != SPAD_COST_TARGET) {
         m->status = spad_kernel_builder_cost(m->b, s->cost_kind, cost, m->error);
     }
 }
@@ -237,16 +238,17 @@ static void name_loop(const fold_maker *m, char *field, size_t size) {
     while (spad__find_symbol(m->b, field) != NULL && strlen(field) + 1 < size) strcat(field, "_");
 }
 
-static void add_node(fold_maker *m, uint32_t number, const int64_t *moving, const int64_t *fixed);
+static void fold_add_node(fold_maker *m, uint32_t number, const int64_t *moving,
+                          const int64_t *fixed);
 
 /* Steps of the loops around point at the numbers of the child while it is added. */
-static void add_body(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
-                     const int64_t *fixed) {
+static void fold_add_body(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
+                          const int64_t *fixed) {
     size_t moved = 0;
     size_t stayed = 0;
-    for (size_t i = 0; i < shape->child_count && is_fine(m); i++) {
+    for (size_t i = 0; i < shape->child_count && fold_fine(m); i++) {
         const spad__fold_shape *child = &m->f->shapes.items[shape->children[i]];
-        add_node(m, shape->children[i], moving + moved, fixed + stayed);
+        fold_add_node(m, shape->children[i], moving + moved, fixed + stayed);
         for (size_t d = 0; d < m->depth; d++) m->steps[d] += child->moving;
         moved += child->moving;
         stayed += child->fixed;
@@ -254,8 +256,8 @@ static void add_body(fold_maker *m, const spad__fold_shape *shape, const int64_t
     for (size_t d = 0; d < m->depth; d++) m->steps[d] -= moved;
 }
 
-static void add_loop(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
-                     const int64_t *fixed) {
+static void fold_add_loop(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
+                          const int64_t *fixed) {
     char name[32];
     const size_t trips = shape->moving - 1;
     if (m->depth == SPAD__LOOPS_DEEP) {
@@ -263,48 +265,49 @@ static void add_loop(fold_maker *m, const spad__fold_shape *shape, const int64_t
                                SPAD__LOOPS_DEEP);
         return;
     }
-    const spad_expr from = constant(m, 0);
-    const spad_expr to = number_at(m, moving[trips], trips);
+    const spad_expr from = fold_constant(m, 0);
+    const spad_expr to = fold_number_at(m, moving[trips], trips);
     name_loop(m, name, sizeof name);
-    if (is_fine(m)) m->status = spad_kernel_builder_from(m->b, -1, m->error);
-    if (is_fine(m)) {
+    if (fold_fine(m)) m->status = spad_kernel_builder_from(m->b, -1, m->error);
+    if (fold_fine(m)) {
         m->status = spad_kernel_builder_range(&m->variables[m->depth], m->b, name, from, to,
                                               (spad_amount){.value = 1}, false, m->error);
     }
-    if (!is_fine(m)) return;
+    if (!fold_fine(m)) return;
     m->steps[m->depth++] = fixed + shape->fixed - trips;
-    add_body(m, shape, moving, fixed);
+    fold_add_body(m, shape, moving, fixed);
     m->depth--;
-    if (is_fine(m)) m->status = spad_kernel_builder_end(m->b, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_end(m->b, m->error);
 }
 
 /* Recursion as deep as loops are nested. */
-static void add_node(fold_maker *m, uint32_t number, const int64_t *moving, const int64_t *fixed) {
+static void fold_add_node(fold_maker *m, uint32_t number, const int64_t *moving,
+                          const int64_t *fixed) {
     const spad__fold_shape *shape = &m->f->shapes.items[number];
     if (shape->child_count > 0) {
-        add_loop(m, shape, moving, fixed);
+        fold_add_loop(m, shape, moving, fixed);
     } else {
-        add_operation(m, shape->statement, moving);
+        fold_add_operation(m, shape->statement, moving);
     }
 }
 
 /* Outside of loops a shape also stands for operations on members of a family that is not used as
  * one, so the statement itself counts. */
-static void add_straight(fold_maker *m, const spad__fold_node *node) {
+static void fold_add_straight(fold_maker *m, const spad__fold_node *node) {
     if (m->f->shapes.items[node->shape].child_count > 0) {
-        add_node(m, node->shape, node->moving, node->fixed);
+        fold_add_node(m, node->shape, node->moving, node->fixed);
     } else {
-        add_operation(m, node->statement, node->moving);
+        fold_add_operation(m, node->statement, node->moving);
     }
 }
 
 spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error) {
     fold_maker m = {.f = f, .b = b, .error = error};
     mark_families(f);
-    add_sources(&m);
-    for (size_t i = 0; i < f->kernel->tensors.count && is_fine(&m); i++) add_tensor(&m, i);
-    for (size_t i = 0; i < f->nodes.count && is_fine(&m); i++) {
-        add_straight(&m, &f->nodes.items[i]);
+    fold_add_sources(&m);
+    for (size_t i = 0; i < f->kernel->tensors.count && fold_fine(&m); i++) fold_add_tensor(&m, i);
+    for (size_t i = 0; i < f->nodes.count && fold_fine(&m); i++) {
+        fold_add_straight(&m, &f->nodes.items[i]);
     }
     return m.status;
 }

@@ -167,6 +167,11 @@ static const char *what_limits(const spad_target *target, const spad_occupancy *
 
 /* "occupancy: 2 blocks on a unit, limited by shared: 99328 of 167936 B each" */
 static void write_blocks(spad__out *out, const spad_target *target, const spad_occupancy *o) {
+    if (o->blocks == 0) {
+        spad__out_format(out, "occupancy: no block fits a unit: %s, %lld of %lld\n",
+                         what_limits(target, o), (long long)o->each, (long long)o->available);
+        return;
+    }
     spad__out_format(out,
                      "occupancy: %lld block%s on a unit, limited by %s: ", (long long)o->blocks,
                      o->blocks == 1 ? "" : "s", what_limits(target, o));

@@ -405,12 +405,14 @@ enum {
     CLAUSE_OUTPUT,
     CLAUSE_PERSISTENT,
     CLAUSE_REUSED,
+    CLAUSE_NEAR,
     CLAUSE_FROM,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
-    "auto", "mod",  "at",  "stack", "heap",  "alias", "ring",   "base",       "lane",   "bank",
-    "step", "free", "par", "banks", "align", "input", "output", "persistent", "reused", "from",
+    "auto",  "mod",   "at",     "stack",      "heap",   "alias", "ring",
+    "base",  "lane",  "bank",   "step",       "free",   "par",   "banks",
+    "align", "input", "output", "persistent", "reused", "near",  "from",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
 
@@ -434,6 +436,7 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);
     case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
     case CLAUSE_REUSED: return spad__read_amount(r, &row->reuse);
+    case CLAUSE_NEAR: return spad__read_amount(r, &row->near);
     case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;

@@ -339,6 +339,7 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_placement(w, tensor, flat);
     put_clause(w, "align", tensor->align);
     put_clause(w, "reused", tensor->reuse);
+    put_clause(w, "near", tensor->near);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {

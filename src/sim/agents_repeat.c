@@ -309,8 +309,7 @@ static spad_status skip(spad__agents_run *c, const spad__agents_snapshot *saved,
     const int64_t time = c->now - saved->now;
     const int64_t first = saved->values.items[agent];
     int64_t by;
-    if (!spad__mul(time, times, &by) ||
-        !spad__add(sim->totals.makespan, by, &sim->totals.makespan) ||
+    if (!spad__mul(time, times, &by) || !spad__sim_skip_time(sim, by) ||
         !spad__sim_repeat_counts(sim, &saved->counts, times)) {
         return spad__sim_fail_long(sim, event->statement, error);
     }

@@ -246,8 +246,7 @@ static spad_status skip_repetitions(const flow_capture *l, spad__snapshot *saved
     const int64_t stretch = event->value - saved->value;
     const int64_t value = event->value;
     int64_t by;
-    if (!spad__mul(time, times, &by) ||
-        !spad__add(sim->totals.makespan, by, &sim->totals.makespan) ||
+    if (!spad__mul(time, times, &by) || !spad__sim_skip_time(sim, by) ||
         !spad__sim_repeat_counts(sim, &saved->counts, times) ||
         !spad__places_shift(&l->flow->places, l->state->period.shifts, l->periods * times)) {
         return spad__sim_fail_long(sim, event->statement, error);

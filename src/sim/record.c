@@ -2,6 +2,8 @@
  *
  * What a simulation notes while it runs: rows, causes, counts, and whether it may go on.
  */
+#include <string.h>
+
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "sim/sim.h"
@@ -81,6 +83,48 @@ spad_status spad__sim_fail_long(const spad_sim *sim, int64_t statement, spad_err
     return SPAD_ERR_OVERFLOW;
 }
 
+/* Forgets the earliest stretch: what comes is later, or counts as covered. */
+static void forget_first(spad__active *a) {
+    a->floor = a->items[0].end;
+    a->count--;
+    memmove(a->items, a->items + 1, a->count * sizeof a->items[0]);
+}
+
+/* An operation is under way from `from` to `to`: counts what no other one covers. */
+static void count_active(spad_sim *sim, size_t part, int64_t from, int64_t to) {
+    spad__active *a = &sim->active[part];
+    if (a->count == SPAD__ACTIVE_MAX) forget_first(a);
+    int64_t begin = spad__max(from, a->floor);
+    int64_t end = to;
+    if (end <= begin) return;
+    size_t first = 0;
+    while (first < a->count && a->items[first].end < begin) first++;
+    size_t last = first;
+    int64_t covered = 0;
+    for (; last < a->count && a->items[last].begin <= end; last++) {
+        covered += a->items[last].end - a->items[last].begin;
+        begin = spad__min(begin, a->items[last].begin);
+        end = spad__max(end, a->items[last].end);
+    }
+    sim->parts[part].active += end - begin - covered; /* part of the makespan */
+    memmove(a->items + first + 1, a->items + last, (a->count - last) * sizeof a->items[0]);
+    a->count = a->count - (last - first) + 1;
+    a->items[first] = (spad__stretch){begin, end};
+}
+
+bool spad__sim_skip_time(spad_sim *sim, int64_t by) {
+    if (!spad__add(sim->totals.makespan, by, &sim->totals.makespan)) return false;
+    for (size_t i = 0; i < sim->part_count; i++) {
+        spad__active *a = &sim->active[i];
+        a->floor += by;
+        for (size_t k = 0; k < a->count; k++) {
+            a->items[k].begin += by;
+            a->items[k].end += by;
+        }
+    }
+    return true;
+}
+
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error) {
     if ((int64_t)sim->rows.count >= sim->options.operation_limit) {
@@ -109,6 +153,7 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
         return spad__sim_fail_long(sim, row->statement, error);
     }
     part->operations++;
+    count_active(sim, number, row->start - row->queued - cost->startup, row->done);
     sim->totals.unknown += !cost->known;
     sim->totals.unclocked += cost->unclocked;
     sim->totals.by_kernel += cost->by_kernel;
@@ -149,7 +194,8 @@ static bool each_count(spad_sim *sim, bool (*act)(void *context, int64_t *count)
         if (!act(context, &sim->totals.by_origin[i])) return false;
     }
     for (size_t i = 0; i < sim->part_count; i++) {
-        if (!act(context, &sim->parts[i].busy) || !act(context, &sim->parts[i].operations)) {
+        if (!act(context, &sim->parts[i].busy) || !act(context, &sim->parts[i].operations) ||
+            !act(context, &sim->parts[i].active)) {
             return false;
         }
     }
@@ -170,7 +216,7 @@ static bool copy_one(void *context, int64_t *count) {
 
 bool spad__sim_copy_counts(spad_sim *sim, spad__numbers *counts) {
     counts->count = 0;
-    const size_t most = 4 + SPAD_ORIGINS + 2 * sim->part_count + 2 * sim->waits.count;
+    const size_t most = 4 + SPAD_ORIGINS + 3 * sim->part_count + 2 * sim->waits.count;
     if (!spad__array_reserve(&sim->host, counts, most)) return false;
     return each_count(sim, copy_one, counts);
 }

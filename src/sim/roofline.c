@@ -111,19 +111,15 @@ void spad__write_roofs(spad__out *out, const spad_sim *sim) {
     char share[SPAD_TIME_TEXT];
     char name[256];
     if (sim->roofs.count == 0 || sim->totals.makespan <= 0) return;
+    if (sim->totals.unit != SPAD_TIME_REAL) return; /* without figures nothing is known */
     spad__roof_name(sim, &sim->roofs.items[0], name, sizeof name);
     spad__share_text(sim->roofs.items[0].busy, sim->totals.makespan, share);
-    if (kind == SPAD_BOUND_LATENCY) {
-        spad__out_format(out, "bounded    by latency: %s, the busiest, works %s of the time", name,
-                         share);
-    } else {
-        spad__out_format(out, "bounded    by %s, %s: it works %s of the time",
-                         spad_bound_kind_name(kind), name, share);
-    }
+    spad__out_format(out, "bounded    by %s: %s works %s of the time;\n           ",
+                     spad_bound_kind_name(kind), name, share);
     if (sim->roofs.count > 1) {
         spad__roof_name(sim, &sim->roofs.items[1], name, sizeof name);
-        spad__out_format(out, ", %s %s", name,
+        spad__out_format(out, "next %s, %s;\n           ", name,
                          spad__share_text(sim->roofs.items[1].busy, sim->totals.makespan, share));
     }
-    spad__out_format(out, ";\n           %s\n", advice_for(kind));
+    spad__out_format(out, "%s\n", advice_for(kind));
 }

@@ -25,6 +25,18 @@ typedef struct spad__path_part {
     int64_t count;
 } spad__path_part;
 
+/* When operations were under way, lately: stretches that do not touch, in order. */
+enum { SPAD__ACTIVE_MAX = 64 };
+typedef struct spad__stretch {
+    int64_t begin;
+    int64_t end;
+} spad__stretch;
+typedef struct spad__active {
+    size_t count;
+    int64_t floor; /* what is before it is counted */
+    spad__stretch items[SPAD__ACTIVE_MAX];
+} spad__active;
+
 struct spad_sim {
     spad_host host;
     const spad_kernel *kernel;
@@ -43,6 +55,8 @@ struct spad_sim {
     spad_sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
+    int64_t load;         /* thousandths of its share of that memory that a block uses */
+    spad__active *active; /* per part */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
@@ -97,6 +111,9 @@ size_t spad__sim_values(const spad_kernel *kernel, int64_t statement, const int6
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error);
 
+/* Skips time: `by` later everything goes on. False: it exceeds 64 bits. */
+bool spad__sim_skip_time(spad_sim *sim, int64_t by);
+
 /* Checks the limits. SPAD_ERR_TIME, SPAD_ERR_CANCELLED. */
 spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error);
 
@@ -115,6 +132,16 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error);
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
 
 /* ---- the grid (grid.c) and roofs (roofline.c) --------------------------------------- */
+
+/* Part of its share of the chip's memory that a block uses is what is left in `load` (load.c). */
+enum { SPAD__LOAD_MOST = 990 }; /* thousandths */
+spad_status spad__sim_find_load(spad_sim *sim, spad_error *error);
+
+/* Another simulation of the same kernel with the same options; *out is set also on a failure. */
+spad_status spad__sim_again(spad_sim **out, const spad_sim *sim, spad_error *error);
+
+/* Simulates a block. */
+spad_status spad__sim_block(spad_sim *sim, spad_error *error);
 
 /* How the blocks of a grid are distributed. SPAD_ERR_ARGUMENT: a negative number of blocks. */
 spad_status spad__grid_start(spad_sim *sim, spad_error *error);

@@ -50,15 +50,29 @@ static const spad_lane_rule start_partitions[] = {
         .lane_rules = start_partitions                                                       \
     }
 
-#define HBM_SPACE                                                                     \
+/* The rate is that of the device, which all its cores share [arch]. */
+#define HBM_SPACE(rate)                                                               \
     {                                                                                 \
         .name = "hbm", .about = "device memory", .lanes = 1, .bytes = SPAD_UNBOUNDED, \
-        .alignment = 1, .granule = 1, .off_chip = true                                \
+        .alignment = 1, .granule = 1, .off_chip = true, .bytes_per_us = (rate),       \
+        NEURON_FIGURES(device_figures)                                                \
     }
 
 /* Shortest instruction about 64 cycles, about 100 cycles more when it depends
  * on the one before [isa]. */
-#define INSTRUCTION_COST .min_cycles = 64, .fixed_cycles = 100
+#define INSTRUCTION_COST .min_cycles = 64, .fixed_cycles = 100, NEURON_FIGURES(engine_figures)
+
+/* Where they come from, for answers. */
+#define NEURON_FIGURES(table) .figure_count = SPAD__COUNT(table), .figures = (table)
+#define ALL_PUBLISHED(text)                                                \
+    {                                                                      \
+        { .field = "", .origin = SPAD_ORIGIN_PUBLISHED, .source = (text) } \
+    }
+static const spad_figure engine_figures[] =
+    ALL_PUBLISHED("AWS Neuron SDK, NKI architecture guides and nki.isa reference");
+static const spad_figure dma_figures[] = ALL_PUBLISHED("AWS Neuron SDK, NKI DMA bandwidth guide");
+static const spad_figure device_figures[] =
+    ALL_PUBLISHED("AWS Neuron SDK, NKI architecture guides");
 
 /* The tensor engine takes one column of the moving matrix per cycle and so
  * gives 128 results; fp32 takes four passes [isa]. It reads SBUF and writes
@@ -97,11 +111,12 @@ static const spad_lane_rule start_partitions[] = {
  * overview. The profile in the overview (32 KiB in 1416 ns on trn2, 23.1 B/ns)
  * agrees with [dma]. Start-up about 1300 ns [dma]. DMA moves between HBM and
  * SBUF in all directions, not from or to PSUM [arch]. */
-#define DMA_ENGINE(rate)                                                                         \
-    {                                                                                            \
-        .name = "dma", .about = "copies between HBM and SBUF", .count = 16,                      \
-        .bytes_per_us = (rate), .fixed_ns = 1300, .reads = SPAD__SPACE(SBUF) | SPAD__SPACE(HBM), \
-        .writes = SPAD__SPACE(SBUF) | SPAD__SPACE(HBM)                                           \
+#define DMA_ENGINE(rate)                                                       \
+    {                                                                          \
+        .name = "dma", .about = "copies between HBM and SBUF", .count = 16,    \
+        .bytes_per_us = (rate), .fixed_ns = 1300, NEURON_FIGURES(dma_figures), \
+        .reads = SPAD__SPACE(SBUF) | SPAD__SPACE(HBM),                         \
+        .writes = SPAD__SPACE(SBUF) | SPAD__SPACE(HBM)                         \
     }
 
 /* ---- v2: trn1, inf2 ---------------------------------------------------------------- */
@@ -109,7 +124,7 @@ static const spad_lane_rule start_partitions[] = {
 static const spad_space v2_spaces[] = {
     SBUF_SPACE(196608, 16384), /* 24 MiB / 128 [arch]; 180224 usable */
     PSUM_SPACE(true),
-    HBM_SPACE,
+    HBM_SPACE(820000),
 };
 enum { TENSOR, VECTOR, SCALAR, GPSIMD };
 static const spad_engine v2_engines[] = {
@@ -132,7 +147,7 @@ static const char *const v2_aliases[] = {"inf2"};
 static const spad_space v3_spaces[] = {
     SBUF_SPACE(229376, 16392), /* 28 MiB / 128 [arch]; 212984 usable */
     PSUM_SPACE(true),
-    HBM_SPACE,
+    HBM_SPACE(2900000),
 };
 static const spad_engine v3_engines[] = {
     TENSOR_ENGINE(2400000),               /* 2.4 GHz [arch] */
@@ -148,7 +163,7 @@ static const spad_engine v3_engines[] = {
 static const spad_space v4_spaces[] = {
     SBUF_SPACE(262144, 16392), /* 32 MiB / 128 [arch]; 245752 usable */
     PSUM_SPACE(false),
-    HBM_SPACE,
+    HBM_SPACE(4900000),
 };
 static const spad_engine v4_engines[] = {
     TENSOR_ENGINE(2400000),              /* 2.4 GHz [arch] */
@@ -171,6 +186,8 @@ static const spad_target neuron_targets[] = {
         .name = "trn1",
         .about = "AWS Trainium and Inferentia2, one NeuronCore v2",
         .family = "neuron",
+        .units = 2, /* NeuronCores of a device [arch] */
+        NEURON_FIGURES(device_figures),
         .space_count = SPAD__COUNT(v2_spaces),
         .spaces = v2_spaces,
         .engine_count = SPAD__COUNT(v2_engines),
@@ -185,6 +202,8 @@ static const spad_target neuron_targets[] = {
         .name = "trn2",
         .about = "AWS Trainium2, one NeuronCore v3",
         .family = "neuron",
+        .units = 8, /* NeuronCores of a device [arch] */
+        NEURON_FIGURES(device_figures),
         .space_count = SPAD__COUNT(v3_spaces),
         .spaces = v3_spaces,
         .engine_count = SPAD__COUNT(v3_engines),
@@ -195,6 +214,8 @@ static const spad_target neuron_targets[] = {
         .name = "trn3",
         .about = "AWS Trainium3, one NeuronCore v4",
         .family = "neuron",
+        .units = 8, /* NeuronCores of a device [arch] */
+        NEURON_FIGURES(device_figures),
         .space_count = SPAD__COUNT(v4_spaces),
         .spaces = v4_spaces,
         .engine_count = SPAD__COUNT(v4_engines),

@@ -1,1 +1,1 @@
-for costs in "," "cost 5 cycles,cost 5 cycles" "cost 5 ns,cost 5 ns" ",cost 5 ns" "cost 5 cycles,cost 5 ns" "cost 5 cycles,"; do printf 'kernel k on sm_90\nsimt one %s\nsimt two %s\n' "${costs%,*}" "${costs#*,}" | spad sim - | sed -n '2,/^$/p'; done
+for costs in "," "cost 5 cycles,cost 5 cycles" "cost 5 ns,cost 5 ns" ",cost 5 ns" "cost 5 cycles,cost 5 ns" "cost 5 cycles,"; do printf 'kernel k on sm_103\nsimt one %s\nsimt two %s\n' "${costs%,*}" "${costs#*,}" | spad sim - | sed -n '2,/^$/p'; done

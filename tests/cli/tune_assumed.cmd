@@ -1,1 +1,1 @@
-spad tune ../../examples/kernels/08_gemm_sm90.spad; echo $?; spad tune ../../examples/kernels/08_gemm_sm90.spad --json; spad tune ../../examples/kernels/08_gemm_sm90.spad --steps --json | sed -n 2,9p
+spad tune ../../examples/kernels/08_gemm_sm90.spad --target input/sm_90_plain.chip; echo $?; spad tune ../../examples/kernels/08_gemm_sm90.spad --target input/sm_90_plain.chip --json; spad tune ../../examples/kernels/08_gemm_sm90.spad --target input/sm_90_plain.chip --steps --json | sed -n 2,9p

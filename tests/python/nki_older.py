@@ -253,6 +253,14 @@ def gathered(table, index):
 # ---- mistakes ----------------------------------------------------------------------------------------------
 
 
+def mixed(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    u = nl.ndarray((par_dim(128), 512), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    u[...] = nl.exp(nl.load(x))  # a tensor of the compiler
+    nl.store(out, value=u)
+    return out
+
+
 def unknown(x):
     nl.load_faster(x)
 

@@ -349,6 +349,31 @@ def test_recorder_has_every_statement():
     assert k.sim().stuck is None
 
 
+def test_recorder_has_fences_by_kind():
+    assert set(spad.Target("sm_90").fences) == {"shared", "global", "wgmma"}
+    assert spad.Target("sm_100").fences["tcgen05"]["kind"] == "threads"
+
+    def product(fence):
+        with spad.Kernel("sm_90", "product") as k:
+            k.unit("wgmma", "tensor", "same", proxy=True, fence="wgmma")
+            mmas = k.group("mmas")
+            a = k.tensor("a", "shared", "fp16", (64, 64), input=True)
+            acc = k.tensor("acc", "registers", "f32", (64, 64), output=True)
+            k.simt("clear", writes=acc)
+            if fence:
+                k.fence("wgmma")
+            k.wgmma("mma", reads=a, updates=acc, group=mmas)
+            k.commit(mmas)
+            k.wait(mmas, pending=0)
+        return k
+    assert product(True).check() and product(True).units[0]["fence"] == "wgmma"
+    assert [f.code for f in product(False).check().findings] == ["SPAD-MISSING-FENCE"]
+    with spad.Kernel("sm_100", "handover") as k:
+        k.fence("tcgen05", "after")
+        k.fence("shared")
+    assert "fence tcgen05 after\nfence shared\n" in k.text()
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)

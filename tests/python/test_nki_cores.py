@@ -60,6 +60,15 @@ def test_a_barrier_that_is_missing_is_a_race():
     assert f"{FILE}:{line}" in k.explain(check)
 
 
+def test_a_barrier_of_other_data_is_noted():
+    assert traced("halves", x(128, 512), lnc=2).notes == []
+    k = traced("halves", x(128, 512), lnc=2, other_data=True)
+    ((file, line), text), = k.notes
+    assert file == str(FILE) and line == line_of("nisa.dma_copy(dst=u, src=between[:, other])")
+    assert text.startswith("accesses of both cores to 'between' are ordered by a barrier of other data only")
+    assert "with 1 note of the trace" in k.explain(k.check())
+
+
 def test_one_core_of_the_same_kernel():
     k = traced("halves", x(128, 512))
     assert k.check().verdict == "proved for this shape" and "core_barrier of one core" in k.notes[0][1]

@@ -5,6 +5,7 @@ direct allocation with its mistakes, in the order of the guide to direct allocat
 import linecache
 import os
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import spad
 import spad.nki.trace as nt
-from spad.nki import _index, _neuronxcc
+from spad.nki import _index, _neuronxcc_isa
 
 FILE = Path(__file__).with_name("nki_older.py")
 
@@ -569,6 +570,24 @@ nl.store(out[0], value=t)
     assert "no effect" in k.notes[0][1] and faults(k) == []
 
 
+def command(*words):
+    return subprocess.run([sys.executable, "-m", "spad", "nki", *map(str, words)], capture_output=True, text=True,
+                          timeout=120)
+
+
+def test_the_command():
+    arguments = ("--arg", "x=bf16[512,512]", "--arg", "tiles=2")
+    done = command("check", f"{FILE}:placed", *arguments)
+    assert done.returncode == 1 and "SPAD-LIFETIME-CONFLICT" in done.stdout and f"{FILE}:" in done.stdout
+    assert command("check", f"{FILE}:counted", "--arg", "x=bf16[256,1024]").returncode == 0
+    done = command("plan", f"{FILE}:mixed", "--arg", "x=bf16[128,512]")
+    line = next(at for at, text in enumerate(FILE.read_text().split("\n"), 1) if "a tensor of the compiler" in text)
+    assert f"{FILE}:{line}: error: " in done.stderr and "[SPAD-IMPLICIT-TENSOR]" in done.stderr and "sbuf" in done.stdout
+    assert command("check", f"{FILE}:mixed", "--arg", "x=bf16[128,512]").returncode == 1
+    done = command("text", f"{FILE}:launch_on_cores", "--arg", "a=bf16[512,512]", "--arg", "b=bf16[512,512]", "--lnc", 2)
+    assert done.returncode == 0 and "agent core_1 {" in done.stdout, done.stderr
+
+
 # ---- the guide itself, where it is at hand -------------------------------------------------------------------
 
 MENDED = (  # what is no Python as printed
@@ -632,6 +651,6 @@ def test_modules_of_the_older_package():
         import neuronxcc.nki as nki
         from neuronxcc.nki import compiler, isa, language
     assert nki.compiler is compiler and nki.isa is isa and nki.language is language
-    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc._ROWS.strip().split("\n"))
+    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc_isa._ROWS.strip().split("\n"))
     with pytest.raises(spad.StateError, match="only in a trace"):
         language.ndarray((128, 4), language.float32)

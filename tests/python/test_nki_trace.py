@@ -574,6 +574,32 @@ def test_errors_name_the_line_of_the_user(name, options, text, where):
     assert str(caught.value).startswith(f"{FILE}:{caught.value.place[1]}: ")
 
 
+def test_a_trace_that_fails_leaves_the_collector_as_it_was():
+    import gc
+    assert gc.isenabled()
+    with pytest.raises(nt.TraceError, match="more than 50 operations"):
+        traced("many", x(128, 64), operations_most=50)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with pytest.raises(nt.TraceError):
+            traced("raises", x(128, 64))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_loops_are_found_again():
+    k = traced("direct", x(2048, 512), ring=4)
+    assert k.operations == 16 and k.folded == (4, 2)
+    assert k.summary().startswith(f"{k.operations} operations, folded into {k.folded[0]} statement")
+    assert k.summary() in k.explain(k.check())
+    assert traced("matmul", x(256, 128), x(256, 512)).summary() == "8 operations, without loops"
+    straight = traced("direct", x(2048, 512), ring=4, fold=False)
+    assert straight.folded is None and len(straight.source) > len(k.source)
+    assert straight.check().verdict == k.check().verdict
+
+
 def test_a_verdict_says_that_it_holds_with_notes():
     k = traced("dynamic", x(8, 128, 64), x(1, 1, dtype="int32"))
     assert "with 1 note of the trace" in k.explain(k.check())

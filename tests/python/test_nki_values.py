@@ -2,11 +2,14 @@
 """nt.run: the numbers of traced NKI kernels against plain numpy, for each instruction that is covered."""
 
 import math
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+import nki_public
 import spad
 import spad.nki.trace as nt
 from spad.nki import _isa, _values
@@ -406,24 +409,96 @@ def test_an_instruction_that_is_not_covered_is_named():
     assert caught.value.place[0] == __file__
     assert nt.trace(kernel, nt.hbm((64, 8), "f32"), "rng").operations == 3  # it is traced
     missing = set(_isa.INSTRUCTIONS) - _values.COVERED
-    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "sendrecv"} <= missing
+    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "topk"} <= missing
 
 
-def test_other_things_that_are_not_covered():
-    def gather(table, index, out):
+def test_two_cores():
+    x = some(128, 64)
+    kernel = nt.load(f"{PRESENT}:halves")
+    ran = nt.run(kernel, x, lnc=2)
+    e = np.exp(x)
+    np.testing.assert_allclose(ran.outputs, e + np.roll(e, 32, axis=1), rtol=1e-6)
+    wanted, code = nt.trace(kernel, nt.hbm(x.shape, "f32"), lnc=2), ran.kernel.source
+    assert ran.kernel.operations == wanted.operations and ran.kernel.check().verdict == wanted.check().verdict
+    assert code.count("agent core_") == 2 and code.count("sync cores") == 2
+    late = nt.run(kernel, x, wait=False, lnc=2).outputs  # the first core reads what the second has not written yet
+    assert np.isnan(late[:, :32]).all() and not np.isnan(late[:, 32:]).any()
+    for places in (False, True):
+        made = nt.run(nt.load(f"{PRESENT}:exchanged"), x, lnc=2, places=places).outputs
+        np.testing.assert_allclose(made, np.stack([3 * x, 3 * x]), rtol=1e-6)
+    a, b = some(512, 512), some(512, 512, seed=2)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:launch_on_cores"), a, b, lnc=2).outputs, a + b, rtol=1e-6)
+
+
+def test_cores_that_do_not_meet():
+    def kernel(a, which):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.load(a)
+        if nl.program_id(0) == which:
+            nisa.core_barrier(data=a, cores=(0, 1))
+        elif which == 2 and nl.program_id(0):
+            raise RuntimeError("the second core")
+        elif which == 3:
+            nisa.core_barrier(data=a, cores=(0, 1)) if nl.program_id(0) else \
+                nisa.sendrecv(src=t, dst=t, send_to_rank=1, recv_from_rank=1, pipe_id=0)
+        nl.store(a, t)
+
+    for which, text in ((0, "a different number of times"), (1, "a different number of times"),
+                        (2, "RuntimeError: the second core"), (3, "the other core does not call it")):
+        with pytest.raises(nt.TraceError, match=text) as caught:
+            nt.run(kernel, some(64, 8), which, lnc=2)
+        assert caught.value.place[0] == __file__
+    assert threading.active_count() == 1
+
+
+def test_rows_by_their_numbers():
+    """Gather and scatter: an index for each row, one index for all, and both dialects."""
+    table, index = some(100, 8), np.random.default_rng(8).permutation(100)[:64].astype(np.int32)[:, None]
+
+    def kernel(table, index, out, spread, moved):
         import nki.isa as nisa
         import nki.language as nl
         i, t = nl.load(index), nl.ndarray((64, 8), dtype=table.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=t, src=table.ap([[8, 64], [1, 8]], vector_offset=i, indirect_dim=0))
         nisa.dma_copy(dst=out, src=t)
+        nisa.dma_copy(dst=spread.vector_select(0, i), src=t)
+        nisa.dma_copy(dst=t[0:2], src=table.ap([[8, 2], [1, 8]], scalar_offset=i[3:4, 0:1], indirect_dim=0))
+        nisa.dma_copy(dst=moved, src=t[0:2])
+        return out, spread, moved
+
+    made, spread, moved = nt.run(kernel, table, index, *(nt.hbm((rows, 8), "f32") for rows in (64, 100, 2))).outputs
+    rows = index[:, 0]
+    np.testing.assert_array_equal(made, table[rows])
+    np.testing.assert_array_equal(spread[rows], table[rows])
+    assert np.isnan(spread[np.setdiff1d(np.arange(100), rows)]).all()
+    if rows[3] < 99:
+        np.testing.assert_array_equal(moved, table[rows[3]:rows[3] + 2])
+    older = np.random.default_rng(9).integers(0, 100, (128, 1)).astype(np.int32)
+    np.testing.assert_array_equal(nt.run(nt.load(f"{OLDER}:gathered"), table, older).outputs, table[older[:, 0]])
+    with pytest.raises(nt.TraceError, match="index 100 of 'table', which has 100 places"):
+        nt.run(nt.load(f"{OLDER}:gathered"), table, older * 0 + 100)
+
+
+def test_other_things_that_are_not_covered():
+    def register(a, b, c):
+        import nki.isa as nisa
+        nisa.register_load(dst=nisa.register_alloc(), src=b)
+
+    def by_register(a, b, c):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.ndarray((100, 1), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=a[:, nl.ds(nisa.register_alloc(), 1)])
 
     def function(a, b, c):
         import nki.language as nl
         nl.store(c, nl.prelu(nl.load(a)))
 
-    for kernel, text in ((gather, "known on the device only"), (function, "the function prelu")):
+    for kernel, text in ((register, "nki.isa.register_load"), (by_register, "known on the device only"),
+                         (function, "the function prelu")):
         with pytest.raises(nt.TraceError, match=text):
-            nt.run(kernel, some(100, 8), np.zeros((64, 1), np.int32), nt.hbm((64 if kernel is gather else 100, 8), "f32"))
+            nt.run(kernel, some(100, 8), np.zeros((1, 1), np.int32), nt.hbm((100, 8), "f32"))
 
 
 def test_without_numpy(monkeypatch):
@@ -623,3 +698,39 @@ def test_forms_that_are_not_covered_are_named(call, text):
     with pytest.raises(nt.TraceError, match=text):
         nt.run(kernel, some(64, 8))
     assert nt.trace(kernel, nt.hbm((64, 8), "f32")).operations >= 3
+
+
+# ---- public kernels -----------------------------------------------------------------------------------------
+
+
+def shares(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def worst(made, wanted):
+    return float(np.abs(made - wanted).max() / np.abs(wanted).max())
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_SAMPLES"), reason="SPAD_NKI_SAMPLES names no checkout")
+@pytest.mark.parametrize("version", range(1, 9))
+def test_public_attention(version):
+    rows = 128 if version < 3 else 512
+    q, k, v = (some(128, rows, seed=seed) for seed in (1, 2, 3))
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_SAMPLES"]) / f"{nki_public.ATTENTION}:attn_fwd_v{version}")
+    made = nt.run(kernel, q, k, v).outputs
+    assert worst(made, shares(q.T @ k) @ v.T) < (1e-5 if version < 7 else 1e-2)  # the last two use bfloat16
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_LIBRARY"), reason="SPAD_NKI_LIBRARY names no checkout")
+def test_public_attention_with_its_addresses():
+    q, k, v = some(1, 512, 128), some(1, 128, 512, seed=2), some(1, 512, 128, seed=3)
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_LIBRARY"])
+                             / "src/nkilib_src/nkilib/core/attention/attention_cte.py:attention_cte")
+    made = nt.run(kernel, *(nt.array(part, "bf16") for part in (q, k, v)), scale=0.0884, places=True).outputs
+    q, k, v = (rounded(part, "bfloat16")[0] for part in (q, k, v))
+    scores = 0.0884 * (q @ k)
+    scores[np.triu_indices(512, 1)] = -1e9
+    assert worst(made[0], shares(scores) @ v) < 2e-2
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nkilib_src"]:
+        del sys.modules[name]

@@ -326,6 +326,10 @@ static void parallel_loops_far(void **state) {
     const char *large = "kernel k on trn2\nparam N = 8\ntensor x : hbm u8 [N] (1, 1) output\n"
                         "for i in 0..N parallel { dma w writes x[i] }\n";
     assert_string_equal(ask(large, &many, 1, NULL).reason, "for every N from 1 on");
+    char loops[4096] = "kernel k on trn2\ntensor x : hbm u8 [16] (1, 1) output\n"
+                       "for i in 0..16 parallel { dma w writes x[i] }\n"; /* more than are solved */
+    for (int i = 0; i < 70; i++) strcat(loops, "for j in 0..1 { dma w reads x[0] }\n");
+    assert_int_equal(ask(loops, NULL, 0, &alone).counts.warnings, 0);
     const spad_check_options few = {.one_shape = true, .event_limit = 1000};
     const answer cut = ask(text, NULL, 0, &few);
     assert_non_null(strstr(cut.reason,
@@ -372,6 +376,35 @@ static void rings_one_by_one(void **state) {
                          SPAD_VERDICT_PROVED_SHAPE,
                          "N is fixed at 40: the kernel repeats itself only after too many "
                          "iterations");
+}
+
+/* The same with places from the planner: what shares bytes there is one part. Here x and y are
+ * alive together, and z after them, in their bytes or not. */
+static void rings_with_places(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(
+        "kernel k on trn2\nparam N = 40\ntensor x : sbuf bf16 [N] (128, 8) ring 31\n"
+        "tensor y : sbuf bf16 [N] (128, 8) ring 33\ntensor m : sbuf bf16 (128, 8) at 65536\n"
+        "tensor p : psum f32 [N] (128, 8) ring 3\ntensor q : psum f32 (128, 8)\n"
+        "for i in 0..N { vector w writes x[i], y[i]\nvector r reads x[i], y[i] writes p[i]\n"
+        "vector r reads p[i] writes q\nvector r reads q }\n");
+    spad_kernel *apart = test_parse(COPRIME("ring 31", "ring 33", "ring 2", "32"));
+    const spad_kernel *const kernels[] = {kernel, apart};
+    for (size_t i = 0; i < 2; i++) {
+        spad_layout *layout;
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_layout_create(&layout, kernels[i], NULL, &error), &error);
+        const spad_check_options how = {.layout = layout};
+        assert_ok(spad_check_create(&check, kernels[i], &how, &error), &error);
+        /* a tensor with a place of its own may be anywhere among the planned ones */
+        assert_int_equal(spad_check_get_verdict(check),
+                         i == 0 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_PROVED_ALL);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+    }
+    spad_kernel_destroy(apart);
+    spad_kernel_destroy(kernel);
 }
 
 /* Agents order each other by all rings together: no proof, and the reason before anything long is
@@ -753,6 +786,7 @@ int main(void) {
         cmocka_unit_test(sizes),
         cmocka_unit_test(parallel_loops_far),
         cmocka_unit_test(rings_one_by_one),
+        cmocka_unit_test(rings_with_places),
         cmocka_unit_test(rings_of_agents),
         cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),

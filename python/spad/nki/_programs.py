@@ -5,9 +5,11 @@ Every program runs the same function. What it makes in shared HBM is one tensor 
 a program makes is the n-th that the first one made. Everything else is its own.
 """
 
+import contextvars
 import functools
 import itertools
 import math
+import threading
 
 from .. import core
 
@@ -119,3 +121,103 @@ class Programs:
             return math.prod(self.grid)
         axes = axes if isinstance(axes, (tuple, list)) else (axes,)
         return math.prod(self.grid[axis] if axis < len(self.grid) else 1 for axis in axes)
+
+    def state(self):
+        """What changes from program to program."""
+        return self.core, self.at, self.grid, self._shared, self._next, self._launched
+
+    def resume(self, state):
+        self.core, self.at, self.grid, self._shared, self._next, self._launched = state
+
+
+class _Stopped(BaseException):
+    """The other program has failed."""
+
+
+class Turns:
+    """The programs of two cores, each of which runs until it meets the other one: numbers that one reads are those that
+    the other one has written. What a program records is its own."""
+
+    def __init__(self, recorder, run):
+        self._recorder, self._run = recorder, run
+        self._changed, self._turn, self._failure = threading.Condition(), 0, None
+        self._ended, self._kept, self._met = [False, False], [None, None], [0, 0]
+
+    def both(self):
+        """Runs both programs; gives back what the first one does."""
+        recorder = self._recorder
+        recorder.turns = self
+        first = recorder.lines, recorder.places
+        recorder.programs.on_core(1)
+        self._kept[1] = [], [], None, None, recorder.programs.state(), []
+        recorder.programs.on_core(0)
+        other = threading.Thread(target=contextvars.copy_context().run, args=(self._second,), daemon=True)
+        other.start()
+        try:
+            returned = self._run()
+            recorder.settle()
+        except BaseException as error:
+            self._stop(error)
+            raise
+        finally:
+            self._end(0)
+            other.join()
+        if self._failure is not None:
+            raise self._failure
+        lines, places = self._kept[1][:2]
+        recorder.second = len(first[0])
+        recorder.lines, recorder.places = first[0] + lines, first[1] + places
+        return returned
+
+    def _second(self):
+        try:
+            self._wait(1)
+            self._run()
+            self._recorder.settle()
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self._stop(error)
+        finally:
+            self._end(1)
+
+    def _stop(self, error):
+        with self._changed:
+            self._failure = self._failure or error
+            self._changed.notify_all()
+
+    def _end(self, core):
+        with self._changed:
+            self._ended[core] = True
+            if self._failure is None:
+                self._hand_over(core)
+            self._changed.notify_all()
+
+    def _hand_over(self, core):
+        recorder, older = self._recorder, self._recorder.older
+        self._kept[core] = (recorder.lines, recorder.places, recorder.pending, recorder.at, recorder.programs.state(),
+                            older.loops if older is not None else [])
+        lines, places, pending, at, state, loops = self._kept[1 - core]
+        recorder.lines, recorder.places, recorder.pending, recorder.at = lines, places, pending, at
+        recorder.programs.resume(state)
+        if older is not None:
+            older.loops = loops
+        self._turn = 1 - core
+
+    def _wait(self, core):
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn == core or self._failure is not None)
+            if self._failure is not None:
+                raise _Stopped
+
+    def meet(self):
+        """The program waits for the other one here."""
+        core = self._recorder.programs.core
+        self._met[core] += 1
+        if not self._ended[1 - core]:
+            with self._changed:
+                self._hand_over(core)
+                self._changed.notify_all()
+            self._wait(core)
+        if self._ended[1 - core] and self._met[1 - core] < self._met[core]:
+            raise ValueError("the cores meet a different number of times: the other one has ended")

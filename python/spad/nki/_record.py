@@ -9,13 +9,13 @@ line of the user's Python, as a comment and for Kernel.place().
 import contextvars
 import linecache
 import math
-import os
 import re
 import sys
 
 from .. import _spad
 from ..kernel import _quoted
 from ._access import Accesses, alias_text, lane_pieces
+from ._cores import notes as order_notes
 from ._fast import Fast
 from ._isa import INSTRUCTIONS
 from ._programs import Programs
@@ -186,6 +186,7 @@ class Recorder:
         self.programs = Programs(lnc)
         self.values = None   # what computes numbers (_values.Values)
         self.arguments = []  # the tensors that the kernel is called with
+        self.turns = None    # the two cores by turns, where numbers are computed (_programs.Turns)
         self.second = None   # the first line of the second core
         self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
 
@@ -368,7 +369,9 @@ class Recorder:
             self.note("core_barrier of one core has no effect")
         elif name == "core_barrier":
             self.settle()
-            self.line(Meeting("cores"))
+            self.line(Meeting("cores", getattr(given["data"], "storage", None)))
+            if self.turns is not None:
+                self.turns.meet()
         else:
             self._exchange(given)
 
@@ -380,7 +383,7 @@ class Recorder:
                              f"elements")
         self.settle()
         made, core = Operation("dma", "sendrecv"), self.programs.core
-        self.operations += 1
+        self._count()
         made.add("writes", dst.storage, self._accesses.of(dst)[0])
         sent = self.exchanges[core].setdefault(given["pipe_id"], [])
         sent.append((made, src, dst))
@@ -397,6 +400,14 @@ class Recorder:
         place = self.place()
         for line in (Meeting("exchange"), made, Meeting("exchange")):
             self.line(line, place)
+        if self.turns is not None:
+            self.turns.meet()
+            received = self.exchanges[1 - core].get(given["pipe_id"], [])
+            if len(received) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            numbers = self.values.get(received[len(sent) - 1][1])
+            self.turns.meet()
+            self.values.put(dst, numbers.reshape(dst.shape))
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]
@@ -512,6 +523,8 @@ class Recorder:
         lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
         if self.lnc > 1:
             self._finish_cores(lines, shown)
+            for source, text in order_notes(self, shown, Declaration, Meeting, Operation):
+                self.note(text, self.sources.place(source))
         else:
             self._write(lines, shown, zip(self.lines, self.places))
         return "\n".join(lines) + "\n"
@@ -585,10 +598,10 @@ class Declaration:
 class Meeting:
     """Both cores wait for each other."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "storage")
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, storage=None):
+        self.name, self.storage = name, storage  # the tensor that it is for
 
     def texts(self, shown):
         return [f"sync {self.name}"]

@@ -27,7 +27,7 @@ from .. import core
 from .. import kernel as _kernel
 from .. import _nki_direct as _direct
 from ._older import Again, unwrapped
-from ._programs import two_cores
+from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
 from ._views import View, item_bytes
@@ -332,17 +332,19 @@ def _with_arrays(value):
     return value
 
 
-def run(kernel, *args, target="trn2", places=False, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+def run(kernel, *args, target="trn2", lnc=1, places=False, replace_nki=False, operations_most=OPERATIONS_MOST,
+        **kwargs):
     """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
 
     Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
     written. Values are computed in float32 and rounded where they are written; what was never written is NaN.
-    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers.
+    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers. lnc: of
+    two cores each runs until it meets the other one.
     An instruction that is not covered is a TraceError that names it."""
     from ._values import Values, np  # the only part that needs numpy
     if np is None:
         raise TraceError("nt.run needs numpy, which is not installed")
-    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, 1, replace_nki,
+    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, lnc, replace_nki,
                                            operations_most, lambda chip: Values(chip if places else None))
     arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
     return Ran(traced, _values_of(recorder, returned), arrays)
@@ -377,6 +379,8 @@ def _run(recorder, function, options, args, kwargs):
         args, kwargs = _arguments(recorder, function, args, kwargs)
         if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
             return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+        if recorder.lnc == 2 and recorder.values is not None:
+            return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
         returned = unwrapped(function(*args, **kwargs))
         if recorder.lnc == 2:
             recorder.settle()

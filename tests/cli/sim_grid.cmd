@@ -1,0 +1,1 @@
+spad sim ../../examples/kernels/08_gemm_sm90.spad --grid 300 -D KT=16 | head -9; spad sim ../../examples/kernels/08_gemm_sm90.spad --grid 0; echo $?; spad sim ../../examples/kernels/08_gemm_sm90.spad --target input/sm_90_plain.chip --grid 9 | sed -n 4p; spad sim ../../examples/kernels/08_gemm_sm90.spad --grid 300 --json | sed -n "/grid/,/roofs/p"

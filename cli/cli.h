@@ -29,6 +29,7 @@ typedef struct cli_command {
     cli_exit (*run)(const struct cli_command *command, int count, char **words);
 } cli_command;
 
+extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
 extern const cli_command cli_devices;
 extern const cli_command cli_diff;
@@ -165,6 +166,12 @@ bool cli_is_kernel(const char *path, const cli_text *text);
 /* cli_read_kernel for a text that was read; it goes over to the kernel, also on a fault. */
 cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
                           const cli_kernel_words *words);
+
+/* --fix: lists the changes that keep the proof of a kernel, and writes the kernel with them to a
+ * file (NULL: none; "-": stdout, and the list to stderr). CLI_FINDINGS: there is no proof to keep.
+ */
+cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
+                 bool json);
 
 /* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
  * all the same. For commands whose result would mislead. */

@@ -24,6 +24,9 @@ typedef struct check_words {
     bool no_advice;
     bool one_shape;
     bool all;
+    bool fix;
+    bool steps;
+    const char *output; /* the changed kernel */
 } check_words;
 
 /* One kernel on the command line. */
@@ -166,6 +169,34 @@ static cli_exit cut_names(check_words *words) {
     return CLI_FINE;
 }
 
+/* What does not go with changes of one kernel. */
+static bool can_fix(const check_words *words, int count) {
+    if (!words->fix && words->output == NULL && !words->steps) return true;
+    if (!words->fix) {
+        cli_message("options '-o' and '--steps' are for '--fix'");
+        return false;
+    }
+    if (count != 1 || cli_wants_pictures(&words->pictures) || words->sarif != NULL ||
+        words->vary != NULL || words->one_shape) {
+        cli_message("option '--fix' is for one kernel, and not for '--sarif', '--vary', "
+                    "'--one-shape' and pictures");
+        return false;
+    }
+    return true;
+}
+
+static cli_exit fix_kernel(const char *path, const check_words *words) {
+    cli_kernel input;
+    cli_kernel_words kernel = words->kernel;
+    kernel.json = words->json;
+    const cli_exit exit = cli_read_kernel(&input, path, &kernel);
+    if (exit != CLI_FINE) return exit;
+    const spad_advice_options options = {.timeout_ns = words->timeout_ns, .steps = words->steps};
+    const cli_exit fixed = cli_fix(&input, words->output, &options, words->json);
+    cli_free_kernel(&input);
+    return fixed;
+}
+
 static cli_exit run_check(const cli_command *command, int count, char **arguments) {
     check_words words = {0};
     const cli_option options[] = {CLI_KERNEL_OPTIONS(words.kernel),
@@ -177,6 +208,10 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
                                   {.name = "--vary", .value = &words.vary},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--all", .flag = &words.all},
+                                  {.name = "--fix", .flag = &words.fix},
+                                  {.name = "--steps", .flag = &words.steps},
+                                  {.name = "-o", .value = &words.output},
+                                  {.name = "--output", .value = &words.output},
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
@@ -192,6 +227,8 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
     if (words.timeout != NULL && !cli_take_seconds("--timeout", words.timeout, &words.timeout_ns)) {
         return CLI_USAGE;
     }
+    if (!can_fix(&words, count)) return CLI_USAGE;
+    if (words.fix) return fix_kernel(arguments[0], &words);
     exit = cut_names(&words);
     job *jobs = calloc((size_t)count, sizeof *jobs);
     if (jobs == NULL || exit != CLI_FINE) {
@@ -214,20 +251,24 @@ static cli_exit run_check(const cli_command *command, int count, char **argument
 const cli_command cli_check = {
     .name = "check",
     .about = "find memory errors in a kernel, or prove that there are none",
-    .usage = "usage: spad check KERNEL.spad... [options]\n"
-             "\n"
-             "Finds accesses that break rules of the chip, read bytes that were not written or\n"
-             "were overwritten, or race; waits that never end; and gives advice. '-' is stdin.\n"
-             "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
-             "  --one-shape               these values of the parameters only, no proof for all\n"
-             "  --vary S,R                tries other values near these parameters, too: an error\n"
-             "                            there is a warning\n"
-             "  --all                     every finding, however many\n"
-             "  --timeout SECONDS         for each kernel; what was not checked is unknown\n"
-             "  --json                    a list of results as JSON\n"
-             "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
-             "stdout\n" CLI_PICTURE_USAGE "\n"
-             "exit status: 0 no errors (or none found, if the verdict is unknown), 1 errors or a\n"
-             "kernel that does not fit, 2 bad input, 3 the output could not be written;\n"
-             "docs/findings.md explains every finding\n",
+    .usage =
+        "usage: spad check KERNEL.spad... [options]\n"
+        "\n"
+        "Finds accesses that break rules of the chip, read bytes that were not written or\n"
+        "were overwritten, or race; waits that never end; and gives advice. '-' is stdin.\n"
+        "\n" CLI_KERNEL_USAGE "  --no-advice               errors and warnings only\n"
+        "  --one-shape               these values of the parameters only, no proof for all\n"
+        "  --vary S,R                tries other values near these parameters, too: an error\n"
+        "                            there is a warning\n"
+        "  --all                     every finding, however many\n"
+        "  --fix                     instead: changes that make it smaller or faster and keep\n"
+        "                            its proof; -o OUT.spad writes the kernel with them\n"
+        "  --steps                   for --fix: shortens rings even if costs are assumed\n"
+        "  --timeout SECONDS         for each kernel; what was not checked is unknown\n"
+        "  --json                    a list of results as JSON\n"
+        "  --sarif OUT.sarif         for code-review tools (SARIF 2.1.0); '-' is "
+        "stdout\n" CLI_PICTURE_USAGE "\n"
+        "exit status: 0 no errors (or none found, if the verdict is unknown), 1 errors or a\n"
+        "kernel that does not fit, 2 bad input, 3 the output could not be written;\n"
+        "docs/findings.md explains every finding\n",
     .run = run_check};

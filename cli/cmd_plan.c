@@ -19,7 +19,12 @@ typedef struct plan_words {
     const char *threads;
     const char *output;
     cli_pictures pictures;
+    const char *goal;
+    bool frontier;
+    bool release;
+    bool steps;
     bool minimize;
+    bool fix;
     bool progress;
     bool progress_json;
     bool line_open; /* a line of progress is to be ended */
@@ -170,6 +175,10 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
 
 static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char *path) {
     cli_places input;
+    if (words->goal != NULL || words->frontier || words->release || words->steps) {
+        cli_message("options '--for', '--frontier', '--release' and '--steps' are for kernels");
+        return CLI_USAGE;
+    }
     cli_exit exit = cli_read_buffers(&input, text, path, &words->input);
     if (exit == CLI_FINE) exit = solve(&input, words, text, cli_input_name(path));
     cli_free_places(&input);
@@ -178,8 +187,14 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
 
 /* The text goes over to the kernel. */
 static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
-    plan_kernel_words kernel_words = {
-        .output = words->output, .json = words->input.kernel.json, .pictures = words->pictures};
+    plan_kernel_words kernel_words = {.output = words->output,
+                                      .json = words->input.kernel.json,
+                                      .pictures = words->pictures,
+                                      .goal = words->goal,
+                                      .frontier = words->frontier,
+                                      .release = words->release,
+                                      .fix = words->fix,
+                                      .steps = words->steps};
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
@@ -187,6 +202,17 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
+               strcmp(words->goal, "bytes") != 0) {
+        cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
+    } else if (words->frontier && (words->output != NULL || cli_wants_pictures(&words->pictures))) {
+        cli_message("option '--frontier' shows several layouts; use '--for' for one of them");
+    } else if (words->steps && !words->fix && words->goal == NULL && !words->frontier) {
+        cli_message("option '--steps' is for '--for', '--frontier' and '--fix'");
+    } else if (words->fix && (words->goal != NULL || words->frontier || words->release)) {
+        cli_message("option '--fix' changes the kernel, and not the places of its tensors");
+    } else if (words->fix && cli_wants_pictures(&words->pictures)) {
+        cli_message("option '--fix' is not for pictures");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
         exit = cli_parse_kernel(&input, path, text, &words->input.kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
@@ -198,7 +224,12 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
     const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
+                                  {.name = "--for", .value = &words.goal},
+                                  {.name = "--frontier", .flag = &words.frontier},
+                                  {.name = "--release", .flag = &words.release},
+                                  {.name = "--steps", .flag = &words.steps},
                                   {.name = "--minimize", .flag = &words.minimize},
+                                  {.name = "--fix", .flag = &words.fix},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
                                   {.name = "--threads", .value = &words.threads},
@@ -221,7 +252,12 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
     exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);
     if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
-    exit = plan_buffers(&words, &text, arguments[0]);
+    if (words.fix || words.steps) {
+        cli_message("options '--fix' and '--steps' are for kernels");
+        exit = CLI_USAGE;
+    } else {
+        exit = plan_buffers(&words, &text, arguments[0]);
+    }
     free(text.bytes);
     return exit;
 }
@@ -237,6 +273,13 @@ const cli_command cli_plan = {
         "shows how full each memory is and where the peak is.\n"
         "\n" CLI_KERNEL_USAGE
         "  -o, --output OUT.csv      the places: space, tensor, slot, lane, byte and so on\n"
+        "  --for time|bytes          places by simulated overlap: the least time that fits, then\n"
+        "                            the fewest bytes, or the other way round\n"
+        "  --frontier                only the table of layouts between the two\n"
+        "  --release                 place the tensors that have an address, too\n"
+        "  --fix                     instead: changes that make it smaller or faster and keep its\n"
+        "                            proof; -o OUT.spad writes the kernel with them\n"
+        "  --steps                   for --for, --frontier and --fix: even if costs are assumed\n"
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"

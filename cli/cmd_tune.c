@@ -13,6 +13,7 @@ typedef struct tune_words {
     const char *depth;
     const char *timeout;
     bool steps;
+    bool release;
     int64_t started;
 } tune_words;
 
@@ -35,6 +36,32 @@ static cli_exit show(const spad_tune *tune, const tune_words *words) {
     return chosen != NULL ? CLI_FINE : CLI_FINDINGS;
 }
 
+/* The layouts of the chosen kernel between the fewest bytes and the least time, where there are
+ * several. JSON has one document: `spad plan --frontier --json` has them. */
+static cli_exit show_layouts(const spad_tune *tune, const tune_words *words) {
+    const spad_frontier_options options = {
+        .release = words->release,
+        .steps = words->steps,
+        .timeout_ns = cli_time_left(SPAD_FRONTIER_TIMEOUT, words->started)};
+    const spad_kernel *chosen = spad_tune_get_chosen(tune);
+    spad_frontier *frontier;
+    spad_error error;
+    if (chosen == NULL || words->kernel.json) return CLI_FINE;
+    const spad_status status = spad_frontier_create(&frontier, chosen, &options, &error);
+    if (status == SPAD_ERR_TIME) return CLI_FINE;
+    if (status != SPAD_OK) return cli_fail(&error);
+    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
+    FILE *file = to_stdout ? stderr : stdout;
+    const spad_sink sink = spad_sink_file(file);
+    cli_exit exit = CLI_FINE;
+    if (spad_frontier_point_count(frontier) > 1 || words->release) {
+        fputs("\n", file);
+        if (spad_frontier_write_text(frontier, &sink, &error) != SPAD_OK) exit = cli_fail(&error);
+    }
+    spad_frontier_destroy(frontier);
+    return exit;
+}
+
 static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     spad_tune_options options = {.steps = words->steps};
     spad_tune *tune;
@@ -52,7 +79,8 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     if (spad_tune_create(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
-    const cli_exit exit = show(tune, words);
+    cli_exit exit = show(tune, words);
+    if (exit == CLI_FINE) exit = show_layouts(tune, words);
     spad_tune_destroy(tune);
     return exit;
 }
@@ -66,6 +94,7 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
                                   {.name = "--output", .value = &words.output},
                                   {.name = "--force", .flag = &words.kernel.force},
                                   {.name = "--steps", .flag = &words.steps},
+                                  {.name = "--release", .flag = &words.release},
                                   {.name = "--json", .flag = &words.kernel.json},
                                   {.name = NULL}};
     cli_exit exit;
@@ -99,6 +128,8 @@ const cli_command cli_tune = {
         "  --force                   tune even if the kernel is wrong\n"
         "  --steps                   tune even if costs are assumed: an operation without a\n"
         "                            figure is one step\n"
+        "  --release                 show layouts in which tensors with an address are placed, "
+        "too\n"
         "  --json                    the result as JSON\n"
         "\n"
         "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"

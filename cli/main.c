@@ -11,7 +11,7 @@
 
 static const cli_command *const commands[] = {
     &cli_plan, &cli_fit, &cli_check,   &cli_sim,     &cli_tune,   &cli_diff,
-    &cli_emit, &cli_nki, &cli_targets, &cli_devices, &cli_replay,
+    &cli_emit, &cli_nki, &cli_targets, &cli_devices, &cli_replay, &cli_calibrate,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

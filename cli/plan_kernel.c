@@ -3,6 +3,7 @@
  * spad plan K.spad: the whole analysis of a kernel, with its places as CSV and its pictures.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
@@ -25,14 +26,17 @@ static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *wor
     return cli_draw_analysis(&words->pictures, analysis);
 }
 
-cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
+/* The analysis of a kernel, with a layout that was made (NULL: one of its own). */
+static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
+                        const spad_layout *layout, const plan_kernel_words *words) {
     const spad_analysis_options options = {.timeout_ns = words->layout.timeout_ns,
                                            .layout = words->layout,
+                                           .made_layout = layout,
                                            .source = input->text.bytes,
                                            .source_length = input->text.length};
     spad_analysis *analysis;
     spad_error error;
-    if (spad_analysis_create(&analysis, input->kernel, &options, &error) != SPAD_OK) {
+    if (spad_analysis_create(&analysis, kernel, &options, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
     const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
@@ -43,4 +47,61 @@ cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words
     }
     spad_analysis_destroy(analysis);
     return exit;
+}
+
+static cli_exit show_frontier(const spad_frontier *frontier, bool json) {
+    const spad_sink sink = spad_sink_file(stdout);
+    spad_error error;
+    const spad_status status = json ? spad_frontier_write_json(frontier, &sink, &error)
+                                    : spad_frontier_write_text(frontier, &sink, &error);
+    if (status != SPAD_OK) return cli_fail(&error);
+    return spad_frontier_point_count(frontier) > 0 ? CLI_FINE : CLI_FINDINGS;
+}
+
+/* Places by simulated overlap. What does not fit at all is shown as it is. */
+static cli_exit plan_by_overlap(const cli_kernel *input, const plan_kernel_words *words) {
+    const spad_frontier_options options = {.release = words->release,
+                                           .steps = words->steps,
+                                           .timeout_ns = words->layout.timeout_ns,
+                                           .seed = words->layout.seed};
+    spad_frontier *frontier;
+    spad_error error;
+    if (spad_frontier_create(&frontier, input->kernel, &options, &error) != SPAD_OK) {
+        return cli_fail_kernel(&error, input->path, words->json);
+    }
+    cli_exit exit;
+    if (words->frontier) {
+        exit = show_frontier(frontier, words->json);
+    } else {
+        const bool time = strcmp(words->goal, "time") == 0;
+        const spad_frontier_point *point =
+            spad_frontier_choose(frontier, time ? SPAD_FOR_TIME : SPAD_FOR_BYTES);
+        exit = analyse(input, spad_frontier_get_kernel(frontier),
+                       point != NULL ? point->layout : NULL, words);
+    }
+    spad_frontier_destroy(frontier);
+    return exit;
+}
+
+/* The kernel without its addresses, placed by program order. */
+static cli_exit plan_released(const cli_kernel *input, const plan_kernel_words *words) {
+    spad_kernel *released;
+    spad_error error;
+    if (spad_kernel_release(&released, input->kernel, NULL, &error) != SPAD_OK) {
+        return cli_fail_kernel(&error, input->path, words->json);
+    }
+    const cli_exit exit = analyse(input, released, NULL, words);
+    spad_kernel_destroy(released);
+    return exit;
+}
+
+cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words) {
+    if (words->fix) {
+        const spad_advice_options changes = {.timeout_ns = words->layout.timeout_ns,
+                                             .steps = words->steps};
+        return cli_fix(input, words->output, &changes, words->json);
+    }
+    if (words->goal != NULL || words->frontier) return plan_by_overlap(input, words);
+    if (words->release) return plan_released(input, words);
+    return analyse(input, input->kernel, NULL, words);
 }

@@ -12,6 +12,11 @@ typedef struct plan_kernel_words {
     const char *output; /* placements as CSV; NULL: none */
     cli_pictures pictures;
     bool json;
+    const char *goal; /* "time" or "bytes": places by simulated overlap; NULL: by program order */
+    bool frontier;    /* only show the layouts between the two */
+    bool release;     /* place what has an address, too */
+    bool steps;       /* even if costs are assumed */
+    bool fix;         /* changes of the kernel instead; `output` is the changed kernel */
 } plan_kernel_words;
 
 cli_exit cli_plan_kernel(const cli_kernel *input, const plan_kernel_words *words);

@@ -102,7 +102,9 @@ static void add_access(fuzz_run *run, spad_kernel_builder *b, fuzz_input *in) {
     access.index_count = next_exprs(in, l.exprs);
     access.range_count = fuzz_next(in) % (LIST_MAX + 1);
     for (size_t i = 0; i < access.range_count; i++) {
-        l.ranges[i] = (spad_expr_range){(spad_expr)next_number(in), (spad_expr)next_number(in)};
+        l.ranges[i] = (spad_expr_range){.from = (spad_expr)next_number(in),
+                                        .to = (spad_expr)next_number(in),
+                                        .step = (spad_expr)next_number(in)};
     }
     TRY(run, spad_kernel_builder_access(b, &access, &run->error));
 }

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hopper.h"
+#include "hopper.h" // cli/cuda
 
 #include "attention_places.h" // the emitted tables, and SHAPES(X): X(name, BN, S)
 
 using bf16 = __nv_bfloat16;
-constexpr int D = 128;      // of a head: two halves of 64 columns, the width of the swizzle
-constexpr int ROWS = 128;   // of Q in a block
+constexpr int D = 128;    // of a head: two halves of 64 columns, the width of the swizzle
+constexpr int ROWS = 128; // of Q in a block
 constexpr int WARPGROUP = 128;
 constexpr int HALF = 64;
 
@@ -192,7 +192,8 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
     }
 }
 
-// ---- the same, plainly, for some rows ------------------------------------------------------------
+// ---- the same, plainly, for some rows
+// ------------------------------------------------------------
 
 __global__ void plain(const bf16 *q, const bf16 *k, const bf16 *v, const bf16 *out, int length,
                       float scale, int every, unsigned long long *wrong) {
@@ -218,7 +219,8 @@ __global__ void plain(const bf16 *q, const bf16 *k, const bf16 *v, const bf16 *o
     if (!(fabsf(right - ours) <= 0.02f * fabsf(right) + 2e-3f)) atomicAdd(wrong, 1);
 }
 
-// ---- measuring -----------------------------------------------------------------------------------
+// ---- measuring
+// -----------------------------------------------------------------------------------
 
 struct problem {
     int heads, length;
@@ -246,8 +248,7 @@ static unsigned long long wrong_results(const problem &p, float scale) {
     return count;
 }
 
-template <typename Places>
-static bool run(const problem &p, int runs) {
+template <typename Places> static bool run(const problem &p, int runs) {
     const long long rows = static_cast<long long>(p.heads) * p.length;
     const CUtensorMap q = hopper::boxes_of(p.q, rows, D, ROWS);
     const CUtensorMap k = hopper::boxes_of(p.k, rows, D, Places::BN);
@@ -263,9 +264,9 @@ static bool run(const problem &p, int runs) {
     });
     CHECK(cudaGetLastError());
     const unsigned long long wrong = wrong_results(p, scale);
-    std::printf("attention,%d,%d,%d,%d,%d,%.2f,%.1f,%s\n", p.heads, p.length, Places::BN,
-                Places::S, static_cast<int>(blocks.x * blocks.y), ms * 1e3,
-                4e-9 * rows * p.length * D / ms, wrong == 0 ? "right" : "WRONG");
+    std::printf("attention,%d,%d,%d,%d,%d,%.2f,%.1f,%s\n", p.heads, p.length, Places::BN, Places::S,
+                static_cast<int>(blocks.x * blocks.y), ms * 1e3, 4e-9 * rows * p.length * D / ms,
+                wrong == 0 ? "right" : "WRONG");
     std::fflush(stdout);
     return wrong == 0;
 }

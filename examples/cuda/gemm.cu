@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-#include "hopper.h"
+#include "hopper.h" // cli/cuda
 
 #include "gemm_places.h" // the emitted tables, and SHAPES(X): X(name, NAME, BM, BN, S, C)
 
 using bf16 = __nv_bfloat16;
-constexpr int BK = 64;    // columns of a stage: 128 bytes, the width of the swizzle
+constexpr int BK = 64; // columns of a stage: 128 bytes, the width of the swizzle
 constexpr int WARPGROUP = 128;
 
 // ---- the kernel ---------------------------------------------------------------------------
@@ -34,7 +34,8 @@ __device__ __forceinline__ tile_at tile_of(int index, int rows, int columns, int
 // Places gives the constants of one emitted table.
 template <typename Places>
 __device__ __forceinline__ void produce(unsigned char *shared, const CUtensorMap &a,
-                                        const CUtensorMap &b, int rows, int columns, int steps, int group) {
+                                        const CUtensorMap &b, int rows, int columns, int steps,
+                                        int group) {
     const uint32_t base = hopper::address_of(shared);
     int stage = 0, phase = 0;
     for (int t = blockIdx.x; t < rows * columns; t += gridDim.x) {
@@ -115,8 +116,7 @@ __device__ __forceinline__ void consume(unsigned char *shared, int w, bf16 *c, i
         for (int k = 0; k < steps; k++) {
             hopper::wait(base + Places::full + 8 * stage, phase);
             hopper::start_products();
-            const uint64_t b =
-                hopper::descriptor(base + Places::sb + stage * Places::sb_stride);
+            const uint64_t b = hopper::descriptor(base + Places::sb + stage * Places::sb_stride);
             const uint64_t a = hopper::descriptor(base + Places::sa + stage * Places::sa_stride +
                                                   w * BLOCKS * 64 * BK * 2);
 #pragma unroll
@@ -166,7 +166,8 @@ __global__ void __launch_bounds__(WARPGROUP *(Places::C + 1), 1)
     const int role = threadIdx.x / WARPGROUP;
     if (role == Places::C) {
         if (Places::C > 1) hopper::fewer_registers<40>();
-        if (threadIdx.x % WARPGROUP == 0) produce<Places>(shared, a, b, rows, columns, steps, group);
+        if (threadIdx.x % WARPGROUP == 0)
+            produce<Places>(shared, a, b, rows, columns, steps, group);
     } else {
         if (Places::C > 1) hopper::more_registers<232>();
         consume<Places>(shared, role, c, rows, columns, steps, group);
@@ -211,8 +212,7 @@ static unsigned long long wrong_results(const problem &p) {
     return count;
 }
 
-template <typename Places>
-static bool run(const problem &p, int runs) {
+template <typename Places> static bool run(const problem &p, int runs) {
     if (p.m % Places::BM != 0 || p.n % Places::BN != 0 || p.k % BK != 0) return true;
     const CUtensorMap a = hopper::boxes_of(p.a, p.m, p.k, Places::BM);
     const CUtensorMap b = hopper::boxes_of(p.b, p.n, p.k, Places::BN);
@@ -228,8 +228,8 @@ static bool run(const problem &p, int runs) {
     CHECK(cudaGetLastError());
     const unsigned long long wrong = wrong_results(p);
     std::printf("gemm,%d,%d,%d,%d,%d,%d,%d,%d,%.2f,%.1f,%.3f,%s\n", p.m, p.n, p.k, Places::BM,
-                Places::BN, Places::C, Places::S, blocks, ms * 1e3,
-                2e-9 * p.m * p.n * p.k / ms, p.cublas_ms / ms, wrong == 0 ? "right" : "WRONG");
+                Places::BN, Places::C, Places::S, blocks, ms * 1e3, 2e-9 * p.m * p.n * p.k / ms,
+                p.cublas_ms / ms, wrong == 0 ? "right" : "WRONG");
     std::fflush(stdout);
     return wrong == 0;
 }

@@ -118,6 +118,8 @@ typedef enum spad_severity {
     X(SHORT_ROW, 62, ADVICE, "SPAD-SHORT-ROW",                                                     \
       "a transfer moves so few bytes per lane that it is slow")                                    \
     X(DEEP_RING, 63, ADVICE, "SPAD-DEEP-RING", "a ring has more slots than can ever be used")      \
+    X(WASTED_WORK, 64, ADVICE, "SPAD-WASTED-WORK",                                                 \
+      "only operations of which nothing is used read a result")                                    \
     /* what a chip can count */                                                                    \
     X(MBARRIER_LIMIT, 70, ERROR, "SPAD-MBARRIER-LIMIT",                                            \
       "an mbarrier waits for more arrivals or bytes than it can count")                            \
@@ -143,11 +145,15 @@ typedef enum spad_finding_code {
 #undef SPAD_FINDING_ENUM
 } spad_finding_code;
 
+/** Bytes of the text of a place, with the NUL. */
+#define SPAD_PLACE_MAX 192
+
 /** A second location that a finding is about: the other end of a conflict, or a way to mend it. */
 typedef struct spad_note {
     int32_t line; /**< 0: no location */
     int32_t column;
     int32_t width;
+    char place[SPAD_PLACE_MAX]; /**< as that of a finding */
     char message[SPAD_MESSAGE_MAX];
 } spad_note;
 
@@ -166,6 +172,8 @@ typedef struct spad_finding {
     char subject[SPAD_NAME_FACT_MAX]; /**< what it is about: a tensor, a tile */
     char other[SPAD_NAME_FACT_MAX];   /**< what it clashes with */
     char file[SPAD_NAME_FACT_MAX * 2];
+    char place[SPAD_PLACE_MAX];     /**< line of the program that the input was made from, with the
+                                         calls that led to it */
     char message[SPAD_MESSAGE_MAX]; /**< one line: facts with units, then what to try */
     size_t note_count;
     spad_note notes[SPAD_NOTES_MAX];

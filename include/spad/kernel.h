@@ -127,7 +127,8 @@ typedef struct spad_amounts {
  * Placement (mode), where t is the number of a tile in row-major order of its index:
  *   AUTO   the planner places every tile or, with `ring`, every slot: tile t is in
  *          slot t mod ring (several numbers: the index modulo them, row-major).
- *   AT     tile t is at byte + t x step, at `lane`, counted from the start of `bank`.
+ *   AT     tile t is at byte + t x step, at `lane`, counted from the start of `bank`; with `ring`,
+ *          t is the slot. With `steps`, each index (modulo its number of `ring`) counts on its own.
  *   MOD    the modulo rings of NKI: lane, byte and bank from the index modulo `par`,
  *          `free` and `banks`, in steps of the lanes of a tile, its bytes and 1.
  *   STACK, HEAP  the scoped manager of the space places it when the statement runs.
@@ -146,7 +147,8 @@ typedef struct spad_kernel_tensor {
     spad_amount byte;
     spad_amount lane;
     spad_amount bank;
-    spad_amount step; /**< AT; 0: the bytes of a tile */
+    spad_amount step;   /**< AT; 0: the bytes of a tile */
+    spad_amounts steps; /**< AT: instead of `step`, one for each block dimension */
     spad_amounts free;
     spad_amounts par;
     spad_amounts banks;
@@ -156,6 +158,8 @@ typedef struct spad_kernel_tensor {
     unsigned flags;     /**< SPAD_TENSOR_... */
     spad_amount reuse;  /**< off chip: blocks of the grid that use the same bytes at about the same
                              time, so that a cache serves all but one; 0: 1 */
+    spad_amount near;   /**< off chip: neighbouring blocks among them, whose requests a cache may
+                             merge; 0: 1 */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */
@@ -243,6 +247,14 @@ typedef struct spad_kernel_loop {
     size_t statement;
     spad_location location;
 } spad_kernel_loop;
+
+/** A line of the program that a kernel was made from, as the Python of a traced kernel. */
+typedef struct spad_kernel_source {
+    const char *file;
+    int32_t line;
+    const char *code; /**< the text of that line; "": not given */
+    int64_t caller;   /**< the source of the call that led to it; -1: none */
+} spad_kernel_source;
 
 /** Values that only the data of a run decides, the same for all agents: lengths, flags. A check
  *  looks at all that they can be; other calls take `values`. */
@@ -334,15 +346,22 @@ typedef struct spad_comparison {
     bool alternative; /**< begins another list: "or" before it, "and" where it is false */
 } spad_comparison;
 
-/** Elements [from, to) of one dimension; both 0: all elements; to 0: only element `from`. */
+/** Elements from, from + step, ... below to of one dimension; from and to 0: all elements; to 0:
+ *  only element `from`. */
 typedef struct spad_expr_range {
     spad_expr from;
     spad_expr to;
+    spad_expr step; /**< constant, at least 1; 0: 1. Lanes have no step */
 } spad_expr_range;
 
 /** ADD is an update whose result does not depend on its order among other adds, as that of atomics
  *  and reductions: two of them do not race. Its first two bits are those of an update. */
 enum { SPAD_ACCESS_READ = 1, SPAD_ACCESS_WRITE = 2, SPAD_ACCESS_UPDATE = 3, SPAD_ACCESS_ADD = 7 };
+
+/** Added to one of these: which bytes of the part are accessed is known on the device only (gather,
+ *  scatter, indirect DMA). All of them may be, so all conflicts count; what may be written counts
+ *  as overwritten for other tiles, and as not written for its own. */
+enum { SPAD_ACCESS_MAY = 8 };
 
 /** The part of a tile that an operation accesses. */
 typedef struct spad_kernel_access {
@@ -352,6 +371,7 @@ typedef struct spad_kernel_access {
     const spad_expr *index;
     size_t range_count; /**< 0: the whole tile; else the dims of the tensor */
     const spad_expr_range *ranges;
+    spad_expr moves; /**< MAY: the bytes that are moved, of all lanes, for the cost; 0: all */
     spad_location location;
 } spad_kernel_access;
 
@@ -379,6 +399,7 @@ typedef enum spad_cost_kind { SPAD_COST_TARGET, SPAD_COST_CYCLES, SPAD_COST_NS }
 typedef struct spad_statement {
     spad_statement_kind kind;
     spad_location location;
+    int64_t source; /**< where in the program it comes from; -1: not given */
     size_t end;
     int64_t parent; /**< the statement that contains it; -1: none */
     int64_t agent;
@@ -456,6 +477,9 @@ SPAD_API size_t spad_kernel_cursor_count(const spad_kernel *kernel);
 /** Number of rows of unknown values. */
 SPAD_API size_t spad_kernel_unknown_count(const spad_kernel *kernel);
 
+/** Number of lines of the program that the kernel was made from. */
+SPAD_API size_t spad_kernel_source_count(const spad_kernel *kernel);
+
 /** Number of statements. */
 SPAD_API size_t spad_kernel_statement_count(const spad_kernel *kernel);
 
@@ -492,6 +516,12 @@ SPAD_API const spad_kernel_cursor *spad_kernel_get_cursor(const spad_kernel *ker
 /** A row of unknown values by number. */
 SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *kernel,
                                                             size_t number);
+
+/** A line of the program that the kernel was made from, by number. */
+SPAD_API const spad_kernel_source *spad_kernel_get_source(const spad_kernel *kernel, size_t number);
+
+/** The source of what is on a line of the text, or -1. O(log statements). */
+SPAD_API int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line);
 
 /** A statement by number, in the order of the text. */
 SPAD_API const spad_statement *spad_kernel_get_statement(const spad_kernel *kernel, size_t number);
@@ -560,6 +590,16 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
                                          const spad_kernel_options *options, spad_error *error);
 
 /**
+ * The same kernel without the addresses that it gives to tensors on chip (`at`, `mod`), so that the
+ * planner places them: a modulo tensor becomes a ring that repeats as its places do. Tensors of
+ * stacks and heaps and aliases stay as they are. Rows keep their numbers and locations. A tensor
+ * that was read through the address of another is uninitialised then: the check finds it. Statuses
+ * of spad_kernel_parse. The target is borrowed; the first kernel is not needed afterwards.
+ */
+SPAD_API spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *kernel,
+                                         const spad_host *host, spad_error *error);
+
+/**
  * The same kernel with a tensor declared before all enclosing loops. It gets a tile for every
  * iteration, and one more if a parameter determines how many there are, because there may be
  * none. `tiles` of them exist at a time; the innermost loop uses them in turn. The tensor must be
@@ -569,6 +609,18 @@ SPAD_API spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *k
  */
 SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *kernel, int64_t tensor,
                                        int64_t tiles, const spad_host *host, spad_error *error);
+
+/**
+ * The same kernel with its loops found again: for straight ones, as traces are, of operations and
+ * of tensors without blocks. Statements that repeat with indices, ranges and costs that move evenly
+ * become loops; equal tensors of one source that only operations of loops tell apart become the
+ * tiles of one. The operations of a run stay the same, in the same order and on the same bytes.
+ * *out is NULL where nothing is repeated three times, or if the kernel is not straight. Rows have
+ * new numbers, and locations are those of the new text. O(statements) for loops whose bodies are
+ * found at once.
+ */
+SPAD_API spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel,
+                                      const spad_host *host, spad_error *error);
 
 /* ---- calls to kernel ------------------------------------------------------------------------
  * Every call appends one item, or fails and appends nothing. The statuses:
@@ -596,6 +648,16 @@ SPAD_API spad_status spad_kernel_builder_finish(spad_kernel **out, spad_kernel_b
 
 /** Sets the location of everything that is added after this call. */
 SPAD_API void spad_kernel_builder_at(spad_kernel_builder *builder, spad_location location);
+
+/** Adds a line of the program that the kernel is made from. code: its text, or NULL. caller: the
+ *  source of the call that leads to it, or -1. *out: its number. */
+SPAD_API spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builder,
+                                                const char *file, int32_t line, const char *code,
+                                                int64_t caller, spad_error *error);
+
+/** Sets the source of all statements that are added after this call; -1: none. */
+SPAD_API spad_status spad_kernel_builder_from(spad_kernel_builder *builder, int64_t source,
+                                              spad_error *error);
 
 /** Adds a constant. */
 SPAD_API spad_status spad_kernel_builder_number(spad_expr *out, spad_kernel_builder *builder,

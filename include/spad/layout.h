@@ -28,6 +28,15 @@ extern "C" {
 
 typedef struct spad_layout spad_layout;
 
+/** A slot of a planned tensor is in use from `begin` to `end`, on some clock: that of a simulation
+ *  (spad/frontier.h). */
+typedef struct spad_layout_use {
+    int64_t tensor;
+    int64_t slot;
+    int64_t begin; /**< 0 or later */
+    int64_t end;
+} spad_layout_use;
+
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
 typedef struct spad_layout_options {
     int64_t timeout_ns; /**< for all spaces together; 0: SPAD_LAYOUT_TIMEOUT. Results are
@@ -40,6 +49,13 @@ typedef struct spad_layout_options {
      * SPAD_ERR_ARGUMENT. Used during the call only. A check of the layout decides whether the order
      * holds: spad_analysis makes it, and takes the layout only if so. */
     const spad_tensor_order *order;
+    /** Slots share bytes only if one is over before the other both in the text and on this clock.
+     * A slot that is not listed is always in use on the clock. Of several rows of a slot all count.
+     * Used during the call only, and not with an order or with more buffers in a space than
+     * SPAD_PLAN_CLOCK_BUFFERS. Numbers that the kernel does not have: SPAD_ERR_ARGUMENT. */
+    const spad_layout_use *uses;
+    size_t use_count;
+    int64_t node_limit; /**< search steps for each question to the planner; 0: none */
     const spad_host *host;
 } spad_layout_options;
 
@@ -103,6 +119,9 @@ typedef struct spad_layout_space {
      *  write to its last use, tiles whose values are ordered may share bytes, and `verdict` and
      *  `bound` are about such layouts. */
     bool agents_ordered;
+    /** Slots share bytes only if they are apart on the clock of `uses`, too: `verdict` and `bound`
+     *  are about such layouts. */
+    bool timed;
 } spad_layout_space;
 
 /**

@@ -34,8 +34,10 @@
 #include "spad/occupancy.h"
 #include "spad/fit.h"
 #include "spad/sim.h"
+#include "spad/frontier.h"
 #include "spad/tune.h"
 #include "spad/analysis.h"
+#include "spad/advice.h"
 #include "spad/report.h"
 #include "spad/emit.h"
 /* clang-format on */

@@ -140,6 +140,11 @@ typedef struct spad_space {
                                      known */
     int64_t cache_bytes;        /**< off chip: a cache of the whole chip before it; 0: none */
     int64_t cache_bytes_per_us; /**< and its rate */
+    int64_t cache_merges; /**< neighbouring units whose requests for the same bytes become one;
+                               0: 1 */
+    /** Off chip: what a transfer waits for those of other units, as a part of its own time at the
+     * unit's share, where half of the share is in use; in thousandths. */
+    int64_t queue_permille;
     size_t figure_count;
     const spad_figure *figures;
 } spad_space;
@@ -235,6 +240,7 @@ typedef struct spad_target {
     int64_t max_groups; /**< blocks that share one unit's memory at most (CUDA: blocks per
                              SM); 0: not shared */
     int64_t units;      /**< how many of what is described the chip has (SMs); 0: not known */
+    int64_t launch_ns;  /**< what starting and ending a grid takes; 0: not known */
     spad_limits limits;
     size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;

@@ -70,6 +70,8 @@ typedef struct spad_walk_access {
     spad_rect rect;
     int64_t runs;
     int64_t stride;
+    int64_t moved; /**< bytes that are moved, of all lanes: those of the part, unless the kernel
+                        gives them apart */
 } spad_walk_access;
 
 typedef struct spad_walk_completion {

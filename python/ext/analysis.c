@@ -79,13 +79,22 @@ static bool keep_parts(py_analysis *self, spad_analysis_options *options, PyObje
     return true;
 }
 
+/* Names of parameters; not given: none. A text is a sequence, too, but not of names. */
+static bool read_vary(const char ***out, size_t *count, PyObject **keep, PyObject *names) {
+    if (names != NULL && PyUnicode_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "vary is a list of names of parameters");
+        return false;
+    }
+    return py_names(out, count, keep, names != NULL ? names : Py_None);
+}
+
 static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t count,
                          PyObject *keywords) {
     (void)module;
     static const char *const names[] = {"kernel",        "skip",        "layout", "check",
                                         "sim",           "timeout",     "advice", "one_shape",
-                                        "finding_limit", "event_limit", NULL};
-    PyObject *given[10];
+                                        "finding_limit", "event_limit", "vary",   NULL};
+    PyObject *given[11];
     spad_analysis_options options = {0};
     int64_t finding_limit;
     bool advice;
@@ -107,11 +116,15 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     const py_kernel *kernel = (py_kernel *)given[0];
     char *text = NULL;
     Py_ssize_t length = 0;
+    const char **vary = NULL;
+    PyObject *keep = NULL;
     if (!keep_parts(self, &options, given + 2) ||
-        (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0)) {
+        (kernel->source != NULL && PyBytes_AsStringAndSize(kernel->source, &text, &length) != 0) ||
+        !read_vary(&vary, &options.check.vary_count, &keep, given[10])) {
         Py_DECREF((PyObject *)self);
         return NULL;
     }
+    options.check.vary = vary;
     options.source = text;
     options.source_length = (size_t)length;
     spad_error error;
@@ -120,7 +133,10 @@ static PyObject *analyse(PyObject *module, PyObject *const *args, Py_ssize_t cou
     py_watch_begin(&watch);
     const spad_status status =
         spad_analysis_create(&self->analysis, kernel->kernel, &options, &error);
-    if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
+    const bool goes_on = py_watch_end(&watch);
+    PyMem_Free((void *)vary);
+    Py_XDECREF(keep);
+    if (goes_on && status == SPAD_OK) return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return py_raise(&error);
 }
@@ -294,8 +310,8 @@ PY_TYPE_MADE(analysis, "Analysis", "Everything about a kernel.", {Py_tp_methods,
 static PyMethodDef functions[] = {
     {"analyse", PY_FUNC(analyse), PY_FAST,
      "analyse($module, kernel, skip=(), layout=None, check=None, sim=None, timeout=None, "
-     "advice=True, one_shape=False, finding_limit=0, event_limit=0)\n--\n\nLayout, check, "
-     "simulation and what would make it fit."},
+     "advice=True, one_shape=False, finding_limit=0, event_limit=0, vary=())\n--\n\nLayout, "
+     "check, simulation and what would make it fit."},
     {NULL, NULL, 0, NULL}};
 
 int py_add_analysis(PyObject *module) {

@@ -46,9 +46,9 @@ typedef struct py_state {
     PyObject *errors[PY_ERRORS];
     PyObject *dtypes; /* object -> number of a dtype */
     PyTypeObject *target, *trace, *tensor, *stack, *plan, *result, *column, *kernel, *walk, *layout,
-        *analysis, *check, *sim, *tune, *report, *block, *tmem, *direct, *registry, *component,
-        *allocator, *device, *buffer, *memory, *allocation, *log, *stream, *fence, *workspace,
-        *pool;
+        *analysis, *advice, *check, *sim, *tune, *frontier, *report, *block, *tmem, *direct,
+        *registry, *component, *allocator, *device, *buffer, *memory, *allocation, *log, *stream,
+        *fence, *workspace, *pool;
 } py_state;
 
 extern py_state py;
@@ -256,7 +256,7 @@ typedef struct py_kernel {
 
 typedef struct py_layout {
     PyObject_HEAD spad_layout *layout;
-    PyObject *owner; /* the Analysis that it is a part of, or NULL */
+    PyObject *owner; /* the Analysis or Frontier that it is a part of, or NULL */
     PyObject *kernel;
 } py_layout;
 
@@ -342,6 +342,8 @@ int py_add_plan(PyObject *module);
 int py_add_kernel(PyObject *module);
 int py_add_walk(PyObject *module);
 int py_add_parts(PyObject *module);
+int py_add_frontier(PyObject *module);
+int py_add_advice(PyObject *module);
 int py_add_analysis(PyObject *module);
 int py_add_report(PyObject *module);
 int py_add_block(PyObject *module);

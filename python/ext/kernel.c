@@ -125,6 +125,50 @@ static PyObject *kernel_hoist(PyObject *object, PyObject *args) {
     return py_raise(&error);
 }
 
+static PyObject *kernel_release(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const py_kernel *old = (py_kernel *)object;
+    spad_error error;
+    py_kernel *self = py_new(Py_TYPE(object));
+    if (self == NULL) return NULL;
+    self->target = py_keep(old->target);
+    if (old->source != NULL) self->source = py_keep(old->source);
+    if (spad_kernel_release(&self->kernel, old->kernel, NULL, &error) == SPAD_OK)
+        return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return py_raise(&error);
+}
+
+PY_WRITER(spad_kernel_write_text, spad_kernel)
+
+PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self), false))
+
+/* The folded kernel with its own text, or None. */
+static PyObject *kernel_fold(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const py_kernel *old = (py_kernel *)object;
+    spad_kernel *kernel = NULL;
+    spad_error error;
+    PyThreadState *const outside = PyEval_SaveThread();
+    const spad_status status = spad_kernel_fold(&kernel, old->kernel, NULL, &error);
+    PyEval_RestoreThread(outside);
+    if (status != SPAD_OK) return py_raise(&error);
+    if (kernel == NULL) Py_RETURN_NONE;
+    py_kernel *self = py_new(Py_TYPE(object));
+    if (self == NULL) {
+        spad_kernel_destroy(kernel);
+        return NULL;
+    }
+    self->kernel = kernel;
+    self->target = py_keep(old->target);
+    PyObject *text = kernel_text((PyObject *)self, NULL);
+    if (text != NULL) self->source = PyUnicode_AsUTF8String(text);
+    Py_XDECREF(text);
+    if (self->source != NULL) return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
 PY_TRAVERSE(kernel_traverse, py_kernel, self->target, self->source)
 
 static void kernel_dealloc(PyObject *object) {
@@ -135,10 +179,6 @@ static void kernel_dealloc(PyObject *object) {
     Py_XDECREF(self->source);
     py_free(object);
 }
-
-PY_WRITER(spad_kernel_write_text, spad_kernel)
-
-PY_METHOD(kernel_text, py_text_outside(spad_kernel_write_text_any, kernel_in(self), false))
 
 static PyObject *kernel_trace(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -188,9 +228,13 @@ static PyMethodDef kernel_methods[] = {
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
      "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
      "depths."},
+    {"release", kernel_release, METH_NOARGS,
+     "release($self, /)\n--\n\nThe kernel without the addresses of its tensors on chip."},
     {"hoist", kernel_hoist, METH_VARARGS,
      "hoist($self, tensor, tiles, /)\n--\n\nThe kernel with a tensor declared in front of the "
      "loops around it."},
+    {"fold", kernel_fold, METH_NOARGS,
+     "fold($self, /)\n--\n\nThe kernel with the loops of a straight one found again, or None."},
     {"text", kernel_text, METH_NOARGS, "text($self, /)\n--\n\nThe kernel as text."},
     {"trace", kernel_trace, METH_NOARGS,
      "trace($self, /)\n--\n\nWhat a run of the kernel allocates, as a Trace."},
@@ -228,6 +272,10 @@ static PyGetSetDef kernel_fields[] = {
      .get = py_kernel_table,
      .doc = "Its unknown values.",
      .closure = "unknowns"},
+    {.name = "sources",
+     .get = py_kernel_table,
+     .doc = "Lines of the program that it was made from.",
+     .closure = "sources"},
     {.name = "cursors", .get = py_kernel_table, .doc = "Its cursors.", .closure = "cursors"},
     {.name = "statements",
      .get = py_kernel_table,

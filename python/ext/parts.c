@@ -238,28 +238,30 @@ static const spad_check *check_in(PyObject *self) {
     return ((py_check *)self)->check;
 }
 
+static PyObject *or_none(const char *text) {
+    return py_string(text[0] == '\0' ? NULL : text);
+}
+
 static PyObject *notes_of(const spad_finding *f) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < f->note_count; i++) {
-        if (!py_append(list, Py_BuildValue("{s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
-                                           "column", py_fact(f->notes[i].column, 0), "message",
-                                           py_string(f->notes[i].message))))
+        if (!py_append(list,
+                       Py_BuildValue("{s:N,s:N,s:N,s:N}", "line", py_fact(f->notes[i].line, 0),
+                                     "column", py_fact(f->notes[i].column, 0), "message",
+                                     py_string(f->notes[i].message), "place",
+                                     or_none(f->notes[i].place))))
             Py_CLEAR(list);
     }
     return list;
 }
 
-static PyObject *or_none(const char *text) {
-    return py_string(text[0] == '\0' ? NULL : text);
-}
-
 PyObject *py_finding(const spad_finding *f) {
-    return Py_BuildValue("{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N}", "code",
-                         spad_finding_name(f->code), "severity", spad_severity_name(f->severity),
-                         "message", py_string(f->message), "subject", or_none(f->subject), "other",
-                         or_none(f->other), "line", py_fact(f->line, 0), "column",
-                         py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1),
-                         "file", or_none(f->file), "notes", notes_of(f));
+    return Py_BuildValue(
+        "{s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:L,s:N,s:N,s:N}", "code", spad_finding_name(f->code),
+        "severity", spad_severity_name(f->severity), "message", py_string(f->message), "subject",
+        or_none(f->subject), "other", or_none(f->other), "line", py_fact(f->line, 0), "column",
+        py_fact(f->column, 0), "count", (long long)(f->count > 1 ? f->count : 1), "file",
+        or_none(f->file), "notes", notes_of(f), "place", or_none(f->place));
 }
 
 static PyObject *check_findings(PyObject *self, void *unused) {

@@ -114,10 +114,17 @@ PyObject *py_engine_name(const spad_kernel *kernel, int64_t engine) {
 }
 
 const char *py_access_word(unsigned kind) {
-    return kind == SPAD_ACCESS_READ    ? "read"
-           : kind == SPAD_ACCESS_WRITE ? "write"
-           : kind == SPAD_ACCESS_ADD   ? "add"
-                                       : "update";
+    static const char *const words[] = {
+        [SPAD_ACCESS_READ] = "read",
+        [SPAD_ACCESS_WRITE] = "write",
+        [SPAD_ACCESS_UPDATE] = "update",
+        [SPAD_ACCESS_ADD] = "add",
+        [SPAD_ACCESS_READ | SPAD_ACCESS_MAY] = "may read",
+        [SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY] = "may write",
+        [SPAD_ACCESS_UPDATE | SPAD_ACCESS_MAY] = "may update",
+        [SPAD_ACCESS_ADD | SPAD_ACCESS_MAY] = "may add",
+    };
+    return words[kind];
 }
 
 const char *py_completion_word(spad_completion_kind kind) {
@@ -200,11 +207,18 @@ static PyObject *cursor_row(const spad_kernel *kernel, size_t i) {
                          "statement", (Py_ssize_t)c->statement, "line", (int)c->location.line);
 }
 
+static PyObject *source_row(const spad_kernel *kernel, size_t i) {
+    const spad_kernel_source *s = spad_kernel_get_source(kernel, i);
+    return Py_BuildValue("{s:N,s:i,s:N,s:N}", "file", py_string(s->file), "line", (int)s->line,
+                         "code", py_string(s->code), "caller", py_fact(s->caller, -1));
+}
+
 static PyObject *ranges(const spad_kernel *kernel, const spad_kernel_access *a) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < a->range_count; i++)
-        if (!py_append(list, Py_BuildValue("(NN)", expression(kernel, a->ranges[i].from),
-                                           expression(kernel, a->ranges[i].to))))
+        if (!py_append(list, Py_BuildValue("(NNN)", expression(kernel, a->ranges[i].from),
+                                           expression(kernel, a->ranges[i].to),
+                                           expression(kernel, a->ranges[i].step))))
             Py_CLEAR(list);
     return list;
 }
@@ -213,10 +227,11 @@ static PyObject *accesses(const spad_kernel *kernel, const spad_statement *s) {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < s->access_count; i++) {
         const spad_kernel_access *a = spad_kernel_get_access(kernel, s->first_access + i);
-        if (!py_append(list, Py_BuildValue("{s:s,s:N,s:N,s:N}", "kind", py_access_word(a->kind),
-                                           "tensor", py_tensor_name(kernel, a->tensor), "index",
-                                           expressions(kernel, a->index, a->index_count), "ranges",
-                                           ranges(kernel, a))))
+        if (!py_append(list,
+                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N}", "kind", py_access_word(a->kind),
+                                     "tensor", py_tensor_name(kernel, a->tensor), "index",
+                                     expressions(kernel, a->index, a->index_count), "ranges",
+                                     ranges(kernel, a), "moves", expression(kernel, a->moves))))
             Py_CLEAR(list);
     }
     return list;
@@ -260,12 +275,13 @@ static PyObject *item(const spad_kernel *kernel, const spad_statement *s) {
 static PyObject *statement_row(const spad_kernel *kernel, size_t i) {
     const spad_statement *s = spad_kernel_get_statement(kernel, i);
     PyObject *row = Py_BuildValue(
-        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind", spad_statement_kind_name(s->kind),
-        "item", item(kernel, s), "line", (int)s->location.line, "end", (Py_ssize_t)s->end, "parent",
-        py_fact(s->parent, -1), "agent", py_agent_name(kernel, s->agent), "loop",
-        py_loop_name(kernel, s->loop), "index", expressions(kernel, s->index, s->index_count),
-        "amount", expression(kernel, s->amount), "engine", py_engine_name(kernel, s->engine),
-        "unit", unit_name(kernel, s->unit));
+        "{s:s,s:N,s:i,s:n,s:N,s:N,s:N,s:N,s:N,s:N,s:N,s:N}", "kind",
+        spad_statement_kind_name(s->kind), "item", item(kernel, s), "line", (int)s->location.line,
+        "end", (Py_ssize_t)s->end, "parent", py_fact(s->parent, -1), "agent",
+        py_agent_name(kernel, s->agent), "loop", py_loop_name(kernel, s->loop), "index",
+        expressions(kernel, s->index, s->index_count), "amount", expression(kernel, s->amount),
+        "engine", py_engine_name(kernel, s->engine), "unit", unit_name(kernel, s->unit), "source",
+        py_fact(s->source, -1));
     if (row == NULL || s->kind != SPAD_STATEMENT_OPERATION) return row;
     if (py_put(row, "accesses", accesses(kernel, s)) &&
         py_put(row, "completions", completions(kernel, s)) &&
@@ -293,6 +309,7 @@ static const table tables[] = {
     {"loops", spad_kernel_loop_count, loop_row},
     {"cursors", spad_kernel_cursor_count, cursor_row},
     {"unknowns", spad_kernel_unknown_count, unknown_row},
+    {"sources", spad_kernel_source_count, source_row},
     {"statements", spad_kernel_statement_count, statement_row},
 };
 

@@ -98,14 +98,14 @@ static const char *const kinds[] = {
 };
 
 static PyObject *access_row(const spad_kernel *kernel, const spad_walk_access *a) {
-    return Py_BuildValue("{s:s,s:N,s:L,s:L,s:O,s:O,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "kind",
-                         py_access_word(a->kind), "tensor", py_tensor_name(kernel, a->tensor),
-                         "tile", (long long)a->tile, "life", (long long)a->life, "live",
-                         a->live ? Py_True : Py_False, "placed", a->placed ? Py_True : Py_False,
-                         "home", py_tensor_name(kernel, a->home), "slot", (long long)a->slot,
-                         "lane", (long long)a->rect.lane, "lanes", (long long)a->rect.lanes, "byte",
-                         (long long)a->rect.byte, "bytes", (long long)a->rect.bytes, "runs",
-                         (long long)a->runs, "stride", (long long)a->stride);
+    return Py_BuildValue(
+        "{s:s,s:N,s:L,s:L,s:O,s:O,s:N,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "kind",
+        py_access_word(a->kind), "tensor", py_tensor_name(kernel, a->tensor), "tile",
+        (long long)a->tile, "life", (long long)a->life, "live", a->live ? Py_True : Py_False,
+        "placed", a->placed ? Py_True : Py_False, "home", py_tensor_name(kernel, a->home), "slot",
+        (long long)a->slot, "lane", (long long)a->rect.lane, "lanes", (long long)a->rect.lanes,
+        "byte", (long long)a->rect.byte, "bytes", (long long)a->rect.bytes, "runs",
+        (long long)a->runs, "stride", (long long)a->stride, "moved", (long long)a->moved);
 }
 
 static PyObject *accesses(const spad_kernel *kernel, const spad_walk_event *e) {

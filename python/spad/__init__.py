@@ -51,6 +51,7 @@ from ._spad import (
     version as __version__,
 )
 from .core import (
+    Advice,
     Allocation,
     Allocator,
     Analysis,
@@ -63,6 +64,7 @@ from .core import (
     Direct,
     Fence,
     Finding,
+    Frontier,
     Layout,
     Log,
     Memory,
@@ -81,6 +83,7 @@ from .core import (
     Tune,
     Walk,
     Workspace,
+    advise,
     analyse,
     check,
     check_text,
@@ -90,6 +93,7 @@ from .core import (
     devices,
     diff,
     emit,
+    frontier,
     layout,
     plan_csv,
     replay,
@@ -102,13 +106,13 @@ from .kernel import Condition, Expr, Kernel
 
 # What is imported above is public, for type checkers, too.
 __all__ = [
-    "__version__", "Allocation", "Allocator", "Analysis", "ArgumentError", "Block", "Buffer",
+    "__version__", "Advice", "Allocation", "Allocator", "Analysis", "ArgumentError", "Block", "Buffer",
     "Check", "Column", "Component", "Condition", "Device", "Direct", "Error", "Expr", "Fence",
-    "Finding", "FitError", "InternalError", "Kernel", "Layout", "Log", "MachineError", "Memory",
+    "Finding", "FitError", "Frontier", "InternalError", "Kernel", "Layout", "Log", "MachineError", "Memory",
     "Plan", "PlanResult", "Pool", "Registry", "Report", "Sim", "Stack", "StateError", "Stream",
     "Target", "Tensor", "TextError", "TimeError", "Tmem", "Trace", "Tune", "Walk", "Workspace",
-    "analyse", "check", "check_text", "close_names", "codes", "copy", "copy_part", "copy_tile",
-    "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "is_aligned", "layout",
+    "advise", "analyse", "check", "check_text", "close_names", "codes", "copy", "copy_part", "copy_tile",
+    "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
     "placement_thresholds", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
     "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",

@@ -252,8 +252,9 @@ class Recorder:
                 yield item
 
     def _rings(self):
-        """Which shared buffers a pipelined loop has to itself: buffer -> loop. Such a buffer is
-        touched nowhere else, and in each turn a copy fills it first."""
+        """Which shared buffers a pipelined loop loads ahead: buffer -> loop. Such a buffer is
+        touched nowhere else, and in each turn something from global memory fills it first. What
+        the loop computes itself is not ahead of it, and has one place."""
         found, lost = {}, set()
         for step in self.steps():
             pipelined = [loop for loop in step.where if loop.stages > 1]
@@ -262,7 +263,8 @@ class Recorder:
                 if (buffer.space != "shared" or loop is None or self.roles
                         or found.get(buffer, loop) is not loop):
                     lost.add(buffer)
-                elif buffer not in found and not writes:
+                elif buffer not in found and not (
+                        writes and any(source.space == "global" for source, _ in step.reads)):
                     lost.add(buffer)
                 found.setdefault(buffer, loop)
         return {buffer: loop for buffer, loop in found.items() if buffer not in lost}

@@ -52,6 +52,10 @@ def use_swizzle(*unused, **more):
     """The order of blocks: of no account for one block."""
 
 
+def disable_warp_group_reg_alloc():
+    """Registers of roles stay as they are: of no account for bytes."""
+
+
 class Layout:
     """A swizzle for annotate_layout: of no account for bytes."""
 

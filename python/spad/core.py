@@ -429,10 +429,10 @@ class PlanResult:
 
 class Finding:
     """Something that a check found: code, severity, message, subject, other, line, column,
-    count, file, notes."""
+    count, file, notes, place: the line of the program that the kernel was made from."""
 
     __slots__ = ("code", "severity", "message", "subject", "other", "line", "column", "count",
-                 "file", "notes")
+                 "file", "notes", "place")
 
     def __init__(self, **facts):
         for name in self.__slots__:
@@ -536,8 +536,8 @@ def layout(kernel, timeout=None, seed=0, threads=1):
 def analyse(kernel, skip=(), **options):
     """Everything about a kernel, each part computed once: layout, check, simulation, and changes
     that make it fit. skip: names of parts to leave out ("layout", "check", "sim", "fit"). Options:
-    timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, and
-    layout=, check=, sim= for parts that are there already."""
+    timeout=None for all of it, advice=True, one_shape=False, event_limit=0, finding_limit=0, vary=()
+    (as check()), and layout=, check=, sim= for parts that are there already."""
     given = options.get("check")
     if isinstance(given, Check):
         options["check"] = given._c
@@ -546,7 +546,8 @@ def analyse(kernel, skip=(), **options):
 
 def check(kernel, layout=None, **options):
     """Is the memory of a kernel right? Options: advice=True, one_shape=False, event_limit=0,
-    finding_limit=0, timeout=None. With a layout (True plans one) planned places are checked too,
+    finding_limit=0, timeout=None, vary=(): names of parameters, such as ring depths, whose
+    neighbouring values are tried, too, where an error is a warning about this kernel. With a layout (True plans one) planned places are checked too,
     and what does not fit is an error."""
     skip = ("sim", "fit") if layout is not None else ("layout", "sim", "fit")
     given = None if layout is True else layout
@@ -575,6 +576,19 @@ def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
     """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
     is the result. A kernel with assumed costs is refused unless steps is true."""
     return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
+
+
+def frontier(kernel, release=False, timeout=None, steps=False, seed=0):
+    """Layouts of a kernel between the fewest bytes and the least time. release: tensors that have an
+    address are placed, too. A kernel with assumed costs is refused unless steps is true."""
+    return _spad.frontier(_kernel_in(kernel), release, timeout, steps, seed)
+
+
+def advise(kernel, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+    """Changes that make a kernel smaller or faster and keep its proof: an Advice. skip: kinds to leave
+    out ("load", "deeper", "shorter", "alias"). Where costs are assumed, rings stay as they are
+    unless steps is true. timeout: seconds, after which what was found is the result."""
+    return _spad.advise(_kernel_in(kernel), skip, depth_most, trials_most, timeout, steps)
 
 
 @_part_of(_spad.Layout)
@@ -675,6 +689,35 @@ class Tune:
     def __repr__(self):
         time = "nothing fits" if self.makespan is None else self.time_text(self.makespan)
         return f"<spad.Tune: {self.depths}, {time}>"
+
+
+@_part_of(_spad.Frontier)
+class Frontier:
+    """Layouts of a kernel between the fewest bytes and the least time."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def __repr__(self):
+        return f"<spad.Frontier of {self.kernel.name}: {len(self.points)} layouts>"
+
+
+@_part_of(_spad.Advice)
+class Advice:
+    """Changes of a kernel that keep its proof; kernel has them all."""
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        return _data(self.json())
+
+    def __len__(self):
+        return len(self.changes)
+
+    def __repr__(self):
+        return f"<spad.Advice: {len(self)} changes of {self.kernel.name}>"
 
 
 @_part_of(_spad.Walk)

@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, TypeAlias
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from . import _spad
-from ._spad import _Facts, _Shape
+from ._spad import _CheckOptions, _Facts, _Shape
 from .kernel import Kernel
 
 Target: TypeAlias = _spad.Target
@@ -19,6 +19,7 @@ Analysis: TypeAlias = _spad.Analysis
 Layout: TypeAlias = _spad.Layout
 Sim: TypeAlias = _spad.Sim
 Tune: TypeAlias = _spad.Tune
+Advice: TypeAlias = _spad.Advice
 Buffer: TypeAlias = _spad.Buffer
 Device: TypeAlias = _spad.Device
 Workspace: TypeAlias = _spad.Workspace
@@ -85,6 +86,7 @@ class Finding:
     count: int
     file: str | None
     notes: list[_Facts]
+    place: str | None
     def __init__(self, **facts: Any) -> None: ...
 
 class Check:
@@ -108,10 +110,13 @@ class Check:
 def layout(kernel: Kernel | str, timeout: float | None = None, seed: int = 0,
            threads: int = 1) -> Layout: ...
 def analyse(kernel: Kernel | str, skip: Iterable[str] = (), **options: Any) -> Analysis: ...
-def check(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Check: ...
+def check(kernel: Kernel | str, layout: Layout | bool | None = None,
+          **options: Unpack[_CheckOptions]) -> Check: ...
 def check_text(text: str, file: str = '<kernel>', layout: Layout | bool | None = None,
-               **options: Any) -> Check: ...
+               **options: Unpack[_CheckOptions]) -> Check: ...
 def sim(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Sim: ...
+def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
+           timeout: float | None = None, steps: bool = False) -> Advice: ...
 def tune(kernel: Kernel | str, depth_most: int = 0, exhaustive_most: int = 0,
          timeout: float | None = None) -> Tune: ...
 class Block(_spad.Block):

@@ -218,6 +218,10 @@ class Handle:
             return Handle(f"{self.text}[{_numbers(key)}]", True)
         return Handle(f"{self.text}({', '.join(_range(k) for k in key)})", True)
 
+    def moving(self, count):
+        """The same part, of which an access that may touch it moves `count` bytes."""
+        return Handle(f"{self.text} moves {_number(count)}", True)
+
     __iter__ = None  # an index is an expression, so Python would iterate forever
     __contains__ = None
 
@@ -228,13 +232,12 @@ class Handle:
 def _range(key):
     if not isinstance(key, slice):
         return _number(key)
-    if key.step is not None:
-        raise TypeError("a part of a tile has no step")
+    step = "" if key.step is None else f" by {_number(key.step)}"
     if key.start is None and key.stop is None:
-        return ".."
+        return ".." + step
     if key.stop is None:
-        raise TypeError("a part of a tile is [:], [a:b] or [a]")
-    return f"{_number(0 if key.start is None else key.start)}..{_number(key.stop)}"
+        raise TypeError("a part of a tile is [:], [a:b], [a:b:step], [::step] or [a]")
+    return f"{_number(0 if key.start is None else key.start)}..{_number(key.stop)}{step}"
 
 
 def _names(things):
@@ -278,9 +281,17 @@ class _Finished:
         """spad.sim of this kernel."""
         return core.sim(self, layout, **options)
 
+    def advise(self, skip=(), depth_most=0, trials_most=0, timeout=None, steps=False):
+        """spad.advise of this kernel."""
+        return core.advise(self, skip, depth_most, trials_most, timeout, steps)
+
     def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
         """spad.tune of this kernel."""
         return core.tune(self, depth_most, exhaustive_most, timeout, steps)
+
+    def frontier(self, release=False, timeout=None, steps=False, seed=0):
+        """spad.frontier of this kernel."""
+        return core.frontier(self, release, timeout, steps, seed)
 
     def report(self, timed=True):
         """A Report with places, findings and, unless timed is False, the times of the
@@ -401,7 +412,7 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None):
+               output=False, persistent=False, reused=None, near=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start)."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
@@ -424,6 +435,8 @@ class Kernel:
             text += f" align {_number(align)}"
         if reused is not None:
             text += f" reused {_number(reused)}"
+        if near is not None:
+            text += f" near {_number(near)}"
         for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
                            ("persistent", persistent)):
             text += f" {word}" if flag else ""
@@ -539,12 +552,15 @@ class Kernel:
 
     def op(self, runner, name, reads=(), writes=(), updates=(), group=None, delivers=None,
            arrives=None, signals=None, cycles=None, ns=None, adds=(), elected=False,
-           latency_cycles=None, latency_ns=None, work=None):
+           latency_cycles=None, latency_ns=None, work=None, may_read=(), may_write=(), may_update=()):
         """An operation on an engine or a unit; also as a method: k.dma("load", writes=x[i]).
-        elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}."""
+        elected: one thread of the agent runs it, not all. work: per element, {"fma": 2, "exp": 1}.
+        may_read and so on: where only the device knows which bytes of a part are accessed;
+        `x.moving(4096)` says how many are."""
         text = f"{_known(runner)} {_name(name)}"
         for word, things in (("reads", reads), ("writes", writes), ("updates", updates),
-                             ("adds", adds)):
+                             ("adds", adds), ("may reads", may_read), ("may writes", may_write),
+                             ("may updates", may_update)):
             names = _names(things)
             text += f" {word} {names}" if names else ""
         text += " elected" if elected else ""
@@ -622,7 +638,9 @@ class Kernel:
 
     def fence(self, kind=None, when=None):
         """A proxy fence for all memory, or a fence of the target by name; when: "before" or "after" threads meet."""
-        self.line(" ".join(["fence"] + [_known(kind)] * (kind is not None) + [_name(when)] * (when is not None)))
+        kind = "" if kind is None else f" {_known(kind)}"
+        when = "" if when is None else f" {_name(when)}"
+        self.line("fence" + kind + when)
 
     # ---- what can be found out --------------------------------------------------------
 
@@ -645,6 +663,8 @@ class Kernel:
     loops = property(lambda self: self._finished().loops, doc="Its loops, a dict each.")
     unknowns = property(lambda self: self._finished().unknowns,
                         doc="Its unknown values, a dict each.")
+    sources = property(lambda self: self._finished().sources,
+                       doc="Lines of the program that it was made from, a dict each.")
     cursors = property(lambda self: self._finished().cursors, doc="Its cursors, a dict each.")
     statements = property(lambda self: self._finished().statements,
                           doc="Its statements in the order of the text, a dict each.")
@@ -653,6 +673,12 @@ class Kernel:
         """The kernel as text, with the parameters that hold."""
         return self._finished().text()
 
+    def fold(self):
+        """The kernel with the loops of a straight one found again; the same operations in the same
+        order. This kernel itself where nothing repeats."""
+        made = self._finished().fold()
+        return self if made is None else Kernel._of(made)
+
     def trace(self):
         """What a run allocates, as a Trace."""
         return self._finished().trace()
@@ -660,6 +686,11 @@ class Kernel:
     walk, check, layout = _spad.Kernel.walk, _spad.Kernel.check, _spad.Kernel.layout
     analyse = _spad.Kernel.analyse
     sim, tune, report = _spad.Kernel.sim, _spad.Kernel.tune, _spad.Kernel.report
+    advise, frontier = _spad.Kernel.advise, _spad.Kernel.frontier
+
+    def release(self):
+        """The same kernel without the addresses of its tensors on chip."""
+        return Kernel._of(self._finished().release())
 
     def reshape(self, defines=None, rings=None):
         """The same kernel with other parameters and ring depths."""

@@ -36,10 +36,10 @@ from ._tilelang_record import PrimFunc, Tensor, macro  # noqa: F401
 from ._tilelang_values import Uncovered, Value
 from ._tilelang_words import (  # noqa: F401
     Cast, GemmWarpPolicy, Layout, abs, annotate_layout, bfloat16, bool, cast, ceil, ceildiv, clamp, cos,
-    dtype, erf, exp, exp2, exp10, float, float8_e4m3fn, float8_e5m2, float16, float32, float64, floor,
-    floordiv, floormod, fma, if_then_else, infinity, int8, int16, int32, int64, isinf, isnan, log,
-    log2, log10, max, min, pow, reinterpret, round, rsqrt, sigmoid, sin, sqrt, tan, tanh, uint8,
-    uint16, uint32, uint64, use_swizzle)
+    disable_warp_group_reg_alloc, dtype, erf, exp, exp2, exp10, float, float8_e4m3fn, float8_e5m2,
+    float16, float32, float64, floor, floordiv, floormod, fma, if_then_else, infinity, int8, int16,
+    int32, int64, isinf, isnan, log, log2, log10, max, min, pow, reinterpret, round, rsqrt, sigmoid,
+    sin, sqrt, tan, tanh, uint8, uint16, uint32, uint64, use_swizzle)
 
 _current = contextvars.ContextVar("spad.tilelang.block", default=None)
 

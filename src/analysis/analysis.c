@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/limit.h"
 #include "check/check.h"
+#include "check/wasted.h"
 #include "kernel/origin.h"
 #include "sim/sim.h"
 
@@ -166,6 +167,31 @@ static spad_status simulate_apart(job *j, spad_error *error) {
     return SPAD_OK;
 }
 
+typedef struct statement_times {
+    const spad_sim *sim;
+    char field[SPAD_TIME_TEXT];
+} statement_times;
+
+/* The first execution of a statement in the simulation. */
+static const char *time_of_statement(void *context, int64_t statement) {
+    statement_times *t = context;
+    const spad_sim_totals totals = spad_sim_get_totals(t->sim);
+    if (totals.unit != SPAD_TIME_REAL && totals.unit != SPAD_TIME_CYCLES) return NULL;
+    for (size_t i = 0; i < spad_sim_row_count(t->sim); i++) {
+        const spad_sim_row row = spad_sim_get_row(t->sim, i);
+        if (row.statement == statement)
+            return spad_time_unit_text(totals.unit, row.end - row.start, t->field);
+    }
+    return NULL;
+}
+
+/* What work costs of which nothing is used. */
+static void add_wasted_times(job *j) {
+    statement_times times = {.sim = j->made->own_sim};
+    if (j->made->own_check == NULL || times.sim == NULL) return;
+    spad__wasted_add_times(j->made->own_check, time_of_statement, &times);
+}
+
 static spad_status find_fit_changes(job *j, spad_error *error) {
     spad_fit_options options = j->options.fit;
     const spad_layout *layout = j->made->layout;
@@ -227,6 +253,7 @@ spad_status spad_analysis_create(spad_analysis **out, const spad_kernel *kernel,
     if (status == SPAD_OK) status = check(&j, error);
     if (status == SPAD_OK) status = simulate_kernel(&j, error);
     if (status == SPAD_OK) status = simulate_apart(&j, error);
+    if (status == SPAD_OK) add_wasted_times(&j);
     if (status == SPAD_OK) status = find_fit_changes(&j, error);
     if (status == SPAD_OK) status = add_notes(&j, error);
     if (status != SPAD_OK) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "spad/source.h"
 
 /* ---- text for people --------------------------------------------------------------- */
@@ -134,6 +135,17 @@ void spad__out_one_line(spad__out *out, const char *name) {
 void spad__out_repeat(spad__out *out, const char *text, int64_t times) {
     const size_t length = strlen(text);
     for (int64_t i = 0; i < times; i++) spad__out_bytes(out, text, length);
+}
+
+size_t spad__append(char *field, size_t size, size_t used, const char *format, ...) {
+    spad__assert(used < size);
+    va_list arguments;
+    va_start(arguments, format);
+    const int more = vsnprintf(field + used, size - used, format, arguments);
+    va_end(arguments);
+    spad__assert(more >= 0);
+    const size_t longer = used + (size_t)more;
+    return longer < size ? longer : size - 1;
 }
 
 void spad__out_format(spad__out *out, const char *format, ...) {

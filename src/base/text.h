@@ -21,6 +21,11 @@ static inline const char *spad__text_end(const char *text, size_t length) {
     return length > 0 ? text + length : text;
 }
 
+/* Adds to a text of `used` bytes and a NUL in a field of `size` bytes, and returns how long it is
+ * then; what does not fit is cut off. */
+size_t spad__append(char *field, size_t size, size_t used, const char *format, ...)
+    SPAD_PRINTF(4, 5);
+
 /* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
     spad_sink sink;

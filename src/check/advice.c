@@ -61,7 +61,7 @@ static bool has_two_engines(const spad_kernel *k, int64_t tensor) {
 static bool has_one_place(const spad_kernel_tensor *row) {
     const spad_amounts lists[] = {row->free, row->par, row->banks};
     if (row->mode == SPAD_MODE_AUTO) return row->slots == 1;
-    if (row->mode == SPAD_MODE_AT) return row->tiles == 1;
+    if (row->mode == SPAD_MODE_AT) return row->slots == 1;
     for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
         for (size_t d = 0; d < lists[l].count; d++) {
             if (lists[l].items[d].value > 1 && row->blocks.items[d].value > 1) return false;

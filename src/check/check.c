@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check/prove.h"
+#include "check/wasted.h"
 #include "plan/stop.h"
 
 const char *spad_verdict_name(spad_verdict verdict) {
@@ -82,6 +83,7 @@ spad_status spad_check_create(spad_check **out, const spad_kernel *kernel,
         spad__copy_cut(check->reason, sizeof check->reason, reason);
     }
     if (status == SPAD_OK && !filled.no_advice) status = spad__check_advice(&run, error);
+    if (status == SPAD_OK && !filled.no_advice) status = spad__check_wasted(&run, error);
     if (status == SPAD_OK && limit.status == SPAD_ERR_CANCELLED) {
         status = spad__limit_fail(&limit, check->counts.events, "events", error);
     }

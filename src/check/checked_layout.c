@@ -72,13 +72,11 @@ static bool is_error_free(const spad_check *check) {
 
 /* Proved for all trip counts > proved for the shape > unknown. */
 static int strength_of(const spad_check *check) {
-    switch (spad_check_get_verdict(check)) {
-    case SPAD_VERDICT_PROVED_ALL: return 3;
-    case SPAD_VERDICT_PROVED_SHAPE: return 2;
-    case SPAD_VERDICT_UNKNOWN: return 1;
-    case SPAD_VERDICT_WRONG: return 0;
-    }
-    return 0;
+    static const int strengths[] = {[SPAD_VERDICT_PROVED_ALL] = 3,
+                                    [SPAD_VERDICT_PROVED_SHAPE] = 2,
+                                    [SPAD_VERDICT_UNKNOWN] = 1,
+                                    [SPAD_VERDICT_WRONG] = 0};
+    return strengths[spad_check_get_verdict(check)];
 }
 
 /* Is the proposal as good as proved? */

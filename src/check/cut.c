@@ -52,6 +52,10 @@ static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration
     return growing;
 }
 
+static size_t number_of_event(const writer *w, const spad__event *event) {
+    return (size_t)(event - w->cut->order->events.items.items);
+}
+
 /* The number of the run of a growing loop that an event is in. False: not known. */
 static bool run_of(const writer *w, const spad__event *event, int64_t loop, int64_t *run) {
     const spad__growth *growth = w->watch->growth;
@@ -70,10 +74,60 @@ static bool run_of(const writer *w, const spad__event *event, int64_t loop, int6
     return true;
 }
 
+/* Is an event in another run than the one before it of its agent? Runs are by their loop and the
+ * values of those around it. */
+static bool begins_run(const spad__events *events, const spad__event *before,
+                       const spad__event *event, int64_t loop, const spad__growth *growth) {
+    int64_t loops[SPAD__LOOPS_DEEP];
+    if (before == NULL || growth->inside[before->statement] != loop) return true;
+    const size_t depth = spad__loops_around(events->kernel, event->statement, loops);
+    for (size_t d = 0; d < depth && loops[d] != loop; d++) { /* both have the same around it */
+        if (events->values.items[event->first_value + d] !=
+            events->values.items[before->first_value + d]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every run with events gets a period when the parameter grows. If the clock repeats itself in each
+ * of its runs, with all others in their run of the same number, then each run gets one. */
+spad_status spad__cut_number_runs(const spad__order *order, spad__watch *watch, spad_error *error) {
+    const spad__events *events = &order->events;
+    const spad__growth *growth = watch->growth;
+    const size_t count = events->items.count;
+    int32_t total = 0; /* of agents with runs; 0: none so far */
+    if (!growth->walked || watch->runs != NULL || count == 0) return SPAD_OK;
+    watch->runs = spad__new_array(&order->net.host, count, sizeof *watch->runs);
+    if (watch->runs == NULL) return spad__fail_host_memory(error);
+    watch->run_count = count;
+    watch->same_runs = true;
+    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
+        const spad__event *before = NULL;
+        int32_t runs = 0;
+        for (size_t e = events->firsts.items[agent]; e < events->firsts.items[agent + 1]; e++) {
+            const spad__event *event = &events->items.items[e];
+            const int64_t loop = event->statement >= 0 ? growth->inside[event->statement] : -1;
+            watch->runs[e] = -1;
+            if (loop < 0) continue;
+            if (begins_run(events, before, event, loop, growth)) runs++;
+            watch->runs[e] = runs;
+            before = event;
+        }
+        if (runs > 0 && total > 0 && runs != total) watch->same_runs = false;
+        if (runs > 0) total = runs;
+    }
+    return SPAD_OK;
+}
+
 /* Are an agent and the clock in the same run, so that a period in each is one more period of that
  * run for both? Where runs cannot be counted it must be that nothing carries on. */
 static bool is_in_same_run(const writer *w, const spad__event *event, int64_t loop) {
     int64_t run;
+    if (w->watch->runs != NULL) {
+        return w->watch->same_runs && !w->watch->growth->carries &&
+               w->watch->runs[number_of_event(w, event)] == w->run;
+    }
     if (!run_of(w, event, loop, &run)) return !w->watch->growth->carries;
     return run == w->run;
 }
@@ -133,6 +187,10 @@ static void find_clock_run(writer *w) {
     const int64_t loop = w->watch->growth->inside[event->statement];
     int64_t run;
     if (loop < 0 || w->watch->growth->group[loop] != w->group) return;
+    if (w->watch->runs != NULL) {
+        w->run = w->watch->runs[number_of_event(w, event)];
+        return;
+    }
     if (run_of(w, event, loop, &run)) w->run = run;
 }
 

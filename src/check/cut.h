@@ -26,6 +26,9 @@ typedef struct spad__cut {
 spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size_t group,
                             int64_t periods, spad__state *state, spad_error *error);
 
+/* Numbers the runs of growing loops in all events, if a watch needs it. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__cut_number_runs(const spad__order *order, spad__watch *watch, spad_error *error);
+
 /* Has an agent (-1: any) an event in a growing loop of a group (-1: any)? */
 bool spad__acts_in_growth(const spad__order *order, const spad__growth *growth, int64_t agent,
                           int64_t group);

@@ -112,7 +112,8 @@ void spad__fences_free(spad__fences *f) {
 
 /* ---- between two points ------------------------------------------------------------ */
 
-static bool suits(const spad__fences *f, const spad__fence_run *run, const spad__fence_need *need) {
+static bool meets_need(const spad__fences *f, const spad__fence_run *run,
+                       const spad__fence_need *need) {
     const spad_target *target = spad_kernel_get_target(f->order->events.kernel);
     if (need->agent >= 0 && run->agent != need->agent) return false;
     if (need->fence >= 0) return run->fence == need->fence && run->when == need->when;
@@ -149,7 +150,7 @@ spad_status spad__fences_between(spad__fences *f, const spad__fence_need *need, 
     spad_status status = SPAD_OK;
     *found = false;
     for (size_t i = 0; i < f->runs.count && status == SPAD_OK && !*found; i++) {
-        if (!suits(f, &f->runs.items[i], need)) continue;
+        if (!meets_need(f, &f->runs.items[i], need)) continue;
         status = run_between(f, &f->runs.items[i], from, to, found, error);
     }
     return status;

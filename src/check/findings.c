@@ -38,6 +38,24 @@ void spad__point_note(spad_note *note, spad_location location) {
     note->width = location.width;
 }
 
+/* The user's own lines. */
+static void fill_sources(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
+                         int64_t other) {
+    int64_t source = spad_kernel_find_source(kernel, finding->line);
+    if (source < 0 && statement >= 0) {
+        source = spad_kernel_get_statement(kernel, (size_t)statement)->source;
+    }
+    spad__source_text(kernel, source, finding->place, sizeof finding->place);
+    for (size_t i = 0; i < finding->note_count; i++) {
+        spad_note *note = &finding->notes[i];
+        source = spad_kernel_find_source(kernel, note->line);
+        if (source < 0 && i == 0 && other >= 0 && note->line == 0) {
+            source = spad_kernel_get_statement(kernel, (size_t)other)->source;
+        }
+        spad__source_text(kernel, source, note->place, sizeof note->place);
+    }
+}
+
 static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_t statement,
                         int64_t other) {
     const char *file = spad_kernel_get_file(kernel);
@@ -50,14 +68,30 @@ static void fill_places(spad_finding *finding, const spad_kernel *kernel, int64_
         const spad_location location = place_of(kernel, other);
         spad__point_note(&finding->notes[0], location);
     }
+    if (spad_kernel_source_count(kernel) > 0) fill_sources(finding, kernel, statement, other);
 }
 
-static void count_finding(spad_check_counts *counts, spad_severity severity) {
+static void count_finding(spad_check_counts *counts, spad_severity severity, int64_t more) {
     switch (severity) {
-    case SPAD_SEVERITY_ERROR: counts->errors++; break;
-    case SPAD_SEVERITY_WARNING: counts->warnings++; break;
-    case SPAD_SEVERITY_ADVICE: counts->advice++; break;
+    case SPAD_SEVERITY_ERROR: counts->errors += more; break;
+    case SPAD_SEVERITY_WARNING: counts->warnings += more; break;
+    case SPAD_SEVERITY_ADVICE: counts->advice += more; break;
     }
+}
+
+/* Of a full list the last finding of a lower severity gives way: the verdict depends on errors, and
+ * they must not be left out for warnings. */
+static bool make_room_for(spad_check *check, spad_severity severity) {
+    size_t worst = SIZE_MAX;
+    for (size_t i = 0; i < check->found.count; i++) {
+        const spad_severity own = check->found.items[i].finding.severity;
+        if (own <= severity) continue;
+        if (worst == SIZE_MAX || own >= check->found.items[worst].finding.severity) worst = i;
+    }
+    if (worst == SIZE_MAX) return false;
+    count_finding(&check->counts, check->found.items[worst].finding.severity, -1);
+    check->found.items[worst] = check->found.items[--check->found.count];
+    return true;
 }
 
 bool spad__count_finding(spad__run *run, spad_finding_code code, int64_t statement, int64_t other) {
@@ -72,13 +106,13 @@ spad_status spad__add_finding(spad__run *run, spad_finding *finding, int64_t sta
     if (spad__count_finding(run, finding->code, statement, other)) return SPAD_OK;
     if (check->found.count >= run->options->finding_limit) {
         check->full = true;
-        return SPAD_OK;
+        if (!make_room_for(check, finding->severity)) return SPAD_OK;
     }
     if (!spad__array_reserve(&check->host, &check->found, 1)) return spad__fail_host_memory(error);
     fill_places(finding, run->kernel, statement, other);
     if (finding->count == 0) finding->count = 1;
     check->found.items[check->found.count++] = (spad__found){*finding, statement, other};
-    count_finding(&check->counts, finding->severity);
+    count_finding(&check->counts, finding->severity, 1);
     return SPAD_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "kernel/kernel.h"
 
 /* A period beyond this is not worth its runs. */
 enum { STEP_MAX = 4096 };
@@ -44,7 +45,8 @@ static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, mo
                          .param_step = g->step,
                          .loop = moves.loop,
                          .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
-                         .relies = relies};
+                         .relies = relies,
+                         .extra = g->extra};
 }
 
 static spad__moves moves_of(const probe *l, motion moves) {
@@ -112,8 +114,8 @@ static bool probe_tensor(probe *l, size_t number) {
         if (!require_same(l, t->blocks.items[i], t->name)) return false;
     }
     return require_same_list(l, t->dims, t->name) && require_same_list(l, t->ring, t->name) &&
-           require_same_list(l, t->free, t->name) && require_same_list(l, t->par, t->name) &&
-           require_same_list(l, t->banks, t->name);
+           require_same_list(l, t->steps, t->name) && require_same_list(l, t->free, t->name) &&
+           require_same_list(l, t->par, t->name) && require_same_list(l, t->banks, t->name);
 }
 
 static bool probe_declarations(probe *l) {
@@ -414,7 +416,8 @@ static bool probe_operation(probe *l, size_t statement, const spad_statement *s,
         }
         for (size_t r = 0; r < access->range_count; r++) {
             if (!require_still(l, statement, access->ranges[r].from) ||
-                !require_still(l, statement, access->ranges[r].to)) {
+                !require_still(l, statement, access->ranges[r].to) ||
+                !require_still(l, statement, access->ranges[r].step)) {
                 return false;
             }
         }
@@ -434,6 +437,10 @@ static bool probe_comparisons(probe *l, size_t statement, const spad_statement *
         const spad_expr sides[] = {s->comparisons[i].left, s->comparisons[i].right};
         for (size_t side = 0; side < 2; side++) {
             spad__form form;
+            if (spad__expr_has(l->kernel, sides[side], SPAD_EXPR_STAGE, -1) ||
+                spad__expr_has(l->kernel, sides[side], SPAD_EXPR_PHASE, -1)) {
+                return refuse(l, SPAD__REFUSED_UNEVEN, NULL); /* windows.c keeps no cursors */
+            }
             if (!form_of(l, sides[side], (motion){true, l->growth->inside[statement]}, &form) ||
                 !form_of(l, sides[side], (motion){true, -1}, &form)) {
                 return false;
@@ -449,7 +456,9 @@ static bool probe_statement(probe *l, size_t number, bool second, marks tiles, m
     if ((s->flags & SPAD_SYNC_NEXT) != 0 && s->amount == 0) {
         return refuse(l, SPAD__REFUSED_UNEVEN, NULL);
     }
-    if (s->kind == SPAD_STATEMENT_BREAK) return refuse(l, SPAD__REFUSED_BREAK, NULL);
+    if (s->kind == SPAD_STATEMENT_BREAK) {
+        return l->growth->extra[s->loop] == 0 || refuse(l, SPAD__REFUSED_BREAK, NULL);
+    }
     if (s->kind == SPAD_STATEMENT_IF) return probe_comparisons(l, number, s);
     if (s->kind == SPAD_STATEMENT_OPERATION) return probe_operation(l, number, s, second, tiles);
     if (s->kind == SPAD_STATEMENT_ALLOC || s->kind == SPAD_STATEMENT_FREE) {
@@ -619,6 +628,9 @@ static void find_tracked(const probe *l) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
         if (t->mode == SPAD_MODE_ALIAS) tracked[t->home] = true;
     }
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        tracked[i] = tracked[i] && !l->growth->left_out[i];
+    }
 }
 
 static void clear_marks(marks *m, size_t groups) {
@@ -657,6 +669,16 @@ static void require_even(probe *l) {
     if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
+static void find_walked(const probe *l) {
+    for (size_t i = 0; i < spad_kernel_cursor_count(l->kernel); i++) {
+        if (!spad_kernel_get_cursor(l->kernel, i)->even) l->growth->walked = true;
+    }
+    for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
+        if (s->kind == SPAD_STATEMENT_BREAK) l->growth->walked = true;
+    }
+}
+
 static void probe_param(probe *l, marks tiles, marks waits) {
     spad__growth *g = l->growth;
     while (!probe_once(l, tiles, waits)) {
@@ -669,6 +691,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
         l->factor = 1;
     }
     require_even(l);
+    find_walked(l);
     spad__growth_count_runs(g, l->kernel);
 }
 
@@ -689,6 +712,7 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->inside =
         spad__arena_array(arena, spad_kernel_statement_count(kernel) + 1, sizeof *g->inside);
     g->tracked = spad__arena_array(arena, tensors + 1, sizeof *g->tracked);
+    g->left_out = spad__arena_array(arena, tensors + 1, sizeof *g->left_out);
     g->relies = spad__arena_array(arena, spad_kernel_param_count(kernel) + 1, sizeof *g->relies);
     g->shift = spad__arena_array(arena, loops + 1, (g->dims + 1) * sizeof *g->shift);
     g->raise = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *g->raise);
@@ -703,19 +727,23 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     tiles->seen = spad__arena_array(arena, g->dims + 1, sizeof *tiles->seen);
     waits->known = spad__arena_array(arena, loops + 1, (syncs + 1) * sizeof *waits->known);
     waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
-    return g->extra && g->group && g->inside && g->tracked && g->relies && g->shift && g->raise &&
-           g->carry && g->carry_waits && g->runs && g->guarded && g->counted && tiles->known &&
-           tiles->seen && waits->known && waits->seen;
+    return g->extra && g->group && g->inside && g->tracked && g->left_out && g->relies &&
+           g->shift && g->raise && g->carry && g->carry_waits && g->runs && g->guarded &&
+           g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
-                              int64_t step, const spad_host *host, spad_error *error) {
+                              int64_t step, const bool *part, const spad_host *host,
+                              spad_error *error) {
     *growth = (spad__growth){.arena = {.host = *host}, .param = param, .step = step};
     marks tiles;
     marks waits;
     if (!reserve(growth, kernel, &tiles, &waits)) {
         spad__growth_free(growth);
         return spad__fail_host_memory(error);
+    }
+    for (size_t t = 0; part != NULL && t < spad_kernel_tensor_count(kernel); t++) {
+        growth->left_out[t] = !part[t];
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     find_tracked(&l);

@@ -70,19 +70,25 @@ typedef struct spad__growth {
     bool meets;        /* tiles that move are used after their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
-    bool *guarded; /* per loop: an `if` is around it, so that it is not known how often it runs */
-    bool *counted; /* per growing loop: `runs` is known, and every agent of the group has as many
-                      runs */
-    bool *tracked; /* per tensor: its index counts; false: off chip, only read or only written */
-    bool *relies;  /* per parameter: the step and the shifts hold for its value only */
-    bool rests;    /* an expression has the rest of the parameter by a number in it */
+    bool *guarded;  /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
+                       is not known how often it runs */
+    bool *counted;  /* per growing loop: `runs` is known, and every agent of the group has as many
+                       runs */
+    bool *tracked;  /* per tensor: its index counts; false: off chip, only read or only written, or
+                       left out */
+    bool *left_out; /* per tensor: this is about other tensors, which share no bytes with it */
+    bool *relies;   /* per parameter: the step and the shifts hold for its value only */
+    bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
+                    are counted as they come (cut.c) */
+    bool rests;  /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 
 /* Looks at a parameter of a kernel; its step will be a multiple of `step`, which is 1 if nothing
- * else is known. SPAD_ERR_HOST_MEMORY. */
+ * else is known. part: per tensor, is it about it; NULL: about all. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
-                              int64_t step, const spad_host *host, spad_error *error);
+                              int64_t step, const bool *part, const spad_host *host,
+                              spad_error *error);
 void spad__growth_free(spad__growth *growth);
 
 /* "'x' changes with it": the refusal of a parameter of the kernel in words; "": not refused. */

@@ -130,7 +130,11 @@ void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel) 
         const spad_statement *s = spad_kernel_get_statement(kernel, i);
         const bool branch = s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_ELSE;
         if (branch && s->end > end) end = s->end;
-        if (s->kind == SPAD_STATEMENT_FOR) growth->guarded[s->item] = i < end;
+        if (s->kind != SPAD_STATEMENT_FOR) continue;
+        growth->guarded[s->item] = i < end;
+        for (int64_t l = s->loop; l >= 0; l = spad_kernel_get_loop(kernel, (size_t)l)->outer) {
+            if (spad__loop_breaks(kernel, l)) growth->guarded[s->item] = true;
+        }
     }
 }
 

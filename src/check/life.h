@@ -28,6 +28,8 @@ typedef struct spad__write {
     int64_t statement;
     size_t row; /* the access in the kernel's table */
     bool read;  /* a byte of it was */
+    bool may;   /* it may have left these bytes as they were */
+    bool full;  /* may: they were written under some name of the storage before */
 } spad__write;
 
 /* A tensor while the check runs. `dead` is there when `alloc` or `free` name the tensor; with
@@ -66,6 +68,12 @@ typedef struct spad__life_area {
     spad__bytemap map;
 } spad__life_area;
 
+/* Bytes that an access may write and that do not hold its tile. */
+typedef struct spad__life_part {
+    spad_rect rect;
+    bool full;
+} spad__life_part;
+
 /* An access that wrote what was never read; the first time that it did. */
 typedef struct spad__unread {
     spad_finding finding;
@@ -93,9 +101,10 @@ typedef struct spad__life {
     size_t write_room;
     spad__writer unused;
     spad__spot *hints; /* SPAD__LIFE_HINTS per access of the kernel: where its bytes were found */
-    SPAD_ARRAY(spad__unread) unread; /* to be reported at the end */
-    size_t *unread_of;               /* per access of the kernel, and again for last values:
-                                        index + 1; 0: none */
+    SPAD_ARRAY(spad__life_part) parts; /* of the access that may write */
+    SPAD_ARRAY(spad__unread) unread;   /* to be reported at the end */
+    size_t *unread_of;                 /* per access of the kernel, and again for last values:
+                                          index + 1; 0: none */
     bool *carries; /* per access of the kernel: something that it wrote was read in a later
                       iteration */
 } spad__life;

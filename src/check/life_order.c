@@ -260,6 +260,9 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
         done[i] = watches->items[i].failed;
         open[i] = !done[i];
+        if (done[i]) continue;
+        const spad_status status = spad__cut_number_runs(order, &watches->items[i], error);
+        if (status != SPAD_OK) return status;
     }
     spad_check rest = {.host = order->net.host}; /* what a second replay finds again */
     spad__run again = *order->run;

@@ -139,6 +139,39 @@ static const char *remedy(spad_finding_code code, const spad_walk_access *access
     }
 }
 
+static const char *reads_word(const spad_walk_access *access) {
+    return (access->kind & SPAD_ACCESS_MAY) != 0 ? "may read" : "reads";
+}
+
+/* Is it what the tile itself was given, by an access that may have written elsewhere? */
+static bool is_left_open(const spad__life *life, const spad_walk_access *access,
+                         const spad__write *write) {
+    const bool own = life->tensors[access->tensor].view
+                         ? life->kernel->tensors.items[write->tensor].home == access->home
+                         : write->tensor == access->tensor && write->tile == access->tile;
+    return write->may && own && write->life == access->life;
+}
+
+/* Bytes that are written for certain by nothing. */
+static void describe_possible(spad_finding *finding, const spad__life *life,
+                              const spad_walk_access *access, spad_rect part,
+                              const spad__write *write) {
+    const spad_kernel *k = life->kernel;
+    char tile[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
+    spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    now_text(life, now, sizeof now);
+    bytes_text(life, access, part, bytes, sizeof bytes);
+    spad__finding_init(finding, SPAD_FINDING_UNINITIALISED_READ,
+                       "%s %s %s%s, but it is not certain that %s, which may write %s, has written "
+                       "%s; write all of it first, or declare it as input",
+                       name_of(life, life->statement), reads_word(access), tile, now,
+                       name_of(life, write->statement), tile, bytes);
+    finding->severity = SPAD_SEVERITY_WARNING; /* the device may have written all of it */
+    spad__finding_add_note(finding, "%s may write %s here", name_of(life, write->statement), tile);
+    spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
+                            k->tensors.items[write->tensor].name);
+}
+
 /* A read where an input is that was there before the start. */
 static void describe_input(spad_finding *finding, const spad__life *life,
                            const spad_walk_access *access, spad_rect part,
@@ -151,11 +184,11 @@ static void describe_input(spad_finding *finding, const spad__life *life,
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool input = (tensor->flags & SPAD_TENSOR_INPUT) != 0;
-    spad__finding_init(
-        finding, classify(life, access, write),
-        "%s reads %s%s, but %s hold %s, an input that was put there before the start%s",
-        name_of(life, life->statement), tile, now, bytes, other,
-        input ? ", over this one; give inputs bytes of their own" : "; write it before it is read");
+    spad__finding_init(finding, classify(life, access, write),
+                       "%s %s %s%s, but %s hold %s, an input that was put there before the start%s",
+                       name_of(life, life->statement), reads_word(access), tile, now, bytes, other,
+                       input ? ", over this one; give inputs bytes of their own"
+                             : "; write it before it is read");
     spad__point_note(spad__finding_add_note(finding, "%s is declared here", other),
                      k->tensors.items[write->tensor].location);
     spad__finding_set_names(finding, tensor->name, k->tensors.items[write->tensor].name);
@@ -174,13 +207,14 @@ static void describe_conflict(spad_finding *finding, const spad__life *life,
                    sizeof then);
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool same = write->tensor == access->tensor && write->tile == access->tile;
-    spad__finding_init(finding, code, "%s reads %s%s, but %s %s %s, written by %s%s; %s",
-                       name_of(life, life->statement), tile, now, bytes,
+    const char *may = write->may ? "may " : "";
+    spad__finding_init(finding, code, "%s %s %s%s, but %s %s%s %s, written by %s%s; %s",
+                       name_of(life, life->statement), reads_word(access), tile, now, bytes, may,
                        code == SPAD_FINDING_STALE_READ ? "still hold" : "hold",
                        same ? "an earlier life of it" : other, name_of(life, write->statement),
                        then, remedy(code, access, write));
-    spad__finding_add_note(finding, "%s writes %s here%s", name_of(life, write->statement), other,
-                           then);
+    spad__finding_add_note(finding, "%s %swrite%s %s here%s", name_of(life, write->statement), may,
+                           write->may ? "" : "s", other, then);
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
 }
@@ -211,9 +245,9 @@ static void describe_nothing(spad_finding *finding, const spad__life *life,
     bytes_text(life, access, part, bytes, sizeof bytes);
     const bool never = life->tensors[access->tensor].empty && access->placed;
     spad__finding_init(finding, SPAD_FINDING_UNINITIALISED_READ,
-                       "%s reads %s%s, but nothing %s %s; write it first, or declare it as input",
-                       name_of(life, life->statement), tile, now, never ? "writes" : "has written",
-                       never ? "it anywhere" : bytes);
+                       "%s %s %s%s, but nothing %s %s; write it first, or declare it as input",
+                       name_of(life, life->statement), reads_word(access), tile, now,
+                       never ? "writes" : "has written", never ? "it anywhere" : bytes);
     spad__point_note(spad__finding_add_note(finding, "declared here"),
                      life->kernel->tensors.items[access->tensor].location);
     spad__finding_set_names(finding, life->kernel->tensors.items[access->tensor].name, NULL);
@@ -231,14 +265,18 @@ static void point_at(spad_finding *finding, const spad_kernel *k, const spad_wal
 spad_status spad__report_read(spad__life *life, const spad_walk_access *access, spad_rect part,
                               spad__writer writer, spad_error *error) {
     const spad__write *write = writer == 0 ? NULL : &life->writes[writer];
+    const bool open = write != NULL && is_left_open(life, access, write);
     const spad_finding_code code =
-        write == NULL ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
+        write == NULL || open ? SPAD_FINDING_UNINITIALISED_READ : classify(life, access, write);
     const int64_t other = writer == 0 ? -1 : write->statement;
+    if (open) life->run->gap = "bytes are read that are written only if the data says so";
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, other)) return SPAD_OK;
     spad_finding finding;
     if (writer == 0) {
         describe_nothing(&finding, life, access, part);
+    } else if (open) {
+        describe_possible(&finding, life, access, part, write);
     } else if (life->kernel->statements.items[write->statement].kind == SPAD_STATEMENT_TENSOR) {
         describe_input(&finding, life, access, part, write);
     } else {
@@ -267,7 +305,7 @@ spad_status spad__report_dead(spad__life *life, const spad_walk_access *access, 
     const int64_t home_statement = (int64_t)k->tensors.items[access->home].statement;
     life->tensors[access->tensor].wrong = life->tensors[access->home].wrong = true;
     if (spad__count_finding(life->run, code, life->statement, home_statement)) return SPAD_OK;
-    const char *verb = (access->kind & SPAD_ACCESS_READ) != 0 ? "reads" : "writes";
+    const char *verb = (access->kind & SPAD_ACCESS_READ) != 0 ? reads_word(access) : "writes";
     const bool never = life->tensors[access->home].allocated;
     char tile[TILE_MAX], now[ITERATION_MAX];
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);

@@ -67,7 +67,7 @@ static void put_holder(spad__state_out *w, const spad__life *life, spad__writer 
     spad__tile_index(tensor, write->tile, index);
     const int64_t periods = moves_along(life, holder, at) ? at.periods : 0;
     spad__state_put(w, write->tensor);
-    spad__state_put(w, current);
+    spad__state_put(w, current + 4 * write->may + 8 * write->full);
     for (size_t d = 0; d < tensor->blocks.count; d++)
         spad__state_put(w, index[d] - shift[d] * (carry[d] ? at.periods : periods));
 }
@@ -89,6 +89,44 @@ static void put_map(spad__state_out *w, const spad__life *life, const spad__byte
     }
 }
 
+/* A space in which other tensors have bytes, too, that do not count: what tensors of the part hold
+ * is all, and where it begins and ends. */
+static void put_part_of_map(spad__state_out *w, const spad__life *life, const spad__bytemap *map,
+                            standing at) {
+    for (size_t b = 0; b < map->bands.count; b++) {
+        const spad__band *band = &map->bands.items[b];
+        int64_t begin = 0;
+        spad__writer holder = 0; /* of the piece that is open */
+        spad__state_put(w, band->lane);
+        for (size_t c = 0; c < band->chunks.count; c++) {
+            const spad__chunk *chunk = &band->chunks.items[c];
+            for (size_t i = 0; i < chunk->pieces.count; i++) {
+                const spad__map_piece piece = chunk->pieces.items[i];
+                if (holder != 0) {
+                    spad__state_put(w, begin);
+                    spad__state_put(w, piece.byte);
+                    put_holder(w, life, holder, at);
+                }
+                const bool counts =
+                    piece.writer != 0 && !at.growth->left_out[life->writes[piece.writer].tensor];
+                holder = counts ? piece.writer : 0;
+                begin = piece.byte;
+            }
+        }
+        if (holder != 0) { /* up to the end of the map */
+            spad__state_put(w, begin);
+            put_holder(w, life, holder, at);
+        }
+    }
+}
+
+static bool leaves_out(const standing *at, size_t tensors) {
+    for (size_t i = 0; i < tensors; i++) {
+        if (at->growth->left_out[i]) return true;
+    }
+    return false;
+}
+
 static int compare_areas(const void *left, const void *right) {
     const spad__life_area *a = *(const spad__life_area *const *)left;
     const spad__life_area *b = *(const spad__life_area *const *)right;
@@ -98,22 +136,27 @@ static int compare_areas(const void *left, const void *right) {
 
 /* Slots in the order of their numbers, not in that of their first use. */
 static void put_areas(spad__state_out *w, const spad__life *life, standing at) {
-    const size_t count = life->areas.count;
-    spad__state_put(w, (int64_t)count);
-    if (count == 0) return;
-    const spad__life_area **areas = spad__new_array(w->host, count, sizeof *areas);
+    const size_t room = life->areas.count;
+    size_t count = 0;
+    if (room == 0) spad__state_put(w, 0);
+    if (room == 0) return;
+    const spad__life_area **areas = spad__new_array(w->host, room, sizeof *areas);
     if (areas == NULL) {
         w->failed = true;
         return;
     }
-    for (size_t i = 0; i < count; i++) areas[i] = &life->areas.items[i];
+    for (size_t i = 0; i < room; i++) {
+        if (at.growth->left_out[life->areas.items[i].home]) continue;
+        areas[count++] = &life->areas.items[i];
+    }
+    spad__state_put(w, (int64_t)count);
     qsort(areas, count, sizeof *areas, compare_areas);
     for (size_t i = 0; i < count; i++) {
         spad__state_put(w, areas[i]->home);
         spad__state_put(w, areas[i]->slot);
         put_map(w, life, &areas[i]->map, at);
     }
-    spad__free(w->host, areas, count * sizeof *areas);
+    spad__free(w->host, areas, room * sizeof *areas);
 }
 
 /* Which tiles of a tensor are allocated: all or none, or one by one if the loop does not move
@@ -133,6 +176,7 @@ static void put_dead(spad__state_out *w, const spad__life *life, size_t number, 
 
 static void put_tensors(spad__state_out *w, const spad__life *life, standing at) {
     for (size_t i = 0; i < life->kernel->tensors.count; i++) {
+        if (at.growth->left_out[i]) continue;
         spad__state_put(w, life->tensors[i].heap);
         if (life->tensors[i].dead != NULL) put_dead(w, life, i, at);
     }
@@ -189,8 +233,9 @@ spad_status spad__life_state(const spad__life *life, const spad_walk *walk, cons
                              spad__state *state, spad_error *error) {
     spad__state_out w = {&life->host, state, false};
     const standing at = {growth, group, periods, values};
+    const bool part = leaves_out(&at, life->kernel->tensors.count);
     for (size_t i = 0; i < life->kernel->target->space_count; i++) {
-        put_map(&w, life, &life->spaces[i], at);
+        (part ? put_part_of_map : put_map)(&w, life, &life->spaces[i], at);
     }
     put_areas(&w, life, at);
     put_tensors(&w, life, at);

@@ -39,7 +39,7 @@ typedef struct life_use {
 
 /* Ring over the number of a tile: a conflict in it can be counted in slots. */
 static int64_t ring_of(const spad_kernel_tensor *tensor) {
-    if (tensor->mode == SPAD_MODE_AUTO && tensor->ring.count == 1) {
+    if (tensor->mode != SPAD_MODE_ALIAS && tensor->ring.count == 1) {
         return tensor->ring.items[0].value;
     }
     if (tensor->mode != SPAD_MODE_MOD || tensor->blocks.count != 1) return 0;
@@ -213,6 +213,7 @@ void spad__life_destroy(spad__life *life) {
         spad__bytemap_free(&life->areas.items[i].map, &host);
     }
     spad__array_free(&host, &life->areas);
+    spad__array_free(&host, &life->parts);
     spad__array_free(&host, &life->unread);
     free_table(life, life->tensors, k->tensors.count, sizeof *life->tensors);
     free_table(life, life->spaces, k->target->space_count, sizeof *life->spaces);
@@ -373,7 +374,9 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .statement = life->statement,
         .row = access->row,
         .read = access->row >= k->accesses.count, /* an input; it needs no reader */
+        .may = (access->kind & SPAD_ACCESS_MAY) != 0,
     };
+    life->writes[writer].read |= life->writes[writer].may; /* what it left may be elsewhere */
     int64_t *values = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[life->statement].loop;
     for (; loop >= 0; loop = k->loops.items[loop].outer) *values++ = life->loop_values[loop];
@@ -446,6 +449,93 @@ static spad_status write_access(spad__life *life, const spad_walk_access *access
     if (life->tensors[access->home].shown) mark_views(life, access);
     if (access->tile < state->newest) state->jumps = true;
     state->newest = spad__max(state->newest, access->tile);
+    return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
+}
+
+/* ---- what writes leave ------------------------------------------------------------- */
+
+/* Was it left in this tile of the storage, under any name, and is it still there? */
+static bool is_of_storage(const spad__life *life, const spad_walk_access *access,
+                          const spad__write *write) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[access->tensor];
+    return life->kernel->tensors.items[write->tensor].home == access->home &&
+           write->home_tile == home_tile(tensor, access->tile) &&
+           write->home_life == home_life(life, access->home);
+}
+
+/* Is what the write left what the access wants? A view wants whatever any name of its
+ * storage has left in that tile. */
+static bool is_right(const spad__life *life, const spad_walk_access *access, spad__writer writer,
+                     bool view) {
+    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[access->tensor];
+    if (writer == 0) {
+        return (tensor->flags & SPAD_TENSOR_INPUT) != 0 ||
+               (view && life->tensors[access->home].given);
+    }
+    const spad__write *write = &life->writes[writer];
+    const bool input = write->row >= life->kernel->accesses.count;
+    if (!input && write->birth != spad__life_birth(life, access)) return false;
+    if (write->may && !(view && write->full)) return false;
+    if (view) return is_of_storage(life, access, write);
+    return write->tensor == access->tensor && write->tile == access->tile &&
+           write->life == access->life;
+}
+
+/* Is it what an access that may have written left in the tile that is wanted, where nothing was
+ * before? */
+static bool is_possible(const spad__life *life, const spad_walk_access *access,
+                        spad__writer writer) {
+    const spad__write *write = &life->writes[writer];
+    if (!write->may || write->birth != spad__life_birth(life, access)) return false;
+    if (life->tensors[access->tensor].view) return is_of_storage(life, access, write);
+    return write->tensor == access->tensor && write->tile == access->tile &&
+           write->life == access->life;
+}
+
+/* ---- what may be written ----------------------------------------------------------- */
+
+/* Lists the bytes of an access that do not hold its tile: they change while they are written. */
+static bool list_possible(spad__life *life, spad__bytemap *map, const spad_walk_access *access) {
+    spad__byte_cursor look =
+        spad__bytemap_read(map, access->rect, access->runs, access->stride, hint_of(life, access));
+    spad_rect part;
+    spad__writer writer;
+    life->parts.count = 0;
+    while (spad__bytemap_next(&look, &part, &writer)) {
+        if (is_right(life, access, writer, false)) continue;
+        if (!spad__array_reserve(&life->host, &life->parts, 1)) return false;
+        life->parts.items[life->parts.count++] =
+            (spad__life_part){part, is_right(life, access, writer, true)};
+    }
+    return true;
+}
+
+/* Bytes that hold the tile still do: the old elements or the new ones. All others may have been
+ * overwritten, and it is not certain that they hold the tile now. */
+static spad_status write_possible(spad__life *life, const spad_walk_access *access,
+                                  spad_error *error) {
+    spad__life_tensor *state = &life->tensors[access->tensor];
+    spad__bytemap *map = map_of(life, access);
+    if (map == NULL || !list_possible(life, map, access)) return spad__fail_host_memory(error);
+    for (int full = 0; full < 2; full++) {
+        spad__writer writer = 0;
+        for (size_t i = 0; i < life->parts.count; i++) {
+            const spad__life_part *part = &life->parts.items[i];
+            if (part->full != (full != 0)) continue;
+            if (writer == 0) {
+                writer = new_writer(life);
+                if (writer == 0) return spad__fail_host_memory(error);
+                fill_write(life, writer, access);
+                life->writes[writer].full = full != 0;
+            }
+            if (!spad__bytemap_write(map, &life->host, &life->writers, part->rect, 1, 0, writer,
+                                     hint_of(life, access))) {
+                return spad__fail_host_memory(error);
+            }
+        }
+    }
+    if (state->written != NULL) state->written[access->tile] = 1;
+    if (life->tensors[access->home].shown) mark_views(life, access);
     return life->writers.over != 0 ? clear_over(life, error) : SPAD_OK;
 }
 
@@ -531,27 +621,6 @@ spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *erro
 
 /* ---- reads ------------------------------------------------------------------------- */
 
-/* Is what the write left what the access wants? A view wants whatever any name of its
- * storage has left in that tile. */
-static bool is_right(const spad__life *life, const spad_walk_access *access, spad__writer writer) {
-    const spad__life_tensor *state = &life->tensors[access->tensor];
-    const spad_kernel_tensor *tensor = &life->kernel->tensors.items[access->tensor];
-    if (writer == 0) {
-        return (tensor->flags & SPAD_TENSOR_INPUT) != 0 ||
-               (state->view && life->tensors[access->home].given);
-    }
-    const spad__write *write = &life->writes[writer];
-    const bool input = write->row >= life->kernel->accesses.count;
-    if (!input && write->birth != spad__life_birth(life, access)) return false;
-    if (!state->view) {
-        return write->tensor == access->tensor && write->tile == access->tile &&
-               write->life == access->life;
-    }
-    return life->kernel->tensors.items[write->tensor].home == access->home &&
-           write->home_tile == home_tile(tensor, access->tile) &&
-           write->home_life == home_life(life, access->home);
-}
-
 /* Looks at every piece of an access. `gaps`: it need not have been written. */
 static spad_status read_access(spad__life *life, const spad_walk_access *access, bool gaps,
                                spad_error *error) {
@@ -567,7 +636,8 @@ static spad_status read_access(spad__life *life, const spad_walk_access *access,
     while (status == SPAD_OK && spad__bytemap_next(&look, &part, &writer)) {
         if (writer != 0) life->writes[writer].read = true;
         if (writer != 0 && !gaps) note_carried(life, writer);
-        if (!is_right(life, access, writer) && !(gaps && writer == 0)) {
+        if (is_right(life, access, writer, state->view)) continue;
+        if (!(gaps && (writer == 0 || is_possible(life, access, writer)))) {
             status = spad__report_read(life, access, part, state->empty ? 0 : writer, error);
         }
     }
@@ -601,7 +671,8 @@ static spad_status run_operation(spad__life *life, const spad_walk_event *event,
         const spad_walk_access *access = &event->accesses[i];
         if ((access->kind & SPAD_ACCESS_WRITE) == 0 || !life->tensors[access->tensor].tracked)
             continue;
-        status = write_access(life, access, error);
+        status = (access->kind & SPAD_ACCESS_MAY) != 0 ? write_possible(life, access, error)
+                                                       : write_access(life, access, error);
     }
     return status;
 }

@@ -13,12 +13,14 @@
 
 #include "base/checked.h"
 #include "base/compare.h"
+#include "base/text.h"
 #include "check/check.h"
 #include "check/size.h"
 
 enum {
     MODULI_MAX = 6, /* numbers that indices come round at */
-    NEAR = 2
+    NEAR = 2,
+    ROW_BEGIN = 8 /* values that need not be right before the first one that is */
 };
 
 /* ---- which values ------------------------------------------------------------------ */
@@ -186,14 +188,12 @@ static spad_status try_value(spad__run *run, spad__tries *tries, int64_t value, 
 static void describe_values(const spad__run *run, const spad__tries *tries, int64_t value,
                             char *field, size_t size) {
     size_t used = 0;
-    for (size_t i = 0; i < tries->other_count && used < size; i++) {
-        used += (size_t)snprintf(field + used, size - used, "%.64s = %lld, ", tries->others[i].name,
-                                 (long long)tries->others[i].value);
+    for (size_t i = 0; i < tries->other_count; i++) {
+        used = spad__append(field, size, used, "%.64s = %lld, ", tries->others[i].name,
+                            (long long)tries->others[i].value);
     }
-    if (used < size) {
-        snprintf(field + used, size - used, "%.64s = %lld",
+    spad__append(field, size, used, "%.64s = %lld",
                  spad_kernel_get_param(run->kernel, tries->param)->name, (long long)value);
-    }
 }
 
 static spad_status report_value(spad__run *run, const spad__tries *tries, int64_t value,
@@ -269,5 +269,31 @@ spad_status spad__try_neighbours(spad__run *run, spad__tries *tries, spad__tried
         status = judge_value(run, tries, value, below, &low, out, error);
     }
     spad__drop_findings(&low);
+    return status;
+}
+
+spad_status spad__try_row(spad__run *run, spad__tries *tries, spad__tried *out, int64_t *first,
+                          int64_t *last, spad_error *error) {
+    const int64_t given = spad_kernel_get_param(run->kernel, tries->param)->value;
+    spad_status status = SPAD_OK;
+    bool goes_on = true;
+    *first = 0;
+    *last = -1;
+    for (int64_t value = 0; goes_on && status == SPAD_OK && !spad__is_late(run); value++) {
+        spad_check check = {.host = run->check->host};
+        result how;
+        status = try_value(run, tries, value, &check, &how, error);
+        const bool before = *last < *first;
+        goes_on = how == TRY_RIGHT || (before && how != TRY_OPEN && value < ROW_BEGIN);
+        if (status == SPAD_OK && how == TRY_RIGHT) {
+            *last = value;
+            if (before) *first = value;
+        } else if (status == SPAD_OK && how == TRY_WRONG && (!before || value > given)) {
+            keep_wrong(out, value, &check);
+            out->wrong = true;
+            status = report_value(run, tries, value, &check, error);
+        }
+        spad__drop_findings(&check);
+    }
     return status;
 }

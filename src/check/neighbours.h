@@ -46,4 +46,10 @@ typedef struct spad__tried {
 spad_status spad__try_neighbours(spad__run *run, spad__tries *tries, spad__tried *out,
                                  spad_error *error);
 
+/* Runs the values from 0 on, one after another, as far as the work goes and they are right, apart
+ * from some at the beginning: [*first, *last] are right, if *first <= *last. One that is wrong
+ * after them is reported as above, and goes to `out`, which spad__try_neighbours has filled in. */
+spad_status spad__try_row(spad__run *run, spad__tries *tries, spad__tried *out, int64_t *first,
+                          int64_t *last, spad_error *error);
+
 #endif

@@ -363,11 +363,11 @@ static bool find_dim(const settle_case *s, drift *d) {
     const spad_kernel *k = s->kernel;
     const spad_kernel_tensor *t = &k->tensors.items[s->tensor];
     bool along[SPAD_RANK_MAX] = {false};
+    int64_t grows[SPAD_RANK_MAX] = {0};
     for (size_t i = 0; i < t->blocks.count; i++) {
-        int64_t grows;
         const spad_expr size = t->blocks.items[i].expr;
-        if (!spad__growth_shift(s->growth, k, size, true, -1, &grows)) return false;
-        along[i] = grows != 0;
+        if (!spad__growth_shift(s->growth, k, size, true, -1, &grows[i])) return false;
+        along[i] = grows[i] != 0;
     }
     for (size_t n = 0; n < k->statements.count; n++) {
         const spad_statement *st = &k->statements.items[n];
@@ -387,6 +387,8 @@ static bool find_dim(const settle_case *s, drift *d) {
         if (along[i]) d->dim = i;
         found += along[i];
     }
+    d->grows = grows[d->dim];
+    d->size = t->blocks.count > 0 ? t->blocks.items[d->dim].value : 0;
     return found <= 1;
 }
 
@@ -466,15 +468,8 @@ static bool add_writes(const settle_case *s, drift *d) {
  * late that is every tile, and it stays so when the count grows. If the output grows faster than
  * writes move on, a tile between `top` and `tail` is missing now and later. */
 static bool is_settled(const settle_case *s) {
-    const spad_kernel_tensor *t = &s->kernel->tensors.items[s->tensor];
     drift d = {.early = -1, .late = INT64_MAX, .top = -1, .tail = INT64_MAX};
-    if (!find_dim(s, &d)) return false;
-    if (t->blocks.count > 0) {
-        const spad_amount size = t->blocks.items[d.dim];
-        if (!spad__growth_shift(s->growth, s->kernel, size.expr, true, -1, &d.grows)) return false;
-        d.size = size.value;
-    }
-    if (!add_writes(s, &d)) return false;
+    if (!find_dim(s, &d) || !add_writes(s, &d)) return false;
     if (d.grows > d.shift) return d.top + 1 < spad__min(d.tail, d.size);
     if (d.grows == 0 && d.shift == 0) return true;
     return d.grows == d.shift && d.early < d.late && d.late - d.early > d.shift;

@@ -510,10 +510,37 @@ static bool is_taken(const spad__order *o, int32_t object) {
     return false;
 }
 
+static bool adds_to_sync(const spad_kernel *kernel, const spad_statement *s, int32_t sync) {
+    if (s->kind == SPAD_STATEMENT_SYNC || s->kind == SPAD_STATEMENT_ARRIVE) return s->item == sync;
+    if (s->kind != SPAD_STATEMENT_OPERATION) return false;
+    for (size_t i = 0; i < s->completion_count; i++) {
+        const spad_kernel_completion *c =
+            spad_kernel_get_completion(kernel, s->first_completion + i);
+        if (c->object == sync) return true;
+    }
+    return false;
+}
+
+/* Is there a statement in a loop that contributes to the object, and that this shape is too short
+ * for: none of its events is there? */
+static bool waits_for_more_rounds(const spad__order *o, int32_t sync) {
+    const spad_kernel *kernel = o->events.kernel;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        if (s->loop < 0 || !adds_to_sync(kernel, s, sync)) continue;
+        bool reached = false;
+        for (size_t e = 0; e < o->events.items.count && !reached; e++) {
+            reached = o->events.items.items[e].statement == (int64_t)i;
+        }
+        if (!reached) return true;
+    }
+    return false;
+}
+
 /* A barrier or mbarrier that was used before may end in the middle of a round: an arrival that
  * lets others go on, for a next tile that does not come. It is gone with the block. One that has
- * never completed a round was not used as it is meant, and bytes that are missing may still be
- * under way. */
+ * never completed a round was not used as it is meant, unless the rest of its first round comes
+ * with tiles that this shape does not have; and bytes that are missing may still be under way. */
 static spad_status find_leftover(spad__order *o, int32_t object, spad_error *error) {
     const spad__sync_object *s = &o->machine.objects[object].sync;
     const spad__object *row = &o->events.objects.items[object];
@@ -523,19 +550,22 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
     const spad__about text = spad__order_describe(o, last);
     spad_finding finding;
     const int64_t left = s->value - row->count;
+    const bool first = s->phase == (row->kind == SPAD_SYNC_MBARRIER ? s->base : 0);
     if (row->kind == SPAD_SYNC_COUNTER && left != 0 && is_taken(o, object)) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends at %lld and started at %lld; every signal needs a take, or the next "
             "kernel finds what is left",
             text.object, (long long)s->value, (long long)row->count);
-    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0 && s->phase == 0) {
+    } else if (row->kind == SPAD_SYNC_BARRIER && s->value != 0 && first &&
+               !waits_for_more_rounds(o, row->sync)) {
         spad__finding_init(
             &finding, SPAD_FINDING_LEFTOVER,
             "%s ends with %lld of %lld contributions to a round that is never completed",
             text.object, (long long)s->value, (long long)row->count);
     } else if (row->kind == SPAD_SYNC_MBARRIER && s->live &&
-               ((s->value != s->count && s->phase == s->base) || s->bytes != 0)) {
+               ((s->value != s->count && first && !waits_for_more_rounds(o, row->sync)) ||
+                s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
                            "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
                            text.object, (long long)s->value, (long long)s->count,

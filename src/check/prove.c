@@ -31,6 +31,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/outputs.h"
 #include "check/prover.h"
 
@@ -90,7 +91,7 @@ static void raise_repeats(spad__prover *p) {
 }
 
 /* Runs all shapes, and again from larger values on where one did not repeat itself. */
-static spad_status run_all_shapes(spad__prover *p, spad_error *error) {
+spad_status spad__shapes_prove(spad__prover *p, spad_error *error) {
     spad_status status = SPAD_OK;
     p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
     for (int attempt = 0; attempt < ATTEMPTS_MAX && status == SPAD_OK; attempt++) {
@@ -127,16 +128,15 @@ static void format_names(const spad__prover *p, char *field, size_t size) {
     size_t written = 0;
     field[0] = '\0';
     for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < p->count && used < size; i++) {
+        for (size_t i = 0; i < p->count; i++) {
             const int64_t from = p->all_shapes.from[i];
             const size_t param = p->trips[i].growth.param;
             if ((from > 0) != (pass == 1)) continue;
             const char *between = written == 0 ? "" : pass == 0 ? ", " : " and every ";
-            used += (size_t)snprintf(field + used, size - used, "%s%.64s", between,
-                                     spad_kernel_get_param(p->kernel, param)->name);
-            if (from > 0 && used < size) {
-                used +=
-                    (size_t)snprintf(field + used, size - used, " from %lld on", (long long)from);
+            used = spad__append(field, size, used, "%s%.64s", between,
+                                spad_kernel_get_param(p->kernel, param)->name);
+            if (from > 0) {
+                used = spad__append(field, size, used, " from %lld on", (long long)from);
             }
             written++;
         }
@@ -147,25 +147,22 @@ static void format_names(const spad__prover *p, char *field, size_t size) {
 static void format_exceptions(const spad__prover *p, char *field, size_t size) {
     const spad__all_shapes *all = &p->all_shapes;
     char values[SPAD_MESSAGE_MAX / 4];
-    int used = 0;
+    size_t used = 0;
     bool low = false; /* some iterations are needed */
     field[0] = '\0';
     for (size_t i = 0; i < p->count; i++) low = low || all->from[i] > 1;
     if (all->seen_wrong) {
         spad__shape_text(p, &all->wrong, values, sizeof values);
-        used = snprintf(field, size, "; not with %s: %s", values, all->message);
+        used = spad__append(field, size, 0, "; not with %s: %s", values, all->message);
     } else if (low) {
-        used = snprintf(field, size, "; smaller ones are refused: %s", p->refusal);
+        used = spad__append(field, size, 0, "; smaller ones are refused: %s", p->refusal);
     }
     for (size_t i = 0; i < all->refused_count && i < SPAD__REFUSED_MAX; i++) {
-        if (used < 0 || (size_t)used >= size) break;
         spad__shape_text(p, &all->refused[i], values, sizeof values);
-        used += snprintf(field + used, size - (size_t)used, "%s%s",
-                         i == 0 ? "; there is no kernel with " : " or ", values);
+        used = spad__append(field, size, used, "%s%s",
+                            i == 0 ? "; there is no kernel with " : " or ", values);
     }
-    if (all->refused_count > SPAD__REFUSED_MAX && used > 0 && (size_t)used < size) {
-        snprintf(field + used, size - (size_t)used, ", and so on");
-    }
+    if (all->refused_count > SPAD__REFUSED_MAX) spad__append(field, size, used, ", and so on");
 }
 
 /* A warning that the given shape does not have, or "". */
@@ -216,7 +213,7 @@ static void set_too_much_work(spad__prover *p) {
 static spad_status judge_all(spad__prover *p, spad_error *error) {
     const spad__all_shapes *all = &p->all_shapes;
     spad_status status = SPAD_OK;
-    if (!p->done) status = run_all_shapes(p, error);
+    if (!p->done) status = spad__shapes_prove(p, error);
     if (status != SPAD_OK) return status;
     char values[SPAD_MESSAGE_MAX / 2];
     char reason[SPAD_MESSAGE_MAX * 2];
@@ -236,9 +233,15 @@ static spad_status judge_all(spad__prover *p, spad_error *error) {
     } else if (all->last.gap != NULL && all->last.gap != spad__too_much_work) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, all->last.gap);
     } else {
-        set_too_much_work(p);
+        bool proved = false;
+        if (!p->long_step) status = spad__prove_apart(p, &proved, error);
+        if (proved) {
+            set_proved(p);
+        } else {
+            set_too_much_work(p);
+        }
     }
-    return SPAD_OK;
+    return status;
 }
 
 /* A small shape that represents the given one, `more` steps above the smallest. False: the
@@ -457,7 +460,7 @@ static spad_status start_again(spad__prover *p, spad_error *error) {
     spad__trips_free(p);
     p->fixed = 0;
     p->warned_count = 0;
-    p->joint = p->unwatched = p->all = p->done = p->exhausted = false;
+    p->joint = p->unwatched = p->all = p->done = p->exhausted = p->long_step = false;
     p->work = 0;
     return spad__trips_find(p, error);
 }
@@ -471,21 +474,60 @@ static spad_status prove_jointly(spad__prover *p, bool *proved, spad_error *erro
     spad_status status = spad__trips_join(p, &p->joint, error);
     if (status == SPAD_OK && p->joint) status = spad__trips_repeat(p, error);
     if (status != SPAD_OK || !p->joint || p->count < count) return status;
-    status = run_all_shapes(p, error);
+    status = spad__shapes_prove(p, error);
     p->done = true;
     *proved = p->all_shapes.outcome == SPAD__ALL_RIGHT;
     return status;
+}
+
+/* Steps from which on a proof with each tensor alone is tried first. */
+enum { LONG_STEP = 64 };
+
+/* Is the step of a trip count long, or longer than is worth it? */
+static bool has_long_step(const spad__prover *p) {
+    bool found = p->long_step;
+    for (size_t i = 0; i < p->count; i++) found = found || p->trips[i].growth.step >= LONG_STEP;
+    return found;
+}
+
+/* Trip counts with a long step whose shapes, at least three steps of them, would be too much work
+ * are left out at once; unless the given value is so large that a smaller one has to represent
+ * it. */
+static spad_status drop_long_steps(spad__prover *p, spad_error *error) {
+    for (size_t i = p->count; i-- > 0;) {
+        const int64_t step = p->trips[i].growth.step;
+        spad__shape s = {.possible = false};
+        spad_kernel *kernel;
+        char why[SPAD_MESSAGE_MAX / 2];
+        if (step < LONG_STEP || p->trips[i].given > 4 * step) continue;
+        for (size_t t = 0; t < p->count; t++) s.values[t] = spad__trip_small(&p->trips[t]);
+        s.values[i] = 3 * step;
+        const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
+        if (status != SPAD_OK) return status;
+        const int64_t work = kernel != NULL ? spad__shape_work(kernel) / 2 : 0;
+        spad_kernel_destroy(kernel);
+        if (3 * step <= SPAD__SHAPES_MAX && work / 2 <= p->work_most / (3 * step)) continue;
+        snprintf(why, sizeof why,
+                 "the kernel repeats itself only when it grows by %lld, which would take too many "
+                 "events",
+                 (long long)step);
+        spad__trip_drop(p, i, why);
+    }
+    return SPAD_OK;
 }
 
 static spad_status find_proof(spad__prover *p, spad_error *error) {
     bool proved = false;
     spad_status status = spad__trips_find(p, error);
     if (status == SPAD_OK) status = prove_jointly(p, &proved, error);
+    p->long_step = has_long_step(p);
+    if (status == SPAD_OK && !proved && p->long_step) status = spad__prove_apart(p, &proved, error);
     if (status != SPAD_OK || proved) return status;
     p->work_most = spad__min(spad__shape_work(p->kernel), PROOF_WORK_MOST / 2) * 2;
     p->work_most = spad__max(p->work_most, PROOF_WORK_LEAST);
     if (p->joint) status = start_again(p, error);
     if (status == SPAD_OK) spad__trips_part(p);
+    if (status == SPAD_OK) status = drop_long_steps(p, error);
     if (status == SPAD_OK) status = spad__trips_repeat(p, error);
     if (status == SPAD_OK) limit_shapes(p);
     return status;

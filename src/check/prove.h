@@ -36,6 +36,10 @@ typedef struct spad__watch {
     bool repeats;          /* the loop that is open does */
     spad__state states;    /* of its iterations, one after another */
     SPAD_ARRAY(size_t) starts;
+    /* of kernels with an order, where runs of growing loops are counted as they come */
+    int32_t *runs;    /* per event: the number of its run among those of its agent; -1: in none */
+    size_t run_count; /* of events */
+    bool same_runs;   /* all agents with such runs have as many */
 } spad__watch;
 
 /* Writes the state down, with indices counted from `periods` periods on. */

@@ -46,8 +46,8 @@ static spad_status step_in_shape(const spad__prover *p, size_t number, int64_t s
     *out = -1;
     spad_status status = spad__shape_kernel(p, s, &kernel, error);
     if (status != SPAD_OK || kernel == NULL) return status;
-    status =
-        spad__growth_init(&growth, kernel, p->trips[number].growth.param, step, &p->host, error);
+    status = spad__growth_init(&growth, kernel, p->trips[number].growth.param, step, NULL, &p->host,
+                               error);
     if (status == SPAD_OK) {
         const bool fine = growth.refusal.kind == SPAD__NOT_REFUSED && !growth.meets &&
                           growth.step <= JOINT_STEP_MAX;
@@ -124,7 +124,7 @@ static spad_status take_steps(spad__prover *p, const int64_t *steps, bool *fine,
     while (count < p->count && *fine && status == SPAD_OK) {
         const size_t param = p->trips[count].growth.param;
         spad__growth *growth = &all[count];
-        status = spad__growth_init(growth, p->kernel, param, steps[count], &p->host, error);
+        status = spad__growth_init(growth, p->kernel, param, steps[count], NULL, &p->host, error);
         if (status != SPAD_OK) break;
         *fine = growth->refusal.kind == SPAD__NOT_REFUSED && growth->step == steps[count];
         count++;

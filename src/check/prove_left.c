@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/neighbours.h"
 #include "check/prover.h"
 #include "check/size.h"
@@ -15,6 +16,9 @@
 /* What it may cost: events, as a multiple of those of the given shape, and at least so many; and a
  * small value for other trip counts of a large shape. */
 enum { TRIES_TIMES = 4, TRIES_LEAST = 20000, TRIES_MOST = 2000000, TRIES_SMALL = 4 };
+
+/* The same for all values from 0 on. */
+enum { ROW_WORK = 400000 };
 
 static size_t left_count(const spad__prover *p) {
     return p->fixed < SPAD__LEFT_MAX ? p->fixed : SPAD__LEFT_MAX;
@@ -43,27 +47,32 @@ static size_t choose_others(const spad__prover *p, size_t number, spad_define *o
 static void format_list(const int64_t *list, size_t count, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (size_t i = 0; i < count && used < size; i++) {
-        used += (size_t)snprintf(field + used, size - used, "%s%lld", i > 0 ? ", " : "",
-                                 (long long)list[i]);
+    for (size_t i = 0; i < count; i++) {
+        used = spad__append(field, size, used, "%s%lld", i > 0 ? ", " : "", (long long)list[i]);
     }
 }
 
 /* Values that cannot be, unless it is only that nothing is left at 0. Returns the length. */
-static int describe_refused(const char *name, const spad__tried *tried, char *field, size_t size,
-                            int used) {
+static size_t describe_refused(const char *name, const spad__tried *tried, char *field, size_t size,
+                               size_t used) {
     char list[SPAD_MESSAGE_MAX / 4];
     size_t first = 0;
     while (first < tried->refused_count && tried->refused[first] == 0) first++;
-    if (first == tried->refused_count || used < 0 || (size_t)used >= size) return 0;
+    if (first == tried->refused_count) return used;
     format_list(tried->refused + first, tried->refused_count - first, list, sizeof list);
-    return snprintf(field + used, size - (size_t)used, "; there is no kernel with %.64s = %s", name,
-                    list);
+    return spad__append(field, size, used, "; there is no kernel with %.64s = %s", name, list);
 }
+
+/* Values that are all right. */
+typedef struct value_row {
+    int64_t first;
+    int64_t last; /* below first: none */
+} value_row;
 
 /* What is known about a parameter without a proof. */
 static void describe_left(const spad__prover *p, const spad__left_trip *left,
-                          const spad__tried *tried, char *field, size_t size) {
+                          const spad__tried *tried, const value_row *row, char *field,
+                          size_t size) {
     const spad_kernel_param *param = spad_kernel_get_param(p->kernel, left->param);
     const long long given = param->value;
     char list[SPAD_MESSAGE_MAX / 4];
@@ -72,16 +81,20 @@ static void describe_left(const spad__prover *p, const spad__left_trip *left,
                  given, param->name, (long long)tried->value, tried->message);
         return;
     }
-    int used = snprintf(field, size, "%.64s is fixed at %lld: %s", param->name, given, left->why);
+    size_t used =
+        spad__append(field, size, 0, "%.64s is fixed at %lld: %s", param->name, given, left->why);
     format_list(tried->right, tried->right_count, list, sizeof list);
-    if (tried->right_count > 0 && used > 0 && (size_t)used < size) {
-        used += snprintf(field + used, size - (size_t)used, "; %.64s = %s %s right, too",
-                         param->name, list, tried->right_count == 1 ? "is" : "are");
+    if (row->last > row->first) {
+        used = spad__append(field, size, used, "; every %.64s from %lld to %lld is right",
+                            param->name, (long long)row->first, (long long)row->last);
+    } else if (tried->right_count > 0) {
+        used = spad__append(field, size, used, "; %.64s = %s %s right, too", param->name, list,
+                            tried->right_count == 1 ? "is" : "are");
     }
-    used += describe_refused(param->name, tried, field, size, used);
-    if (tried->low && used > 0 && (size_t)used < size) {
-        snprintf(field + used, size - (size_t)used, "; not with %.64s = %lld: %s", param->name,
-                 (long long)tried->value, tried->message);
+    used = describe_refused(param->name, tried, field, size, used);
+    if (tried->low) {
+        spad__append(field, size, used, "; not with %.64s = %lld: %s", param->name,
+                     (long long)tried->value, tried->message);
     }
 }
 
@@ -101,7 +114,14 @@ spad_status spad__try_left(spad__prover *p, spad_error *error) {
         const spad_status status = spad__try_neighbours(p->run, &tries, &tried, error);
         if (status != SPAD_OK) return status;
         work = tries.work;
-        describe_left(p, &p->left[i], &tried, text, sizeof text);
+        value_row row = {0, -1};
+        if (p->left[i].in_row && !tried.wrong) {
+            tries.work = ROW_WORK;
+            const spad_status done =
+                spad__try_row(p->run, &tries, &tried, &row.first, &row.last, error);
+            if (done != SPAD_OK) return done;
+        }
+        describe_left(p, &p->left[i], &tried, &row, text, sizeof text);
         if (i == 0 || tried.wrong) spad__copy_cut(p->why, sizeof p->why, text);
         p->seen_wrong = p->seen_wrong || tried.wrong || tried.low;
         if (tried.wrong) break;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "check/check.h"
 #include "check/prover.h"
 #include "check/size.h"
@@ -18,7 +19,7 @@ enum { WORK_OF_ORDER = 8 };
 static spad_status use_own_growth(const spad__prover *p, spad__watch *watch,
                                   const spad_kernel *kernel, spad_error *error) {
     const spad_status status = spad__growth_init(&watch->own, kernel, watch->growth->param,
-                                                 watch->growth->step, &p->host, error);
+                                                 watch->growth->step, NULL, &p->host, error);
     if (status == SPAD_OK) watch->growth = &watch->own;
     return status;
 }
@@ -61,6 +62,9 @@ static void free_watches(spad__prover *p, spad__watches *watches) {
         p->work += (int64_t)watch->states.count;
         spad__free(&p->host, watch->windows,
                    spad_kernel_loop_count(watches->kernel) * sizeof(spad__window));
+        if (watch->runs != NULL) {
+            spad__free(&p->host, watch->runs, watch->run_count * sizeof *watch->runs);
+        }
         spad__array_free(&p->host, &watch->states);
         spad__array_free(&p->host, &watch->starts);
     }
@@ -136,11 +140,10 @@ spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad
 void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (size_t i = 0; i < p->count && used < size; i++) {
+    for (size_t i = 0; i < p->count; i++) {
         const size_t param = p->trips[i].growth.param;
-        used += (size_t)snprintf(field + used, size - used, "%s%.64s = %lld", i > 0 ? ", " : "",
-                                 spad_kernel_get_param(p->kernel, param)->name,
-                                 (long long)s->values[i]);
+        used = spad__append(field, size, used, "%s%.64s = %lld", i > 0 ? ", " : "",
+                            spad_kernel_get_param(p->kernel, param)->name, (long long)s->values[i]);
     }
 }
 

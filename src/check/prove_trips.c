@@ -17,7 +17,7 @@ int64_t spad__trip_small(const spad__trip *t) {
     return t->given <= most ? t->given : most - spad__floor_mod(most - t->given, step);
 }
 
-static bool bounds_a_loop(const spad_kernel *kernel, size_t param) {
+bool spad__trip_bounds_loop(const spad_kernel *kernel, size_t param) {
     for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
         const spad_expr ends[] = {loop->begin.expr, loop->end.expr};
@@ -44,13 +44,14 @@ static void leave_fixed(spad__prover *p, size_t param, const char *why) {
 
 spad_status spad__trips_find(spad__prover *p, spad_error *error) {
     for (size_t i = 0; i < spad_kernel_param_count(p->kernel); i++) {
-        if (!bounds_a_loop(p->kernel, i)) continue;
+        if (!spad__trip_bounds_loop(p->kernel, i)) continue;
         if (p->count == SPAD__TRIPS_MAX) {
             leave_fixed(p, i, "there are too many of them");
             continue;
         }
         spad__trip *t = &p->trips[p->count];
-        const spad_status status = spad__growth_init(&t->growth, p->kernel, i, 1, &p->host, error);
+        const spad_status status =
+            spad__growth_init(&t->growth, p->kernel, i, 1, p->part, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
         if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
@@ -58,8 +59,14 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
             continue;
         }
         char why[SPAD_MESSAGE_MAX / 2];
+        if (t->growth.refusal.kind == SPAD__REFUSED_TOO_LONG) p->long_step = true;
         spad__growth_reason(&t->growth, p->kernel, why, sizeof why);
-        if (t->growth.refusal.kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        const spad__refusal_kind kind = t->growth.refusal.kind;
+        if (kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
+        if (p->fixed > 0 && p->fixed <= SPAD__LEFT_MAX && p->left[p->fixed - 1].param == i) {
+            p->left[p->fixed - 1].in_row =
+                kind == SPAD__REFUSED_NESTED || kind == SPAD__REFUSED_BREAK;
+        }
         spad__growth_free(&t->growth);
     }
     return SPAD_OK;
@@ -117,9 +124,10 @@ static spad_status try_repeat(spad__prover *p, size_t number, int64_t value, boo
     return status;
 }
 
-/* The largest value that is tried. */
-static int64_t repeats_most(const spad__trip *t) {
-    return 4 * t->growth.step + 16;
+/* The largest value that is tried at first, and later: conditions such as `i >= 40` can make a loop
+ * begin to repeat itself late. */
+static int64_t repeats_most(const spad__trip *t, bool later) {
+    return 4 * t->growth.step + (later ? 256 : 16);
 }
 
 /* From which value on do runs repeat themselves? One that does continues to do so when the value
@@ -127,9 +135,14 @@ static int64_t repeats_most(const spad__trip *t) {
 static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad_error *error) {
     spad__trip *t = &p->trips[number];
     int64_t low = t->growth.step - 1; /* too short for two periods */
-    t->repeats = repeats_most(t);
+    t->repeats = repeats_most(t, false);
     bool none;
     spad_status status = try_repeat(p, number, t->repeats, found, &none, error);
+    if (status == SPAD_OK && !*found && !p->exhausted) {
+        low = t->repeats;
+        t->repeats = repeats_most(t, true);
+        status = try_repeat(p, number, t->repeats, found, &none, error);
+    }
     while (status == SPAD_OK && *found && t->repeats - low > 1) {
         const int64_t middle = low + (t->repeats - low) / 2;
         spad__assert(low < middle && middle < t->repeats);
@@ -148,7 +161,7 @@ static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad
 static spad_status repeat_all_rests(spad__prover *p, size_t number, bool *found,
                                     spad_error *error) {
     spad__trip *t = &p->trips[number];
-    const int64_t most = repeats_most(t);
+    const int64_t most = repeats_most(t, true);
     spad_status status = SPAD_OK;
     for (int64_t value = t->repeats + 1; status == SPAD_OK && value < t->repeats + t->growth.step;
          value++) {

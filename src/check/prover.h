@@ -2,7 +2,7 @@
  *
  * A proof for all trip counts from the inside: prove.c says what it is, prove_trips.c finds the
  * trip counts, prove_joint.c those that depend on each other, prove_shape.c runs one shape,
- * prove_left.c tries values of what is not proved.
+ * prove_apart.c proves tensors one by one, prove_left.c tries values of what is not proved.
  */
 #ifndef SPAD_CHECK_PROVER_H
 #define SPAD_CHECK_PROVER_H
@@ -24,6 +24,7 @@ enum { SPAD__LEFT_MAX = 8 };
 /* A parameter that is not proved. */
 typedef struct spad__left_trip {
     size_t param;
+    bool in_row; /* its loops have no steps: all values up to some number are tried */
     char why[SPAD_MESSAGE_MAX / 2];
 } spad__left_trip;
 
@@ -79,8 +80,10 @@ typedef struct spad__prover {
     spad_host host;
     spad__trip trips[SPAD__TRIPS_MAX];
     size_t count;
-    bool joint;   /* steps depend on other trip counts: each shape looks at its own growth */
-    size_t fixed; /* trip counts that are not proved */
+    const bool *part; /* per tensor: what is proved is about it; NULL: about all */
+    bool long_step;   /* of a trip count, or of a parameter that is none for that */
+    bool joint;       /* steps depend on other trip counts: each shape looks at its own growth */
+    size_t fixed;     /* trip counts that are not proved */
     spad__left_trip left[SPAD__LEFT_MAX]; /* the first of them */
     char why[SPAD_MESSAGE_MAX];           /* about them, when other values were tried */
     bool seen_wrong;                      /* one of those is wrong */
@@ -129,7 +132,19 @@ spad_status spad__shape_report(spad__prover *p, const spad__shape *s, spad_error
 /* Runs all shapes: fills in all_shapes. There are no more than SPAD__SHAPES_MAX. */
 spad_status spad__shapes_try_all(spad__prover *p, spad_error *error);
 
+/* The same, and again from larger values on where one did not repeat itself; nothing is run if that
+ * would be too much work. */
+spad_status spad__shapes_prove(spad__prover *p, spad_error *error);
+
+/* A proof with each tensor that shares no bytes with others alone (prove_apart.c). *proved is
+ * false: there is none, and nothing has changed. Else the trip counts are all that there are, and
+ * all_shapes says for which values it holds. */
+spad_status spad__prove_apart(spad__prover *p, bool *proved, spad_error *error);
+
 /* ---- trip counts ------------------------------------------------------------------- */
+
+/* Is a parameter in the bounds of a loop? */
+bool spad__trip_bounds_loop(const spad_kernel *kernel, size_t param);
 
 spad_status spad__trips_find(spad__prover *p, spad_error *error);
 void spad__trips_free(spad__prover *p);

@@ -130,7 +130,7 @@ static bool is_async(const sweep *s, const spad__event *event) {
            spad_kernel_get_unit(s->order->events.kernel, (size_t)event->unit)->proxy;
 }
 
-static size_t space_of(const sweep *s, int32_t access) {
+static size_t space_of_access(const sweep *s, int32_t access) {
     const int64_t tensor = access_at(s, access)->tensor;
     return spad_kernel_get_tensor(s->order->events.kernel, (size_t)tensor)->space;
 }
@@ -151,7 +151,7 @@ static bool is_mild(const sweep *s, int32_t x, int32_t y) {
 static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
                                      spad_error *error) {
     const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << space_of(s, y), .agent = -1};
+        .fence = -1, .spaces = UINT64_C(1) << space_of_access(s, y), .agent = -1};
     if (is_async(s, event_of_access(s, x)) || !is_async(s, event_of_access(s, y)) ||
         (s->proxy_spaces & need.spaces) == 0 || (!writes(s, x) && is_mild(s, x, y))) {
         return SPAD_OK;
@@ -203,15 +203,15 @@ static spad_status check_thread_fences(sweep *s, int64_t fence, int32_t x, int32
 }
 
 /* Fences that the units of the kernel need beyond the proxy. */
-static spad_status check_rules(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
-                               spad_error *error) {
+static spad_status check_unit_fences(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+                                     spad_error *error) {
     const spad_kernel *kernel = s->order->events.kernel;
     const spad__event *a = event_of_access(s, x);
     const spad__event *b = event_of_access(s, y);
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < kernel->target->fence_count && status == SPAD_OK; i++) {
         const spad_fence_rule *rule = &kernel->target->fences[i];
-        if ((s->needed >> i & 1) == 0 || (rule->spaces >> space_of(s, y) & 1) == 0) continue;
+        if ((s->needed >> i & 1) == 0 || (rule->spaces >> space_of_access(s, y) & 1) == 0) continue;
         int64_t of_a;
         int64_t of_b;
         const bool same = spad__fence_of_event(s->order, a, &of_a) == rule;
@@ -230,7 +230,7 @@ static spad_status check_fences(sweep *s, int32_t x, int32_t y, int32_t from, in
                                 spad_error *error) {
     if (is_life(event_of_access(s, x)) || is_life(event_of_access(s, y))) return SPAD_OK;
     const spad_status status = check_proxy_fence(s, x, y, from, to, error);
-    return status == SPAD_OK ? check_rules(s, x, y, from, to, error) : status;
+    return status == SPAD_OK ? check_unit_fences(s, x, y, from, to, error) : status;
 }
 
 /* Warnings about statements that nothing worse was found about. */
@@ -365,7 +365,7 @@ typedef enum access_class { CLASS_READ, CLASS_ADD, CLASS_ADD_ASYNC, CLASS_WRITE 
 
 static access_class class_of_access(const sweep *s, int32_t access) {
     if (!writes(s, access)) return CLASS_READ;
-    if (access_at(s, access)->kind != SPAD_ACCESS_ADD) return CLASS_WRITE;
+    if ((access_at(s, access)->kind & SPAD_ACCESS_ADD) != SPAD_ACCESS_ADD) return CLASS_WRITE;
     return is_async(s, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
 }
 

@@ -23,6 +23,14 @@ static void write_lines(spad__out *out, const spad__source *source, int32_t line
     spad__out_excerpt(out, source, line, column, width);
 }
 
+/* The line of the program that the kernel was made from. */
+static void write_origin(spad__out *out, const char *place) {
+    if (place[0] == '\0') return;
+    spad__out_string(out, "    at ");
+    spad__out_one_line(out, place);
+    spad__out_string(out, "\n");
+}
+
 static void write_finding(spad__out *out, const spad__source *source, const spad_finding *f) {
     write_place(out, f->file, f->line, f->column);
     spad__out_format(out, "%s: ", spad_severity_name(f->severity));
@@ -30,6 +38,7 @@ static void write_finding(spad__out *out, const spad__source *source, const spad
     if (f->count > 1) spad__out_format(out, " (seen %lld times)", (long long)f->count);
     spad__out_format(out, " [%s]\n", spad_finding_name(f->code));
     write_lines(out, source, f->line, f->column, f->width);
+    write_origin(out, f->place);
     for (size_t i = 0; i < f->note_count; i++) {
         const spad_note *note = &f->notes[i];
         write_place(out, f->file, note->line, note->column);
@@ -37,6 +46,7 @@ static void write_finding(spad__out *out, const spad__source *source, const spad
         spad__out_string(out, note->message);
         spad__out_string(out, "\n");
         write_lines(out, source, note->line, note->column, note->width);
+        write_origin(out, note->place);
     }
 }
 
@@ -105,6 +115,7 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     spad__json_key_string(json, "code", spad_finding_name(f->code));
     spad__json_key_string(json, "severity", spad_severity_name(f->severity));
     json_place(json, f->line, f->column, f->width);
+    json_word(json, "place", f->place);
     spad__json_key_string(json, "message", f->message);
     json_word(json, "subject", f->subject);
     json_word(json, "other", f->other);
@@ -115,6 +126,7 @@ static void json_finding(spad__json *json, const spad_finding *f) {
     for (size_t i = 0; i < f->note_count; i++) {
         spad__json_open(json, '{');
         json_place(json, f->notes[i].line, f->notes[i].column, f->notes[i].width);
+        json_word(json, "place", f->notes[i].place);
         spad__json_key_string(json, "message", f->notes[i].message);
         spad__json_close(json, '}');
     }

@@ -193,6 +193,27 @@ static spad_status check_index(spad__run *run, int64_t tensor, const int64_t *in
     return spad__check_place(run, tensor, tile, rect, error);
 }
 
+/* Tiles with a step for each dimension: all places. */
+static spad_status check_steps(spad__run *run, int64_t tensor, spad_error *error) {
+    const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
+    int64_t index[SPAD_RANK_MAX] = {0};
+    int64_t counts[SPAD_RANK_MAX];
+    int64_t places = 1;
+    for (size_t d = 0; d < row->blocks.count; d++) {
+        counts[d] = row->blocks.items[d].value;
+        if (row->ring.count > 0) counts[d] = spad__min(counts[d], row->ring.items[d].value);
+        if (places <= PLACES_MAX && !spad__mul(places, counts[d], &places)) places = INT64_MAX;
+    }
+    if (places > PLACES_MAX) run->gap = too_many;
+    spad_status status = SPAD_OK;
+    for (int64_t i = 0; i < spad__min(places, PLACES_MAX) && status == SPAD_OK; i++) {
+        int64_t rest = i;
+        for (size_t d = row->blocks.count; d-- > 0; rest /= counts[d]) index[d] = rest % counts[d];
+        status = check_index(run, tensor, index, error);
+    }
+    return status;
+}
+
 /* Tiles in a row: the first ones, for as long as banks do not repeat, and the last. */
 static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
@@ -203,8 +224,9 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
         period = spad__max(period, space->bank_bytes /
                                        spad__gcd(step % space->bank_bytes, space->bank_bytes));
     }
-    if (spad__min(period, row->tiles) > PLACES_MAX) run->gap = too_many;
-    const int64_t count = spad__min(spad__min(period, row->tiles), PLACES_MAX);
+    const int64_t places = spad__min(row->slots, row->tiles); /* of a ring by index, some of them */
+    if (spad__min(period, places) > PLACES_MAX) run->gap = too_many;
+    const int64_t count = spad__min(spad__min(period, places), PLACES_MAX);
     int64_t index[SPAD_RANK_MAX];
     spad_status status = SPAD_OK;
     for (int64_t i = 0; i < count && status == SPAD_OK; i++) {
@@ -212,7 +234,7 @@ static spad_status check_row(spad__run *run, int64_t tensor, spad_error *error) 
         status = check_index(run, tensor, index, error);
     }
     if (count == row->tiles || status != SPAD_OK) return status;
-    spad__tile_index(row, row->tiles - 1, index);
+    spad__tile_index(row, row->ring.count == 1 ? places - 1 : row->tiles - 1, index);
     return check_index(run, tensor, index, error);
 }
 
@@ -309,8 +331,12 @@ static bool has_neighbours(const spad_kernel_tensor *row) {
 static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     const spad_space *space = &run->kernel->target->spaces[row->space];
-    const int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
-    const bool in_a_row = (row->mode == SPAD_MODE_AT && row->tiles > 1) ||
+    int64_t step = row->step.value != 0 ? row->step.value : row->tile_bytes;
+    for (size_t d = 0; d < row->steps.count; d++) {
+        const int64_t own = row->steps.items[d].value;
+        if (own > 0 && (d == 0 || own < step)) step = own;
+    }
+    const bool in_a_row = (row->mode == SPAD_MODE_AT && spad__min(row->slots, row->tiles) > 1) ||
                           (row->mode == SPAD_MODE_MOD && has_neighbours(row));
     int64_t rounded;
     if (spad_space_round(&rounded, space, row->tile_bytes, NULL) != SPAD_OK) return SPAD_OK;
@@ -332,7 +358,9 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
 static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *error) {
     const spad_kernel_tensor *row = &run->kernel->tensors.items[tensor];
     switch (row->mode) {
-    case SPAD_MODE_AT: return check_row(run, tensor, error);
+    case SPAD_MODE_AT:
+        return row->steps.count > 0 ? check_steps(run, tensor, error)
+                                    : check_row(run, tensor, error);
     case SPAD_MODE_MOD: return check_modulo(run, tensor, error);
     case SPAD_MODE_AUTO:
         return run->options->layout != NULL ? check_planned(run, tensor, error)

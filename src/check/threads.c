@@ -80,7 +80,7 @@ static bool threads_clash(const thread_scan *s, const unmet *first, int32_t even
     const spad_walk_access *x = &events->accesses.items[a];
     const spad_walk_access *y = &events->accesses.items[b];
     if (((x->kind | y->kind) & SPAD_ACCESS_WRITE) == 0) return false;
-    if (x->kind == SPAD_ACCESS_ADD && y->kind == SPAD_ACCESS_ADD &&
+    if ((x->kind & y->kind & SPAD_ACCESS_ADD) == SPAD_ACCESS_ADD &&
         is_by_proxy(s, first->event) == is_by_proxy(s, event)) {
         return false;
     }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/check.h"
 #include "check/prove.h"
 #include "kernel/kernel.h"
@@ -45,16 +46,16 @@ static bool next_way(spad_kernel *kernel, const spad_kernel *given) {
 static void describe_unknowns(const spad_kernel *kernel, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
-    for (size_t i = 0; i < kernel->unknowns.count && used < size; i++) {
+    for (size_t i = 0; i < kernel->unknowns.count; i++) {
         const spad_kernel_unknown *u = &kernel->unknowns.items[i];
         const bool list = u->dims.count > 0;
-        used += (size_t)snprintf(field + used, size - used, "%s%.60s = %s", i > 0 ? ", " : "",
-                                 u->name, list ? "[" : "");
-        for (int64_t k = 0; k < u->elements && used < size; k++) {
-            used += (size_t)snprintf(field + used, size - used, "%s%lld", k > 0 ? ", " : "",
-                                     (long long)u->values[k]);
+        used = spad__append(field, size, used, "%s%.60s = %s", i > 0 ? ", " : "", u->name,
+                            list ? "[" : "");
+        for (int64_t k = 0; k < u->elements; k++) {
+            used = spad__append(field, size, used, "%s%lld", k > 0 ? ", " : "",
+                                (long long)u->values[k]);
         }
-        if (list && used < size) used += (size_t)snprintf(field + used, size - used, "]");
+        if (list) used = spad__append(field, size, used, "]");
     }
 }
 

@@ -30,11 +30,11 @@ static bool keeps_answer(spad_relation relation, int64_t value, int64_t shift, b
     case SPAD_LESS: *holds = value < 0; return *holds ? shift <= 0 : shift >= 0;
     case SPAD_LESS_EQUAL: *holds = value <= 0; return *holds ? shift <= 0 : shift >= 0;
     case SPAD_GREATER: *holds = value > 0; return *holds ? shift >= 0 : shift <= 0;
-    case SPAD_GREATER_EQUAL: *holds = value >= 0; return *holds ? shift >= 0 : shift <= 0;
-    case SPAD_RELATIONS: break;
+    default:
+        spad__assert(relation == SPAD_GREATER_EQUAL);
+        *holds = value >= 0;
+        return *holds ? shift >= 0 : shift <= 0;
     }
-    *holds = false;
-    return false;
 }
 
 /* The same for all comparisons of one alternative of an if, from `*at` on, when the parameter

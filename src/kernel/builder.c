@@ -69,6 +69,7 @@ spad_status spad_kernel_builder_create(spad_kernel_builder **out, const char *na
     if (builder == NULL) return spad__fail_host_memory(error);
     builder->host = host;
     builder->loop = -1;
+    builder->source = -1;
     spad_kernel *kernel = builder->kernel = spad__new(&host, sizeof *kernel);
     if (kernel != NULL) {
         kernel->host = kernel->arena.host = host;
@@ -437,6 +438,7 @@ spad_statement *spad__new_statement(spad_kernel_builder *builder, spad_statement
     spad_statement *statement = &kernel->statements.items[kernel->statements.count];
     *statement = spad_statement_of(kind, -1);
     statement->location = builder->location;
+    statement->source = builder->source;
     statement->end = kernel->statements.count + 1;
     statement->parent = depth > 0 ? (int64_t)builder->blocks.items[depth - 1].statement : -1;
     statement->agent = builder->agent;

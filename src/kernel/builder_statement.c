@@ -135,6 +135,28 @@ static spad_status check_reach(const spad_kernel *kernel, const spad_statement *
     return SPAD_ERR_SPACE;
 }
 
+/* The step of a range. Lanes that an engine touches are next to each other. */
+static spad_status check_step(const spad_kernel_builder *builder, const char *name,
+                              spad_expr_range range, bool lanes, spad_error *error) {
+    if (range.step == 0) return SPAD_OK;
+    const spad_status status = spad__check_expr(builder, range.step, error);
+    if (status != SPAD_OK) return status;
+    const spad_expr_info step = spad_kernel_get_expr(builder->kernel, range.step);
+    if (!step.constant || step.least < 1) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the step of a range of '%s' is not a constant of at least 1", name);
+    }
+    if (range.from != 0 && range.to == 0) {
+        return spad__fail(error, SPAD_ERR_SHAPE, "one element of '%s' has no step", name);
+    }
+    if (lanes && step.least > 1) {
+        return spad__fail(error, SPAD_ERR_LANES,
+                          "the first dimension of '%s' runs across lanes, which have no step",
+                          name);
+    }
+    return SPAD_OK;
+}
+
 /* One dimension of a sub-range: [from, to), or the one element `from`. */
 static spad_status check_range(const spad_kernel_builder *builder, const char *name,
                                spad_expr_range range, int64_t extent, spad_error *error) {
@@ -173,9 +195,13 @@ static spad_status keep_ranges(spad_kernel_builder *builder, const spad_kernel_t
         return spad__fail(error, SPAD_ERR_SHAPE, "a tile of '%s' has rank %zu; ranges given: %zu",
                           tensor->name, tensor->dims.count, row->range_count);
     }
+    const bool lanes = builder->kernel->target->spaces[tensor->space].lanes > 1;
     for (size_t i = 0; i < row->range_count; i++) {
-        const spad_status status =
+        spad_status status =
             check_range(builder, tensor->name, row->ranges[i], tensor->dims.items[i].value, error);
+        if (status == SPAD_OK) {
+            status = check_step(builder, tensor->name, row->ranges[i], lanes && i == 0, error);
+        }
         if (status != SPAD_OK) return status;
     }
     spad_expr_range *copy =
@@ -196,6 +222,18 @@ static void note_proxy(const spad_kernel *kernel, const spad_statement *statemen
     home->proxy_align = spad__max(home->proxy_align, align);
 }
 
+/* Bytes apart from the size of the part. */
+static spad_status check_moves(const spad_kernel_builder *builder, const spad_kernel_access *access,
+                               spad_error *error) {
+    if (access->moves == 0) return SPAD_OK;
+    if ((access->kind & SPAD_ACCESS_MAY) == 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "'moves' is for an access that 'may' touch a part; any other one moves "
+                          "all of it");
+    }
+    return spad__check_expr(builder, access->moves, error);
+}
+
 spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
                                        const spad_kernel_access *access, spad_error *error) {
     spad_kernel *kernel = builder->kernel;
@@ -204,10 +242,12 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     if (status != SPAD_OK) return status;
     status = spad__check_visible(builder, access->tensor, error);
     if (status != SPAD_OK) return status;
-    if ((access->kind < SPAD_ACCESS_READ || access->kind > SPAD_ACCESS_UPDATE) &&
-        access->kind != SPAD_ACCESS_ADD) {
+    const unsigned kind = access->kind & ~(unsigned)SPAD_ACCESS_MAY;
+    if ((kind < SPAD_ACCESS_READ || kind > SPAD_ACCESS_UPDATE) && kind != SPAD_ACCESS_ADD) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
+    status = check_moves(builder, access, error);
+    if (status != SPAD_OK) return status;
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];
     spad_kernel_access row = *access;
     row.location = builder->location;

@@ -81,7 +81,8 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'bank'", &tensor->bank},
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align},
-                   {"'reused'", &tensor->reuse}};
+                   {"'reused'", &tensor->reuse},
+                   {"'near'", &tensor->near}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;
@@ -104,10 +105,10 @@ static spad_status check_unused(const spad_kernel_tensor *tensor, spad_error *er
         bool given;
         bool used;
     } numbers[] = {
-        {"ring", tensor->ring.count > 0, mode == SPAD_MODE_AUTO || is_alias},
+        {"ring", tensor->ring.count > 0, mode == SPAD_MODE_AUTO || is_at || is_alias},
         {"base", tensor->byte.value > 0, is_at || is_mod || is_alias},
         {"bank", tensor->bank.value > 0, is_at || is_mod},
-        {"step", tensor->step.value > 0, is_at},
+        {"step", tensor->step.value > 0 || tensor->steps.count > 0, is_at},
         {"lane", tensor->lane.value > 0, !is_alias},
         {"free", tensor->free.count > 0, is_mod},
         {"par", tensor->par.count > 0, is_mod},
@@ -164,16 +165,45 @@ static spad_status bank_start(const spad_space *space, int64_t bank, int64_t *by
     return spad__mul(space->bank_bytes, bank, byte) ? SPAD_OK : overflow("a bank", error);
 }
 
-static spad_status place_at(const spad_space *space, spad_kernel_tensor *tensor,
-                            spad_error *error) {
-    int64_t start;
-    int64_t last;
-    tensor->slots = tensor->tiles;
-    const spad_status status = bank_start(space, tensor->bank.value, &start, error);
+/* The address after the last one of a tensor with a step for each dimension. */
+static spad_status place_by_steps(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+                                  int64_t *last, spad_error *error) {
+    if (tensor->steps.count != tensor->blocks.count ||
+        (tensor->ring.count > 0 && tensor->ring.count != tensor->blocks.count)) {
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "a list of steps, and the ring with it, has one number for each block "
+                          "dimension: %zu",
+                          tensor->blocks.count);
+    }
+    const spad_status status = spad__keep_amounts(builder, &tensor->steps, 0, "a step", error);
+    if (status != SPAD_OK) return status;
+    const spad_amounts counts = tensor->ring.count > 0 ? tensor->ring : tensor->blocks;
+    *last = 0;
+    for (size_t d = 0; d < counts.count; d++) {
+        int64_t far;
+        if (!spad__mul(counts.items[d].value, tensor->steps.items[d].value, &far) ||
+            !spad__add(*last, far, last)) {
+            return overflow("the address of the last tile", error);
+        }
+    }
+    return SPAD_OK;
+}
+
+static spad_status place_at(spad_kernel_builder *builder, const spad_space *space,
+                            spad_kernel_tensor *tensor, spad_error *error) {
+    int64_t start = 0;
+    int64_t last = 0;
+    spad_status status = place_tensor_auto(builder, tensor, error); /* its slots */
+    if (status == SPAD_OK) status = bank_start(space, tensor->bank.value, &start, error);
     if (status != SPAD_OK) return status;
     const int64_t step = tensor->step.value != 0 ? tensor->step.value : tensor->tile_bytes;
-    if (!spad__mul(tensor->tiles, step, &last) || !spad__add(last, start, &last) ||
-        !spad__add(last, tensor->byte.value, &last) ||
+    if (tensor->steps.count > 0) {
+        status = place_by_steps(builder, tensor, &last, error);
+        if (status != SPAD_OK) return status;
+    } else if (!spad__mul(tensor->slots, step, &last)) {
+        return overflow("the address of the last tile", error);
+    }
+    if (!spad__add(last, start, &last) || !spad__add(last, tensor->byte.value, &last) ||
         !spad__add(last, tensor->tile_bytes, &last)) {
         return overflow("the address of the last tile", error);
     }
@@ -329,7 +359,7 @@ static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor
         if (status != SPAD_OK) return status;
         return spad_space_check_lanes(space, tensor->lane.value, tensor->tile_lanes, error);
     }
-    case SPAD_MODE_AT: return place_at(space, tensor, error);
+    case SPAD_MODE_AT: return place_at(builder, space, tensor, error);
     case SPAD_MODE_MOD: return place_mod(builder, space, tensor, error);
     case SPAD_MODE_STACK:
     case SPAD_MODE_HEAP: return place_scoped(builder, space, tensor, error);

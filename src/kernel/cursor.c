@@ -278,6 +278,7 @@ static void replace_in_accesses(resolver *r, cursor_place *at, const spad_statem
             replace_state(r, at, &ranges.items[k].from);
             replace_state(r, at, &ranges.items[k].to);
         }
+        replace_state(r, at, &r->kernel->accesses.items[s->first_access + i].moves);
     }
     for (size_t i = 0; i < s->completion_count; i++) {
         spad_kernel_completion *c = &r->kernel->completions.items[s->first_completion + i];

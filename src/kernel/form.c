@@ -272,7 +272,11 @@ spad__evenness spad__form_of(const spad__moves *moves, spad_expr expr, spad__for
         const spad_expr_op op = info.nodes[at.node].op;
         spad__evenness even = SPAD__EVEN;
         if (op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE) {
-            return SPAD__UNEVEN; /* an even one is an expression of loops */
+            stack[top] = (form_term){.period = 1, .first = at.node};
+            even = spad__cursor_period(moves, info.nodes[at.node].value, &stack[top].period);
+            if (even != SPAD__EVEN) return even;
+            top++;
+            continue;
         }
         if (op == SPAD_EXPR_UNKNOWN) { /* another element is another value */
             if (stack[top - 1].period != 1 || moves_on(&stack[top - 1])) return SPAD__UNEVEN;

@@ -41,6 +41,7 @@ spad_statement spad_statement_of(spad_statement_kind kind, int64_t item) {
                             .item = item,
                             .parent = -1,
                             .loop = -1,
+                            .source = -1,
                             .unit = -1,
                             .engine = -1,
                             .group = -1,
@@ -90,6 +91,7 @@ TABLE(agent, spad_kernel_agent, agents)
 TABLE(loop, spad_kernel_loop, loops)
 TABLE(cursor, spad_kernel_cursor, cursors)
 TABLE(unknown, spad_kernel_unknown, unknowns)
+TABLE(source, spad_kernel_source, sources)
 TABLE(statement, spad_statement, statements)
 TABLE(access, spad_kernel_access, accesses)
 TABLE(completion, spad_kernel_completion, completions)
@@ -147,6 +149,7 @@ void spad_kernel_destroy(spad_kernel *kernel) {
     spad__array_free(&host, &kernel->loops);
     spad__array_free(&host, &kernel->cursors);
     spad__array_free(&host, &kernel->unknowns);
+    spad__array_free(&host, &kernel->sources);
     spad__array_free(&host, &kernel->statements);
     spad__array_free(&host, &kernel->accesses);
     spad__array_free(&host, &kernel->completions);

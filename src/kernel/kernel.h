@@ -60,6 +60,7 @@ struct spad_kernel {
     SPAD_ARRAY(spad_kernel_loop) loops;
     SPAD_ARRAY(spad_kernel_cursor) cursors;
     SPAD_ARRAY(spad_kernel_unknown) unknowns;
+    SPAD_ARRAY(spad_kernel_source) sources;
     SPAD_ARRAY(spad_statement) statements;
     SPAD_ARRAY(spad_kernel_access) accesses;
     SPAD_ARRAY(spad_kernel_completion) completions;
@@ -110,6 +111,7 @@ typedef struct spad__given {
 struct spad_kernel_builder {
     spad_kernel *kernel;
     spad_location location;
+    int64_t source; /* of what is added; -1 */
     SPAD_ARRAY(spad__symbol) symbols;
     spad__index symbol_index;
     SPAD_ARRAY(spad__block) blocks; /* that are open */
@@ -240,9 +242,19 @@ void spad__json_kernel(spad__json *json, const spad_kernel *kernel);
 spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
                                        const spad_sink *sink, spad_error *error);
 
+/* Writes the kernel without the addresses of tensors on chip. */
+spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_sink *sink,
+                                        spad_error *error);
+
 /* The loops around a statement, the outermost first; how many. loops: NULL, or room for
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
+
+/* "a.py:12, called at a.py:40": a source and what led to it, for messages. "": there is none. */
+void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size);
+
+/* Sets the source of the statement that was added last. */
+spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_error *error);
 
 /* The file of a built kernel in messages. */
 void spad__fact_kernel(const spad_kernel *kernel, spad_location location, spad_error *error);

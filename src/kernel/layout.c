@@ -4,6 +4,7 @@
  */
 #include "kernel/layout.h"
 
+#include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/tensor_order.h"
 
@@ -39,6 +40,39 @@ static spad_status solve_spaces(spad_layout *layout, spad_error *error) {
     return SPAD_OK;
 }
 
+static spad_status fail_use(const spad_layout_use *use, spad_error *error) {
+    return spad__fail(
+        error, SPAD_ERR_ARGUMENT,
+        "tensor %lld, slot %lld, in use from %lld to %lld: there is no such slot that "
+        "the planner places, or no such time",
+        (long long)use->tensor, (long long)use->slot, (long long)use->begin, (long long)use->end);
+}
+
+/* When each slot is in use on the clock of the caller. Slots without a use begin at the end. */
+static spad_status take_times(spad_layout *layout, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    if (layout->options.uses == NULL) return SPAD_OK;
+    layout->times = spad__new_array(&layout->host, layout->slot_count, sizeof *layout->times);
+    if (layout->times == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < layout->slot_count; i++)
+        layout->times[i] = (spad__slot_life){INT64_MAX, 0};
+    for (size_t i = 0; i < layout->options.use_count; i++) {
+        const spad_layout_use *use = &layout->options.uses[i];
+        if (use->tensor < 0 || (size_t)use->tensor >= k->tensors.count || use->begin < 0 ||
+            use->end < use->begin || use->end > INT64_MAX / 4)
+            return fail_use(use, error);
+        const spad_kernel_tensor *tensor = &k->tensors.items[use->tensor];
+        if (!spad__is_planned(k, tensor) || use->slot < 0 || use->slot >= tensor->slots)
+            return fail_use(use, error);
+        spad__slot_life *time =
+            &layout->times[layout->first_slots[use->tensor] + (size_t)use->slot];
+        time->begin = spad__min(time->begin, use->begin);
+        time->end = spad__max(time->end, use->end);
+        layout->last = spad__max(layout->last, use->end);
+    }
+    return SPAD_OK;
+}
+
 spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
                                const spad_layout_options *options, spad_error *error) {
     *out = NULL;
@@ -61,8 +95,10 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     layout->spaces = spad__new_array(&host, layout->space_room, sizeof *layout->spaces);
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__layout_lives(layout, error);
+    if (status == SPAD_OK) status = take_times(layout, error);
     if (status == SPAD_OK) status = solve_spaces(layout, error);
     layout->options.order = NULL; /* the caller's, for this call only */
+    layout->options.uses = NULL;
     if (status == SPAD_OK) {
         *out = layout;
     } else {
@@ -82,6 +118,8 @@ void spad_layout_destroy(spad_layout *layout) {
                (layout->kernel->tensors.count + 1) * sizeof *layout->first_slots);
     spad__free(&host, layout->lives, layout->slot_count * sizeof *layout->lives);
     spad__free(&host, layout->all, layout->kernel->tensors.count * sizeof *layout->all);
+    if (layout->times != NULL)
+        spad__free(&host, layout->times, layout->slot_count * sizeof *layout->times);
     spad__free(&host, layout->bytes, layout->slot_count * sizeof *layout->bytes);
     spad__free(&host, layout->lanes, layout->slot_count * sizeof *layout->lanes);
     spad__free(&host, layout, sizeof *layout);

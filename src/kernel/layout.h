@@ -48,7 +48,9 @@ struct spad_layout {
     spad__slot_life *lives; /* per slot of a tensor that the planner places; one for others */
     spad__slot_life *all;   /* per tensor: touches of all slots */
     size_t slot_count;
-    int64_t *bytes; /* per slot: where it is, SPAD_NO_BYTE: nowhere */
+    spad__slot_life *times; /* per slot on the clock of `uses`; NULL: there is none */
+    int64_t last;           /* no use ends later */
+    int64_t *bytes;         /* per slot: where it is, SPAD_NO_BYTE: nowhere */
     int64_t *lanes;
     spad__layout_buffers buffers;
     spad__layout_buffers given; /* of the space that is being solved */

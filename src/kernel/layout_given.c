@@ -51,9 +51,9 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
     spad_layout_buffer buffer = buffer_of(layout, tensor);
     int64_t index[SPAD_RANK_MAX] = {0};
     spad__tile_place(layout->kernel, t, 0, index, &buffer.rect);
-    buffer.slots = t->tiles;
+    buffer.slots = t->slots;
     buffer.stride = t->step.value != 0 ? t->step.value : t->tile_bytes;
-    buffer.taken = (t->tiles - 1) * buffer.stride + t->tile_bytes; /* checked by the builder */
+    buffer.taken = (t->slots - 1) * buffer.stride + t->tile_bytes; /* checked by the builder */
     return append_buffer(layout, &buffer, error);
 }
 
@@ -65,6 +65,9 @@ static int64_t period(const spad_kernel *k, const spad_kernel_tensor *t, size_t 
     const spad_amounts *lists[] = {&t->par, &t->free, &t->banks};
     const int64_t extent = t->blocks.items[d].value;
     int64_t repeat = 1;
+    if (t->mode == SPAD_MODE_AT) {
+        return t->ring.count > 0 ? spad__min(t->ring.items[d].value, extent) : extent;
+    }
     for (size_t i = 0; i < 3; i++) {
         if (lists[i]->count == 0) continue;
         if (!spad__lcm(repeat, lists[i]->items[d].value, &repeat)) return extent;
@@ -88,6 +91,9 @@ static spad_status add_hull(spad_layout *layout, size_t tensor, spad_error *erro
     buffer.rect.lanes *= product_of_counts(t->par);
     buffer.rect.bytes *= product_of_counts(t->free);
     buffer.rect.bytes += (product_of_counts(t->banks) - 1) * bank_bytes;
+    for (size_t d = 0; d < t->steps.count; d++) {
+        buffer.rect.bytes += (period(layout->kernel, t, d) - 1) * t->steps.items[d].value;
+    }
     buffer.stride = buffer.taken = buffer.rect.bytes;
     return append_buffer(layout, &buffer, error);
 }
@@ -235,8 +241,12 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
         if (tensor->space != space || k->target->spaces[space].off_chip) continue;
         scoped |= is_scoped_in(k, i, space);
         if (life.begin == life.end) continue;
-        if (tensor->mode == SPAD_MODE_AT) status = add_at(layout, i, error);
-        if (tensor->mode == SPAD_MODE_MOD) status = add_mod(layout, i, error);
+        const bool by_index = tensor->mode == SPAD_MODE_MOD || tensor->steps.count > 0;
+        if (by_index) {
+            status = add_mod(layout, i, error);
+        } else if (tensor->mode == SPAD_MODE_AT) {
+            status = add_at(layout, i, error);
+        }
     }
     if (scoped && status == SPAD_OK) status = walk_scopes(layout, space, error);
     return status;

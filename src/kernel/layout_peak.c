@@ -32,7 +32,7 @@ typedef struct peak_node {
     int32_t covers;
 } peak_node;
 
-typedef struct sweep {
+typedef struct peak_sweep {
     const spad_layout *layout;
     const spad_layout_space *row;
     peak_edge *edges;
@@ -44,7 +44,7 @@ typedef struct sweep {
     size_t lane_count;
     int64_t most;
     int64_t time;
-} sweep;
+} peak_sweep;
 
 static int compare_edges(const void *left, const void *right) {
     const peak_edge *a = left;
@@ -60,14 +60,14 @@ static int compare_addresses(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static void keep_lane(sweep *s, int64_t lane) {
+static void keep_lane(peak_sweep *s, int64_t lane) {
     for (size_t k = 0; k < s->lane_count; k++)
         if (s->lanes[k] == lane) return;
     if (s->lane_count < LANES_SWEPT) s->lanes[s->lane_count++] = lane;
 }
 
 /* Edges, addresses and lanes of all buffers that are needed. False: one has no place. */
-static bool collect_edges(sweep *s) {
+static bool collect_edges(peak_sweep *s) {
     for (size_t i = 0; i < s->row->buffer_count; i++) {
         const spad_layout_buffer *b = &s->layout->buffers.items[s->row->first_buffer + i];
         if (b->begin >= b->end || b->taken <= 0) continue;
@@ -90,8 +90,8 @@ static bool collect_edges(sweep *s) {
 
 /* Adds `sign` to the count of bytes [from, until) in the node of addresses [low, high). As deep as
  * the tree. */
-static void cover(sweep *s, size_t node, size_t low, size_t high, const spad__interval *bytes,
-                  int32_t sign) {
+static void cover_bytes(peak_sweep *s, size_t node, size_t low, size_t high,
+                        const spad__interval *bytes, int32_t sign) {
     if (bytes->end <= s->at[low] || s->at[high] <= bytes->begin) return;
     peak_node *n = &s->nodes[node];
     if (bytes->begin <= s->at[low] && s->at[high] <= bytes->end) {
@@ -99,8 +99,8 @@ static void cover(sweep *s, size_t node, size_t low, size_t high, const spad__in
         spad__assert(n->covers >= 0);
     } else {
         const size_t middle = low + (high - low) / 2;
-        cover(s, 2 * node, low, middle, bytes, sign);
-        cover(s, 2 * node + 1, middle, high, bytes, sign);
+        cover_bytes(s, 2 * node, low, middle, bytes, sign);
+        cover_bytes(s, 2 * node + 1, middle, high, bytes, sign);
     }
     const bool leaf = high - low == 1;
     n->bytes = n->covers > 0 ? s->at[high] - s->at[low]
@@ -108,13 +108,13 @@ static void cover(sweep *s, size_t node, size_t low, size_t high, const spad__in
                              : s->nodes[2 * node].bytes + s->nodes[2 * node + 1].bytes;
 }
 
-static void sweep_lane(sweep *s, int64_t lane) {
+static void sweep_lane(peak_sweep *s, int64_t lane) {
     for (size_t i = 0; i < s->edge_count; i++) {
         const peak_edge *edge = &s->edges[i];
         const spad_layout_buffer *b = &s->layout->buffers.items[edge->buffer];
         const spad__interval bytes = {b->rect.byte, b->rect.byte + b->taken};
         if (b->rect.lane <= lane && lane - b->rect.lane < b->rect.lanes)
-            cover(s, 1, 0, s->at_count - 1, &bytes, edge->sign);
+            cover_bytes(s, 1, 0, s->at_count - 1, &bytes, edge->sign);
         const bool last = i + 1 == s->edge_count || s->edges[i + 1].time != edge->time;
         const int64_t now = s->nodes[1].bytes;
         if (!last || now < s->most || (now == s->most && edge->time >= s->time)) continue;
@@ -127,7 +127,7 @@ spad_status spad__layout_find_peak(const spad_layout *layout, const spad_layout_
                                    int64_t *bytes, int64_t *statement, spad_error *error) {
     const size_t room = 2 * row->buffer_count + 1;
     const spad_host *host = &layout->host;
-    sweep s = {.layout = layout, .row = row, .time = INT64_MAX};
+    peak_sweep s = {.layout = layout, .row = row, .time = INT64_MAX};
     s.edges = spad__new_array(host, room, sizeof *s.edges);
     s.at = spad__new_array(host, room, sizeof *s.at);
     s.nodes = spad__new_array(host, 4 * room, sizeof *s.nodes);

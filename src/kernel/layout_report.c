@@ -29,8 +29,17 @@ static const char *ordered_phrase(spad_plan_verdict verdict) {
     }
 }
 
+static const char *timed_phrase(spad_plan_verdict verdict) {
+    switch (verdict) {
+    case SPAD_PLAN_OPTIMAL: return "fits, no layout is lower that shares bytes only between uses";
+    case SPAD_PLAN_INFEASIBLE: return "does not fit if bytes are shared only between uses";
+    default: return spad_layout_verdict_phrase(verdict);
+    }
+}
+
 /* Of one space. */
 static const char *phrase_of(const spad_layout_space *row) {
+    if (row->timed) return timed_phrase(row->verdict);
     if (row->agents_ordered) return ordered_phrase(row->verdict);
     if (!row->agents_apart) return spad_layout_verdict_phrase(row->verdict);
     switch (row->verdict) {

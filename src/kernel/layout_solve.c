@@ -31,7 +31,8 @@
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
     LANES_MAX = 128,    /* lanes that are examined for the peak */
-    ORDERED_MAX = 1024  /* buffers and obstacles of a space, beyond which order is left out */
+    ORDERED_MAX = 1024, /* buffers and obstacles of a space, beyond which order is left out */
+    CLOCK_NUMBERS = 2
 };
 
 /* ---- planned buffers --------------------------------------------------------------- */
@@ -196,12 +197,32 @@ static bool add_box(const spad_host *host, spad__box_list *boxes, const spad_spa
 
 /* ---- the problem ------------------------------------------------------------------- */
 
-/* `ordered`: the buffer has a moment of its own. */
+/* When the slots of a buffer are in use on the clock of the caller; without a clock, always. */
+static spad__slot_life time_of(const spad_layout *layout, const spad_layout_buffer *buffer) {
+    spad__slot_life all = {INT64_MAX, 0};
+    if (layout->times != NULL && buffer->tensor >= 0 && buffer->mode == SPAD_MODE_AUTO) {
+        const size_t slot = layout->first_slots[buffer->tensor] + (size_t)buffer->slot;
+        for (int64_t s = 0; s < buffer->slots; s++) {
+            const spad__slot_life *one = &layout->times[slot + (size_t)s];
+            if (one->begin > one->end) return (spad__slot_life){0, layout->last};
+            all.begin = spad__min(all.begin, one->begin);
+            all.end = spad__max(all.end, one->end);
+        }
+    }
+    return all.begin <= all.end ? all : (spad__slot_life){0, layout->last};
+}
+
+/* `ordered`: the buffer has a moment of its own; `timed`: a vector clock, of the text and of the
+ * clock of the caller. */
 static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_t space,
-                               const spad_layout_buffer *buffer, bool ordered, spad_error *error) {
+                               const spad_layout_buffer *buffer, bool ordered, bool timed,
+                               spad_error *error) {
     const spad_kernel *k = layout->kernel;
     const spad_space *rules = &k->target->spaces[space];
     const int64_t moment = (int64_t)spad_plan_count(plan);
+    const spad__slot_life time = time_of(layout, buffer);
+    const int64_t lower[CLOCK_NUMBERS] = {buffer->begin, time.begin};
+    const int64_t upper[CLOCK_NUMBERS] = {buffer->end, time.end};
     const spad_plan_buffer item = {.lower = ordered ? moment : buffer->begin,
                                    .upper = ordered ? moment + 1 : buffer->end,
                                    .size = buffer->taken,
@@ -209,7 +230,10 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
                                    /* a tile with a start lane of its own takes all of them */
                                    .lanes =
                                        buffer->rect.lane != 0 ? rules->lanes : buffer->rect.lanes,
-                                   .bank = rules->banks_exclusive ? rules->bank_bytes : 0};
+                                   .bank = rules->banks_exclusive ? rules->bank_bytes : 0,
+                                   .clock_count = timed ? CLOCK_NUMBERS : 0,
+                                   .lower_clock = lower,
+                                   .upper_clock = upper};
     const spad_status status = spad_plan_add(NULL, plan, &item, error);
     if (status == SPAD_OK || buffer->tensor < 0 || status == SPAD_ERR_HOST_MEMORY) return status;
     const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
@@ -276,7 +300,7 @@ static bool list_boxes(const spad_layout *layout, const spad__layout_space *spac
 }
 
 static spad_status add_obstacles(const spad_layout *layout, const spad__layout_space *space,
-                                 spad_plan *plan, spad_error *error) {
+                                 spad_plan *plan, bool timed, spad_error *error) {
     spad__box_list boxes = {0};
     spad__box_list all = {0};
     const bool fine = list_boxes(layout, space, plan, &all) &&
@@ -285,8 +309,14 @@ static spad_status add_obstacles(const spad_layout *layout, const spad__layout_s
     spad_status status = fine ? SPAD_OK : spad__fail_host_memory(error);
     for (size_t i = 0; i < boxes.count && status == SPAD_OK; i++) {
         const spad__box *box = &boxes.items[i];
+        /* at the start of the clock: obstacles are ordered as in the text */
+        const int64_t lower[CLOCK_NUMBERS] = {box->life.begin, 0};
+        const int64_t upper[CLOCK_NUMBERS] = {box->life.end, 0};
         const spad_plan_buffer pin = {.lower = box->life.begin,
                                       .upper = box->life.end,
+                                      .clock_count = timed ? CLOCK_NUMBERS : 0,
+                                      .lower_clock = lower,
+                                      .upper_clock = upper,
                                       .size = box->rect.bytes,
                                       .alignment = 1,
                                       .lanes = box->rect.lanes,
@@ -392,6 +422,7 @@ typedef struct solver_answer {
     spad_plan_result *result;
     size_t planned;
     bool ordered;
+    bool timed;
 } solver_answer;
 
 static void drop_answer(solver_answer *a) {
@@ -429,16 +460,20 @@ static spad_status plan_space(spad_layout *layout, const spad__layout_space *spa
     if (status == SPAD_OK) status = spad_plan_create(&a->plan, &layout->host, error);
     if (status == SPAD_OK) status = spad_plan_set_space(a->plan, &space->rules, error);
     a->ordered = status == SPAD_OK && is_order_of_use(layout, first);
+    a->timed = layout->times != NULL && !a->ordered &&
+               a->planned + layout->given.count <= SPAD_PLAN_CLOCK_BUFFERS;
     for (size_t i = first; i < layout->buffers.count && status == SPAD_OK; i++) {
-        status = add_planned(layout, a->plan, number, &layout->buffers.items[i], a->ordered, error);
+        status = add_planned(layout, a->plan, number, &layout->buffers.items[i], a->ordered,
+                             a->timed, error);
     }
     if (status == SPAD_OK)
         status = a->ordered ? add_pins(layout, space, a->plan, error)
-                            : add_obstacles(layout, space, a->plan, error);
+                            : add_obstacles(layout, space, a->plan, a->timed, error);
     if (status == SPAD_OK && a->ordered) status = keep_apart(layout, first, a->plan, error);
     const spad_plan_options options = {
         .goal = SPAD_PLAN_MINIMIZE,
         .timeout_ns = time_left(layout),
+        .node_limit = layout->options.node_limit,
         .seed = layout->options.seed,
         .threads = layout->options.threads,
         .progress = layout->limit.watch.cancel != NULL ? watch_progress : NULL,
@@ -602,7 +637,7 @@ static bool is_at_peak(const spad__layout_space *space, size_t i,
 static int64_t peak_statement_of(const spad_layout *layout, const spad__layout_space *space) {
     const spad_layout_space *row = &space->row;
     int64_t last = 0;
-    if (!space->ordered) return space->result->peak_time;
+    if (!space->ordered && !row->timed) return space->result->peak_time;
     for (size_t i = 0; i < row->buffer_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         if (is_at_peak(space, i, buffer)) last = spad__max(last, buffer->begin);
@@ -671,6 +706,7 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space,
     row->height = best->result->height;
     row->bound = best->result->bound;
     space->ordered = best->ordered;
+    row->timed = best->timed;
     row->peak_statement = peak_statement_of(layout, space);
     /* the planner rounds loads to the alignment that all share */
     row->peak_bytes = spad__min(spad__max(best->result->peak_load, best->result->together_bytes),

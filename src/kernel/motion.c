@@ -28,6 +28,92 @@ void spad__moves_rely(const spad__moves *moves, spad_expr expr) {
     spad__moves_rely_on(moves, info.nodes, info.node_count);
 }
 
+/* ---- cursors ----------------------------------------------------------------------- */
+
+bool spad__loop_breaks(const spad_kernel *kernel, int64_t loop) {
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        if (s->kind == SPAD_STATEMENT_BREAK && s->loop == loop) return true;
+    }
+    return false;
+}
+
+/* The condition that ends a loop whose bounds change: it holds up to some iteration, and not from
+ * there on. */
+static bool bounds_loop(const spad_kernel *kernel, const spad_statement *s, int64_t loop) {
+    if ((s->flags & SPAD_IF_OF_LOOP) == 0 || s->parent < 0) return false;
+    const spad_statement *around = spad_kernel_get_statement(kernel, (size_t)s->parent);
+    return around->kind == SPAD_STATEMENT_FOR && around->item == loop;
+}
+
+/* How often a statement runs in one iteration of a loop around it that its bounds let pass; -1:
+ * that is not known, 0: it is not in the loop. */
+static int64_t times_in_iteration(const spad_kernel *kernel, size_t number, int64_t loop) {
+    int64_t times = 1;
+    int64_t at = spad_kernel_get_statement(kernel, number)->parent;
+    bool known = true;
+    for (; at >= 0; at = spad_kernel_get_statement(kernel, (size_t)at)->parent) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, (size_t)at);
+        if (s->kind == SPAD_STATEMENT_FOR && s->item == loop) return known ? times : -1;
+        if (s->kind == SPAD_STATEMENT_ELSE) known = false;
+        if (s->kind == SPAD_STATEMENT_IF && !bounds_loop(kernel, s, loop)) known = false;
+        if (s->kind != SPAD_STATEMENT_FOR) continue;
+        const spad_kernel_loop *row = spad_kernel_get_loop(kernel, (size_t)s->item);
+        const int64_t trips = row->end.value - row->begin.value;
+        if (spad__loop_breaks(kernel, s->item) || !spad__mul(times, trips, &times)) known = false;
+    }
+    return 0;
+}
+
+/* Adds what one iteration of a loop advances a cursor by. False: it is not always the same. */
+static bool sum_advances(const spad__moves *moves, int64_t cursor, int64_t loop, int64_t *sum) {
+    *sum = 0;
+    for (size_t i = 0; i < spad_kernel_statement_count(moves->kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(moves->kernel, i);
+        const bool resets = s->kind == SPAD_STATEMENT_CURSOR;
+        if ((!resets && s->kind != SPAD_STATEMENT_ADVANCE) || s->item != cursor) continue;
+        const int64_t times = times_in_iteration(moves->kernel, i, loop);
+        if (times == 0) continue;
+        if (resets || times < 0) return false;
+        const spad_expr_info amount = spad_kernel_get_expr(moves->kernel, s->amount);
+        int64_t stages;
+        if (amount.node_count != 1 || amount.nodes[0].op != SPAD_EXPR_NUMBER ||
+            !spad__mul(times, amount.least, &stages) || !spad__add(*sum, stages, sum)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+spad__evenness spad__cursor_period(const spad__moves *moves, int64_t cursor, int64_t *period) {
+    const spad_kernel_cursor *row = spad_kernel_get_cursor(moves->kernel, (size_t)cursor);
+    *period = 1;
+    if (moves->extra == NULL) return SPAD__UNEVEN;
+    const spad_expr_info count = spad_kernel_get_expr(moves->kernel, row->count.expr);
+    for (size_t n = 0; n < count.node_count; n++) {
+        if (count.nodes[n].op == SPAD_EXPR_PARAM && count.nodes[n].value == moves->param) {
+            return SPAD__UNEVEN;
+        }
+    }
+    for (size_t l = 0; l < spad_kernel_loop_count(moves->kernel); l++) {
+        const int64_t moved = (int64_t)l == moves->loop ? moves->loop_step
+                              : moves->param >= 0       ? moves->extra[l]
+                                                        : 0;
+        int64_t stages;
+        if (moved == 0) continue;
+        if (!sum_advances(moves, cursor, (int64_t)l, &stages) ||
+            !spad__mul(stages, moved, &stages)) {
+            return SPAD__UNEVEN;
+        }
+        const int64_t rounds = spad__motion_rounds(stages, 2 * row->count.value);
+        if (!spad__lcm(*period, rounds, period) || *period > SPAD__PERIOD_MAX) {
+            return SPAD__TOO_LONG;
+        }
+    }
+    if (moves->relies != NULL) spad__moves_rely(moves, row->count.expr);
+    return SPAD__EVEN;
+}
+
 /* ---- tiles ------------------------------------------------------------------------- */
 
 bool spad__tile_step(const spad_kernel_tensor *t, const int64_t *steps, int64_t *step) {

@@ -27,6 +27,8 @@ typedef struct spad__moves {
     int64_t loop; /* -1: none; other loops stay where they are */
     int64_t loop_step;
     bool *relies; /* per parameter: set where a motion holds for its value only; may be NULL */
+    const int64_t *extra; /* per loop: iterations that it has more when the parameter moves on;
+                             NULL: not known, and cursors that a walk keeps are uneven */
 } spad__moves;
 
 /* e after `period` moves is e + step. */
@@ -47,6 +49,19 @@ spad__evenness spad__motion_of(const spad__moves *moves, spad_expr expr, spad__m
 
 /* Do both change by as much in the same number of moves, a multiple of their periods? */
 bool spad__motion_alike(const spad__motion *left, const spad__motion *right);
+
+/* The period of the stage and phase of a cursor that a walk keeps. When a loop moves on, such a
+ * cursor advances by a fixed number of stages if every iteration advances it as often: no condition
+ * is around an advance in the loop, and no loop around it is left early. The bounds of the loop may
+ * change with those around it: a period that conditions allow to be repeated (check/growth.h:
+ * window) is inside of them, or beyond them, since they end the loop once and for all. When the
+ * parameter moves on, every run of a growing loop that is over has advanced it by so many stages
+ * more; how many runs there are need not be known. After *period moves all of them are whole turns
+ * with both phases. */
+spad__evenness spad__cursor_period(const spad__moves *moves, int64_t cursor, int64_t *period);
+
+/* Is there a `break` that ends the loop? */
+bool spad__loop_breaks(const spad_kernel *kernel, int64_t loop);
 
 /* How often a step must be made to be a multiple of `around`, at least 1. */
 int64_t spad__motion_rounds(int64_t step, int64_t around);

@@ -48,10 +48,21 @@ bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tenso
     const int64_t bank_bytes = kernel->target->spaces[tensor->space].bank_bytes;
     rect->lanes = tensor->tile_lanes;
     rect->bytes = tensor->tile_bytes;
+    if (tensor->mode == SPAD_MODE_AT && tensor->steps.count > 0) {
+        rect->lane = tensor->lane.value;
+        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value;
+        for (size_t d = 0; d < tensor->steps.count; d++) {
+            const int64_t turn =
+                tensor->ring.count > 0 ? index[d] % tensor->ring.items[d].value : index[d];
+            rect->byte += turn * tensor->steps.items[d].value;
+        }
+        return true;
+    }
     if (tensor->mode == SPAD_MODE_AT) {
         const int64_t step = tensor->step.value != 0 ? tensor->step.value : tensor->tile_bytes;
         rect->lane = tensor->lane.value;
-        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value + tile * step;
+        rect->byte = tensor->bank.value * bank_bytes + tensor->byte.value +
+                     spad__tile_slot(tensor, tile, index) * step;
         return true;
     }
     if (tensor->mode == SPAD_MODE_MOD) {
@@ -74,10 +85,10 @@ static int64_t bytes_up(int64_t elements, int bits) {
 }
 
 /* Walks the dims from the inside out. As long as they are whole, bytes stay in one piece;
- * the first that is cut ends the piece; further out, dims of one element add an offset
- * and the rest must repeat the piece at one stride. */
-bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first, const int64_t *from,
-                        const int64_t *to, spad__part *part) {
+ * the first that is cut or has a step ends the piece; further out, dims of one element add an
+ * offset and the rest must repeat the piece at one stride. */
+bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first,
+                        const spad__dim_range *ranges, spad__part *part) {
     const int bits = spad_dtype_bits(tensor->dtype);
     const size_t outermost = lanes_first ? 1 : 0;
     int64_t size = 1;   /* elements of one step in this dim */
@@ -85,26 +96,26 @@ bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first, cons
     int64_t run = 1;
     int64_t runs = 1;
     int64_t stride = 0;
-    bool whole = true;
     for (size_t i = tensor->dims.count; i-- > outermost;) {
-        const int64_t width = to[i] - from[i];
-        offset += from[i] * size;
-        if (whole) {
-            run *= width;
-        } else if (width > 1 && runs == 1) {
-            runs = width;
-            stride = size;
-        } else if (width > 1) {
-            if (size != runs * stride) return false;
-            runs *= width;
-        }
-        whole = whole && width == tensor->dims.items[i].value;
+        const int64_t count = ranges[i].count;
+        const int64_t distance = count > 1 ? size * ranges[i].step : 0; /* in the tile */
+        offset += ranges[i].from * size;
         size *= tensor->dims.items[i].value;
+        if (count == 1) continue;
+        if (runs == 1 && distance == run) {
+            run *= count;
+        } else if (runs == 1) {
+            runs = count;
+            stride = distance;
+        } else {
+            if (distance != runs * stride) return false;
+            runs *= count;
+        }
     }
     const bool packed = bits < 8;
     if (packed && runs > 1 && stride % (8 / bits) != 0) return false;
-    part->lane = lanes_first ? from[0] : 0;
-    part->lanes = lanes_first ? to[0] - from[0] : 1;
+    part->lane = lanes_first ? ranges[0].from : 0;
+    part->lanes = lanes_first ? ranges[0].count : 1;
     part->byte = bytes_down(offset, bits);
     part->bytes = bytes_up(offset + run, bits) - part->byte;
     part->runs = runs;

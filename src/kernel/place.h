@@ -28,8 +28,15 @@ typedef struct spad__part {
     int64_t stride; /* 0 for one run */
 } spad__part;
 
-/* Elements [from, to) of every dim, none of them empty. False: not evenly spaced runs. */
-bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first, const int64_t *from,
-                        const int64_t *to, spad__part *part);
+/* `count` elements of a dim, at least one, `step` apart. */
+typedef struct spad__dim_range {
+    int64_t from;
+    int64_t count;
+    int64_t step;
+} spad__dim_range;
+
+/* A range of every dim; lanes have a step of 1. False: not evenly spaced runs. */
+bool spad__part_of_tile(const spad_kernel_tensor *tensor, bool lanes_first,
+                        const spad__dim_range *ranges, spad__part *part);
 
 #endif

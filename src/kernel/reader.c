@@ -17,12 +17,15 @@
 
 /* ---- operations -------------------------------------------------------------------- */
 
-/* "..", "3", "0..64" */
+/* "..", "3", "0..64", "0..64 by 2" */
 static bool read_range(spad__reader *r, spad_expr_range *range) {
     *range = (spad_expr_range){0};
-    if (spad__parser_accept(&r->parser, SPAD__RANGE)) return true;
-    if (!spad__read_expr(r, &range->from)) return false;
-    return !spad__parser_accept(&r->parser, SPAD__RANGE) || spad__read_expr(r, &range->to);
+    if (!spad__parser_accept(&r->parser, SPAD__RANGE)) {
+        if (!spad__read_expr(r, &range->from)) return false;
+        if (!spad__parser_accept(&r->parser, SPAD__RANGE)) return true;
+        if (!spad__read_expr(r, &range->to)) return false;
+    }
+    return !spad__parser_accept_word(&r->parser, "by") || spad__read_expr(r, &range->step);
 }
 
 static bool read_access_clause(spad__reader *r, unsigned kind) {
@@ -39,6 +42,9 @@ static bool read_access_clause(spad__reader *r, unsigned kind) {
             access.range_count++;
         } while (spad__next_item(r));
         if (!spad__parser_expect(&r->parser, SPAD__RIGHT_PARENTHESIS, "',' or ')'")) return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "moves") && !spad__read_expr(r, &access.moves)) {
+        return false;
     }
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);
@@ -95,7 +101,7 @@ static bool read_cost_unit(spad__reader *r, spad_cost_kind *kind) {
 
 static bool read_latency(spad__reader *r) {
     spad_amount latency;
-    spad_cost_kind kind;
+    spad_cost_kind kind = SPAD_COST_TARGET;
     const spad__span first = r->parser.token.span;
     return spad__read_amount(r, &latency) && read_cost_unit(r, &kind) &&
            spad__reader_accepts(r, spad__span_from(r, first),
@@ -127,7 +133,7 @@ static bool read_work(spad__reader *r) {
 
 static bool read_cost(spad__reader *r) {
     spad_expr cost;
-    spad_cost_kind kind;
+    spad_cost_kind kind = SPAD_COST_TARGET;
     const spad__span first = r->parser.token.span;
     if (!spad__read_expr(r, &cost) || !read_cost_unit(r, &kind)) return false;
     return spad__reader_accepts(r, spad__span_from(r, first),
@@ -147,11 +153,13 @@ enum {
     OP_ELECTED,
     OP_LATENCY,
     OP_WORK,
+    OP_MAY,
+    OP_FROM,
     OP_CLAUSES
 };
-static const char *const op_words[OP_CLAUSES] = {"reads", "writes",   "updates", "adds",
-                                                 "in",    "delivers", "arrives", "signals",
-                                                 "cost",  "elected",  "latency", "work"};
+static const char *const op_words[OP_CLAUSES] = {
+    "reads",   "writes", "updates", "adds",    "in",   "delivers", "arrives",
+    "signals", "cost",   "elected", "latency", "work", "may",      "from"};
 
 /* The clause that the next word starts, or OP_CLAUSES. */
 static int op_clause(const spad__reader *r) {
@@ -163,6 +171,18 @@ static int op_clause(const spad__reader *r) {
     return clause;
 }
 
+/* "may reads x moves 4 KiB" */
+static bool read_possible(spad__reader *r) {
+    static const unsigned kinds[] = {SPAD_ACCESS_READ, SPAD_ACCESS_WRITE, SPAD_ACCESS_UPDATE,
+                                     SPAD_ACCESS_ADD};
+    const int clause = op_clause(r);
+    if (clause > OP_ADDS) {
+        return spad__parser_expected(&r->parser, "'reads', 'writes', 'updates' or 'adds'");
+    }
+    spad__parser_take(&r->parser);
+    return read_accesses(r, kinds[clause] | SPAD_ACCESS_MAY);
+}
+
 static bool read_op_clause(spad__reader *r, int clause) {
     spad__parser_take(&r->parser);
     switch (clause) {
@@ -170,6 +190,8 @@ static bool read_op_clause(spad__reader *r, int clause) {
     case OP_WRITES: return read_accesses(r, SPAD_ACCESS_WRITE);
     case OP_UPDATES: return read_accesses(r, SPAD_ACCESS_UPDATE);
     case OP_ADDS: return read_accesses(r, SPAD_ACCESS_ADD);
+    case OP_MAY: return read_possible(r);
+    case OP_FROM: return spad__read_from(r);
     case OP_IN: return read_membership(r);
     case OP_DELIVERS: return read_completion(r, SPAD_COMPLETION_DELIVER);
     case OP_ARRIVES: return read_completion(r, SPAD_COMPLETION_ARRIVE);
@@ -551,6 +573,7 @@ static const struct {
     {"mbarrier", spad__read_mbarrier},
     {"group", spad__read_group},
     {"unknown", spad__read_unknown},
+    {"source", spad__read_source},
     {"cursor", read_cursor},
     {"macro", spad__read_macro},
     {"for", read_for},
@@ -575,7 +598,7 @@ static const struct {
     {"fence", read_fence},
     {"kernel", read_second_kernel},
 };
-enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 10 };
+enum { STATEMENTS = sizeof statements / sizeof statements[0], DECLARATIONS = 11 };
 
 bool spad__is_kernel_word(const char *word) {
     for (size_t i = 0; i < STATEMENTS; i++) {

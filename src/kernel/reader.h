@@ -139,6 +139,10 @@ bool spad__read_counter(spad__reader *r);
 bool spad__read_mbarrier(spad__reader *r);
 bool spad__read_group(spad__reader *r);
 bool spad__read_unknown(spad__reader *r);
+bool spad__read_source(spad__reader *r);
+
+/* "from 3", the source of the statement that was added last; the word is read. */
+bool spad__read_from(spad__reader *r);
 
 /* "tensor x" is taken, the colon is next. */
 bool spad__read_tensor(spad__reader *r, const char *name, spad__span span);

@@ -277,6 +277,48 @@ bool spad__read_unknown(spad__reader *r) {
     return false;
 }
 
+/* ---- sources ----------------------------------------------------------------------- */
+
+/* 'source 4 "a.py" 12 from 2 "the line"' */
+bool spad__read_source(spad__reader *r) {
+    const spad__span first = r->parser.token.span;
+    const char *file;
+    const char *code = NULL;
+    spad_amount number;
+    spad_amount line;
+    spad_amount caller = {.value = -1};
+    int64_t made;
+    if (!spad__read_amount(r, &number)) return false;
+    if (number.value != (int64_t)r->builder->kernel->sources.count) {
+        SPAD__FAULT(r, r->parser.last.span, "sources are numbered in their order: this is %zu",
+                    r->builder->kernel->sources.count);
+        return false;
+    }
+    if (r->parser.token.kind != SPAD__STRING) {
+        return spad__parser_expected(&r->parser, "the name of a file");
+    }
+    if (!spad__parser_text(&r->parser, &file) || !spad__read_amount(r, &line)) return false;
+    if (line.value < 0 || line.value > INT32_MAX) {
+        SPAD__FAULT(r, r->parser.last.span, "%lld is no line", (long long)line.value);
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "from") && !spad__read_amount(r, &caller))
+        return false;
+    if (r->parser.token.kind == SPAD__STRING && !spad__parser_text(&r->parser, &code)) return false;
+    return spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_source(&made, r->builder, file,
+                                                           (int32_t)line.value, code, caller.value,
+                                                           &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
+bool spad__read_from(spad__reader *r) {
+    spad_amount source;
+    return spad__read_amount(r, &source) &&
+           spad__reader_accepts(r, r->parser.last.span,
+                                spad__set_source(r->builder, source.value, &r->error));
+}
+
 /* ---- threads of an agent ------------------------------------------------------------ */
 
 bool spad__read_threads(spad__reader *r, spad_amount *threads, spad_amount *registers) {
@@ -296,10 +338,12 @@ typedef struct tensor_text {
     spad_amount blocks[SPAD__INDEX_MAX];
     spad_amount dims[SPAD__INDEX_MAX];
     spad_amount ring[SPAD__INDEX_MAX];
+    spad_amount steps[SPAD__INDEX_MAX];
     spad_amount free[SPAD__INDEX_MAX];
     spad_amount par[SPAD__INDEX_MAX];
     spad_amount banks[SPAD__INDEX_MAX];
     unsigned seen; /* bit per clause */
+    spad_amount source;
 } tensor_text;
 
 static bool read_list(spad__reader *r, spad_amount *items, spad_amounts *list) {
@@ -361,11 +405,14 @@ enum {
     CLAUSE_OUTPUT,
     CLAUSE_PERSISTENT,
     CLAUSE_REUSED,
+    CLAUSE_NEAR,
+    CLAUSE_FROM,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
-    "auto", "mod",  "at",  "stack", "heap",  "alias", "ring",   "base",       "lane",   "bank",
-    "step", "free", "par", "banks", "align", "input", "output", "persistent", "reused",
+    "auto",  "mod",   "at",     "stack",      "heap",   "alias", "ring",
+    "base",  "lane",  "bank",   "step",       "free",   "par",   "banks",
+    "align", "input", "output", "persistent", "reused", "near",  "from",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
 
@@ -381,15 +428,19 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_RING: return read_list(r, t->ring, &row->ring);
     case CLAUSE_LANE: return spad__read_amount(r, &row->lane);
     case CLAUSE_BANK: return spad__read_amount(r, &row->bank);
-    case CLAUSE_STEP: return spad__read_amount(r, &row->step);
+    case CLAUSE_STEP:
+        return r->parser.token.kind == SPAD__LEFT_BRACKET ? read_list(r, t->steps, &row->steps)
+                                                          : spad__read_amount(r, &row->step);
     case CLAUSE_FREE: return read_list(r, t->free, &row->free);
     case CLAUSE_PAR: return read_list(r, t->par, &row->par);
     case CLAUSE_BANKS: return read_list(r, t->banks, &row->banks);
     case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
     case CLAUSE_REUSED: return spad__read_amount(r, &row->reuse);
+    case CLAUSE_NEAR: return spad__read_amount(r, &row->near);
     case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;
+    case CLAUSE_FROM: return spad__read_amount(r, &t->source);
     default: return true;
     }
 }
@@ -453,7 +504,10 @@ static bool read_tensor_body(spad__reader *r, tensor_text *t, spad__span name) {
     const spad_status status = spad_kernel_builder_tensor(&unused, r->builder, &t->row, &r->error);
     const bool about_shape =
         status == SPAD_ERR_SHAPE || status == SPAD_ERR_LANES || status == SPAD_ERR_OVERFLOW;
-    return spad__reader_accepts(r, about_shape ? sizes : name, status);
+    if (!spad__reader_accepts(r, about_shape ? sizes : name, status)) return false;
+    return (t->seen & 1u << CLAUSE_FROM) == 0 ||
+           spad__reader_accepts(r, spad__span_from(r, sizes),
+                                spad__set_source(r->builder, t->source.value, &r->error));
 }
 
 /* The colon is next: "tensor x" is read. */

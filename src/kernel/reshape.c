@@ -4,6 +4,8 @@
  * values for parameters and rings. Rows keep their numbers, so the places in the
  * first text are carried over row by row. O(text).
  *
+ * The same kernel without addresses, in the same way.
+ *
  * And the same kernel with a tensor in front of the loops around it, written and read in
  * the same way. A declaration in a loop begins a new life in every iteration, so nothing
  * is carried over, and a tile per iteration reads what the one tile read.
@@ -40,21 +42,19 @@ static spad_status carry_file(spad_kernel *to, const spad_kernel *from, spad_err
     return to->file != NULL ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
-                                const spad_kernel_options *options, spad_error *error) {
-    *out = NULL;
-    spad_kernel_options same = options != NULL ? *options : (spad_kernel_options){0};
-    const spad_host host = spad__host_or_default(same.host);
-    same.host = &host;
-    if (same.target == NULL) same.target = kernel->target;
+typedef spad_status kernel_write(const spad_kernel *kernel, const spad_sink *sink,
+                                 spad_error *error);
 
-    spad__memo p = {.host = &host};
+/* A text of the kernel with the same rows, read with the options, which name a host. */
+static spad_status write_and_read(spad_kernel **out, const spad_kernel *kernel, kernel_write *write,
+                                  const spad_kernel_options *options, spad_error *error) {
+    spad__memo p = {.host = options->host};
     const spad_sink sink = spad__memo_sink(&p);
-    spad_status status = spad_kernel_write_text(kernel, &sink, NULL);
+    spad_status status = write(kernel, &sink, NULL);
     if (status != SPAD_OK) {
         status = spad__fail_host_memory(error); /* the page is the only thing that can fail */
     } else {
-        status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, &same, NULL, error);
+        status = spad_kernel_parse(out, p.text.items, p.text.count, NULL, options, NULL, error);
         if (status != SPAD_OK) spad__fact_location(error, NULL, 0, 0); /* not a place of the user */
     }
     spad__memo_free(&p);
@@ -67,6 +67,25 @@ spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
         *out = NULL;
     }
     return status;
+}
+
+spad_status spad_kernel_reshape(spad_kernel **out, const spad_kernel *kernel,
+                                const spad_kernel_options *options, spad_error *error) {
+    *out = NULL;
+    spad_kernel_options same = options != NULL ? *options : (spad_kernel_options){0};
+    const spad_host host = spad__host_or_default(same.host);
+    same.host = &host;
+    if (same.target == NULL) same.target = kernel->target;
+
+    return write_and_read(out, kernel, spad_kernel_write_text, &same, error);
+}
+
+spad_status spad_kernel_release(spad_kernel **out, const spad_kernel *kernel, const spad_host *host,
+                                spad_error *error) {
+    const spad_host memory = spad__host_or_default(host);
+    const spad_kernel_options options = {.target = kernel->target, .host = &memory};
+    *out = NULL;
+    return write_and_read(out, kernel, spad__kernel_write_released, &options, error);
 }
 
 /* ---- hoisting ---------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "kernel/place.h"
 
 /* ---- open loops -------------------------------------------------------------------- */
@@ -38,14 +39,12 @@ static void describe_iteration(const spad_walk *walk, char *field, size_t size) 
     size_t used = 0;
     field[0] = '\0';
     const size_t depth = spad_walk_loop_count(walk);
-    for (size_t d = 0; d < depth && used < size; d++) {
+    for (size_t d = 0; d < depth; d++) {
         const int64_t loop = spad_walk_get_loop(walk, d);
         const spad_expr shown = walk->kernel->loops.items[loop].value;
         const int64_t value = shown != 0 ? spad__walk_value(walk, shown) : walk->values[loop];
-        const int more =
-            snprintf(field + used, size - used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
-                     walk->kernel->loops.items[loop].name, (long long)value);
-        used += (size_t)more;
+        used = spad__append(field, size, used, "%s%s = %lld", d == 0 ? "; iteration " : ", ",
+                            walk->kernel->loops.items[loop].name, (long long)value);
     }
 }
 
@@ -150,28 +149,29 @@ static void place_tile(const spad_walk *walk, const spad_kernel_tensor *tensor,
 /* The part of the tile that the ranges name. */
 static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
                             const spad_kernel_access *row, spad_walk_access *access) {
-    int64_t from[SPAD_RANK_MAX];
-    int64_t to[SPAD_RANK_MAX];
+    spad__dim_range ranges[SPAD_RANK_MAX];
     for (size_t i = 0; i < row->range_count; i++) {
         const spad_expr_range range = row->ranges[i];
         const int64_t extent = tensor->dims.items[i].value;
-        from[i] = range.from != 0 ? spad__walk_value(walk, range.from) : 0;
-        if (from[i] < 0 || from[i] >= extent) {
-            return fail_bounds(walk, tensor->name, row->location, from[i], extent);
+        const int64_t from = range.from != 0 ? spad__walk_value(walk, range.from) : 0;
+        if (from < 0 || from >= extent) {
+            return fail_bounds(walk, tensor->name, row->location, from, extent);
         }
-        to[i] = range.to != 0     ? spad__walk_value(walk, range.to)
-                : range.from != 0 ? from[i] + 1
-                                  : extent;
-        if (to[i] <= from[i]) {
-            return fail_amount(walk, row->location, "a range with a length", to[i] - from[i]);
+        const int64_t to = range.to != 0     ? spad__walk_value(walk, range.to)
+                           : range.from != 0 ? from + 1
+                                             : extent;
+        if (to <= from) {
+            return fail_amount(walk, row->location, "a range with a length", to - from);
         }
-        if (to[i] > extent) {
-            return fail_bounds(walk, tensor->name, row->location, to[i] - 1, extent);
+        if (to > extent) {
+            return fail_bounds(walk, tensor->name, row->location, to - 1, extent);
         }
+        const int64_t step = range.step != 0 ? spad__walk_value(walk, range.step) : 1;
+        ranges[i] = (spad__dim_range){from, (to - from - 1) / step + 1, step};
     }
     spad__part part;
     const bool lanes_first = walk->kernel->target->spaces[tensor->space].lanes > 1;
-    if (!spad__part_of_tile(tensor, lanes_first, from, to, &part)) {
+    if (!spad__part_of_tile(tensor, lanes_first, ranges, &part)) {
         spad__fail(
             &walk->error, SPAD_ERR_SHAPE,
             "this part of '%s' is not made of evenly spaced runs of bytes; cut fewer dimensions",
@@ -188,12 +188,22 @@ static spad_status cut_tile(spad_walk *walk, const spad_kernel_tensor *tensor,
     return SPAD_OK;
 }
 
+/* A tile fits its space, whose size the target bounds: the product cannot overflow. */
+static spad_status count_moved(spad_walk *walk, const spad_kernel_access *row,
+                               spad_walk_access *access) {
+    access->moved = access->rect.lanes * access->rect.bytes * access->runs;
+    if (row->moves == 0) return SPAD_OK;
+    access->moved = spad__walk_value(walk, row->moves);
+    if (access->moved >= 0) return SPAD_OK;
+    return fail_amount(walk, row->location, "bytes moved", access->moved);
+}
+
 static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_access *access) {
     const spad_kernel_access *row = &walk->kernel->accesses.items[number];
     const spad_kernel_tensor *tensor = &walk->kernel->tensors.items[row->tensor];
     int64_t index[SPAD_RANK_MAX];
-    const spad_status status = find_index(walk, tensor->name, tensor->blocks, row->index,
-                                          row->location, index, &access->tile);
+    spad_status status = find_index(walk, tensor->name, tensor->blocks, row->index, row->location,
+                                    index, &access->tile);
     if (status != SPAD_OK) return status;
     access->row = number;
     access->tensor = row->tensor;
@@ -202,7 +212,8 @@ static spad_status resolve_access(spad_walk *walk, size_t number, spad_walk_acce
     place_tile(walk, tensor, index, access);
     access->runs = 1;
     access->stride = 0;
-    return row->range_count > 0 ? cut_tile(walk, tensor, row, access) : SPAD_OK;
+    if (row->range_count > 0) status = cut_tile(walk, tensor, row, access);
+    return status == SPAD_OK ? count_moved(walk, row, access) : status;
 }
 
 void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
@@ -216,6 +227,7 @@ void spad__walk_tile_access(const spad_walk *walk, int64_t tensor, int64_t tile,
                                  .life = spad__max(walk->lives[tensor] - 1, 0),
                                  .runs = 1};
     place_tile(walk, row, index, access);
+    access->moved = access->rect.lanes * access->rect.bytes;
 }
 
 /* Bytes that an operation writes. */
@@ -224,8 +236,7 @@ static spad_status written_bytes(spad_walk *walk, spad_location location, int64_
     for (size_t i = 0; i < walk->event.access_count; i++) {
         const spad_walk_access *access = &walk->accesses[i];
         if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
-        const int64_t size = access->rect.lanes * access->rect.bytes * access->runs;
-        if (!spad__add(*bytes, size, bytes)) {
+        if (!spad__add(*bytes, access->moved, bytes)) {
             return fail_amount(walk, location, "a delivery of more than", INT64_MAX);
         }
     }

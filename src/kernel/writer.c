@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/lexer.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/edit.h"
 #include "kernel/place.h"
 
 typedef struct kernel_writer {
@@ -22,6 +22,8 @@ typedef struct kernel_writer {
     int64_t tiles;
     size_t loop_count;
     int64_t loops[SPAD__LOOPS_DEEP]; /* outermost first */
+    const spad__edit *edit;          /* NULL: none */
+    bool released;                   /* tensors on chip are written without their addresses */
 } kernel_writer;
 
 /* ---- numbers ----------------------------------------------------------------------- */
@@ -142,6 +144,7 @@ static void put_syncs(kernel_writer *w) {
                                                        [SPAD_SYNC_GROUP] = "group"};
     for (size_t i = 0; i < w->kernel->syncs.count; i++) {
         const spad_kernel_sync *sync = &w->kernel->syncs.items[i];
+        if (w->edit != NULL && w->edit->without_sync == (int64_t)i) continue;
         spad__out_format(&w->out, "%s %s", words[sync->kind], sync->name);
         if (sync->dims.count > 0) put_list(w, sync->dims, "[", "]");
         if (sync->kind == SPAD_SYNC_COUNTER) {
@@ -173,6 +176,25 @@ static void put_unknowns(kernel_writer *w) {
     }
 }
 
+static void put_sources(kernel_writer *w) {
+    for (size_t i = 0; i < w->kernel->sources.count; i++) {
+        const spad_kernel_source *source = &w->kernel->sources.items[i];
+        spad__out_format(&w->out, "source %zu ", i);
+        spad__out_quoted(&w->out, source->file);
+        spad__out_format(&w->out, " %ld", (long)source->line);
+        if (source->caller >= 0) spad__out_format(&w->out, " from %lld", (long long)source->caller);
+        if (source->code[0] != '\0') {
+            spad__out_string(&w->out, " ");
+            spad__out_quoted(&w->out, source->code);
+        }
+        spad__out_string(&w->out, "\n");
+    }
+}
+
+static void put_source(kernel_writer *w, const spad_statement *s) {
+    if (s->source >= 0) spad__out_format(&w->out, " from %lld", (long long)s->source);
+}
+
 static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
     const spad_kernel_tensor *other = &w->kernel->tensors.items[tensor->alias_of];
     spad__out_format(&w->out, " alias of %s", other->name);
@@ -185,6 +207,20 @@ static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
         spad__out_string(&w->out, "]");
     }
     put_clause(w, "+", tensor->byte);
+}
+
+/* Its bytes in the first tile of another tensor. */
+static void put_edited_alias(kernel_writer *w) {
+    const spad_kernel_tensor *other = &w->kernel->tensors.items[w->edit->alias_of];
+    spad__out_format(&w->out, " alias of %s", other->name);
+    for (size_t i = 0; i < other->blocks.count; i++) {
+        spad__out_string(&w->out, i == 0 ? "[0" : ", 0");
+    }
+    spad__out_string(&w->out, other->blocks.count > 0 ? "]" : "");
+}
+
+static bool is_flat(const kernel_writer *w, int64_t tensor) {
+    return w->edit != NULL && w->edit->flat == tensor;
 }
 
 static bool is_hoisted(const kernel_writer *w, const spad_kernel_tensor *tensor) {
@@ -234,17 +270,37 @@ static void put_hoisted_ring(kernel_writer *w, const spad_kernel_tensor *tensor)
     if (list) spad__out_string(&w->out, "]");
 }
 
-static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
-    spad__out_format(&w->out, "tensor %s : ", tensor->name);
-    put_space(w, tensor->space);
-    spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
-    if (is_hoisted(w, tensor)) {
-        put_hoisted_blocks(w, tensor);
-    } else if (tensor->blocks.count > 0) {
-        put_list(w, tensor->blocks, " [", "]");
+static bool is_released(const kernel_writer *w, const spad_kernel_tensor *tensor) {
+    return w->released && (tensor->mode == SPAD_MODE_AT || tensor->mode == SPAD_MODE_MOD) &&
+           !w->kernel->target->spaces[tensor->space].off_chip;
+}
+
+/* A ring that repeats as the places of a modulo tensor do, where that is a small number. */
+static void put_released_ring(kernel_writer *w, const spad_kernel_tensor *t) {
+    const spad_amounts *lists[] = {&t->par, &t->free, &t->banks};
+    if (t->mode == SPAD_MODE_AT) put_counts(w, "ring", t->ring);
+    if (t->mode != SPAD_MODE_MOD || t->blocks.count == 0) return;
+    for (size_t d = 0; d < t->blocks.count; d++) {
+        int64_t repeat = 1;
+        for (size_t i = 0; i < 3; i++)
+            if (lists[i]->count > 0 && !spad__lcm(repeat, lists[i]->items[d].value, &repeat))
+                repeat = t->blocks.items[d].value;
+        spad__out_format(&w->out, "%s%lld", d == 0 ? " ring [" : ", ",
+                         (long long)spad__min(repeat, t->blocks.items[d].value));
     }
-    put_list(w, tensor->dims, " (", ")");
-    if (tensor->mode == SPAD_MODE_ALIAS) {
+    spad__out_string(&w->out, "]");
+}
+
+/* Where the tensor is. */
+static void put_placement(kernel_writer *w, const spad_kernel_tensor *tensor, bool flat) {
+    const int64_t number = tensor - w->kernel->tensors.items;
+    if (is_released(w, tensor)) {
+        put_released_ring(w, tensor);
+        return;
+    }
+    if (w->edit != NULL && w->edit->alias == number) {
+        put_edited_alias(w);
+    } else if (tensor->mode == SPAD_MODE_ALIAS) {
         put_alias(w, tensor);
     } else if (tensor->mode == SPAD_MODE_AT) {
         spad__out_string(&w->out, " at ");
@@ -257,17 +313,33 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     }
     if (is_hoisted(w, tensor)) {
         put_hoisted_ring(w, tensor);
-    } else {
+    } else if (!flat) {
         put_counts(w, "ring", tensor->ring);
     }
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
     put_clause(w, "step", tensor->step);
+    if (tensor->steps.count > 0) put_list(w, tensor->steps, " step [", "]");
     put_counts(w, "free", tensor->free);
     put_counts(w, "par", tensor->par);
     put_counts(w, "banks", tensor->banks);
+}
+
+static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
+    const bool flat = is_flat(w, tensor - w->kernel->tensors.items);
+    spad__out_format(&w->out, "tensor %s : ", tensor->name);
+    put_space(w, tensor->space);
+    spad__out_format(&w->out, " %s", spad_dtype_name(tensor->dtype));
+    if (is_hoisted(w, tensor)) {
+        put_hoisted_blocks(w, tensor);
+    } else if (tensor->blocks.count > 0 && !flat) {
+        put_list(w, tensor->blocks, " [", "]");
+    }
+    put_list(w, tensor->dims, " (", ")");
+    put_placement(w, tensor, flat);
     put_clause(w, "align", tensor->align);
     put_clause(w, "reused", tensor->reuse);
+    put_clause(w, "near", tensor->near);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {
@@ -308,7 +380,7 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
     spad__out_string(&w->out, w->kernel->tensors.items[access->tensor].name);
     if (access->tensor == w->hoisted) {
         put_hoisted_index(w, access);
-    } else {
+    } else if (!is_flat(w, access->tensor)) {
         put_index(w, access->index, access->index_count);
     }
     for (size_t i = 0; i < access->range_count; i++) {
@@ -317,8 +389,10 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
         if (range.from != 0) put_expr(w, range.from);
         if (range.from == 0 || range.to != 0) spad__out_string(&w->out, "..");
         if (range.to != 0) put_expr(w, range.to);
+        put_word(w, "by", range.step);
     }
     if (access->range_count > 0) spad__out_string(&w->out, ")");
+    put_word(w, "moves", access->moves);
 }
 
 /* Accesses in their order: a word for every run of one kind. */
@@ -330,8 +404,10 @@ static void put_accesses(kernel_writer *w, const spad_statement *s) {
     unsigned kind = 0;
     for (size_t i = 0; i < s->access_count; i++) {
         const spad_kernel_access *access = &w->kernel->accesses.items[s->first_access + i];
-        spad__out_string(&w->out, access->kind == kind ? ", " : words[access->kind]);
+        const bool again = access->kind == kind;
         kind = access->kind;
+        if (!again && (kind & SPAD_ACCESS_MAY) != 0) spad__out_string(&w->out, " may");
+        spad__out_string(&w->out, again ? ", " : words[kind & SPAD_ACCESS_ADD]);
         put_access(w, access);
     }
 }
@@ -397,6 +473,11 @@ static void put_fence(kernel_writer *w, const spad_statement *s) {
     if ((s->flags & SPAD_FENCE_AFTER) != 0) spad__out_string(&w->out, " after");
 }
 
+static bool is_moved_statement(const kernel_writer *w, const spad_statement *s) {
+    const size_t number = (size_t)(s - w->kernel->statements.items);
+    return w->edit != NULL && w->edit->to != NULL && w->edit->to[number] >= 0;
+}
+
 static void put_sync(kernel_writer *w, const spad_statement *s) {
     static const char *const amounts[SPAD_STATEMENT_KINDS] = {
         [SPAD_STATEMENT_WAIT_VALUE] = ">=",
@@ -419,6 +500,8 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     put_index(w, s->index, s->index_count);
     if ((s->flags & SPAD_SYNC_NEXT) != 0) {
         spad__out_string(&w->out, " next");
+    } else if (s->kind == SPAD_STATEMENT_WAIT_PARITY && is_moved_statement(w, s)) {
+        spad__out_string(&w->out, " parity 0");
     } else {
         put_word(w, amounts[s->kind] != NULL ? amounts[s->kind] : "by", s->amount);
     }
@@ -476,7 +559,10 @@ static void put_cursor(kernel_writer *w, const spad_kernel_cursor *cursor) {
 
 static void put_statement(kernel_writer *w, const spad_statement *s) {
     switch (s->kind) {
-    case SPAD_STATEMENT_TENSOR: put_tensor(w, &w->kernel->tensors.items[s->item]); break;
+    case SPAD_STATEMENT_TENSOR:
+        put_tensor(w, &w->kernel->tensors.items[s->item]);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_FOR: put_for(w, s); break;
     case SPAD_STATEMENT_IF: put_if(w, s); break;
     case SPAD_STATEMENT_ELSE: spad__out_string(&w->out, "} else {"); break;
@@ -496,7 +582,10 @@ static void put_statement(kernel_writer *w, const spad_statement *s) {
         put_clause(w, "registers", w->kernel->agents.items[s->item].registers);
         spad__out_string(&w->out, " {");
         break;
-    case SPAD_STATEMENT_OPERATION: put_operation(w, s); break;
+    case SPAD_STATEMENT_OPERATION:
+        put_operation(w, s);
+        put_source(w, s);
+        break;
     case SPAD_STATEMENT_BREAK: spad__out_string(&w->out, "break"); break;
     case SPAD_STATEMENT_SECTION: spad__out_string(&w->out, "next section"); break;
     case SPAD_STATEMENT_ALLOC:
@@ -535,12 +624,25 @@ static void put_hoisted(kernel_writer *w, const spad_kernel_tensor *tensor) {
     spad__out_string(&w->out, "\n");
 }
 
+/* What goes in front of a statement, in its own order. */
+static void put_moved(kernel_writer *w, size_t before) {
+    if (w->edit == NULL || w->edit->to == NULL) return;
+    for (size_t i = 0; i < w->kernel->statements.count; i++) {
+        if (w->edit->to[i] != (int64_t)before) continue;
+        spad__out_repeat(&w->out, "    ", (int64_t)w->depth);
+        put_statement(w, &w->kernel->statements.items[i]);
+        spad__out_string(&w->out, "\n");
+    }
+}
+
 static void put_statements(kernel_writer *w) {
     const spad_kernel *kernel = w->kernel;
     size_t open[SPAD__BLOCKS_DEEP]; /* an else takes the place of its if */
     for (size_t i = 0; i < kernel->statements.count; i++) {
         const spad_statement *s = &kernel->statements.items[i];
         close_blocks(w, open, i);
+        put_moved(w, i);
+        if (w->edit != NULL && w->edit->to != NULL && w->edit->to[i] != SPAD__STAYS) continue;
         if ((s->flags & SPAD_IF_OF_LOOP) != 0) continue; /* the bounds of its loop say it */
         if (s->kind == SPAD_STATEMENT_ELSE) w->depth--;
         if (w->hoisted >= 0) {
@@ -574,6 +676,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     put_units(&w);
     put_syncs(&w);
     put_unknowns(&w);
+    put_sources(&w);
     put_statements(&w);
     return spad__out_finish(&w.out, error);
 }
@@ -583,10 +686,22 @@ spad_status spad_kernel_write_text(const spad_kernel *kernel, const spad_sink *s
     return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1}, sink, error);
 }
 
+spad_status spad__kernel_write_edited(const spad_kernel *kernel, const spad__edit *edit,
+                                      const spad_sink *sink, spad_error *error) {
+    return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1, .edit = edit}, sink,
+                        error);
+}
+
 spad_status spad__kernel_write_hoisted(const spad_kernel *kernel, int64_t tensor, int64_t tiles,
                                        const spad_sink *sink, spad_error *error) {
     kernel_writer w = {.kernel = kernel, .hoisted = tensor, .tiles = tiles};
     w.loop_count =
         spad__loops_around(kernel, (int64_t)kernel->tensors.items[tensor].statement, w.loops);
     return write_kernel(w, sink, error);
+}
+
+spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_sink *sink,
+                                        spad_error *error) {
+    return write_kernel((kernel_writer){.kernel = kernel, .hoisted = -1, .released = true}, sink,
+                        error);
 }

@@ -5,17 +5,23 @@
  *
  * Data are columns of numbers, one array per property, and a table of different
  * strings, so that 10^5 boxes are a few MiB and are parsed at once. Times and
- * addresses go as differences to the box before. The page reads the strings and shows
- * them as text. Of the user, only the title and the names in witnesses (witness.c)
- * stand in the markup itself, where they are escaped.
+ * addresses go as differences to the box before; what is long is packed (deflate.c). The page reads
+ * the strings and shows them as text. Of the user, only the title and the names in witnesses
+ * (witness.c) stand in the markup itself, where they are escaped.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "report/deflate.h"
 #include "report/html.h"
 #include "report/page.h"
+
+enum {
+    PACKED_FROM = 1 << 19, /* bytes of an element from which on it is packed */
+    SOURCE_NEAR = 1 << 19  /* bytes of a text beyond which it has an element of its own */
+};
 
 /* ---- strings: every different one once --------------------------------------------- */
 
@@ -329,6 +335,11 @@ static bool number_texts(texts *t) {
     return fine;
 }
 
+/* A long text is unpacked when the reader asks for it. */
+static bool is_far(const spad_report *report) {
+    return report->source != NULL && strlen(report->source) > SOURCE_NEAR;
+}
+
 static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
@@ -354,7 +365,11 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     }
     spad__out_string(out, "],\n");
     write_key_string(out, "file", report->file);
-    write_key_string(out, "source", report->source);
+    if (is_far(report)) {
+        spad__out_string(out, "\"far\":true,"); /* in an element of its own: write_far */
+    } else {
+        write_key_string(out, "source", report->source);
+    }
     spad__out_string(out, "\n\"spaces\":[");
     for (size_t i = 0; i < p->view_count; i++) {
         const sheet s = {part, &p->views[i], t};
@@ -417,10 +432,60 @@ static void write_body(spad__out *out, const spad__page_part *parts, size_t coun
     spad__out_bytes(out, spad__page_html + at, spad__page_html_size - at);
 }
 
-spad_status spad__write_page(const spad__page_part *parts, size_t count, const spad_sink *sink,
-                             spad_error *error) {
-    spad__out out;
+/* All data as JSON. */
+static spad_status write_json(spad__out *out, const spad__page_part *parts, size_t count,
+                              spad_error *error) {
     spad_status status = SPAD_OK;
+    spad__out_string(out, "{");
+    write_modes(out);
+    spad__out_string(out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");
+    for (size_t i = 0; i < count && status == SPAD_OK; i++) {
+        if (i > 0) spad__out_string(out, ",\n");
+        status = write_page_part(out, &parts[i], error);
+    }
+    spad__out_string(out, "]}");
+    return status;
+}
+
+/* An element with text, as it is or packed where it is long. */
+static bool write_element(spad__out *out, const spad_host *host, const char *id, const char *text,
+                          size_t length) {
+    spad__out_format(out, "<script type=\"application/json\" id=\"%s\"", id);
+    bool fine = true;
+    if (length > PACKED_FROM) {
+        spad__out_format(out, " data-size=\"%zu\">", length);
+        fine = spad__out_deflated(out, host, text, length);
+    } else {
+        spad__out_string(out, ">");
+        spad__out_bytes(out, text, length);
+    }
+    spad__out_string(out, "</script>\n");
+    return fine;
+}
+
+/* All data in memory, from where they are written or packed. */
+static spad_status make_data(spad__memo *memo, const spad__page_part *parts, size_t count,
+                             spad_error *error) {
+    const spad_sink sink = spad__memo_sink(memo);
+    spad__out out;
+    spad__out_start(&out, &sink);
+    spad__out_limit(&out, &parts[0].picture->limit);
+    spad_status status = write_json(&out, parts, count, error);
+    if (status == SPAD_OK) status = spad__out_finish(&out, error);
+    return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
+}
+
+static bool write_far(spad__out *out, const spad_report *report, size_t number) {
+    char id[32];
+    if (!is_far(report)) return true;
+    snprintf(id, sizeof id, "source%zu", number);
+    return write_element(out, &report->host, id, report->source, strlen(report->source));
+}
+
+static spad_status write_whole(const spad__page_part *parts, size_t count, const spad__memo *data,
+                               const spad_sink *sink, spad_error *error) {
+    const spad_host *host = &parts[0].picture->report->host;
+    spad__out out;
     spad__out_start(&out, sink);
     spad__out_limit(&out, &parts[0].picture->limit);
     spad__out_string(&out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -432,17 +497,22 @@ spad_status spad__write_page(const spad__page_part *parts, size_t count, const s
     spad__out_bytes(&out, spad__page_css, spad__page_css_size);
     spad__out_string(&out, "</style>\n</head>\n<body>\n");
     write_body(&out, parts, count);
-    spad__out_string(&out, "<script type=\"application/json\" id=\"data\">{");
-    write_modes(&out);
-    spad__out_string(&out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");
-    for (size_t i = 0; i < count && status == SPAD_OK; i++) {
-        if (i > 0) spad__out_string(&out, ",\n");
-        status = write_page_part(&out, &parts[i], error);
-    }
-    spad__out_string(&out, "]}</script>\n<script>\n");
+    bool fine = write_element(&out, host, "data", data->text.items, data->text.count);
+    for (size_t i = 0; i < count && fine; i++) fine = write_far(&out, parts[i].picture->report, i);
+    if (!fine) return spad__fail_host_memory(error);
+    spad__out_string(&out, "<script>\n");
     spad__out_bytes(&out, spad__page_js, spad__page_js_size);
     spad__out_string(&out, "</script>\n</body>\n</html>\n");
-    return status == SPAD_OK ? spad__out_finish(&out, error) : status;
+    return spad__out_finish(&out, error);
+}
+
+spad_status spad__write_page(const spad__page_part *parts, size_t count, const spad_sink *sink,
+                             spad_error *error) {
+    spad__memo data = {.host = &parts[0].picture->report->host};
+    spad_status status = make_data(&data, parts, count, error);
+    if (status == SPAD_OK) status = write_whole(parts, count, &data, sink, error);
+    spad__memo_free(&data);
+    return status;
 }
 
 spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,

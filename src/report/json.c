@@ -127,6 +127,7 @@ static void json_report_finding(spad__json *json, const spad_finding *finding) {
         spad__json_key_int(json, "line", finding->line);
         spad__json_key_int(json, "column", finding->column);
     }
+    if (finding->place[0] != '\0') spad__json_key_string(json, "place", finding->place);
     if (finding->time != SPAD_NO_FACT) spad__json_key_int(json, "time", finding->time);
     if (finding->count > 1) spad__json_key_int(json, "count", finding->count);
     spad__json_key_open(json, "notes", '[');

@@ -10,10 +10,55 @@
 //   page_start.js    building the page, pointer, wheel and keys
 "use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+
+// The text of an element; a long one is DEFLATE with the fixed codes, in base64 (deflate.c).
+function unpack(node) {
+  const size = Number(node.dataset.size || 0);
+  if (size === 0) return node.textContent;
+  const packed = atob(node.textContent), out = new Uint8Array(size), table = new Uint16Array(512);
+  const code = (symbol, bits, count) => { // in the order in which bits are read
+    let turned = 0;
+    for (let k = 0; k < count; k++) turned |= (bits >> k & 1) << (count - 1 - k);
+    for (let k = turned; k < 512; k += 1 << count) table[k] = symbol << 4 | count;
+  };
+  for (let s = 0; s < 288; s++) {
+    if (s < 144) code(s, 0x30 + s, 8);
+    else if (s < 256) code(s, 0x190 + s - 144, 9);
+    else if (s < 280) code(s, s - 256, 7);
+    else code(s, 0xc0 + s - 280, 8);
+  }
+  let at = 0, bits = 0, have = 0, to = 0;
+  const take = (count) => {
+    while (have < count) { bits |= packed.charCodeAt(at++) << have; have += 8; }
+    const value = bits & (1 << count) - 1;
+    bits >>>= count; have -= count;
+    return value;
+  };
+  for (take(3); ;) {
+    while (have < 9) { bits |= (at < packed.length ? packed.charCodeAt(at) : 0) << have; at++; have += 8; }
+    const found = table[bits & 511], symbol = found >> 4, count = found & 15;
+    bits >>>= count; have -= count;
+    if (symbol === 256) break;
+    if (symbol < 256) { out[to++] = symbol; continue; }
+    const l = symbol - 257, extra = l < 8 ? 0 : (l >> 2) - 1;
+    const length = symbol === 285 ? 258 : 3 + (l < 8 ? l : (4 + (l & 3) << extra) + take(extra));
+    let d = 0;
+    for (let k = 0, turned = take(5); k < 5; k++) d |= (turned >> k & 1) << (4 - k);
+    const more = d < 4 ? 0 : (d >> 1) - 1;
+    const from = to - 1 - (d < 4 ? d : (2 + (d & 1) << more) + take(more));
+    for (let k = 0; k < length; k++) out[to++] = out[from + k];
+  }
+  return new TextDecoder().decode(out);
+}
+
+const data = JSON.parse(unpack(byId("data")));
 const reports = data.reports;
 const comparing = reports.length === 2;
-const byId = (id) => document.getElementById(id);
+reports.forEach((report, k) => { // a long source is read when it is shown
+  let text = null;
+  if (report.far) Object.defineProperty(report, "source", { get: () => (text ??= unpack(byId("source" + k))) });
+});
 
 // ---- small things ---------------------------------------------------------------------
 

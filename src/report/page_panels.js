@@ -88,6 +88,28 @@ function factsList(rows) {
   for (const [key, value] of rows) list.append(element("dt", {}, key), element("dd", {}, value));
   return list;
 }
+// The program that a kernel was made from: `source 4 "a.py" 12 from 2 "code"` in the text, and `from 4` at the end of
+// a statement. The user's own line comes first, then the calls that led to it.
+function sourcesOf(report) {
+  if (report.origins) return report.origins;
+  const lines = (report.source || "").split("\n"), table = [];
+  for (const line of lines) {
+    const found = /^source (\d+) ("(?:[^"\\]|\\.)*") (\d+)(?: from (\d+))?(?: ("(?:[^"\\]|\\.)*"))?/.exec(line);
+    if (found) table[Number(found[1])] = { file: JSON.parse(found[2]), line: found[3], caller: found[4], code: found[5] ? JSON.parse(found[5]) : "" };
+  }
+  report.origins = { lines, table };
+  return report.origins;
+}
+function originRows(report, line) {
+  const { lines, table } = sourcesOf(report);
+  const found = table.length > 0 && /\bfrom (\d+)\s*$/.exec((lines[line - 1] || "").replace(/#.*$/, ""));
+  const rows = [];
+  for (let at = found ? table[Number(found[1])] : undefined, deep = 0; at && deep < 16; at = table[at.caller], deep++) {
+    rows.push([deep ? "called at" : "from", clean(at.file.replace(/^.*\//, "") + ":" + at.line)]);
+    if (at.code) rows.push(["", shorten(clean(at.code), 200)]);
+  }
+  return rows;
+}
 function boxCard(s, i) {
   const rows = [];
   if (formOf(s, i)) rows.push(["shape", formOf(s, i)]);
@@ -99,7 +121,7 @@ function boxCard(s, i) {
   rows.push(["placed by", data.modes[s.mode[i]]]);
   if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
   rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
-  if (s.line[i] > 0) rows.push(["line", plain(s.line[i])]);
+  if (s.line[i] > 0) rows.push(["line", plain(s.line[i])], ...originRows(data.reports[s.part], s.line[i]));
   if (s.partner[i] >= 0) rows.push(["conflict with", shorten(nameOf(s, s.index.get(s.partner[i])), 80)]);
   if (comparing && s.state[i]) rows.push(["change", stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => word).join(", ")]);
   const where = s.title + (comparing ? (s.part === 0 ? ", before" : ", after") : "");
@@ -109,7 +131,7 @@ function barCard(report, bar) {
   const rows = [["on", clean(report.rows[bar[0]])], ["runs", plain(bar[1]) + " to " + plain(bar[2]) + ", for " + plain(bar[2] - bar[1])]];
   if (bar[3] < bar[1]) rows.push(["waited", plain(bar[1] - bar[3]) + " " + axis.unit + (bar[7] ? " for " + clean(bar[7]) : "")]);
   if (bar[4]) rows.push(["critical", "on the critical path"]);
-  if (bar[5] > 0) rows.push(["line", plain(bar[5])]);
+  if (bar[5] > 0) rows.push(["line", plain(bar[5])], ...originRows(report, bar[5]));
   return [element("div", { class: "name" }, shorten(clean(bar[6]) || "(unnamed)", 400)), factsList(rows)];
 }
 const cardOf = (mark) => (mark.bar ? barCard(mark.report, mark.bar) : boxCard(mark.space, mark.box));
@@ -369,6 +391,11 @@ function buildSource() {
   const out = [];
   sourceLines = [];
   for (const report of reports) {
+    if (report.far && !report.opened) {
+      const open = () => { report.opened = true; buildSource(); };
+      out.push(element("button", { onclick: open, title: clean(report.file) }, "show " + clean(report.file).split("/").pop()));
+      continue;
+    }
     if (!report.source || (report !== reports[0] && report.source === reports[0].source)) continue;
     const faults = new Set(report.findings.filter((f) => f.severity === "error").map((f) => f.line));
     const pre = element("div", { class: "source" });

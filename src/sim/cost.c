@@ -29,9 +29,8 @@ static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
         const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         const bool writes = (a->kind & SPAD_ACCESS_WRITE) != 0;
-        int64_t size = a->rect.lanes * a->rect.bytes * a->runs;
         int64_t spread;
-        if (!spad__add(bytes[writes], size, &bytes[writes])) return false;
+        if (!spad__add(bytes[writes], a->moved, &bytes[writes])) return false;
         if (lanes > 1 && spad__scale_up(a->rect.lanes, engine->count, lanes, &spread)) {
             units = spad__min(units, spread);
         }
@@ -62,12 +61,14 @@ static bool compute_cycles(const spad_kernel *kernel, const spad_engine *engine,
         const spad_walk_access *a = &event->accesses[i];
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, (size_t)a->tensor);
         const int own = spad_dtype_bits(tensor->dtype);
-        if ((!is_matrix || a->kind == SPAD_ACCESS_READ) && own > bits) bits = own;
-        if (is_matrix && a->kind == SPAD_ACCESS_READ) continue;
+        const bool reads_only = (a->kind & SPAD_ACCESS_WRITE) == 0;
+        if ((!is_matrix || reads_only) && own > bits) bits = own;
+        if (is_matrix && reads_only) continue;
         const int64_t lanes = spad_kernel_get_target(kernel)->spaces[tensor->space].lanes;
         spad__assert(own > 0);
         int64_t count; /* a wide element counts as several of 32 bits */
-        if (!spad__scale_up(a->rect.bytes * a->runs, 8, own < 32 ? own : 32, &count) ||
+        const int64_t in_lane = a->moved / a->rect.lanes + (a->moved % a->rect.lanes != 0);
+        if (!spad__scale_up(in_lane, 8, own < 32 ? own : 32, &count) ||
             !spad__mul(count, lanes, &count)) {
             return false;
         }

@@ -6,11 +6,12 @@
  *             the product of the three sizes. A and B are the two largest operands that are read,
  *             C is the largest that is written. Both are multiplied in the narrower of their
  *             types: what is wider is converted first.
- *   elements  those of the largest operand, per kind of work. An agent of fewer threads than the
- *             engine serves at a time takes longer, and leaves the rest of it to others.
- *   paths     bytes at the source (of registers: at the destination), at the rate of the path, or
- *             at the share of the chip's rate that is left for one of the units that are at work,
- *             if that is less. Of several paths, the one that takes longest.
+ *   elements  those of the largest operand, per kind of work. Each kind has a pipe of its own, and
+ *             they work at the same time: the longest one counts. An agent of fewer threads than
+ * the engine serves at a time takes longer, and leaves the rest of it to others. paths     bytes at
+ * the source (of registers: at the destination), at the rate of the path, or at the share of the
+ * chip's rate that is left for one of the units that are at work, if that is less. Of several
+ * paths, the one that takes longest.
  */
 #include <string.h>
 
@@ -185,10 +186,8 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
         out->known = rate != NULL;
         if (rate == NULL) break;
         spad__cost_note(out, &rate->figure);
-        if (!spad__scale_up(elements, work[i], rate->per_cycle, &some) ||
-            !spad__add(*cycles, some, cycles)) {
-            return false;
-        }
+        if (!spad__scale_up(elements, work[i], rate->per_cycle, &some)) return false;
+        *cycles = spad__max(*cycles, some);
     }
     return true;
 }
@@ -245,34 +244,41 @@ bool spad__cost_latency(const spad_engine *engine, spad__cost *out) {
 
 /* ---- paths ------------------------------------------------------------------------- */
 
-/* Bytes that an operation moves along a path; `fresh`: that no cache has. 0: another path. */
+/* Bytes that an operation moves along a path; `fresh`: that no cache has; `asked`: that the cache
+ * is asked for, where requests of neighbours are merged. 0: another path. */
 typedef struct cargo {
     int64_t bytes;
     int64_t fresh;
+    int64_t asked;
 } cargo;
 
 static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_path *path,
                   cargo *out) {
     int64_t bytes[2] = {0, 0}; /* read at the source, written at the destination */
     int64_t fresh[2] = {0, 0};
+    int64_t asked[2] = {0, 0};
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const size_t space = first_instance(sim, a);
         const int64_t reuse = spad__max(tensor_of(sim, a)->reuse.value, 1);
+        const int64_t merged = spad__min(spad__max(tensor_of(sim, a)->near.value, 1),
+                                         spad__max(sim->target->spaces[space].cache_merges, 1));
         const bool ends[2] = {(a->kind & SPAD_ACCESS_READ) != 0 && space == path->from,
                               (a->kind & SPAD_ACCESS_WRITE) != 0 && space == path->to};
         for (int end = 0; end < 2; end++) {
             if (!ends[end]) continue;
             if (!spad__add(bytes[end], access_bytes(a), &bytes[end])) return false;
             fresh[end] += access_bytes(a) / reuse + (access_bytes(a) % reuse != 0);
+            asked[end] += access_bytes(a) / merged + (access_bytes(a) % merged != 0);
         }
     }
-    *out = (cargo){0, 0};
+    *out = (cargo){0};
     if (bytes[0] == 0 || bytes[1] == 0) return true;
     const bool from_registers = sim->target->spaces[path->from].thread_bytes > 0;
     const bool to_memory = sim->target->spaces[path->to].off_chip;
     out->bytes = bytes[from_registers];
     out->fresh = fresh[to_memory];
+    out->asked = asked[to_memory];
     return true;
 }
 
@@ -306,7 +312,7 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
     *time = 0;
     if (!memory->off_chip) return true;
     if (!shared_time(sim, c->fresh, memory->bytes_per_us, &dram) ||
-        !shared_time(sim, c->bytes, memory->cache_bytes_per_us, &cache)) {
+        !shared_time(sim, c->asked, memory->cache_bytes_per_us, &cache)) {
         return false;
     }
     *time = spad__max(dram, cache);
@@ -314,6 +320,28 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
         spad__cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
                                               dram >= cache ? "rate" : "cache"));
     }
+    return true;
+}
+
+/* Before its time on the path begins: so that it takes its latency and its own time in all, and
+ * what it waits for the transfers of other units, however much of the path it occupies. */
+static bool find_startup(const spad_sim *sim, const spad_engine *engine, const spad_path *path,
+                         int64_t alone, int64_t memory, int64_t *out) {
+    const spad_space *from = &sim->target->spaces[path->from];
+    int64_t latency;
+    if (path->latency_ns > 0 ? !spad__mul(path->latency_ns, 1000, &latency)
+                             : !spad__cycles_to_time(engine, path->latency_cycles, &latency)) {
+        return false;
+    }
+    int64_t waiting = 0;
+    if (from->off_chip && memory > 0) {
+        int64_t own; /* of its time at the unit's share */
+        if (!spad__scale_up(memory, from->queue_permille, 1000, &own) ||
+            !spad__scale_up(own, sim->load, 1000 - sim->load, &waiting)) {
+            return false;
+        }
+    }
+    *out = spad__max(latency + alone + waiting - spad__max(alone, memory), 0);
     return true;
 }
 
@@ -325,20 +353,18 @@ static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t numb
     int64_t memory;
     if (!weigh(sim, event, path, &c)) return false;
     if (c.bytes == 0) return true;
-    if (!path_time(engine, path, c.bytes, &cost.busy) ||
-        !memory_time(sim, path, &c, &cost, &memory)) {
+    int64_t alone;
+    if (!path_time(engine, path, c.bytes, &alone) || !memory_time(sim, path, &c, &cost, &memory)) {
         return false;
     }
-    cost.busy = spad__max(cost.busy, memory);
+    cost.busy = spad__max(alone, memory);
     if (best->path >= 0 && best->busy >= cost.busy) return true;
     spad__cost_note(&cost, &path->figure);
     const bool in_cycles = path->bytes_per_kilocycle > 0 || path->latency_cycles > 0;
     if (in_cycles) spad__cost_note_field(&cost, engine, "clock");
     cost.unclocked = in_cycles && engine->clock_khz <= 0;
     *best = cost;
-    return path->latency_ns > 0
-               ? spad__mul(path->latency_ns, 1000, &best->startup)
-               : spad__cycles_to_time(engine, path->latency_cycles, &best->startup);
+    return find_startup(sim, engine, path, alone, memory, &best->startup);
 }
 
 bool spad__cost_path(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,

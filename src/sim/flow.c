@@ -43,15 +43,20 @@ typedef struct flow_step {
     spad__flow *flow;
     const spad__stream *stream;
     const spad_walk_access *access;
+    const spad__bytes *bytes; /* of the access */
     wait_for latest;
-    bool dependent; /* reads what the one before it wrote */
+    bool after_last; /* the one before it on its engine wrote some of these bytes, */
+    int64_t newest;  /* and the newest that wrote all of them is this row; -1: none has */
+    bool dependent;  /* reads what the one before it wrote */
 } flow_step;
 
 static void wait_for_touch(void *context, const spad__touch *touch) {
     flow_step *s = context;
     const bool reads = (s->access->kind & SPAD_ACCESS_READ) != 0;
-    if (touch->writes && s->access->kind == SPAD_ACCESS_READ && touch->row == s->stream->last) {
-        s->dependent = true;
+    if (touch->writes && (s->access->kind & SPAD_ACCESS_WRITE) == 0) {
+        if (touch->row == s->stream->last) s->after_last = true;
+        if (touch->row > s->newest && spad__bytes_cover(&touch->bytes, s->bytes))
+            s->newest = touch->row;
     }
     if (touch->end <= s->latest.time) return;
     const spad_wait_kind kind = !touch->writes ? SPAD_WAIT_READER
@@ -92,8 +97,13 @@ static bool wait_for_bytes(flow_step *s, const spad_walk_event *event) {
         if (place == SIZE_MAX) return false;
         const spad__bytes bytes = spad__bytes_of(access);
         s->access = access;
+        s->bytes = &bytes;
+        s->after_last = false;
+        s->newest = -1;
         spad__places_visit(&s->flow->places, place, &bytes, (access->kind & SPAD_ACCESS_WRITE) != 0,
                            wait_for_touch, s);
+        /* tensors that share bytes: what it reads may be of a later write by another engine */
+        if (s->after_last && s->newest <= s->stream->last) s->dependent = true;
     }
     return true;
 }

@@ -59,7 +59,9 @@ bool spad__grid_finish(spad_sim *sim, const spad_sim *tail) {
     const int64_t rest = g->tail / g->units + (g->tail % g->units != 0);
     if (!wave_time(sim, g->per_unit, &g->wave_time)) return false;
     if (g->tail > 0 && !wave_time(tail != NULL ? tail : sim, rest, &g->tail_time)) return false;
+    int64_t launch;
     return spad__mul(g->wave_time, g->waves, &all) &&
+           spad__mul(sim->target->launch_ns, 1000, &launch) && spad__add(all, launch, &all) &&
            spad__add(all, g->tail_time, &sim->totals.time);
 }
 

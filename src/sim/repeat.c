@@ -10,6 +10,7 @@
  * Conditions may change once (i > 0, i + 1 < N): spad__period_reach bounds them with
  * intervals and says how far they stay as they are.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/motion.h"
@@ -294,13 +295,15 @@ static value_range multiply(value_range a, value_range b) {
 }
 
 /* Bounds of an expression in the box. The builder has seen to it that nothing overflows on
- * larger ranges than these. */
+ * larger ranges than these. What has the place of a cursor in it does not move evenly, and a loop
+ * with such a condition has no period. */
 static value_range range_of(const box *b, spad_expr expr) {
     const spad_expr_info info = spad_kernel_get_expr(b->kernel, expr);
     value_range stack[SPAD_EXPR_MAX];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
         const spad_expr_node *node = &info.nodes[i];
+        spad__assert(node->op != SPAD_EXPR_STAGE && node->op != SPAD_EXPR_PHASE);
         if (node->op == SPAD_EXPR_NUMBER) {
             stack[top++] = (value_range){node->value, node->value};
         } else if (node->op == SPAD_EXPR_PARAM) {
@@ -308,9 +311,6 @@ static value_range range_of(const box *b, spad_expr expr) {
             stack[top++] = (value_range){value, value};
         } else if (node->op == SPAD_EXPR_VARIABLE) {
             stack[top++] = range_of_loop(b, node->value);
-        } else if (node->op == SPAD_EXPR_STAGE || node->op == SPAD_EXPR_PHASE) {
-            const int64_t count = b->kernel->cursors.items[node->value].count.value;
-            stack[top++] = (value_range){0, node->op == SPAD_EXPR_PHASE ? 1 : count - 1};
         } else if (node->op == SPAD_EXPR_UNKNOWN) {
             const spad_kernel_unknown *u = &b->kernel->unknowns.items[node->value];
             stack[top - 1] = (value_range){u->least.value, u->end.value - 1};

@@ -194,8 +194,11 @@ static spad_status make_sim(spad_sim **out, const spad_kernel *kernel,
     return make_parts(sim) ? SPAD_OK : spad__fail_host_memory(error);
 }
 
-/* Simulates a block. */
-static spad_status run_block(spad_sim *sim, spad_error *error) {
+spad_status spad__sim_again(spad_sim **out, const spad_sim *sim, spad_error *error) {
+    return make_sim(out, sim->kernel, &sim->options, sim->limit, error);
+}
+
+spad_status spad__sim_block(spad_sim *sim, spad_error *error) {
     spad_status status = spad_kernel_is_implicit(sim->kernel) ? spad__sim_implicit(sim, error)
                                                               : spad__sim_explicit(sim, error);
     if (status == SPAD_OK) status = finish(sim, error);
@@ -208,17 +211,18 @@ static spad_status run_tail(spad_sim **out, const spad_sim *sim, spad_error *err
     const int64_t units = spad__grid_tail_units(sim);
     *out = NULL;
     if (units == 0) return SPAD_OK;
-    spad_sim_options options = sim->options;
-    spad_status status = make_sim(out, sim->kernel, &options, sim->limit, error);
+    spad_status status = spad__sim_again(out, sim, error);
     if (status != SPAD_OK) return status;
     (*out)->active_units = units;
-    return run_block(*out, error);
+    status = spad__sim_find_load(*out, error);
+    return status == SPAD_OK ? spad__sim_block(*out, error) : status;
 }
 
 static spad_status run_grid(spad_sim *sim, spad_error *error) {
     spad_sim *tail = NULL;
     spad_status status = spad__grid_start(sim, error);
-    if (status == SPAD_OK) status = run_block(sim, error);
+    if (status == SPAD_OK) status = spad__sim_find_load(sim, error);
+    if (status == SPAD_OK) status = spad__sim_block(sim, error);
     if (status == SPAD_OK && !sim->is_stuck) status = run_tail(&tail, sim, error);
     if (status == SPAD_OK && !spad__grid_finish(sim, tail)) {
         status = spad__fail(error, SPAD_ERR_OVERFLOW,

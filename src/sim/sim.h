@@ -55,6 +55,7 @@ struct spad_sim {
     spad_sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
+    int64_t load;         /* thousandths of its share of that memory that a block uses */
     spad__active *active; /* per part */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_grid grid;
@@ -131,6 +132,16 @@ spad_status spad__sim_implicit(spad_sim *sim, spad_error *error);
 spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
 
 /* ---- the grid (grid.c) and roofs (roofline.c) --------------------------------------- */
+
+/* Part of its share of the chip's memory that a block uses is what is left in `load` (load.c). */
+enum { SPAD__LOAD_MOST = 990 }; /* thousandths */
+spad_status spad__sim_find_load(spad_sim *sim, spad_error *error);
+
+/* Another simulation of the same kernel with the same options; *out is set also on a failure. */
+spad_status spad__sim_again(spad_sim **out, const spad_sim *sim, spad_error *error);
+
+/* Simulates a block. */
+spad_status spad__sim_block(spad_sim *sim, spad_error *error);
 
 /* How the blocks of a grid are distributed. SPAD_ERR_ARGUMENT: a negative number of blocks. */
 spad_status spad__grid_start(spad_sim *sim, spad_error *error);

@@ -43,8 +43,8 @@ static int64_t layout_time(const spad_tune *tune) {
 /* ---- one combination --------------------------------------------------------------- */
 
 /* The layout that an analysis of the kernel has, too. */
-static spad_status lay_out(spad_tune *tune, const spad_kernel *kernel, spad_layout **out,
-                           spad_error *error) {
+static spad_status lay_out_checked(spad_tune *tune, const spad_kernel *kernel, spad_layout **out,
+                                   spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = layout_time(tune), .watch = tune->limit.watch, .host = &tune->host};
     const spad_check_options checks = {.no_advice = true,
@@ -55,7 +55,7 @@ static spad_status lay_out(spad_tune *tune, const spad_kernel *kernel, spad_layo
 }
 
 /* Bytes that a layout takes of all memories on chip. */
-static int64_t placed_bytes(const spad_layout *layout) {
+int64_t spad__tune_placed(const spad_layout *layout) {
     const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
     int64_t total = 0;
     for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
@@ -80,7 +80,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tun
     point->planned = SPAD_UNBOUNDED;
     point->placed = 0;
     spad_error failure;
-    spad_status status = lay_out(tune, kernel, &layout, &failure);
+    spad_status status = lay_out_checked(tune, kernel, &layout, &failure);
     if (status == SPAD_ERR_NO_FIT) return SPAD_OK;
     if (status != SPAD_OK) {
         if (error != NULL) *error = failure;
@@ -88,7 +88,7 @@ static spad_status test_fit(spad_tune *tune, const spad_kernel *kernel, spad_tun
     }
     *fits = spad_layout_fits(layout);
     if (*fits) {
-        point->placed = placed_bytes(layout);
+        point->placed = spad__tune_placed(layout);
         const spad_sim_options with_places = {.layout = layout,
                                               .timeout_ns = spad__limit_left(&tune->limit),
                                               .watch = tune->limit.watch,
@@ -129,7 +129,7 @@ static int64_t tensor_places(const spad_kernel_tensor *t) {
     return spad__min(places, t->tiles);
 }
 
-static int64_t bytes_on_chip(const spad_kernel *kernel) {
+int64_t spad__tune_bytes(const spad_kernel *kernel) {
     const spad_target *target = spad_kernel_get_target(kernel);
     int64_t total = 0;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
@@ -180,7 +180,7 @@ static spad_status evaluate_point(spad_tune *tune, const int64_t *values, spad_t
     spad_status status = spad__tune_shape(&kernel, tune, values, error);
     if (status != SPAD_OK) return status;
     *out = (spad_tune_point){
-        .makespan = SPAD_UNBOUNDED, .values = values, .bytes = bytes_on_chip(kernel)};
+        .makespan = SPAD_UNBOUNDED, .values = values, .bytes = spad__tune_bytes(kernel)};
     status = simulate(tune, kernel, NULL, &out->makespan, error);
     spad_kernel_destroy(kernel);
     return status == SPAD_ERR_TIME ? cut(tune) : status;
@@ -498,7 +498,7 @@ static spad_status apply_hoist(spad_tune *tune, spad_tune_hoist *hoist, spad_err
     tune->totals.makespan = makespan;
     tune->totals.planned = point.planned;
     tune->totals.placed = point.placed;
-    tune->totals.bytes = bytes_on_chip(kernel);
+    tune->totals.bytes = spad__tune_bytes(kernel);
     return status;
 }
 
@@ -610,7 +610,7 @@ static spad_status check_costs(const spad_tune *tune, spad_error *error) {
 static spad_status evaluate_written(spad_tune *tune, spad_error *error) {
     spad_tune_totals *t = &tune->totals;
     t->makespan = t->planned = t->written_planned = SPAD_UNBOUNDED;
-    t->written_bytes = bytes_on_chip(tune->kernel);
+    t->written_bytes = spad__tune_bytes(tune->kernel);
     const spad_status status = simulate(tune, tune->kernel, NULL, &t->written, error);
     if (status != SPAD_OK) return status;
     if (t->written == SPAD_UNBOUNDED) {

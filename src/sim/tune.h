@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "sim/sim.h"
+#include "spad/layout.h"
 #include "spad/tune.h"
 
 struct spad_tune {
@@ -30,6 +31,12 @@ struct spad_tune {
 /* Checks the limits. *late: time is up; then the search is cut, and ends with what it has.
  * SPAD_ERR_CANCELLED. */
 spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error);
+
+/* Bytes of all tensors on chip, over all lanes, if none shared bytes. */
+int64_t spad__tune_bytes(const spad_kernel *kernel);
+
+/* Bytes that a layout takes of all memories on chip, over all lanes. */
+int64_t spad__tune_placed(const spad_layout *layout);
 
 /* Fills in the knobs with values that keep the kernel right. */
 spad_status spad__tune_find_knobs(spad_tune *tune, spad_error *error);

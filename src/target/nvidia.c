@@ -35,14 +35,19 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
     }
 
 /* The blocks of a cluster (sm_90): every block has shared memory of its own, and reaches that of
- * the others [guide]. Up to 16 can be named. */
-#define PEER(per_sm, reserve, row) SHARED_OF("shared[" #row "]", per_sm, reserve, 16, row)
-#define PEERS(per_sm, reserve)                                                           \
-    PEER(per_sm, reserve, 1), PEER(per_sm, reserve, 2), PEER(per_sm, reserve, 3),        \
-        PEER(per_sm, reserve, 4), PEER(per_sm, reserve, 5), PEER(per_sm, reserve, 6),    \
-        PEER(per_sm, reserve, 7), PEER(per_sm, reserve, 8), PEER(per_sm, reserve, 9),    \
-        PEER(per_sm, reserve, 10), PEER(per_sm, reserve, 11), PEER(per_sm, reserve, 12), \
-        PEER(per_sm, reserve, 13), PEER(per_sm, reserve, 14), PEER(per_sm, reserve, 15)
+ * the others [guide]. As many can be named as a cluster has at most: 16 on data center chips
+ * (sm_90, 100; sm_103 and sm_110 are taken to be like sm_100), 8 on sm_120 and sm_121. */
+#define PEER(per_sm, reserve, count, row) SHARED_OF("shared[" #row "]", per_sm, reserve, count, row)
+#define SEVEN_PEERS(per_sm, reserve, count)                               \
+    PEER(per_sm, reserve, count, 1), PEER(per_sm, reserve, count, 2),     \
+        PEER(per_sm, reserve, count, 3), PEER(per_sm, reserve, count, 4), \
+        PEER(per_sm, reserve, count, 5), PEER(per_sm, reserve, count, 6), \
+        PEER(per_sm, reserve, count, 7)
+#define PEERS(per_sm, reserve)                                                                    \
+    SEVEN_PEERS(per_sm, reserve, 16), PEER(per_sm, reserve, 16, 8), PEER(per_sm, reserve, 16, 9), \
+        PEER(per_sm, reserve, 16, 10), PEER(per_sm, reserve, 16, 11),                             \
+        PEER(per_sm, reserve, 16, 12), PEER(per_sm, reserve, 16, 13),                             \
+        PEER(per_sm, reserve, 16, 14), PEER(per_sm, reserve, 16, 15)
 
 /* 65536 registers of 4 bytes per SM, 255 for one thread [cccl], [guide]. */
 #define REGISTER_SPACE                                                                         \
@@ -118,6 +123,8 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
 #define ROWS(first, count) (((UINT64_C(1) << (count)) - 1) << (first))
 #define IN_PEERS ROWS(4, 15)
 #define IN_CLUSTER (IN_SHARED | IN_PEERS)
+#define IN_SEVEN_PEERS ROWS(4, 7)
+#define IN_SMALL_CLUSTER (IN_SHARED | IN_SEVEN_PEERS)
 #define IN_TMEM_PEERS ROWS(5, 15)
 #define IN_TMEM_CLUSTER (IN_SHARED | IN_TMEM_PEERS)
 #define IN_PAIR (IN_TENSOR | ROWS(20, 1))
@@ -153,11 +160,11 @@ static const spad_engine hopper_engines[] = {
     }
 static const spad_engine blackwell_engines[] = BLACKWELL_ENGINES(none);
 static const spad_engine sm_100_engines[] = BLACKWELL_ENGINES(b200);
-#define BLACKWELL_RTX_ENGINES(card)                                                \
-    {                                                                              \
-        THREADS_OF(IN_PEERS, card##_THREADS),                                      \
-            MATRIX_OF(IN_REGISTERS, IN_REGISTERS, card##_MATRIX),                  \
-            BULK_OF(IN_GLOBAL | IN_CLUSTER, IN_GLOBAL | IN_CLUSTER, card##_COPIES) \
+#define BLACKWELL_RTX_ENGINES(card)                                                            \
+    {                                                                                          \
+        THREADS_OF(IN_SEVEN_PEERS, card##_THREADS),                                            \
+            MATRIX_OF(IN_REGISTERS, IN_REGISTERS, card##_MATRIX),                              \
+            BULK_OF(IN_GLOBAL | IN_SMALL_CLUSTER, IN_GLOBAL | IN_SMALL_CLUSTER, card##_COPIES) \
     }
 static const spad_engine blackwell_rtx_engines[] = BLACKWELL_RTX_ENGINES(none);
 static const spad_engine sm_120_engines[] = BLACKWELL_RTX_ENGINES(rtx5090);
@@ -178,7 +185,7 @@ static const spad_fence_rule blackwell_fences[] = {
     PROXY_FENCES(IN_TMEM_CLUSTER),
     {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIR},
 };
-static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_CLUSTER)};
+static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_SMALL_CLUSTER)};
 
 /* Shared memory per SM and reserve per block [cccl]; usable = opt-in limit. */
 #define PLAIN_SPACES(per_sm, reserve) PLAIN_OF(per_sm, reserve, NO_MEMORY)
@@ -191,14 +198,16 @@ static const spad_space sm_80_spaces[] = PLAIN_OF(167936, 1024, a100_MEMORY);
 static const spad_space spaces_100k[] = PLAIN_SPACES(102400, 1024); /* sm_88 */
 static const spad_space sm_86_spaces[] = PLAIN_OF(102400, 1024, rtx3090_MEMORY);
 static const spad_space sm_89_spaces[] = PLAIN_OF(102400, 1024, rtx4090_MEMORY);
-#define CLUSTER_OF(per_sm, reserve, ...)                                          \
-    {                                                                             \
-        SHARED_OF("shared", per_sm, reserve, 16, 0), REGISTER_SPACE, LOCAL_SPACE, \
-            GLOBAL_OF(__VA_ARGS__), PEERS(per_sm, reserve)                        \
+#define SMALL_CLUSTER_OF(...)                                                 \
+    {                                                                         \
+        SHARED_OF("shared", 102400, 1024, 8, 0), REGISTER_SPACE, LOCAL_SPACE, \
+            GLOBAL_OF(__VA_ARGS__), SEVEN_PEERS(102400, 1024, 8)              \
     }
-static const spad_space spaces_100k_cluster[] = CLUSTER_OF(102400, 1024, NO_MEMORY); /* sm_121 */
-static const spad_space sm_120_spaces[] = CLUSTER_OF(102400, 1024, rtx5090_MEMORY);
-static const spad_space spaces_228k[] = CLUSTER_OF(233472, 1024, h200_MEMORY); /* sm_90 */
+static const spad_space spaces_100k_cluster[] = SMALL_CLUSTER_OF(NO_MEMORY); /* sm_121 */
+static const spad_space sm_120_spaces[] = SMALL_CLUSTER_OF(rtx5090_MEMORY);
+static const spad_space spaces_228k[] = {/* sm_90 */
+                                         SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE,
+                                         LOCAL_SPACE, GLOBAL_OF(h200_MEMORY), PEERS(233472, 1024)};
 #define TMEM_OF(...)                                                              \
     {                                                                             \
         SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE, LOCAL_SPACE,    \

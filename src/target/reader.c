@@ -4,7 +4,7 @@
  *
  *     file      = { statement }, the first of them "target"
  *     statement = "target" name [string] [ "like" name ] | "family" name | "alias" names
- *               | "groups" number | "units" number [ note ]
+ *               | "groups" number | "units" number [ "launch" time ] [ note ]
  *               | "limits" "{" { limit field } "}"
  *               | "space" name [string] "{" { space field } "}"
  *               | "engine" name [string] "{" { engine field } "}"
@@ -130,6 +130,7 @@ static bool read_like(spad__target_reader *r) {
     r->target->max_groups = r->like->max_groups;
     r->target->limits = r->like->limits;
     r->target->units = r->like->units;
+    r->target->launch_ns = r->like->launch_ns;
     r->target->figures = r->like->figures;
     r->target->figure_count = r->like->figure_count;
     return take_rows(r, r->like);
@@ -185,7 +186,7 @@ static bool read_groups(spad__target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
-/* "132 source "..."" */
+/* "132 launch 5 us source "..."" */
 static bool read_units(spad__target_reader *r) {
     if (r->counted) return given_twice(r, "units");
     r->counted = true;
@@ -197,6 +198,10 @@ static bool read_units(spad__target_reader *r) {
     }
     if (r->target->units < 1) {
         SPAD__TARGET_FAULT(r, span, "'units' must be at least 1");
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "launch") &&
+        !spad__parser_quantity(&r->parser, &spad__measure_time, &r->target->launch_ns, &span)) {
         return false;
     }
     if (!spad__target_read_note(r, &note, &given)) return false;

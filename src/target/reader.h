@@ -123,5 +123,6 @@ bool spad__target_read_elements(spad__target_reader *r);
 bool spad__target_read_latency(spad__target_reader *r);
 bool spad__target_read_path(spad__target_reader *r);
 bool spad__target_read_cache(spad__target_reader *r);
+bool spad__target_read_queue(spad__target_reader *r);
 
 #endif

@@ -158,6 +158,15 @@ bool spad__target_read_path(spad__target_reader *r) {
     return put_path(r, &path, span);
 }
 
+static const spad__measure measure_queue = {
+    .what = "a part", .base = "thousandths", .choices = "percent", .units = {{"percent", 10}}};
+
+/* "20.5 percent" */
+bool spad__target_read_queue(spad__target_reader *r) {
+    spad__span span;
+    return spad__parser_quantity(&r->parser, &measure_queue, &r->space.queue_permille, &span);
+}
+
 /* "50 MiB rate 5.5 TB/s" */
 bool spad__target_read_cache(spad__target_reader *r) {
     spad__span span;
@@ -166,6 +175,10 @@ bool spad__target_read_cache(spad__target_reader *r) {
         !spad__parser_expect_word(&r->parser, "rate") ||
         !spad__parser_quantity(&r->parser, &spad__measure_rate, &r->space.cache_bytes_per_us,
                                &rate_span)) {
+        return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "merges") &&
+        !spad__parser_quantity(&r->parser, &spad__measure_count, &r->space.cache_merges, &span)) {
         return false;
     }
     if (r->space.cache_bytes >= 1 && r->space.cache_bytes_per_us >= 1) return true;

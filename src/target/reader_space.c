@@ -131,6 +131,7 @@ static const spad__target_field space_fields[] = {
     {.name = "start", .read = read_start_row, .repeats = true},
     SPACE_NUMBER("rate", rate, bytes_per_us, 1),
     {.name = "cache", .read = spad__target_read_cache},
+    {.name = "queue", .read = spad__target_read_queue},
 };
 enum { SPACE_FIELDS = sizeof space_fields / sizeof space_fields[0] };
 

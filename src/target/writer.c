@@ -101,7 +101,17 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
         put_size(out, space->cache_bytes);
         spad__out_string(out, " rate ");
         put_byte_rate(out, space->cache_bytes_per_us);
+        if (space->cache_merges > 0) {
+            spad__out_format(out, " merges %lld", (long long)space->cache_merges);
+        }
         put_note(out, spad_figure_find(space->figures, space->figure_count, "cache"));
+        spad__out_string(out, "\n");
+    }
+    if (space->queue_permille > 0) {
+        write_field(out, "queue");
+        spad__out_format(out, "%lld.%lld percent", (long long)(space->queue_permille / 10),
+                         (long long)(space->queue_permille % 10));
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "queue"));
         spad__out_string(out, "\n");
     }
 }
@@ -317,6 +327,9 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
     }
     if (target->units > 0) {
         spad__out_format(&out, "\nunits %lld", (long long)target->units);
+        if (target->launch_ns > 0) {
+            spad__out_format(&out, " launch %lld ns", (long long)target->launch_ns);
+        }
         put_note(&out, spad_figure_find(target->figures, target->figure_count, "units"));
     }
     spad__out_string(&out, "\n");
@@ -387,6 +400,8 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "bytes_per_us", space->bytes_per_us);
     spad__json_key_int(json, "cache_bytes", space->cache_bytes);
     spad__json_key_int(json, "cache_bytes_per_us", space->cache_bytes_per_us);
+    spad__json_key_int(json, "cache_merges", space->cache_merges);
+    spad__json_key_int(json, "queue_permille", space->queue_permille);
     json_figures(json, space->figures, space->figure_count);
     spad__json_key_open(json, "lane_rules", '[');
     for (size_t i = 0; i < space->lane_rule_count; i++) {
@@ -495,6 +510,7 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_close(json, ']');
     spad__json_key_int(json, "max_groups", target->max_groups);
     spad__json_key_int(json, "units", target->units);
+    spad__json_key_int(json, "launch_ns", target->launch_ns);
     json_figures(json, target->figures, target->figure_count);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');

@@ -62,7 +62,7 @@ static const shape shapes[] = {
     {"14_flash_attention_3_causal.spad", {{"T", 2}}},
     {"15_split_k.spad", {{"F", 2}, {"KT", 3}, {"S", 1}}},
     {"16_gemm_grouped.spad", {{"R", 1}, {"KB", 2}, {"S", 2}}},
-    {"17_gemm_clc.spad", {{"S", 2}, {"C", 1}, {"KB", 1}, {"T", 3}}},
+    {"17_gemm_clc.spad", {{"S", 1}, {"C", 1}, {"KB", 1}, {"T", 3}}},
 };
 
 typedef struct score {

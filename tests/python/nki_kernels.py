@@ -237,6 +237,23 @@ def collective(x):
     ncc.all_reduce(x)
 
 
+def copied(what, to):
+    nisa.tensor_copy(dst=to, src=what)
+
+
+@nki.jit
+def through_calls(x, late=False):
+    """Two calls of one helper; late: what it copies is loaded afterwards."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t, u = (nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf) for _ in range(2))
+    if not late:
+        nisa.dma_copy(dst=t, src=x)
+    copied(t, u)
+    copied(u, t)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+
+
 @nki.jit
 def empty(x):
     return x
@@ -264,7 +281,7 @@ def spad_example(kernel):
 
 
 @nki.jit
-def halves(x, wait=True):
+def halves(x, wait=True, other_data=False):
     """Two cores: each writes its half to shared HBM, and reads the half of the other."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     between = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -277,7 +294,7 @@ def halves(x, wait=True):
     nisa.activation(dst=t, op=nl.exp, data=t)
     nisa.dma_copy(dst=between[:, mine], src=t)
     if wait:
-        nisa.core_barrier(data=between, cores=(0, 1))
+        nisa.core_barrier(data=out if other_data else between, cores=(0, 1))
     nisa.dma_copy(dst=u, src=between[:, other])
     nisa.tensor_tensor(dst=t, data1=t, data2=u, op=nl.add)
     nisa.dma_copy(dst=out[:, mine], src=t)

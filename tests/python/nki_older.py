@@ -102,6 +102,20 @@ def launch(a, b):
     return add[a.shape[0] // 128, a.shape[1] // 256](a, b)
 
 
+def launch_on_cores(a, b):
+    return add[nl.spmd_dim(a.shape[0] // 256, nl.nc(2)), a.shape[1] // 256](a, b)
+
+
+@nki.jit
+def sum_used_twice(x):
+    """A sum that is used again is a tensor of its own."""
+    t = nl.load(x)
+    acc = nl.zeros((par_dim(128), 128), dtype=nl.float32, buffer=nl.psum)
+    r = nisa.nc_matmul(t, t)
+    acc += r
+    nl.store(x, value=nl.add(acc, r))
+
+
 @nki.jit
 def functions(x, weight):
     """Functions that are several instructions."""
@@ -149,6 +163,62 @@ def instructions(x):
 
 
 @nki.jit
+def others(x, index, seed):
+    """What the other kernels do not call."""
+    out = nl.ndarray((12, 128, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.load(x)
+    nl.store(out[0], value=nl.load_transpose2d(x))
+    nl.store(out[1], value=nl.static_cast(t, nl.bfloat16).astype(nl.float32))
+    like = nl.zeros_like(t)
+    like += nl.empty_like(t).shape[0]
+    like *= 2.0
+    like -= t
+    like /= 2
+    nl.store(out[2], value=like)
+    ones = nl.ones((par_dim(128), 128), dtype=nl.float32)
+    nl.store(out[3], value=nl.broadcast_to(nl.expand_dims(nl.sum(t, axis=1), 2), shape=(128, 128, 1)) - ones)
+    predicate = nl.greater(t, 0.0)
+    copied = nl.copy(ones)
+    nisa.tensor_copy_predicated(src=t, dst=copied, predicate=predicate)
+    nl.store(out[4], value=copied)
+    nisa.nc_stream_shuffle(src=t, dst=copied, shuffle_mask=[31 - k for k in range(32)])
+    nl.store(out[5], value=copied)
+    low, high = nisa.memset((128, 1), 10, nl.float32), nl.full((par_dim(128), 1), 50, dtype=nl.float32)
+    nl.store(out[6], value=nisa.range_select(on_true_tile=t, comp_op0=nl.greater_equal, comp_op1=nl.less, bound0=low,
+                                             bound1=high, on_false_value=0.0))
+    chosen = nl.ndarray((par_dim(128), 128), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.select_reduce(dst=chosen, predicate=predicate, on_true=t, on_false=-1.0)
+    nl.store(out[7], value=-chosen)
+    eight = nisa.max8(src=t)
+    row = nl.zeros((par_dim(128), 128), dtype=nl.float32)
+    row[:, 0:8] = nisa.tensor_copy(eight)
+    row[:, 8:16] = nisa.nc_find_index8(data=t, vals=eight)
+    row[0:1, 16:80] = nisa.tensor_partition_reduce(nl.add, t[:, 0:64])
+    row[0:32, 96:128] = nisa.nc_transpose(t[0:32, 0:32])
+    nl.store(out[8], value=row)
+    nl.store(out[9], value=nisa.nc_match_replace8(data=t, vals=eight, imm=0.0))
+    identity = nl.load(nl.shared_identity_matrix(128, dtype=nl.float32))
+    nl.store(out[10], value=nl.where(predicate, t, identity) if t.assert_shape((128, 128)) is not None else t)
+    nl.store(out[11], value=(1.0 - t) ** 2 + (t < 0.5))
+    nl.device_print("t", t)
+    return out
+
+
+@nki.jit
+def not_computed(x, index, seed):
+    """What has no numbers."""
+    t, at = nl.load(x), nl.load(index)
+    nl.random_seed(nl.load(seed))
+    t += nl.dropout(t, rate=0.5) + nl.rand((128, 128), dtype=nl.float32)
+    nl.store(x, value=t)
+    nl.store(x[:, 0:8], value=nl.gather_flattened(t, at))
+    nl.atomic_rmw(x, value=t, op=nl.add)
+    bounds = nisa.sequence_bounds(segment_ids=nl.load(seed))
+    nl.store(x[0:1, 0:2], value=bounds)
+    nl.store(x[:, 0:128], value=nisa.local_gather(t, at[:, 0:1], num_elem_per_idx=8))
+
+
+@nki.jit
 def pooled(x):
     """A view with more dimensions than its tensor."""
     c, h, w = x.shape
@@ -183,6 +253,14 @@ def gathered(table, index):
 # ---- mistakes ----------------------------------------------------------------------------------------------
 
 
+def mixed(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    u = nl.ndarray((par_dim(128), 512), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    u[...] = nl.exp(nl.load(x))  # a tensor of the compiler
+    nl.store(out, value=u)
+    return out
+
+
 def unknown(x):
     nl.load_faster(x)
 
@@ -203,6 +281,11 @@ def not_affine(x):
 def along_blocks(x):
     t = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
     t[nl.arange(4)[:, None, None], nl.arange(128)[None, :, None], nl.arange(512)[None, None, :]] = 0.0
+
+
+def several_blocks(x):
+    t = nl.ndarray((4, par_dim(32), 512), dtype=x.dtype, buffer=nl.sbuf)
+    t[...] = nl.load(x.reshape((4, 32, 512)))
 
 
 def other_shape(x):

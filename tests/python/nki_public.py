@@ -319,16 +319,45 @@ def measure(where, made, target="trn2"):
     return row
 
 
+def spread(numbers, form="{}"):
+    least, most = form.format(min(numbers)), form.format(max(numbers))
+    return least if least == most else f"{least} to {most}"
+
+
+def verdict(row):
+    counted = [f"{count} {word}{'s' if count > 1 else ''}" for count, word in
+               ((row["errors"], "error"), (row["notes"], "note")) if count]
+    return row["verdict"].replace(" for this shape", "") + (": " if row["errors"] else ", " if counted else "") + \
+        ", ".join(counted)
+
+
+def table(rows):
+    """The table of docs/nki-trace.md: (checkout, name, row) of each call."""
+    groups = {}
+    for key, row in rows:
+        groups.setdefault(key, []).append(row)
+    print("| kernel | calls | operations | seconds: trace | check | verdict |\n|---|---|---|---|---|---|")
+    for (_, name), made in groups.items():
+        print(f"| `{name}` | {len(made)} | {spread([row['operations'] for row in made])} | "
+              f"{spread([row['trace'] for row in made], '{:.2f}')} | {spread([row['check'] for row in made], '{:.2f}')} | "
+              f"{'; '.join(dict.fromkeys(map(verdict, made)))} |")
+
+
 def main():
+    rows = []
     for where, shape, made in cases():
         row = measure(where, made)
         name = str(where).rpartition(":")[2]
         if "failure" in row:
-            print(f"{name} | {shape} | not traced: {row['failure'][:400]}", flush=True)
+            print(f"{name} | {shape} | not traced: {row['failure'][:400]}", file=sys.stderr, flush=True)
             continue
-        print(f"{name} | {shape} | {row['operations']} | {row['trace']:.2f} | {row['check']:.2f} | "
-              f"{row['plan']:.2f} | {row['verdict']}, errors {row['errors']}, notes {row['notes']} | "
-              f"{row['time']} {row.get('plan_failure', '')}", flush=True)
+        rows.append(((str(where), name), row))
+        if "--table" not in sys.argv:
+            print(f"{name} | {shape} | {row['operations']} | {row['trace']:.2f} | {row['check']:.2f} | "
+                  f"{row['plan']:.2f} | {row['verdict']}, errors {row['errors']}, notes {row['notes']} | "
+                  f"{row['time']} {row.get('plan_failure', '')}", flush=True)
+    if "--table" in sys.argv:
+        table(rows)
 
 
 if __name__ == "__main__":

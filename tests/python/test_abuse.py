@@ -41,7 +41,7 @@ def things():
             spad.Tmem("sm_100"), stream,
             spad.Target("trn2"), trace, stack, plan, plan.solve(), kernel, layout,
             _spad.analyse(kernel), _spad.analyse(kernel)._check, _spad.sim(kernel, layout),
-            _spad.tune(kernel), report, block, direct,
+            _spad.tune(kernel), _spad.advise(kernel), report, block, direct,
             device, buffer, buffer.alias((2,)), spad.Workspace(device, 256),
             spad.Pool(device.alloc((4096,), "uint8"), 64)]
 

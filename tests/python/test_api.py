@@ -118,7 +118,7 @@ def test_tables_of_a_kernel():
         ("full", "mbarrier", 2), ("mmas", "group", 1)]
     assert k.regions == [] and not k.is_implicit and k.file == "<kernel>"
     use = next(s for s in k.statements if s["item"] == "use")
-    assert use["accesses"][0]["ranges"][0] == ("0", "64") and use["cost"] == "100 + j"
+    assert use["accesses"][0]["ranges"][0] == ("0", "64", None) and use["cost"] == "100 + j"
     wait = next(s for s in k.statements if s["kind"] == "wait")
     assert wait["index"] == ("j % S",) and wait["amount"] == "(j / S) % 2"
     assert all(s["end"] > i for i, s in enumerate(k.statements))

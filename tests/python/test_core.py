@@ -349,6 +349,31 @@ def test_recorder_has_every_statement():
     assert k.sim().stuck is None
 
 
+def test_recorder_has_fences_by_kind():
+    assert set(spad.Target("sm_90").fences) == {"shared", "global", "wgmma"}
+    assert spad.Target("sm_100").fences["tcgen05"]["kind"] == "threads"
+
+    def product(fence):
+        with spad.Kernel("sm_90", "product") as k:
+            k.unit("wgmma", "tensor", "same", proxy=True, fence="wgmma")
+            mmas = k.group("mmas")
+            a = k.tensor("a", "shared", "fp16", (64, 64), input=True)
+            acc = k.tensor("acc", "registers", "f32", (64, 64), output=True)
+            k.simt("clear", writes=acc)
+            if fence:
+                k.fence("wgmma")
+            k.wgmma("mma", reads=a, updates=acc, group=mmas)
+            k.commit(mmas)
+            k.wait(mmas, pending=0)
+        return k
+    assert product(True).check() and product(True).units[0]["fence"] == "wgmma"
+    assert [f.code for f in product(False).check().findings] == ["SPAD-MISSING-FENCE"]
+    with spad.Kernel("sm_100", "handover") as k:
+        k.fence("tcgen05", "after")
+        k.fence("shared")
+    assert "fence tcgen05 after\nfence shared\n" in k.text()
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)
@@ -569,6 +594,52 @@ def test_shared_bytes_have_a_price(root):
     assert spad.analyse(EXP_ROWS, skip=["layout"]).apart is None
 
 
+WEIGHTS = """\
+kernel weights on trn2
+param N = 8
+tensor in  : hbm bf16 [N] (128, 512) input
+tensor w   : hbm bf16 (128, 512) input
+tensor out : hbm bf16 [N] (128, 512) output
+tensor x   : sbuf bf16 [N] (128, 512) ring 2
+tensor ws  : sbuf bf16 [N] (128, 512) ring 2
+for i in 0..N {
+    dma    load   reads in[i] writes x[i]
+    dma    weight reads w writes ws[i]
+    vector scale  reads ws[i] updates x[i]
+    dma    store  reads x[i] writes out[i]
+}
+"""
+
+
+def test_advice_changes_kernels(root):
+    kernel = spad.Kernel.parse(WEIGHTS)
+    advice = kernel.advise()
+    assert advice.proved and not advice.cut and len(advice) == len(advice.changes) >= 2
+    first = advice.changes[0]
+    assert (first["kind"], first["name"], first["other"], first["operation"], first["line"]) == (
+        "load", "ws", "i", "weight", 10)
+    assert first["time"] < 0 and first["placed"] < 0
+    assert advice.data["changes"][0]["kind"] == "load" and "'weight' of 'ws'" in advice.text()
+    assert advice.kernel.check().verdict == kernel.check().verdict
+    assert advice.kernel.layout().fits and "2 changes" in repr(advice)
+    only = spad.advise(WEIGHTS, skip=["load", "deeper"])
+    assert len(only) == 0 and only.kernel.text() == kernel.text()
+    assert kernel.advise(trials_most=1).cut
+    staged = spad.Kernel.load(root / "tests/cli/input/staged.spad")
+    assert [c["kind"] for c in staged.advise().changes][-1] == "alias"
+    queue = spad.Kernel.load(root / "tests/cli/input/queue.spad")
+    assert len(queue.advise()) == 0
+    assert [(c["kind"], c["name"], c["to"]) for c in queue.advise(steps=True).changes] == [("shorter", "S", 2)]
+    with pytest.raises(spad.ArgumentError, match="'x' is no kind of change: load, deeper, shorter, alias"):
+        kernel.advise(skip=["x"])
+    with pytest.raises(TypeError):
+        kernel.advise(skip=[1])
+    with pytest.raises(spad.ArgumentError, match="a limit of -1 is negative"):
+        kernel.advise(depth_most=-1)
+    with pytest.raises(TypeError, match="a Kernel is needed"):
+        spad._spad.advise(1)
+
+
 def test_tune_and_fit_place_as_plan_does(root):
     """A tile that lies over another one after agents have ordered the two."""
     text = (root / "tests/cli/input/staged.spad").read_text()
@@ -622,6 +693,31 @@ def test_options_of_the_check():
     assert spad.check(EXP_ROWS, one_shape=True).verdict != "proved for all trip counts"
     wrong = EXP_ROWS.replace("reads x[i] ", "reads x[15 - i] ")
     assert len(spad.check(wrong, finding_limit=1)) < len(spad.check(wrong))
+
+
+def test_neighbouring_values_are_tried():
+    text = ("kernel k on sm_90\nparam R = 4\nparam N = 3\ncounter full\ncounter empty = 1\n"
+            "tensor x : shared f32 (R, 64)\n"
+            "agent a { for n in 0..N { take empty\nfor r in 0..R { simt put writes x(r, ..) }\n"
+            "signal full } }\n"
+            "agent b { for n in 0..N { take full\nfor r in 0..R { simt get reads x(r, ..)\n"
+            "if r == %s { signal empty } } } }\n")
+    right = spad.check(text % "R - 1", vary=["R"])
+    assert right.reason == "for every N; R = 2, 3, 5, 6 are right, too"
+    made = spad.Kernel.parse(text % "3")
+    wrong = made.check(vary=("R", "N"))
+    assert wrong.reason.startswith("right at R = 4, not with R = 5: ")
+    assert "warning" in [f.severity for f in wrong]
+    assert made.analyse(vary=["R"]).check.reason == made.check(vary=["R"]).reason
+    assert made.check(vary=None).reason == made.check(vary=()).reason == "for every N"
+    with pytest.raises(spad.Error, match="kernel 'k' has no parameter 'Z' to vary"):
+        made.check(vary=["Z"])
+    with pytest.raises(TypeError, match="vary is a list of names"):
+        made.check(vary="R")
+    with pytest.raises(TypeError):
+        made.check(vary=[1])
+    with pytest.raises(TypeError):
+        made.check(vary=3)
 
 
 def test_what_does_not_fit_is_a_finding():
@@ -886,3 +982,39 @@ def test_instances_and_threads():
     with pytest.raises(spad.Error, match="no ub.2."):
         with spad.Kernel("910b", "none") as k:
             k.tensor("c", "ub[2]", "u8", (32,))
+
+
+PIPELINE = """kernel pipeline on trn2
+tensor in  : hbm bf16 [2] (128, 2048) input
+tensor out : hbm bf16 [2] (128, 2048) output
+tensor a   : sbuf bf16 (128, 2048) at 0
+tensor b   : sbuf bf16 (128, 2048) at 65536
+dma    load  reads in[0] writes a
+vector one   updates a
+dma    store reads a writes out[0]
+dma    load  reads in[1] writes b
+vector two   updates b
+dma    store reads b writes out[1]
+"""
+
+
+def test_layouts_for_time_and_for_bytes():
+    kernel = spad.Kernel.parse(PIPELINE)
+    made = kernel.frontier(release=True)
+    small, fast = made.points
+    assert small["bytes"] < fast["bytes"] < made.written_bytes
+    assert fast["makespan"] == made.apart == made.written < small["makespan"]
+    for goal, point in (("bytes", small), ("time", fast)):
+        layout = made.layout(goal)
+        assert made.kernel.sim(layout).makespan == point["makespan"]
+        assert made.kernel.check(layout).verdict == "proved for this shape"
+    assert made.data["layouts"] > 2 and "as it is" in made.text() and "2 layouts" in repr(made)
+    assert made.kernel.text() == kernel.release().text() and " at " not in made.kernel.text()
+    with pytest.raises(spad.ArgumentError, match="'time' or 'bytes'"):
+        made.layout("speed")
+    with pytest.raises(TypeError):
+        spad.frontier(1)
+    kept = spad.frontier(kernel)
+    assert len(kept.points) == 1 and kept.layout() is not None
+    big = spad.Kernel.parse("kernel big on trn2\ntensor a : sbuf bf16 (128, 200000)\nvector fill writes a\n")
+    assert big.frontier().layout() is None and big.frontier().written is None

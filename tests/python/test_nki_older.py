@@ -5,6 +5,7 @@ direct allocation with its mistakes, in the order of the guide to direct allocat
 import linecache
 import os
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import spad
 import spad.nki.trace as nt
-from spad.nki import _index, _neuronxcc
+from spad.nki import _index, _neuronxcc_isa
 
 FILE = Path(__file__).with_name("nki_older.py")
 
@@ -30,11 +31,13 @@ def x(*shape, dtype="bf16"):
 
 
 def traced(name, *args, **options):
-    return nt.trace(nt.load(f"{FILE}:{name}"), *args, **options)
+    return nt.trace(nt.load(f"{FILE}:{name}"), *args, **{"fold": False, **options})
 
 
 def code(kernel):
-    return [line.split("  #")[0] for line in kernel.source.strip().split("\n")]
+    """The lines of a kernel without the lines of Python that they come from."""
+    return [re.sub(r" from \d+$", "", line) for line in kernel.source.strip().split("\n")
+            if not line.startswith("source ")]
 
 
 def operations(kernel):
@@ -103,6 +106,14 @@ def test_kernels_are_proved(name, args):
     assert k.sim().makespan > 0
 
 
+def test_what_has_no_numbers_is_traced():
+    k = traced("not_computed", x(128, 128, dtype="f32"), x(128, 8, dtype="uint32"), x(1, 1, dtype="int32"))
+    text = "\n".join(operations(k))
+    for word in ("dma atomic_rmw reads t", "gpsimd gather_flattened", "gpsimd local_gather", "vector random_seed",
+                 "gpsimd sequence_bounds", "vector dropout"):
+        assert word in text, word
+
+
 def test_a_view_with_more_dimensions():
     assert "vector reduce_sum reads t writes t_2" in operations(traced("pooled", x(64, 6, 8)))
 
@@ -114,10 +125,16 @@ def test_a_result_that_is_used_again_is_a_tensor():
                         "dma store reads t_2 writes out"]
 
 
+def test_a_sum_that_is_used_again_is_a_tensor():
+    text = operations(traced("sum_used_twice", x(128, 128)))
+    assert text[1:5] == ["tensor nc_matmul reads t writes r", "vector memset writes acc",
+                         "vector add reads r updates acc", "vector add reads acc, r writes t_2"]
+
+
 def test_an_index_that_the_device_knows():
     k = traced("gathered", x(1000, 64), x(128, 1, dtype="int32"))
-    assert any(re.match(r"dma load reads table, at_t writes t cost \d+ ns", line) for line in operations(k))
-    assert "known on the device only" in k.notes[0][1] and k.check().verdict == PROVED
+    assert "dma load reads at_t may reads table moves 16384 writes t" in operations(k)
+    assert k.notes == [] and k.check().verdict == PROVED
 
 
 def test_a_grid_of_programs():
@@ -127,6 +144,19 @@ def test_a_grid_of_programs():
     assert nt.trace(nt.load(f"{FILE}:add")[2, 2], x(256, 512), x(256, 512)).operations == 16
     with pytest.raises(nt.TraceError, match="programs"):
         nt.trace(nt.load(f"{FILE}:add")[100, 100], x(256, 512), x(256, 512))
+
+
+def test_a_grid_on_two_cores():
+    k = traced("launch_on_cores", x(512, 512), x(512, 512), lnc=2)
+    text = code(k)
+    first, second = (text.index(f"agent core_{core} {{") for core in (0, 1))
+    loads = [[line for line in part if " load " in line and "reads a(" in line]
+             for part in (text[first:second], text[second:])]
+    assert [len(part) for part in loads] == [4, 4] and "a(0..128, 0..256)" in loads[0][0]
+    assert "a(128..256, 0..256)" in loads[1][0] and [t["name"] for t in k.tensors].count("c") == 1
+    assert k.check().verdict == PROVED
+    with pytest.raises(nt.TraceError, match="says which programs each has"):
+        traced("launch", x(256, 512), x(256, 512), lnc=2)
 
 
 def test_index_tiles():
@@ -170,6 +200,7 @@ def test_masks_that_are_no_box_are_noted():
     ("outside", "an index tile from 1 to 512 in dimension 1 of 'x', which has 512", "i_f + 1"),
     ("not_affine", "not affine", "// 2"),
     ("along_blocks", "an index tile along a block dimension of 't_0'", "nl.arange(4)"),
+    ("several_blocks", "an operation writes one tile", "t[...] = nl.load(x.reshape"),
     ("other_shape", r"the result of nki.language.load is \(128, 512\)", "t[...] = nl.load(x)"),
     ("no_mask", "mask= is 3", "mask=3"),
     ("collective", "nki.language.all_reduce is not modelled", "all_reduce"),
@@ -178,6 +209,64 @@ def test_errors_name_the_line_of_the_user(name, text, where):
     with pytest.raises(nt.TraceError, match=text) as caught:
         traced(name, x(128, 512))
     assert where in FILE.read_text().split("\n")[caught.value.place[1] - 1]
+
+
+@pytest.mark.parametrize("statement, text", [
+    ("t += 1", "add to one of them"),
+    ("t[7]", "block 7 of 't_0', which has 4"),
+    ("t['a']", "an index of 't_0' is 'a'"),
+    ("t[0] = 'a'", "'a' is assigned to a part of 't_0'"),
+    ("t[0:2] = t[0:3]", "is assigned to"),
+    ("t[0] = u[:, 0:8]", "is assigned to a part of"),
+    ("u[...] = nl.exp(t)", "has block dimensions"),
+    ("nl.add(u, u[:, 0:8])", r"operands of \(128, 512\) and \(128, 8\)"),
+    ("nl.exp(3)", "none of the arguments is a tensor"),
+    ("nl.exp()", "missing a required argument"),
+    ("nl.sum(u, axis=0)", "along the partitions"),
+    ("nl.store(x, value=u[:, 0:8])", "different numbers of elements"),
+    ("nl.exp(nl.load(...))", "of the manual stands for its arguments"),
+    ("nl.shared_constant(3)", "without a shape"),
+    ("u[nl.arange(8)[None, :], nl.arange(128)[:, None]]", "along the first dimension of an index"),
+    ("u[nl.arange(8)[:, None], nl.arange(4)[:, None]]", "of different grids"),
+    ("u[nl.arange(8)[:, None], 0, 0]", "3 indices"),
+    ("u[nl.arange(8)[:, None], ::-1]", "the step -1"),
+    ("nisa.iota(3, dtype=nl.int32)", "not an index tile"),
+    ("nisa.affine_select(3, u, 0.0)", "not a comparison of index tiles"),
+    ("nisa.max8(u)", "too many positional arguments"),
+    ("nl.finfo(nl.int32)", "finfo of int32"),
+    ("u.assert_shape((1, 1))", "has not the shape"),
+])
+def test_mistakes_are_named(statement, text):
+    with pytest.raises(nt.TraceError, match=text):
+        snippet("""
+t = nl.ndarray((4, par_dim(128), 512), dtype=nl.bfloat16, buffer=nl.sbuf)
+u = nl.zeros((par_dim(128), 512), dtype=nl.bfloat16)
+""" + statement)
+
+
+def test_other_assignments():
+    k = snippet("""
+t = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
+u = nl.ndarray((4, par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)
+assert len(t) == 4 and repr(t) == "<tensor 't_0' bfloat16[4, 128, 512]>" and isinstance(t, nl.ndarray)
+t[...] = x[0:4]
+u[...] = t
+u[0] = ...
+u[1] = t[1]
+u[2:4] = nl.load(...)
+t[0, :, 0:8] = 1.0
+r = nl.exp(t[0])
+assert repr(r).startswith("<result of nki.language.exp") and r.ndim == 2 and isinstance(r, nl.ndarray)
+nl.store(out[0:4], value=u)
+nl.store(..., value=t[0])
+nl.store(out[4], value=r)
+out[5] = nl.exp(r)
+""")
+    text = operations(k)
+    assert text.count("dma copy reads x(0, .., ..) writes t_0") == 1 and "vector assign writes u_0" in text
+    assert "vector copy reads t_1 writes u_1" in text and "vector assign writes u_2" in text
+    assert "dma store reads u_3 writes out(3, .., ..)" in text and "dma store reads t_0" in text
+    assert any(line.startswith("dma copy reads t_") and line.endswith("writes out(5, .., ..)") for line in text)
 
 
 def test_types():
@@ -247,7 +336,7 @@ def snippet(text, *args, returns="out", **names):
     linecache.cache["<snippet>"] = len(source), None, source.splitlines(keepends=True), "<snippet>"
     with nt.installed():
         exec(compile(source, "<snippet>", "exec"), names)
-    return nt.trace(names["kernel"], x(8, 128, 512))
+    return nt.trace(names["kernel"], x(8, 128, 512), fold=False)
 
 
 def test_a_function_places_tiles():
@@ -481,6 +570,24 @@ nl.store(out[0], value=t)
     assert "no effect" in k.notes[0][1] and faults(k) == []
 
 
+def command(*words):
+    return subprocess.run([sys.executable, "-m", "spad", "nki", *map(str, words)], capture_output=True, text=True,
+                          timeout=120)
+
+
+def test_the_command():
+    arguments = ("--arg", "x=bf16[512,512]", "--arg", "tiles=2")
+    done = command("check", f"{FILE}:placed", *arguments)
+    assert done.returncode == 1 and "SPAD-LIFETIME-CONFLICT" in done.stdout and f"{FILE}:" in done.stdout
+    assert command("check", f"{FILE}:counted", "--arg", "x=bf16[256,1024]").returncode == 0
+    done = command("plan", f"{FILE}:mixed", "--arg", "x=bf16[128,512]")
+    line = next(at for at, text in enumerate(FILE.read_text().split("\n"), 1) if "a tensor of the compiler" in text)
+    assert f"{FILE}:{line}: error: " in done.stderr and "[SPAD-IMPLICIT-TENSOR]" in done.stderr and "sbuf" in done.stdout
+    assert command("check", f"{FILE}:mixed", "--arg", "x=bf16[128,512]").returncode == 1
+    done = command("text", f"{FILE}:launch_on_cores", "--arg", "a=bf16[512,512]", "--arg", "b=bf16[512,512]", "--lnc", 2)
+    assert done.returncode == 0 and "agent core_1 {" in done.stdout, done.stderr
+
+
 # ---- the guide itself, where it is at hand -------------------------------------------------------------------
 
 MENDED = (  # what is no Python as printed
@@ -544,6 +651,6 @@ def test_modules_of_the_older_package():
         import neuronxcc.nki as nki
         from neuronxcc.nki import compiler, isa, language
     assert nki.compiler is compiler and nki.isa is isa and nki.language is language
-    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc._ROWS.strip().split("\n"))
+    assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc_isa._ROWS.strip().split("\n"))
     with pytest.raises(spad.StateError, match="only in a trace"):
         language.ndarray((128, 4), language.float32)

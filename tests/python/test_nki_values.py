@@ -2,11 +2,14 @@
 """nt.run: the numbers of traced NKI kernels against plain numpy, for each instruction that is covered."""
 
 import math
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+import nki_public
 import spad
 import spad.nki.trace as nt
 from spad.nki import _isa, _values
@@ -328,6 +331,24 @@ def test_instructions_of_the_older_dialect():
     np.testing.assert_allclose(made, both, rtol=1e-4, atol=1e-4)
 
 
+def test_what_is_left_of_the_older_dialect():
+    x = some(128, 128)
+    ran = nt.run(nt.load(f"{OLDER}:others"), x, np.zeros((1, 1), np.int32), np.zeros((1, 1), np.int32))
+    made, columns = ran.outputs, np.arange(128)[None, :]
+    top = -np.sort(-x, axis=1)[:, :8]
+    row = np.zeros((128, 128), np.float32)
+    row[:, :8], row[:, 8:16], row[0, 16:80] = top, first8(x, top), x[:, :64].sum(axis=0)
+    row[:32, 96:] = x[:32, :32].T
+    wanted = [x.T, rounded(x, "bfloat16"), 128 - x / 2, np.broadcast_to(x.sum(axis=1, keepdims=True), x.shape) - 1,
+              np.where(x > 0, x, 1), x.reshape(4, 32, 128)[:, ::-1].reshape(128, 128),
+              np.where((columns >= 10) & (columns < 50), x, 0), -np.where(x > 0, x, -1), row, replaced(x, top, 0),
+              np.where(x > 0, x, np.eye(128)), (1 - x) ** 2 + (x < 0.5)]
+    for at, values in enumerate(wanted):
+        np.testing.assert_allclose(made[at], values, rtol=1e-4, atol=1e-4, err_msg=str(at))
+    assert any("device_print" in text for _, text in ran.kernel.notes)
+    assert ran.kernel.check().verdict == "proved for this shape", ran.kernel.explain(ran.kernel.check())
+
+
 def test_other_kernels_of_the_older_dialect():
     a, b = some(256, 128), some(256, 512, seed=2)
     np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:matmul"), a, b).outputs, a.T @ b, rtol=1e-4, atol=1e-4)
@@ -388,27 +409,328 @@ def test_an_instruction_that_is_not_covered_is_named():
     assert caught.value.place[0] == __file__
     assert nt.trace(kernel, nt.hbm((64, 8), "f32"), "rng").operations == 3  # it is traced
     missing = set(_isa.INSTRUCTIONS) - _values.COVERED
-    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "sendrecv"} <= missing
+    assert {"rng", "quantize_mx", "nc_matmul_mx", "dropout", "topk"} <= missing
 
 
-def test_other_things_that_are_not_covered():
-    def gather(table, index, out):
+def test_two_cores():
+    x = some(128, 64)
+    kernel = nt.load(f"{PRESENT}:halves")
+    ran = nt.run(kernel, x, lnc=2)
+    e = np.exp(x)
+    np.testing.assert_allclose(ran.outputs, e + np.roll(e, 32, axis=1), rtol=1e-6)
+    wanted, code = nt.trace(kernel, nt.hbm(x.shape, "f32"), lnc=2), ran.kernel.source
+    assert ran.kernel.operations == wanted.operations and ran.kernel.check().verdict == wanted.check().verdict
+    assert code.count("agent core_") == 2 and code.count("sync cores") == 2
+    late = nt.run(kernel, x, wait=False, lnc=2).outputs  # the first core reads what the second has not written yet
+    assert np.isnan(late[:, :32]).all() and not np.isnan(late[:, 32:]).any()
+    for places in (False, True):
+        made = nt.run(nt.load(f"{PRESENT}:exchanged"), x, lnc=2, places=places).outputs
+        np.testing.assert_allclose(made, np.stack([3 * x, 3 * x]), rtol=1e-6)
+    a, b = some(512, 512), some(512, 512, seed=2)
+    np.testing.assert_allclose(nt.run(nt.load(f"{OLDER}:launch_on_cores"), a, b, lnc=2).outputs, a + b, rtol=1e-6)
+
+
+def test_cores_that_do_not_meet():
+    def kernel(a, which):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.load(a)
+        if nl.program_id(0) == which:
+            nisa.core_barrier(data=a, cores=(0, 1))
+        elif which == 2 and nl.program_id(0):
+            raise RuntimeError("the second core")
+        elif which == 3:
+            nisa.core_barrier(data=a, cores=(0, 1)) if nl.program_id(0) else \
+                nisa.sendrecv(src=t, dst=t, send_to_rank=1, recv_from_rank=1, pipe_id=0)
+        nl.store(a, t)
+
+    for which, text in ((0, "a different number of times"), (1, "a different number of times"),
+                        (2, "RuntimeError: the second core"), (3, "the other core does not call it")):
+        with pytest.raises(nt.TraceError, match=text) as caught:
+            nt.run(kernel, some(64, 8), which, lnc=2)
+        assert caught.value.place[0] == __file__
+    assert threading.active_count() == 1
+
+
+def test_rows_by_their_numbers():
+    """Gather and scatter: an index for each row, one index for all, and both dialects."""
+    table, index = some(100, 8), np.random.default_rng(8).permutation(100)[:64].astype(np.int32)[:, None]
+
+    def kernel(table, index, out, spread, moved):
         import nki.isa as nisa
         import nki.language as nl
         i, t = nl.load(index), nl.ndarray((64, 8), dtype=table.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=t, src=table.ap([[8, 64], [1, 8]], vector_offset=i, indirect_dim=0))
         nisa.dma_copy(dst=out, src=t)
+        nisa.dma_copy(dst=spread.vector_select(0, i), src=t)
+        nisa.dma_copy(dst=t[0:2], src=table.ap([[8, 2], [1, 8]], scalar_offset=i[3:4, 0:1], indirect_dim=0))
+        nisa.dma_copy(dst=moved, src=t[0:2])
+        return out, spread, moved
+
+    made, spread, moved = nt.run(kernel, table, index, *(nt.hbm((rows, 8), "f32") for rows in (64, 100, 2))).outputs
+    rows = index[:, 0]
+    np.testing.assert_array_equal(made, table[rows])
+    np.testing.assert_array_equal(spread[rows], table[rows])
+    assert np.isnan(spread[np.setdiff1d(np.arange(100), rows)]).all()
+    if rows[3] < 99:
+        np.testing.assert_array_equal(moved, table[rows[3]:rows[3] + 2])
+    older = np.random.default_rng(9).integers(0, 100, (128, 1)).astype(np.int32)
+    np.testing.assert_array_equal(nt.run(nt.load(f"{OLDER}:gathered"), table, older).outputs, table[older[:, 0]])
+    with pytest.raises(nt.TraceError, match="index 100 of 'table', which has 100 places"):
+        nt.run(nt.load(f"{OLDER}:gathered"), table, older * 0 + 100)
+
+
+def test_other_things_that_are_not_covered():
+    def register(a, b, c):
+        import nki.isa as nisa
+        nisa.register_load(dst=nisa.register_alloc(), src=b)
+
+    def by_register(a, b, c):
+        import nki.isa as nisa
+        import nki.language as nl
+        t = nl.ndarray((100, 1), dtype=a.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=t, src=a[:, nl.ds(nisa.register_alloc(), 1)])
 
     def function(a, b, c):
         import nki.language as nl
         nl.store(c, nl.prelu(nl.load(a)))
 
-    for kernel, text in ((gather, "known on the device only"), (function, "the function prelu")):
+    for kernel, text in ((register, "nki.isa.register_load"), (by_register, "known on the device only"),
+                         (function, "the function prelu")):
         with pytest.raises(nt.TraceError, match=text):
-            nt.run(kernel, some(100, 8), np.zeros((64, 1), np.int32), nt.hbm((64 if kernel is gather else 100, 8), "f32"))
+            nt.run(kernel, some(100, 8), np.zeros((1, 1), np.int32), nt.hbm((100, 8), "f32"))
 
 
 def test_without_numpy(monkeypatch):
     monkeypatch.setattr(_values, "np", None)
     with pytest.raises(spad.Error, match="numpy"):
         nt.run(nt.load(f"{OLDER}:rows"), nt.hbm((128, 8), "f32"))
+
+
+def test_the_numbers_of_the_page(root):
+    import test_docs
+    names = {"__name__": "docs"}
+    for needs, code in test_docs.blocks(root, "nki-trace.md"):
+        if needs in ("", "numpy"):
+            exec(compile(code, str(root / "docs/nki-trace.md"), "exec"), names)
+    page = (root / "docs/nki-trace.md").read_text(encoding="utf-8")
+    listed = page[page.index("Covered are"):page.index("and the functions of `nki.language`")]
+    assert {name for name in _isa.INSTRUCTIONS if f"`{name}`" in listed} == _values.COVERED
+    assert f"Covered are {len(_values.COVERED)} instructions" in page
+
+
+# ---- index tiles and masks ----------------------------------------------------------------------------------
+
+
+def random_key(rng, shape):
+    """(an index of the older dialect, the same one of numpy) for a tensor, with at least one index tile."""
+    from spad.nki import _index
+    from spad.nki._views import DynamicSlice
+    kinds = [rng.choice(["tile", "tile", "number", "slice", "ds"]) for _ in shape]
+    if "tile" not in kinds:
+        kinds[rng.integers(len(kinds))] = "tile"
+    count, ours, theirs, at = kinds.count("tile"), [], [], 0
+    for kind, extent in zip(kinds, shape):
+        extent = int(extent)
+        low = int(rng.integers(extent))
+        if kind == "number":
+            ours.append(low)
+            theirs.append(low)
+        elif kind == "slice":
+            ours.append(slice(low, extent, 2))
+            theirs.append(ours[-1])
+        elif kind == "ds":
+            ours.append(DynamicSlice(low, extent - low))
+            theirs.append(slice(low, extent))
+        else:
+            step = int(rng.integers(1, 3))
+            size = (extent - low + step - 1) // step
+            place = (None,) * at + (slice(None),) + (None,) * (count - at - 1)
+            ours.append(step * _index.arange(size)[place] + low)
+            theirs.append((step * np.arange(size) + low)[place])
+            at += 1
+    return tuple(ours), tuple(theirs)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_indices_are_those_of_numpy(seed):
+    rng = np.random.default_rng(seed)
+    made = []
+
+    def kernel(a):
+        import neuronxcc.nki.language as nl
+        for _ in range(60):
+            key, same = random_key(rng, a.shape)
+            view = a[key]
+            made.append((key, view.fitted([(0, count) for count in view.shape]), same))
+        nl.store(a, nl.load(a))
+
+    values = _values.Values()
+    x = np.arange(5 * 6 * 7).reshape(5, 6, 7).astype(np.float32)
+    nt.trace(kernel, nt.hbm(x.shape, "f32"))
+    values.put(spad.nki._views.View.whole(made[0][1].storage), x)
+    for key, view, same in made:
+        wanted = x[same]
+        got = values.get(view)
+        assert got.size == wanted.size and np.array_equal(got.reshape(-1), wanted.reshape(-1)), key
+        assert got.shape == (wanted.shape or (1,)), key
+
+
+def test_masks_are_those_of_numpy():
+    def kernel(a, b, out):
+        import neuronxcc.nki.isa as nisa
+        import neuronxcc.nki.language as nl
+        i, j = nl.mgrid[0:96, 0:64]
+        box = (i < 70) & (j >= 8) & (j <= 50)
+        t = nl.zeros((nl.par_dim(96), 64), dtype=nl.float32)
+        t[i, j] = nl.load(a[i, j], mask=box)
+        nl.store(out[0, 0:96], value=t)
+        top = nl.full((nl.par_dim(96), 1), -1.0, dtype=nl.float32)
+        top[...] = nisa.tensor_reduce(nl.max, t, axis=1, mask=box)
+        nl.store(out[1, 0:96, 0:1], value=top)
+        total = nl.full((nl.par_dim(96), 1), -1.0, dtype=nl.float32)
+        total[...] = nl.sum(t, axis=1, mask=(i < 70))
+        nl.store(out[1, 0:96, 1:2], value=total)
+        acc = nl.zeros((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.psum)
+        acc += 0.0
+        k = nl.mgrid[0:64, 0:64]
+        acc[...] = nisa.nc_matmul(t, nl.load(b), mask=(k.p < 40) & (k.x < 30))
+        nl.store(out[2, 0:64], value=acc)
+        turned = nl.zeros((nl.par_dim(64), 96), dtype=nl.float32, buffer=nl.psum)
+        turned += 0.0
+        turned[...] = nisa.nc_transpose(t, mask=(i < 10))
+        nl.store(out[3, 0:64], value=turned[:, 0:64])
+        nl.store(out[4, 0:96], value=t, mask=box)
+        nothing = nl.exp(t, mask=(i < 0))
+        nl.store(out[4, 0:96], value=t, mask=(i < 0))
+        assert nothing.shape == (96, 64)
+        return out
+
+    a, b = some(96, 64), some(96, 64, seed=2)
+    made = nt.run(kernel, a, b, nt.hbm((5, 96, 64), "f32")).outputs
+    rows, columns = np.arange(96)[:, None], np.arange(64)[None, :]
+    box = (rows < 70) & (columns >= 8) & (columns <= 50)
+    t = np.where(box, a, 0)
+    np.testing.assert_array_equal(made[0], t)
+    top = np.where(np.arange(96) < 70, t[:, 8:51].max(axis=1), -1)
+    np.testing.assert_allclose(made[1, :, 0], top)
+    np.testing.assert_allclose(made[1, :, 1], np.where(np.arange(96) < 70, t.sum(axis=1), -1), rtol=1e-5, atol=1e-5)
+    product = t.T @ b
+    product[40:], product[:, 30:] = 0, 0
+    np.testing.assert_allclose(made[2, :64], product, rtol=1e-4, atol=1e-4)
+    turned = np.where(np.arange(96)[None, :] < 10, t.T, 0)
+    np.testing.assert_allclose(made[3, :64], turned[:, :64])
+    np.testing.assert_array_equal(np.isnan(made[4]), ~box)
+
+
+def test_more_of_what_instructions_do():
+    def kernel(a, predicate, out, hbm):
+        import nki.isa as nisa
+        import nki.language as nl
+        t, p = nl.load(a), nl.load(predicate)
+        r, res = (nl.ndarray(shape, dtype=nl.float32, buffer=nl.sbuf) for shape in ((64, 96), (64, 1)))
+        nisa.select_reduce(dst=r, predicate=p, on_true=t, on_false=2.0, reverse_pred=True)
+        nl.store(out[0], r)
+        nisa.memset(dst=r, value=0.0)
+        nisa.tensor_copy_predicated(dst=r, src=5.0, predicate=p, reverse_pred=True)
+        nl.store(out[1], r)
+        start = nl.full((64, 1), 3, nl.float32)
+        nisa.tensor_scalar_cumulative(dst=r, src=t, op0=nl.add, op1=nl.add, imm0=1.0, imm1=start,
+                                      reduce_cmd=nisa.reduce_cmd.load_reduce)
+        nl.store(out[2], r)
+        top, at = (nl.ndarray((64, 8), dtype=kind, buffer=nl.sbuf) for kind in (nl.float32, nl.uint32))
+        nisa.max8(dst=top, src=t)
+        nisa.nc_match_replace8(dst=r, data=t, vals=top, imm=0.0, dst_idx=at)
+        nl.store(out[3, :, 0:8], at)
+        low, high = nl.full((64, 1), 0, nl.float32), nl.full((64, 1), 9, nl.float32)
+        nisa.range_select(dst=r, on_true_tile=t, comp_op0=nl.greater_equal, comp_op1=nl.less, bound0=low, bound1=high,
+                          reduce_res=res, reduce_op=nl.max)
+        nl.store(out[4, :, 0:1], res)
+        nisa.tensor_scalar_reduce(dst=r, data=t, op0=nl.multiply, operand0=1.0, reduce_op=nl.add, reduce_res=res,
+                                  reduce_cmd=nisa.reduce_cmd.load_reduce, reduce_init=start, reduce_res_negate=True)
+        nl.store(out[4, :, 1:2], res)
+        nisa.dma_copy(dst=hbm, src=t)
+        nisa.dma_copy(dst=hbm, src=t, dst_rmw_op=nl.add)
+        nl.store(out[5], nl.load(hbm))
+        whole = nl.ndarray((64, 1), dtype=nl.int32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=whole, op=nl.bitwise_or, data=p, axis=1)
+        nl.store(out[6, :, 0:1], whole)
+        nl.store(out[6, :, 1:2], nl.all(p, axis=1))
+        nisa.dma_transpose(dst=r.reshape((64, 8, 12)), src=t.reshape((64, 12, 8)), axes=(0, 2, 1))
+        nl.store(out[7], r)
+        four = nl.ndarray((4, 4, 6, 64), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_transpose(dst=four, src=t.reshape((64, 4, 6, 4)))
+        nisa.dma_copy(dst=out[8].reshape((4, 4, 6, 64)), src=four)
+        return out
+
+    made = nt.run(kernel, A, PREDICATE, nt.hbm((9, 64, 96), "f32"), nt.hbm((64, 96), "f32")).outputs
+    np.testing.assert_array_equal(made[0], np.where(PREDICATE, 2, A))
+    np.testing.assert_array_equal(made[1], np.where(PREDICATE, 0, 5))
+    np.testing.assert_allclose(made[2], np.cumsum(A + 1, axis=1) + 3, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(made[3, :, :8], first8(A, TOP))
+    np.testing.assert_array_equal(made[4, :, 0], A[:, :9].max(axis=1))
+    np.testing.assert_allclose(made[4, :, 1], -(A.sum(axis=1) + 3), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(made[5], A + A)
+    np.testing.assert_array_equal(made[6, :, 0], PREDICATE.max(axis=1))
+    np.testing.assert_array_equal(made[6, :, 1], PREDICATE.min(axis=1))
+    np.testing.assert_array_equal(made[7], A.reshape(64, 12, 8).transpose(0, 2, 1).reshape(64, 96))
+    np.testing.assert_array_equal(made[8].reshape(4, 4, 6, 64), A.reshape(64, 4, 6, 4).transpose(3, 1, 2, 0))
+
+
+@pytest.mark.parametrize("call, text", [
+    ("nisa.activation(dst=t, op=nl.exp, data=t, reduce_op=nl.add, reduce_res=t[:, 0:1])", "reduce_cmd idle"),
+    ("nisa.activation(dst=t, op=nl.exp, data=t, reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd.reduce)", "continues nothing"),
+    ("nisa.nc_matmul(dst=nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.psum), stationary=t, moving=t, "
+     "perf_mode=nisa.matmul_perf_mode.double_row)", "perf_mode"),
+    ("nisa.tensor_tensor(dst=t, data1=t, data2=t, op=nl.arctan)", "the operator arctan"),
+    ("nisa.tensor_reduce(dst=t[:, 0:1], op=nl.power, data=t, axis=1)", "a reduction by power"),
+    ("nisa.memset(dst=nl.ndarray((64, 8), dtype=nl.float8_e8m0fnu, buffer=nl.sbuf), value=1)", "the type float8_e8m0fnu"),
+    ("nisa.tensor_scalar_cumulative(dst=t, src=t, op0=nl.add, op1=nl.add, imm0=1.0, "
+     "reduce_cmd=nisa.reduce_cmd.reduce)", "continues another one"),
+])
+def test_forms_that_are_not_covered_are_named(call, text):
+    def kernel(a):
+        import nki.isa as nisa
+        import nki.language as nl
+        eval(call, {"nl": nl, "nisa": nisa, "t": nl.load(a)})
+        nl.store(a, nl.load(a))
+
+    with pytest.raises(nt.TraceError, match=text):
+        nt.run(kernel, some(64, 8))
+    assert nt.trace(kernel, nt.hbm((64, 8), "f32")).operations >= 3
+
+
+# ---- public kernels -----------------------------------------------------------------------------------------
+
+
+def shares(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def worst(made, wanted):
+    return float(np.abs(made - wanted).max() / np.abs(wanted).max())
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_SAMPLES"), reason="SPAD_NKI_SAMPLES names no checkout")
+@pytest.mark.parametrize("version", range(1, 9))
+def test_public_attention(version):
+    rows = 128 if version < 3 else 512
+    q, k, v = (some(128, rows, seed=seed) for seed in (1, 2, 3))
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_SAMPLES"]) / f"{nki_public.ATTENTION}:attn_fwd_v{version}")
+    made = nt.run(kernel, q, k, v).outputs
+    assert worst(made, shares(q.T @ k) @ v.T) < (1e-5 if version < 7 else 1e-2)  # the last two use bfloat16
+
+
+@pytest.mark.skipif(not os.environ.get("SPAD_NKI_LIBRARY"), reason="SPAD_NKI_LIBRARY names no checkout")
+def test_public_attention_with_its_addresses():
+    q, k, v = some(1, 512, 128), some(1, 128, 512, seed=2), some(1, 512, 128, seed=3)
+    kernel = nki_public.load(Path(os.environ["SPAD_NKI_LIBRARY"])
+                             / "src/nkilib_src/nkilib/core/attention/attention_cte.py:attention_cte")
+    made = nt.run(kernel, *(nt.array(part, "bf16") for part in (q, k, v)), scale=0.0884, places=True).outputs
+    q, k, v = (rounded(part, "bfloat16")[0] for part in (q, k, v))
+    scores = 0.0884 * (q @ k)
+    scores[np.triu_indices(512, 1)] = -1e9
+    assert worst(made[0], shares(scores) @ v) < 2e-2
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nkilib_src"]:
+        del sys.modules[name]

@@ -245,6 +245,32 @@ def test_what_is_not_pipelined_has_one_copy():
     assert "ring" not in kernel.source and kernel.check().verdict.startswith("proved")
 
 
+def test_what_a_loop_computes_is_not_ahead_of_it():
+    """Scores that go through shared memory have one place; what is loaded for them has two."""
+    @T.prim_func
+    def scores(K: T.Tensor((4, 64, 64), "float16"), O: T.Tensor((64, 64), "float16")):
+        with T.Kernel(1, threads=128) as bx:
+            T.disable_warp_group_reg_alloc()
+            k_shared = T.alloc_shared((64, 64), "float16")
+            s_shared = T.alloc_shared((64, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            out = T.alloc_fragment((64, 64), "float32")
+            T.clear(out)
+            for n in T.Pipelined(4, num_stages=2):
+                T.copy(K[n, 0, 0], k_shared)
+                T.clear(acc)
+                T.gemm(k_shared, k_shared, acc)
+                T.copy(acc, s_shared)
+                T.gemm(s_shared, k_shared, out)
+            T.copy(out, O)
+
+    kernel = scores.record("sm_90")
+    assert "tensor k_shared : shared float16 [4] (64, 64) ring 2" in kernel.source
+    assert "tensor s_shared : shared float16 (64, 64)\n" in kernel.source
+    assert kernel.check().verdict.startswith("proved")
+    assert kernel.layout().data["spaces"][0]["used"] == 3 * 8192
+
+
 def test_reducers_in_parallel_loops():
     @T.prim_func
     def rows(X: T.Tensor((64, 128), "float32"), Y: T.Tensor((64,), "float32")):

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 
 MODES = ["auto", "at", "mod", "func", "stack", "heap", "pool", "alias"]
 
@@ -23,10 +24,25 @@ def page_data(path):
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     check_policy(text)
-    start = text.index('id="data">') + len('id="data">')
-    data = text[start:text.index("</script>", start)]
-    assert "<" not in data
-    return json.loads(data)
+    data = json.loads(element_text(text, "data"))
+    for number, report in enumerate(data["reports"]):
+        if report.get("far"):
+            assert "source" not in report
+            report["source"] = element_text(text, f"source{number}")
+    return data
+
+
+def element_text(text, name):
+    """The text of an element, which is packed if it is long."""
+    size, body = re.search(rf'<script type="application/json" id="{name}"(?: data-size="(\d+)")?>(.*?)</script>', text,
+                           re.S).groups()
+    assert "<" not in body
+    if size is None:
+        return body
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    plain = unpacker.decompress(base64.b64decode(body, validate=True))
+    assert unpacker.eof and unpacker.unused_data == b"" and len(plain) == int(size)
+    return plain.decode()
 
 
 def column(value, count):

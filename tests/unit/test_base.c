@@ -256,9 +256,24 @@ static void close_matches_come_nearest_first(void **state) {
     assert_string_equal(phrase, "; did you mean 'trn1', 'trn2' or 'TRN4x'?");
 }
 
+static void what_does_not_fit_is_cut_off(void **state) {
+    (void)state;
+    char field[12] = "";
+    size_t used = spad__append(field, sizeof field, 0, "%s = %d", "N", 4);
+    assert_int_equal(used, 5);
+    used = spad__append(field, sizeof field, used, ", %s", "M = 12345");
+    assert_string_equal(field, "N = 4, M = ");
+    assert_int_equal(used, sizeof field - 1);
+    assert_int_equal(spad__append(field, sizeof field, used, "more"), used);
+    assert_string_equal(field, "N = 4, M = ");
+    assert_int_equal(spad__append(field, 6, 3, "ab"), 5); /* just fits */
+    assert_string_equal(field, "N =ab");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_code_and_a_sentence),
+        cmocka_unit_test(what_does_not_fit_is_cut_off),
         cmocka_unit_test(long_texts_are_cut_between_characters),
         cmocka_unit_test(rounding_agrees_with_a_search),
         cmocka_unit_test(results_that_do_not_fit_are_refused),

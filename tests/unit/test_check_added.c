@@ -349,7 +349,7 @@ static void signals_of_one_operation_are_added(void **state) {
 
 static spad_status prepare_growth(const spad_host *host, void *kernel) {
     spad__growth growth;
-    const spad_status status = spad__growth_init(&growth, kernel, 0, 1, host, NULL);
+    const spad_status status = spad__growth_init(&growth, kernel, 0, 1, NULL, host, NULL);
     if (status == SPAD_OK) spad__growth_free(&growth);
     return status;
 }

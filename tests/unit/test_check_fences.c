@@ -22,6 +22,11 @@
 #define WAIT "commit g\nwait g pending 0\n"
 #define OUT "simt out reads r writes o\n}\n"
 
+#define ALL_OF                                                                \
+    "kernel k on sm_90\nunit mma on tensor same proxy fence wgmma\ngroup g\n" \
+    "tensor x : shared f32 (64) input\ntensor r : registers f32 (64)\n"       \
+    "tensor o : global f32 (64) output\n"
+
 /* tcgen05: an accumulator in tensor memory. */
 #define TMEM                                                                        \
     "kernel k on sm_100\nunit mma on tensor same proxy fence tcgen05\n"             \
@@ -93,6 +98,24 @@ static const struct {
     {STORE "fence shared\n" FETCH, 1, NULL},
     {STORE "fence global; fence shared\n" FETCH, 0, NULL},
     {STORE COPY, 1, NULL},
+    /* the main program before the agents is all of them */
+    {ALL_OF "simt clear writes r\nfence wgmma\nagent c {\n" MUL WAIT OUT, 0, NULL},
+    {ALL_OF "fence wgmma\nsimt clear writes r\nagent c {\n" MUL WAIT OUT, 1, NULL},
+    {ALL_OF "simt clear writes r\nagent c {\n" MUL WAIT OUT, 1, NULL},
+    /* a signal on the unit has the first fence, too */
+    {TMEM "counter n\nagent issuer {\nmma mul reads x writes t\nsignal n on mma\n}\n"
+          "agent reader {\nwait n >= 1\n" AFTER LD "}\n",
+     0, NULL},
+    {TMEM "counter n\nagent issuer {\nmma mul reads x writes t\nsignal n on mma\n}\n"
+          "agent reader {\nwait n >= 1\n" LD "}\n",
+     1, NULL},
+    /* a target without fences of its own */
+    {"kernel k on sm_80\nunit u on copy free proxy\ngroup g\ntensor x : shared f32 (4)\n"
+     "tensor y : global f32 (4)\nsimt fill writes y\nu load reads y writes x in g\n",
+     1, "no fence comes between it and fill"},
+    {"kernel k on sm_80\nunit u on copy free proxy\ngroup g\ntensor x : shared f32 (4)\n"
+     "tensor y : global f32 (4)\nsimt fill writes y\nfence\nu load reads y writes x in g\n",
+     0, NULL},
     /* an mbarrier is on the chip */
     {"kernel k on sm_90\nunit tma on copy free proxy\nmbarrier m count 1\ninit m\nfence shared\n"
      "tensor x : shared f32 (4)\ntensor a : global f32 (4) input\narrive m expect 16\n"

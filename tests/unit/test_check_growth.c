@@ -19,7 +19,7 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     const spad_host host = spad__host_or_default(NULL);
     spad__growth growth;
     spad_error error;
-    assert_ok(spad__growth_init(&growth, kernel, param, 1, &host, &error), &error);
+    assert_ok(spad__growth_init(&growth, kernel, param, 1, NULL, &host, &error), &error);
     if (growth.refusal.kind != SPAD__NOT_REFUSED) {
         char why[SPAD_MESSAGE_MAX];
         spad__growth_reason(&growth, kernel, why, sizeof why);
@@ -362,6 +362,14 @@ static void other_parts_that_grow(void **state) {
         {TRN2 "tensor x : psum u8 [N, N] (32, 8) mod free [1125899906842597, 1] banks [1, "
               "1048573]\nfor i in 0..N { vector a writes x[i, i] }\n",
          "no: 'x' gets too many tiles"},
+        /* conditions whose sides are further apart than 64 bits, now or later */
+        {TRN2 "for i in 0..N { if 9223372036854775806 - i > -9223372036854775806 { vector a } }\n",
+         "step 1 i+1 from 12 to 0"},
+        {"kernel k on trn2\nparam N = 1\nfor i in 0..N {\n"
+         "if i * 4611686018427387904 >= 0 - i * 4611686018427387904 { vector a } }\n",
+         "step 1 i+1 from 1"},
+        {TRN2 "for i in 0..N { if i <= N - 3 { vector a } }\n", "step 1 i+1 to 10"},
+        {TRN2 "for i in 0..N { if i != N - 3 { vector a } }\n", "step 1 i+1 to 9"},
         /* the cost is beyond 64 bits in the next shape */
         {TRN2 "tensor x : sbuf u8 [N] (128, 8) ring 4093\nfor j in 0..16 { for i in 0..N { vector "
               "a writes x[i] cost j * N * 562949953421312 ns } }\n",
@@ -498,7 +506,7 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
     spad_status status = spad_kernel_reshape(&other, kernel, &options, NULL);
     if (status != SPAD_OK) return status;
     spad__growth growth;
-    status = spad__growth_init(&growth, other, 0, 1, host, NULL);
+    status = spad__growth_init(&growth, other, 0, 1, NULL, host, NULL);
     if (status == SPAD_OK) spad__growth_free(&growth);
     spad_kernel_destroy(other);
     return status;

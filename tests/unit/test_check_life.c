@@ -873,6 +873,19 @@ static void findings_can_be_limited(void **state) {
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
     spad_check_destroy(check);
     spad_kernel_destroy(kernel);
+    /* warnings that come first do not hide an error: nothing is proved then */
+    kernel = test_parse("kernel k on trn2\ntensor w : sbuf bf16 (128, 4) at 0\n"
+                        "tensor a : sbuf bf16 (128, 4)\ntensor b : sbuf bf16 (128, 4)\n"
+                        "tensor c : sbuf bf16 (128, 4)\nvector set writes w, a, b\n"
+                        "vector use reads w, a, b, c\n");
+    assert_ok(spad_check_create(&check, kernel, &few, &error), &error);
+    assert_int_equal(spad_check_finding_count(check), 2);
+    assert_int_equal(spad_check_get_counts(check).errors, 1);
+    assert_int_equal(spad_check_get_counts(check).warnings, 1);
+    assert_int_equal(spad_check_get_finding(check, 0)->code, SPAD_FINDING_UNINITIALISED_READ);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
 }
 
 /* ---- what we ship ------------------------------------------------------------------ */

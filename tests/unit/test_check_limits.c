@@ -123,6 +123,71 @@ static void what_is_not_known_is_not_examined(void **state) {
 }
 
 /* Flags of two pairs, of two cores, and those of which a pipe is not the only user. */
+/* Reported where the limit is passed, and once; numbers stay at the limit of 64 bits. */
+static void limits_are_passed_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        spad_finding_code code;
+        int64_t count;
+        const char *message; /* of the first */
+    } rows[] = {
+        {SM "agent a of 1025 threads { }\nagent b of 1 threads { }\nagent c of 2 threads { }\n",
+         SPAD_FINDING_THREAD_LIMIT, 1,
+         "the agents up to 'a' have 1025 threads, and a block of sm_90 has at most 1024"},
+        {SM "agent a of 512 threads registers 240 { }\nagent b of 128 threads registers 240 { }\n",
+         SPAD_FINDING_REGISTER_LIMIT, 1,
+         "the agents up to 'a' are given 122880 registers, and a block of sm_90 has 65536; give "
+         "some of them fewer"},
+        {SM "agent a of 9223372036854775807 threads registers 240 { }\n"
+            "agent b of 9223372036854775807 threads registers 240 { }\n",
+         SPAD_FINDING_REGISTER_LIMIT, 1,
+         "the agents up to 'a' are given 9223372036854775807 registers, and a block of sm_90 has "
+         "65536; give some of them fewer"},
+        {SM "barrier a[9223372036854775807] count 1\nbarrier b[9223372036854775807] count 1\n"
+            "sync b[0]\n",
+         SPAD_FINDING_BARRIER_LIMIT, 1,
+         "9223372036854775807 barriers up to 'a', and a block of sm_90 has 16; use one again, or "
+         "an mbarrier"},
+        {SM TMA IN "tensor x : shared u8 (4096)\nmbarrier m count 1\ninit m\n"
+                   "expect m by 9223372036854775807\narrive m expect 9223372036854775807\n"
+                   "tma load reads in writes x delivers m by 4096\nwait m parity 0\n",
+         SPAD_FINDING_MBARRIER_LIMIT, 3,
+         "m waits for 9223372036854775807 B at the same time, and an mbarrier of sm_90 counts up "
+         "to 1048575; use several mbarriers, or smaller copies"},
+        {SM "mbarrier m count 2097152\ninit m\narrive m by 2097152\nwait m parity 0\n"
+            "invalidate m\ninit m count 2097153\narrive m by 2097153\n",
+         SPAD_FINDING_MBARRIER_LIMIT, 2,
+         "'m' waits for 2097152 arrivals, and an mbarrier of sm_90 counts up to 1048575; let fewer "
+         "threads arrive"},
+        {SM "barrier b count 96\nagent a { for i in 0..2 { sync b by 33 } }\n"
+            "agent c { for i in 0..2 { sync b by 63 } }\n",
+         SPAD_FINDING_BARRIER_LIMIT, 2,
+         "33 threads come to 'b', and a barrier of sm_90 counts whole warps of 32; try 64"},
+        /* one tensor twice is there once */
+        {SM "tensor r : registers f32 (65536)\n"
+            "agent a of 128 threads { simt z writes r; simt f reads r updates r }\n",
+         SPAD_FINDING_REGISTER_LIMIT, 2,
+         "z uses 262144 B in registers, 2048 for each of the 128 threads of 'a', and a thread has "
+         "at most 1020; use more threads or smaller tiles"},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        spad_kernel *kernel = test_parse(rows[r].text);
+        spad_check *check;
+        spad_error error;
+        int64_t count = 0;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+            const spad_finding *finding = spad_check_get_finding(check, i);
+            if (finding->code != rows[r].code) continue;
+            if (count++ == 0) assert_string_equal(finding->message, rows[r].message);
+        }
+        assert_int_equal(count, rows[r].count);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 static void other_counters_are_no_flags(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -370,6 +435,7 @@ int main(void) {
         cmocka_unit_test(a_limit_is_reached_and_not_passed),
         cmocka_unit_test(what_is_not_known_is_not_examined),
         cmocka_unit_test(other_counters_are_no_flags),
+        cmocka_unit_test(limits_are_passed_once),
         cmocka_unit_test(barriers_may_count_agents),
         cmocka_unit_test(places_suit_the_proxy),
         cmocka_unit_test(what_grows_is_not_proved),

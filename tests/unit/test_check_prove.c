@@ -146,7 +146,7 @@ static void far_shapes_wrong(void **state) {
              "3") "for i in 0..N { if i >= 20 * (N % 3) { if N % 3 == 2 { vector r reads z[3] } } "
                   "}\n",
          {{"N", 41}, {"M", 1}},
-         "N is fixed at 15: its loop did not return to the same state"},
+         "but not with N = 41: r reads 'z[3]' (i = 40)"},
     };
 #undef FAR
     const spad_check_options alone = {.one_shape = true};
@@ -306,8 +306,8 @@ static void sizes(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* Iterations of a parallel loop that are far apart, and the last of them; and more than are
- * compared. */
+/* Iterations of a parallel loop that are far apart, and the last of millions of them. Where the
+ * indices say that none meet there is no limit. */
 static void parallel_loops_far(void **state) {
     (void)state;
     static const char *const text =
@@ -315,14 +315,142 @@ static void parallel_loops_far(void **state) {
         "for i in 0..N parallel { dma w writes x[i % 70000] }\n";
     const spad_check_options alone = {.one_shape = true};
     const spad_define more = {"N", 70001};
+    const spad_define last = {"M", 4200001};
     const spad_define many = {"N", 10000000};
+    static const char *const millions =
+        "kernel k on trn2\nparam M = 4200000\ntensor x : hbm u8 [4200000] (1, 1) output\n"
+        "for i in 0..M parallel { dma w writes x[i % 4200000] }\n";
+    assert_int_equal(ask(millions, &last, 1, &alone).counts.warnings, 1);
     assert_int_equal(ask(text, NULL, 0, &alone).counts.warnings, 1); /* x is never read */
     assert_int_equal(ask(text, &more, 1, &alone).counts.warnings, 2);
     const char *large = "kernel k on trn2\nparam N = 8\ntensor x : hbm u8 [N] (1, 1) output\n"
                         "for i in 0..N parallel { dma w writes x[i] }\n";
-    assert_string_equal(ask(large, &many, 1, NULL).reason,
-                        "for every N from 1 on; iterations of parallel loops were compared in the "
-                        "first 65536 events");
+    assert_string_equal(ask(large, &many, 1, NULL).reason, "for every N from 1 on");
+    char loops[4096] = "kernel k on trn2\ntensor x : hbm u8 [16] (1, 1) output\n"
+                       "for i in 0..16 parallel { dma w writes x[i] }\n"; /* more than are solved */
+    for (int i = 0; i < 70; i++) strcat(loops, "for j in 0..1 { dma w reads x[0] }\n");
+    assert_int_equal(ask(loops, NULL, 0, &alone).counts.warnings, 0);
+    const spad_check_options few = {.one_shape = true, .event_limit = 1000};
+    const answer cut = ask(text, NULL, 0, &few);
+    assert_non_null(strstr(cut.reason,
+                           "iterations of parallel loops were compared in the first 1000 "
+                           "events"));
+}
+
+/* Rings that come round together only after very many iterations are proved one by one, if they
+ * share no bytes. The rings of a, b and c have their slots as numbers. */
+#define COPRIME(a, b, c, ahead)                                                                \
+    "kernel k on trn2\nparam N = 40\ntensor g : hbm bf16 [N] (128, 512) input\n"               \
+    "tensor x : sbuf bf16 [N] (128, 8) " a "\ntensor y : sbuf bf16 [N] (128, 8) " b            \
+    "\ntensor z : sbuf bf16 [N] (128, 8) " c "\nfor i in 0..N {\nvector w writes x[i], y[i]\n" \
+    "vector r reads x[i] writes z[i]\nif i >= " ahead " { vector r reads y[i - " ahead         \
+    "], z[i] }\n}\n"
+
+static void rings_one_by_one(void **state) {
+    (void)state;
+    static const char *const right[] = {COPRIME("ring 31", "ring 33", "ring 2", "32"),
+                                        COPRIME("ring 97", "ring 89", "ring 83", "88"),
+                                        COPRIME("ring 31", "mod base 0 free 33",
+                                                "mod base 4096 free 2",
+                                                "32"), /* places of their own */
+                                        COPRIME("ring 31", "ring 33", "alias of y", "0")};
+    static const char *const many = COPRIME("ring 97", "ring 89", "ring 83", "88");
+    const spad_define far = {"N", 1000000000};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        const answer a = ask(right[i], NULL, 0, NULL);
+        const bool aliased = strstr(right[i], "alias") != NULL;
+        assert_string_equal(a.reason, aliased ? "there are errors" : "for every N from 1 on");
+        assert_int_equal(a.verdict, aliased ? SPAD_VERDICT_WRONG : SPAD_VERDICT_PROVED_ALL);
+    }
+    const answer near = ask(many, NULL, 0, NULL);
+    const answer large = ask(many, &far, 1, NULL);
+    assert_int_equal(large.verdict, SPAD_VERDICT_PROVED_ALL);
+    assert_true(large.counts.events < 2 * near.counts.events);
+    /* one of them is too short, which shows with large values only */
+    assert_answer_starts(COPRIME("ring 97", "ring 89", "ring 83", "89"), SPAD_VERDICT_PROVED_SHAPE,
+                         "right at N = 40, not with N = 90: r reads 'y[0]' (i = 89), but bytes ");
+    const answer wrong = ask(COPRIME("ring 97", "ring 89", "ring 83", "89"), &far, 1, NULL);
+    assert_int_not_equal(wrong.verdict, SPAD_VERDICT_PROVED_ALL);
+    /* places that meet are one part: no proof, and the reason */
+    assert_answer_starts(COPRIME("mod base 0 free 97", "mod base 64 free 89", "ring 83", "0"),
+                         SPAD_VERDICT_PROVED_SHAPE,
+                         "N is fixed at 40: the kernel repeats itself only after too many "
+                         "iterations");
+}
+
+/* The same with places from the planner: what shares bytes there is one part. Here x and y are
+ * alive together, and z after them, in their bytes or not. */
+static void rings_with_places(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(
+        "kernel k on trn2\nparam N = 40\ntensor x : sbuf bf16 [N] (128, 8) ring 31\n"
+        "tensor y : sbuf bf16 [N] (128, 8) ring 33\ntensor m : sbuf bf16 (128, 8) at 65536\n"
+        "tensor p : psum f32 [N] (128, 8) ring 3\ntensor q : psum f32 (128, 8)\n"
+        "for i in 0..N { vector w writes x[i], y[i]\nvector r reads x[i], y[i] writes p[i]\n"
+        "vector r reads p[i] writes q\nvector r reads q }\n");
+    spad_kernel *apart = test_parse(COPRIME("ring 31", "ring 33", "ring 2", "32"));
+    const spad_kernel *const kernels[] = {kernel, apart};
+    for (size_t i = 0; i < 2; i++) {
+        spad_layout *layout;
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_layout_create(&layout, kernels[i], NULL, &error), &error);
+        const spad_check_options how = {.layout = layout};
+        assert_ok(spad_check_create(&check, kernels[i], &how, &error), &error);
+        /* a tensor with a place of its own may be anywhere among the planned ones */
+        assert_int_equal(spad_check_get_verdict(check),
+                         i == 0 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_PROVED_ALL);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+    }
+    spad_kernel_destroy(apart);
+    spad_kernel_destroy(kernel);
+}
+
+/* Agents order each other by all rings together: no proof, and the reason before anything long is
+ * run. */
+static void rings_of_agents(void **state) {
+    (void)state;
+    static const char *const text =
+        "kernel k on sm_90\nparam N = 64\ncounter fa[31]\ncounter ea[31] = 1\n"
+        "counter fb[33]\ncounter eb[33] = 1\ntensor x : shared f32 [N] (64) ring 31\n"
+        "tensor y : shared f32 [N] (64) ring 33\n"
+        "agent a { for i in 0..N {\ntake ea[i % 31]\nsimt w writes x[i]\nsignal fa[i % 31]\n"
+        "take eb[i % 33]\nsimt w writes y[i]\nsignal fb[i % 33]\n} }\n"
+        "agent b { for i in 0..N {\ntake fa[i % 31]\ntake fb[i % 33]\nsimt r reads x[i], y[i]\n"
+        "signal ea[i % 31]\nsignal eb[i % 33]\n} }\n";
+    const spad_check_options alone = {.one_shape = true};
+    assert_answer_starts(text, SPAD_VERDICT_PROVED_SHAPE,
+                         "N is fixed at 64: the kernel repeats itself only when it grows by 1023, "
+                         "which would take too many events; N = 1, ");
+    const int64_t events = ask(text, NULL, 0, &alone).counts.events;
+    assert_true(ask(text, NULL, 0, NULL).counts.events <
+                30 * events); /* the values that are tried */
+}
+
+/* A loop inside another one with the same trip count has no step: all values up to some number are
+ * run, and one that is wrong among them is found, however far away. */
+static void rows_of_values(void **state) {
+    (void)state;
+#define TRIANGLE(more)                                                                    \
+    "kernel k on trn2\nparam T = 3\ntensor x : sbuf bf16 [2] (128, 8)\nfor t in 0..T {\n" \
+    "vector w writes x[0]\nfor n in 0..T - t { vector r reads x[0] }\n" more "}\n"
+    const answer right = ask(TRIANGLE(""), NULL, 0, NULL);
+    int last = 0;
+    assert_int_equal(right.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(sscanf(right.reason,
+                            "T is fixed at 3: 'n' is a loop inside another one that grows as well; "
+                            "every T from 0 to %d is right",
+                            &last),
+                     1);
+    assert_true(last >= 20);
+    const answer wrong = ask(TRIANGLE("if t == 17 { vector r reads x[1] }\n"), NULL, 0, NULL);
+    assert_memory_equal(wrong.reason, "right at T = 3, not with T = 18: r reads 'x[1]'", 47);
+    assert_int_equal(wrong.counts.warnings, 1);
+    const answer low = ask(TRIANGLE("") "vector r reads x[0]\n", NULL, 0, NULL);
+    assert_non_null(strstr(low.reason, "every T from 1 to "));
+    assert_non_null(strstr(low.reason, "; not with T = 0: r reads 'x[0]'"));
+#undef TRIANGLE
 }
 
 /* Right as it stands, wrong with another trip count. */
@@ -542,8 +670,32 @@ static spad_status memory_scenario(const spad_host *host, void *context) {
     return status;
 }
 
+/* Shapes are cut short: the tables of a proof with each ring alone. */
+static spad_status apart_scenario(const spad_host *host, void *context) {
+    const spad_check_options how = {.event_limit = 3, .host = host};
+    spad_check *check;
+    const spad_status status = spad_check_create(&check, context, &how, NULL);
+    spad_check_destroy(check);
+    return status;
+}
+
+/* Parts of tiles, in lives one after another. */
+static const char *const pieces =
+    "kernel k on sm_80\ntensor t : shared u8 [2] (8) persistent\n"
+    "for o in 0..2 { for i in 0..3 parallel {\nsimt a writes t[o](i % 3..i % 3 + 2)\n"
+    "simt b reads t[o]\nsimt c updates t[o](0..2)\n} }\n";
+
 static void memory(void **state) {
     (void)state;
+    spad_kernel *rings = test_parse("kernel k on trn2\nparam N = 3\n"
+                                    "tensor x : sbuf bf16 [N] (128, 8) ring 8\n"
+                                    "tensor y : sbuf bf16 [N] (128, 8) ring 9\n"
+                                    "for i in 0..N { vector w writes x[i], y[i] }\n");
+    test_fail_each_allocation(apart_scenario, rings);
+    spad_kernel_destroy(rings);
+    spad_kernel *parts = test_parse(pieces);
+    test_fail_each_allocation(memory_scenario, parts);
+    spad_kernel_destroy(parts);
     static const char *const texts[] = {
         "kernel k on trn2\nparam N = 3\n"
         "tensor x : sbuf bf16 [N] (128, 8) ring 1\n"
@@ -565,6 +717,32 @@ static void memory(void **state) {
         test_fail_each_allocation(memory_scenario, kernel);
         spad_kernel_destroy(kernel);
     }
+}
+
+/* Values are tried around numbers that indices come round at: the smallest ones, if there are many;
+ * and where no other value makes a kernel, that is said. */
+static void values_that_are_tried(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam N = 11\n"
+                  "tensor a : sbuf u8 [N] (128, 8) ring 2\ntensor b : sbuf u8 [N] (128, 8) ring 3\n"
+                  "tensor c : sbuf u8 [N] (128, 8) ring 4\ntensor d : sbuf u8 [N] (128, 8) ring 5\n"
+                  "tensor e : sbuf u8 [N] (128, 8) ring 6\ntensor f : sbuf u8 [N] (128, 8) ring 9\n"
+                  "tensor g : sbuf u8 [N] (128, 8) ring 8\ntensor h : sbuf u8 [N] (128, 8) ring 3\n"
+                  "tensor o : sbuf u8 [N] (128, 8)\n"
+                  "for i in 0..N { vector w writes a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i]\n"
+                  "vector v reads a[i], b[i], c[i], d[i], e[i], f[i], g[i], h[i] writes o[i]\n"
+                  "vector r reads o[i] }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "N is fixed at 11: 'o' has a place of its own for every tile, so its memory "
+                  "grows; N = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 16, 17 are right, too");
+    static const char *const names[] = {"L"};
+    const spad_check_options vary = {.vary = names, .vary_count = 1};
+    const answer a = ask("kernel k on trn2\nparam L = 32\ntensor a : sbuf u8 (32, 8) at 0 lane L\n"
+                         "vector w writes a\nvector r reads a\n",
+                         NULL, 0, &vary);
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    assert_string_equal(a.reason,
+                        "every event of the kernel was checked; no other L could be tried");
 }
 
 /* ---- time -------------------------------------------------------------------------- */
@@ -607,6 +785,10 @@ int main(void) {
         cmocka_unit_test(neighbours_wrong),
         cmocka_unit_test(sizes),
         cmocka_unit_test(parallel_loops_far),
+        cmocka_unit_test(rings_one_by_one),
+        cmocka_unit_test(rings_with_places),
+        cmocka_unit_test(rings_of_agents),
+        cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),
         cmocka_unit_test(from_some_value_on),
         cmocka_unit_test(other_shapes_warn),
@@ -616,6 +798,7 @@ int main(void) {
         cmocka_unit_test(unknown),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(memory),
+        cmocka_unit_test(values_that_are_tried),
         cmocka_unit_test(a_timeout_leaves_it_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

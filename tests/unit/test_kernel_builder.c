@@ -101,7 +101,7 @@ static spad_status build_load(spad_kernel_builder *b, const int64_t ids[5], spad
     TRY(spad_kernel_builder_number(&eight, b, 8, error));
     TRY(spad_kernel_builder_expr(&cost, b, "100", error));
     if (status != SPAD_OK) return status;
-    const spad_expr_range ranges[] = {{zero, eight}, {0, 0}};
+    const spad_expr_range ranges[] = {{.from = zero, .to = eight}, {0}};
     const spad_kernel_access reads = {
         .tensor = ids[4] + 1, .kind = SPAD_ACCESS_READ, .index_count = 1, .index = &i};
     const spad_kernel_access writes = {.tensor = ids[4],

@@ -33,8 +33,7 @@ static void faults_of_macros_and_copies(void **state) {
         {"macro f(nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn) { fence "
          "}",
          1, 9, 70, "a name has at most 63 characters"},
-        {"macro f() { macro g() { } }\nf()", 1, 13, 5,
-         "a macro declares nothing: declare it outside, and pass its name"},
+        {"macro f() { macro g() { } }\nf()", 1, 19, 1, "a macro is defined outside of all blocks"},
         {"macro f(a) { init m[a] }\nf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", 2, 1, 32,
          "'f' has 1 parameters; arguments given: 10"},
         {"macro f(a) { init m[a] }\nf(1", 2, 4, 1,

@@ -171,6 +171,32 @@ static void start_ups_overlap(void **state) {
     stop(&r);
 }
 
+/* What was written last decides whether an operation depends on the one before it on its engine,
+ * also where tensors share bytes. */
+static void old_bytes_are_no_dependence(void **state) {
+    (void)state;
+#define SHARED(address)                                            \
+    "kernel k on trn2\n"                                           \
+    "tensor a : sbuf bf16 (128, 64) at 0\n"                        \
+    "tensor b : sbuf bf16 (128, 32) at " address "\n"              \
+    "tensor c : sbuf bf16 (128, 32) at 512\nvector one writes a\n" \
+    "scalar two writes b cost 1000 ns\nvector three reads b writes c\n"
+    run apart = start(SHARED("1024"));
+    run shared = start(SHARED("0"));
+    const spad_sim_row a = spad_sim_get_row(apart.sim, 2);
+    const spad_sim_row b = spad_sim_get_row(shared.sim, 2);
+    assert_int_equal(a.end - a.start, b.end - b.start);
+    stop(&apart);
+    stop(&shared);
+    /* and it does depend on what is left of it */
+    run part = start("kernel k on trn2\ntensor a : sbuf bf16 (128, 64) at 0\n"
+                     "tensor b : sbuf bf16 (128, 32) at 0\ntensor c : sbuf bf16 (128, 64) at 512\n"
+                     "vector one writes a\nscalar two writes b\nvector three reads a writes c\n");
+    const spad_sim_row c = spad_sim_get_row(part.sim, 2);
+    assert_true(c.end - c.start > a.end - a.start);
+    stop(&part);
+}
+
 /* ---- engines ----------------------------------------------------------------------- */
 
 /* v2: vector and gpsimd share the port to SBUF, vector and scalar that to PSUM. */
@@ -586,6 +612,7 @@ int main(void) {
         cmocka_unit_test(hoisting_helps),
         cmocka_unit_test(durations_are_those_of_the_target),
         cmocka_unit_test(start_ups_overlap),
+        cmocka_unit_test(old_bytes_are_no_dependence),
         cmocka_unit_test(ports_are_shared_on_v2),
         cmocka_unit_test(bytes_decide),
         cmocka_unit_test(transfers_overtake),

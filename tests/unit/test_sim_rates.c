@@ -121,7 +121,7 @@ static void elements_and_work(void **state) {
     check_one("simt fma updates x", 32 * NS, 32 * NS, 32 * NS);
     check_one("simt exp updates x", 256 * NS, 256 * NS, 256 * NS);
     check_one("simt scale reads y updates x", 32 * NS, 32 * NS, 32 * NS); /* an estimate */
-    check_one("simt softmax updates x work 2 fma, 1 exp", 320 * NS, 320 * NS, 320 * NS);
+    check_one("simt softmax updates x work 2 fma, 1 exp", 256 * NS, 256 * NS, 256 * NS);
 }
 
 static void paths(void **state) {

@@ -77,14 +77,15 @@ static void compare_condition(const char *condition, int64_t least) {
     char text[TEXT_MAX];
     snprintf(
         text, sizeof text,
-        "kernel k on trn2\nparam N = 8000\nparam K = 7\n"
+        "kernel k on trn2\nparam N = 8000\nparam K = 7\nunknown u in 0..3 = 1\n"
         "tensor t : sbuf bf16 [4] (128, 64)\nfor i in 0..N {\n if %s {\n"
         "  dma load writes t[i %% 4] cost 3 ns\n } else {\n"
         "  dma slow writes t[i %% 4] cost 50 ns\n }\n vector op reads t[i %% 4] cost 7 ns\n}\n",
         condition);
     compare(text, least);
     snprintf(text, sizeof text,
-             "kernel k on sm_90\nparam N = 8000\nparam K = 7\ncounter full\ncounter empty = 4\n"
+             "kernel k on sm_90\nparam N = 8000\nparam K = 7\nunknown u in 0..3 = 1\n"
+             "counter full\ncounter empty = 4\n"
              "agent a { for i in 0..N {\n take empty\n if %s {\n  copy load cost 3 ns\n } else {\n"
              "  copy slow cost 50 ns\n }\n signal full\n} }\n"
              "agent b { for i in 0..N {\n take full\n simt op cost 7 ns\n signal empty\n} }\n",
@@ -115,6 +116,11 @@ static void conditions_are_bounded(void **state) {
         "i / K + i / 2 < 3600",
         "i != 6000",
         "i == 5",
+        "6000 == i",
+        "N == 8000",
+        "min(i, i + 3) < 6000",
+        "max(i - 4, i) < 6000",
+        "i + u < 6000",
     };
     for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
         compare_condition(conditions[i], 500);
@@ -218,7 +224,7 @@ static void slots_move_on(void **state) {
     for (size_t i = 0; i < sizeof indices / sizeof indices[0]; i++) {
         char text[TEXT_MAX];
         snprintf(text, sizeof text,
-                 "kernel k on trn2\nparam N = 8000\nparam K = 7\n"
+                 "kernel k on trn2\nparam N = 8000\nparam K = 7\nunknown u in 0..3 = 1\n"
                  "tensor t : sbuf bf16 [120000] (128, 64)\nfor i in 0..N {\n"
                  " dma load writes t[%s] cost 10 ns\n vector op reads t[%s] cost 30 ns\n}\n",
                  indices[i], indices[i]);

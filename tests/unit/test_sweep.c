@@ -135,6 +135,38 @@ static void right_kernels_without_memory(void **state) {
     }
 }
 
+/* Proofs: of outputs of a large shape, of several trip counts, together and each alone, with values
+ * that are tried, with unknown values, and with a shape that is wrong. */
+static void proofs_without_memory(void **state) {
+    (void)state;
+#define LARGE "kernel k on trn2\nparam N = 100000\ntensor x : sbuf u8 (128, 8) input\n"
+    static const char *const texts[] = {
+        LARGE "tensor out : hbm u8 [N] (128, 8) output\n"
+              "for i in 0..N { dma a reads x writes out[i] }\n",
+        LARGE "param M = 70000\ntensor out : hbm u8 [N] (128, 8) output\n"
+              "tensor up : hbm u8 [M] (128, 8) output\n"
+              "for i in 0..N { dma a reads x writes out[i] }\n"
+              "for j in 0..M { dma b reads x writes up[j] }\n",
+        LARGE "param M = 3\ntensor r : sbuf u8 [M * N] (128, 8) ring 2\n"
+              "for j in 0..M { for i in 0..N { vector w writes r[j * N + i]\n"
+              "vector v reads r[j * N + i] } }\n",
+        "kernel k on trn2\nparam N = 5\nparam W = 40\nunknown u[2] in 0..3\n"
+        "tensor x : sbuf u8 [N] (128, W) ring 2\ntensor y : sbuf u8 (128, W)\n"
+        "for i in 0..N { vector w writes x[i]\nif u[0] < u[1] { vector v reads x[i] writes y }\n"
+        "else { vector v reads x[i] } }\n",
+        "kernel k on sm_90\nparam N = 6 any\ncounter full\ncounter empty = 2\n"
+        "tensor x : shared u8 [N] (64) ring 2\n"
+        "agent a { for i in 0..N { take empty; simt w writes x[i]; signal full } }\n"
+        "agent b { for i in 0..N { take full; simt r reads x[i]; if i < 7 { signal empty } } }\n",
+    };
+#undef LARGE
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
+        sweep(check_it, kernel, 400, "proof");
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* A search that hoists, one that finds no room for it, and one in which nothing fits. */
 #define TUNABLE(columns)                                   \
     "kernel k on trn2\n"                                   \
@@ -163,6 +195,7 @@ int main(void) {
         cmocka_unit_test(wrong_kernels_without_memory),
         cmocka_unit_test(right_kernels_without_memory),
         cmocka_unit_test(searches_without_memory),
+        cmocka_unit_test(proofs_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,6 +308,40 @@ static void without_a_proof_nothing_is_shared(void **state) {
     }
 }
 
+/* A tensor whose place is given is used to the end; `a` is over before `b`. */
+#define GIVEN(place)                                                               \
+    "kernel k on sm_90\ntensor o : global u8 [3] (64) output\n"                    \
+    "tensor g : shared u8 (64) " place "\ntensor a : shared u8 (64)\n"             \
+    "tensor b : shared u8 (64)\nagent one { simt w writes g\n simt w writes a\n"   \
+    " simt r reads a writes o[0]\n simt w writes b\n simt r reads b writes o[1]\n" \
+    " simt r reads g writes o[2] }\n"
+
+static void given_places_stay_free(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+        int64_t given;
+    } cases[] = {{GIVEN("at 0"), 128, 0}, {GIVEN("at 32"), 160, 32}, {GIVEN("at 128"), 192, 128}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_error error;
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout;
+        spad_check *check;
+        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+        assert_int_equal(spad_layout_get_space(layout, 0)->height, cases[i].height);
+        for (size_t b = 0; b < spad_layout_buffer_count(layout); b++) {
+            const int64_t byte = spad_layout_get_buffer(layout, b)->rect.byte;
+            if (spad_layout_get_buffer(layout, b)->tensor == 1) continue; /* the given one */
+            assert_true(byte + 64 <= cases[i].given || byte >= cases[i].given + 64);
+        }
+        if (check != NULL) assert_int_equal(spad_check_get_counts(check).errors, 0);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 static spad_status lay_out_checked(const spad_host *host, void *context) {
     spad_error error = {.code = SPAD_OK};
     const spad_layout_options options = {.host = host};
@@ -330,6 +364,9 @@ static void failing_allocations_leak_nothing(void **state) {
                                 " simt w writes b\n simt r reads b writes o[1] }\n");
     test_fail_each_allocation(lay_out_checked, k);
     spad_kernel_destroy(k);
+    k = test_parse(GIVEN("at 0"));
+    test_fail_each_allocation(lay_out_checked, k);
+    spad_kernel_destroy(k);
 }
 
 int main(void) {
@@ -343,6 +380,7 @@ int main(void) {
         cmocka_unit_test(the_tuner_has_the_layouts_of_the_analysis),
         cmocka_unit_test(changes_that_fit_use_the_order),
         cmocka_unit_test(without_a_proof_nothing_is_shared),
+        cmocka_unit_test(given_places_stay_free),
         cmocka_unit_test(failing_allocations_of_the_tuner_leak_nothing),
         cmocka_unit_test(failing_allocations_leak_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

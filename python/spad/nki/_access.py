@@ -86,37 +86,38 @@ def lane_pieces(view, most=PIECES_MOST):
 
 
 def box(shape, start, run, stride, count):
-    """The ranges of a row-major shape that hold evenly spaced runs, or None."""
+    """The ranges (first, end, step, extent) of a row-major shape that are evenly spaced runs, or None."""
     weights = [math.prod(shape[at + 1:]) for at in range(len(shape))]
     ranges, rest, size, repeat = [], start, run, count
     for extent, weight in zip(shape, weights):
         first, rest = divmod(rest, weight)
-        if repeat > 1 and stride == weight:
-            if first + repeat > extent:
+        if repeat > 1 and stride % weight == 0 and stride < weight * extent and size <= weight:
+            step = stride // weight
+            last = first + step * (repeat - 1)
+            if last >= extent or rest + size > weight:
                 return None
-            ranges.append((first, first + repeat, extent))
+            ranges.append((first, last + 1, step, extent))
             repeat = 1
-            if rest + size > weight:
-                return None
             continue
         if size > weight:
             if rest or size % weight or first + size // weight > extent or repeat > 1:
                 return None
-            ranges.append((first, first + size // weight, extent))
+            ranges.append((first, first + size // weight, 1, extent))
             size = weight
             continue
         if first >= extent or rest + size > weight:
             return None
-        ranges.append((first, first + 1, extent))
+        ranges.append((first, first + 1, 1, extent))
     return ranges if repeat == 1 else None
 
 
 def ranges_text(ranges):
-    if all(first == 0 and end == extent for first, end, extent in ranges):
+    if all(first == 0 and end == extent and step == 1 for first, end, step, extent in ranges):
         return ", ".join([".."] * len(ranges))
-    return ", ".join(".." if (first, end) == (0, extent) and extent > 1 else
-                     str(first) if end == first + 1 else f"{first}..{end}"
-                     for first, end, extent in ranges)
+    return ", ".join(".." if (first, end, step) == (0, extent, 1) and extent > 1 else
+                     str(first) if end == first + 1 else
+                     f"{first}..{end}" if step == 1 else f"{first}..{end} by {step}"
+                     for first, end, step, extent in ranges)
 
 
 def free_shape(storage):
@@ -158,21 +159,21 @@ class Accesses:
         row = storage.row_bytes() // item_bytes(dtype)
         if count == 1:
             name = self._alias(storage, dtype, 0, (row,))
-            return [self._text(name, storage, lane, [(start, start + run, row)])]
+            return [self._text(name, storage, lane, [(start, start + run, 1, row)])]
         for first in (0, start % stride, start - (stride - run)):
             inner, many = (start - first) % stride, (row - first) // stride
             at = (start - first) // stride
             if first >= 0 and inner + run <= stride and at + count <= many:
                 name = self._alias(storage, dtype, first, (many, stride))
                 return [self._text(name, storage, lane,
-                                   [(at, at + count, many), (inner, inner + run, stride)])]
+                                   [(at, at + count, 1, many), (inner, inner + run, 1, stride)])]
         last = start + stride * (count - 1)  # the run that no alias of equal rows can hold
         return (self._part(storage, dtype, lane, start, run, stride, count - 1)
                 + self._part(storage, dtype, lane, last, run, run, 1))
 
     @staticmethod
     def _text(name, storage, lane, found):
-        ranges = ([(lane[0], lane[0] + lane[1], storage.lanes)] if lane is not None else []) + found
+        ranges = ([(lane[0], lane[0] + lane[1], 1, storage.lanes)] if lane is not None else []) + found
         text = ranges_text(ranges)
         return name, "" if set(text) <= set("., ") else f"({text})"
 

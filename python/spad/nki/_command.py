@@ -84,6 +84,10 @@ def main(arguments):
         if not options.quiet:
             for place, text in kernel.notes:
                 print(f"note: {place[0]}:{place[1]}: {text}" if place else f"note: {text}", file=sys.stderr)
+        if options.command != "check":  # which shows them itself
+            for place, code, text in kernel.faults:
+                where = f"{place[0]}:{place[1]}: " if place else ""
+                print(f"{where}error: {text} [{code}]", file=sys.stderr)
         if options.command == "report":
             kernel.report().save(options.output)
             return 0

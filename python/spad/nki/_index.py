@@ -9,7 +9,7 @@ so a mask of these is a box in the grid, and a view is cut to it exactly.
 
 import operator
 
-from ._views import GRID_TYPES, Register, View, is_tensor
+from ._views import GRID_TYPES, DynamicSlice, Register, View, is_tensor
 
 
 class Index:
@@ -178,10 +178,16 @@ class Mask:
         return spans, exact
 
 
+class Parts(list):
+    """(extent, Index, dimension) of the tensor that was indexed. fits: all of the grid lies in it."""
+
+    fits = False
+
+
 class Grid(View):
     """A view by index tiles. It may leave its tensor until a mask has cut it."""
 
-    __slots__ = ("parts",)  # (extent, Index, dimension) of the tensor that was indexed
+    __slots__ = ("parts",)
 
     def _with(self, **changes):
         return self.fitted([(0, count) for count in self.shape])._with(**changes)
@@ -192,12 +198,14 @@ class Grid(View):
         is_all = all(span == (0, count) for span, (_, count) in zip(spans, self.dims))
         if not is_all:
             made = cut(made, spans)
-        if is_all or all(end > first for first, end in spans):
-            for extent, index, dim in self.parts:
-                low, high = (index if is_all else index.cut(spans)).limits()
-                if low < 0 or high >= extent:
-                    raise IndexError(f"an index tile from {low} to {high} in dimension {dim} of "
-                                     f"'{self.name}', which has {extent} elements")
+        if is_all and self.parts.fits or any(end <= first for first, end in spans):
+            return made
+        for extent, index, dim in self.parts:
+            low, high = (index if is_all else index.cut(spans)).limits()
+            if low < 0 or high >= extent:
+                raise IndexError(f"an index tile from {low} to {high} in dimension {dim} of "
+                                 f"'{self.name}', which has {extent} elements")
+        self.parts.fits = self.parts.fits or is_all
         return made
 
 
@@ -272,6 +280,8 @@ def _entry(part):
 def _slice(part, count):
     if isinstance(part, slice):
         first, end, step = part.indices(count)
+        if step < 1:
+            raise IndexError(f"a slice with the step {step}")
         return Index((max(-(-(end - first) // step), 0),), (step,), first)
     return Index((part.size,), (1,), part.start)  # nl.ds
 
@@ -288,9 +298,45 @@ def _grid(entries):
     return shape
 
 
+_known = {}  # what indices make of parts of tensors: (lane, start, dims, parts)
+KNOWN_MOST = 100_000
+
+
+def _described(key):
+    """An index as something that can be looked up; None: a tensor is in it."""
+    made = []
+    for part in key:
+        if isinstance(part, Index):
+            made.append((part.shape, part.factors, part.constant))
+        elif isinstance(part, slice):
+            made.append((part.start, part.stop, part.step))
+        elif isinstance(part, int) or part is Ellipsis:
+            made.append(part)
+        else:
+            return None
+    return tuple(made)
+
+
 def indexed(view, key):
     """view[key] with index tiles: a view with the dimensions of their grid. Slices add their own
     dimensions, before and after it as in numpy."""
+    described = _described(key) if not view.reach else None
+    if described is None:
+        return _indexed(view, key)
+    place = view.is_on_chip, view.lane, view.start, view.dims, described
+    found = _known.get(place)
+    if found is None:
+        made = _indexed(view, key)
+        if len(_known) >= KNOWN_MOST:
+            _known.clear()
+        _known[place] = made.lane, made.start, made.dims, made.parts
+        return made
+    made = Grid(view.storage, view.dtype, *found[:3])
+    made.parts = found[3]
+    return made
+
+
+def _indexed(view, key):
     key = list(key) if isinstance(key, tuple) else [key]
     if any(part is Ellipsis for part in key):
         at = next(at for at, part in enumerate(key) if part is Ellipsis)
@@ -298,9 +344,7 @@ def indexed(view, key):
     if len(key) > view.ndim:
         raise IndexError(f"{len(key)} indices for {view!r}")
     key += [slice(None)] * (view.ndim - len(key))
-    tiles = {dim: _entry(part) for dim, part in enumerate(key)
-             if not isinstance(part, slice) and not hasattr(part, "size")  or is_tensor(part)
-             or hasattr(part, "view_of")}
+    tiles = {dim: _entry(part) for dim, part in enumerate(key) if not isinstance(part, (slice, DynamicSlice))}
     grid = _grid(list(tiles.values()))
     first = min(tiles) if max(tiles) - min(tiles) == len(tiles) - 1 else 0
     slices = {dim: _slice(key[dim], view.shape[dim]) for dim in range(view.ndim) if dim not in tiles}
@@ -344,7 +388,7 @@ def _view(view, spread, shape, held):
     made = Grid(view.storage, view.dtype, lane, start, dims,
                 (*view.reach, *(view.dims[dim] for dim in held)), (*view.index, *held.values()),
                 view.spread or bool(held) and not view.is_on_chip)
-    made.parts = [(view.shape[dim], index, dim) for dim, index in spread.items()]
+    made.parts = Parts((view.shape[dim], index, dim) for dim, index in spread.items())
     return made
 
 

@@ -1,130 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for the older package neuronxcc.nki: language, isa, compiler, typing.
+"""A stand-in for the older package neuronxcc.nki: language, compiler, typing; isa is in _neuronxcc_isa.py.
 
-Functions give results back (_older.Result) and take mask= and dtype=. Instructions are those of the table
-of nki.isa (_isa.py) with the destination that the result finds; functions of the language that are
-several instructions are recorded as these.
+Functions give results back (_older.Result) and take mask= and dtype=. Those that are several instructions are
+recorded as these.
 """
 
 import contextlib
 import functools
 import inspect
-import math
 
 from .. import _nki_direct as _direct
-from .. import _spad
-from ._index import Index, Mask, MultiGrid, arange, mgrid
-from ._older import Blocks, Box, Result, assign, copy, fill, fitted, now, placed, unwrapped
+from ._index import Index, Mask, arange, mgrid
+from ._neuronxcc_isa import isa
+from ._older import Blocks, Box, Result, copy, fill, fitted, now, unwrapped
+from ._older_results import (Dtype, _as, _dtype, _elementwise, _in_sbuf, _instruction_result, _matmul, _only_name,
+                             _operand, _reduce, _refused, _turned, _unspecified, finfo)
 from ._programs import Cores, SpmdDim
-from ._stand_in import (_BINARY, _DTYPES, _ENUMS, _ON_VECTOR, _REDUCTIONS, _UNARY, Jit, TileSize, _dynamic_range,
-                        _get_nc_version, _jit, _loop, _module, nc_version)
-from ._views import DynamicSlice, Register, View, item_bytes
-
-# ---- types ------------------------------------------------------------------------------------------------
-
-
-class Dtype:
-    """A type of nki.language: equal to its name, and to numpy's type of that name."""
-
-    def __init__(self, name):
-        self.name = self.__name__ = name
-
-    @property
-    def dtype(self):
-        """What numpy.dtype() makes of it; types that numpy does not have are so many bytes."""
-        import numpy
-        try:
-            return numpy.dtype(self.name)
-        except TypeError:
-            return numpy.dtype(f"V{self.itemsize}")
-
-    itemsize = property(lambda self: item_bytes(self.name))
-
-    def __eq__(self, other):
-        try:
-            return _spad.dtype_name(str(other) if isinstance(other, Dtype) else other) == self.name
-        except (_spad.Error, TypeError):
-            return False
-
-    def __hash__(self):
-        return hash(self.name)
-
-    def __str__(self):
-        return self.name
-
-    def __repr__(self):
-        return f"nl.{self.name}"
-
-    def __call__(self, value):
-        """nl.float32(3): a number."""
-        return value
-
-
-def _dtype(dtype):
-    return None if dtype is None else _spad.dtype_name(str(dtype) if isinstance(dtype, Dtype) else dtype)
-
-
-_RANKS = {"float32": 6, "tfloat32": 5, "float16": 4, "bfloat16": 4, "int32": 3, "uint32": 3, "int16": 2,
-          "uint16": 2}
-
-
-def _promoted(views):
-    """The type of a result: that of the operand with the highest precision."""
-    return max((view.dtype for view in views), key=lambda name: _RANKS.get(name, 1))
-
+from ._record import recording
+from ._stand_in import (_BINARY, _DTYPES, _ON_VECTOR, _REDUCTIONS, _UNARY, Jit, MemoryRegion, TileSize, _dynamic_range,
+                        _jit, _loop, _module)
+from ._views import DynamicSlice, View
 
 # ---- operations -------------------------------------------------------------------------------------------
-
-
-def _only_name(what, options):
-    """Options that have no effect on what is recorded."""
-    unknown = [key for key in options if key not in ("name", "lowering_name")]
-    if unknown:
-        raise TypeError(f"{what} got an unexpected keyword argument '{unknown[0]}'")
-
-
-def _operand(what, value):
-    value = unwrapped(value)
-    if isinstance(value, Blocks):
-        raise TypeError(f"{what}: '{value.name}' has block dimensions; an operation takes a tile of it")
-    return value
-
-
-def _broadcast(what, views):
-    """The shape of an elementwise result."""
-    ndim = max(view.ndim for view in views)
-    shape = []
-    for dim in range(ndim):
-        counts = {view.shape[dim] for view in views if dim < view.ndim} - {1}
-        if len(counts) > 1:
-            raise ValueError(f"{what}: operands of " + " and ".join(str(view.shape) for view in views))
-        shape.append(counts.pop() if counts else 1)
-    return tuple(shape)
-
-
-def _elementwise(recorder, what, op, operands, dtype, mask, engine):
-    """A result that has a number for each place of its operands."""
-    views = [part for part in operands if isinstance(part, View)]
-    if not views:
-        raise TypeError(f"{what}: none of the arguments is a tensor")
-    shape = _broadcast(what, views)
-
-    def emit(dst):
-        box = Box(recorder, mask, shape, what)
-        if box.is_empty:
-            return
-        dst = box.of(_as(dst, shape))
-        given = [box.of(part) if isinstance(part, View) else part for part in operands]
-        recorder.operation(engine, op, [part for part in given if isinstance(part, View)], [dst])
-        if recorder.values is not None:
-            recorder.values.elementwise(op, dst, given)
-
-    return Result(recorder, what, shape, dtype or _promoted(views), emit)
-
-
-def _as(dst, shape):
-    """A destination in the shape of what is written to it."""
-    return dst if dst.shape == tuple(shape) or dst.size != math.prod(shape) else fitted(dst).reshape(shape)
 
 
 _NAMES = {1: ("x",), 2: ("x", "y"), 3: ("condition", "x", "y")}
@@ -157,26 +54,6 @@ def _pointwise(name, count):
     return function
 
 
-def _unspecified(recorder, what, name, engine="vector"):
-    """nl.load(...) as manuals print it: something is read."""
-    return Result(recorder, what, None, "float32",
-                  lambda dst: recorder.operation(engine, name, [], [fitted(dst)]))
-
-
-def _axes(what, axis, ndim):
-    axes = {dim % ndim for dim in (axis if isinstance(axis, (tuple, list)) else (axis,))}
-    if 0 in axes:
-        raise ValueError(f"{what} along the partitions: use nki.isa.tensor_partition_reduce or a transpose")
-    return axes
-
-
-def _reduced(shape, axes, keepdims):
-    """The shape after a reduction; a tile keeps two dimensions."""
-    if keepdims or len(shape) - len(axes) < 2:
-        return tuple(1 if dim in axes else count for dim, count in enumerate(shape))
-    return tuple(count for dim, count in enumerate(shape) if dim not in axes)
-
-
 def _reduction(name):
     what = f"nki.language.{name}"
 
@@ -187,30 +64,6 @@ def _reduction(name):
 
     function.__name__ = function.__qualname__ = name
     return function
-
-
-def _reduce(recorder, what, name, x, axis, dtype=None, mask=None, keepdims=False):
-    axes = _axes(what, axis, x.ndim)
-    full = tuple(1 if dim in axes else count for dim, count in enumerate(x.shape))
-
-    def emit(dst):
-        box = Box(recorder, mask, x.shape, what)
-        if box.is_empty:
-            return
-        kept = _as(dst, full)
-        part = [(0, 1) if dim in axes else span for dim, span in enumerate(box.spans)]
-        source = box.of(x)
-        kept = kept if box.is_all else _cut(kept, part)
-        recorder.operation("vector", f"reduce_{name}", [source], [fitted(kept)])
-        if recorder.values is not None:
-            recorder.values.reduce(name, kept, source, axes)
-
-    return Result(recorder, what, _reduced(x.shape, axes, keepdims), _dtype(dtype) or x.dtype, emit)
-
-
-def _cut(view, spans):
-    from ._index import cut
-    return cut(fitted(view), spans)
 
 
 def load(src, *, mask=None, dtype=None, **options):
@@ -357,38 +210,6 @@ def matmul(x, y, *, transpose_x=False, mask=None, **options):
     return _matmul(recorder, what, {"stationary": x, "moving": y}, mask)
 
 
-def _in_sbuf(recorder, older, what, value, dtype=None):
-    """An operand of the tensor engine."""
-    value = _operand(what, value)
-    if value.storage.space != "psum":
-        return value
-    moved = older.make((_direct.par_dim(value.shape[0]), *value.shape[1:]), dtype or value.dtype, _direct.sbuf,
-                       "moved", implicit_of=what)
-    copy(recorder, moved, value)
-    return moved
-
-
-def _matmul(recorder, what, given, mask):
-    rows, columns = math.prod(given["stationary"].shape[1:]), given["moving"].shape[1:]
-
-    def emit(dst, accumulate=False):
-        box = Box(recorder, mask, (rows, *columns), what)
-        if box.is_empty:
-            return
-        dst = box.of(_as(dst, (rows, *columns)))
-        cut = given
-        if not box.is_all:
-            cut = {**given, "stationary": _cut(given["stationary"], [(0, len(given["stationary"])), box.spans[0]]),
-                   "moving": _cut(given["moving"], [(0, len(given["moving"])), *box.spans[1:]])}
-        recorder.call("nc_matmul", (), {**cut, "dst": dst, "accumulate": accumulate})
-
-    return Result(recorder, what, (rows, *columns), "float32", emit, "psum", lambda dst: emit(dst, None))
-
-
-def _turned(x):
-    return (math.prod(x.shape[1:]), x.shape[0])
-
-
 def transpose(x, *, dtype=None, mask=None, **options):
     """nl.transpose: the partitions of a tile exchanged with its free dimension, on the tensor engine."""
     what = "nki.language.transpose"
@@ -528,7 +349,6 @@ def shared_constant(constant, dtype=None, **options):
     shape, kind = getattr(constant, "shape", None), dtype or getattr(constant, "dtype", None)
     if shape is None or kind is None:
         raise TypeError("nki.language.shared_constant of something without a shape and a dtype")
-    from ._stand_in import MemoryRegion
     made = recorder.tensor(shape, _dtype(kind), MemoryRegion.hbm, "constant", is_input=True)
     if recorder.values is not None:
         recorder.values.put(made, constant)
@@ -540,7 +360,6 @@ def shared_identity_matrix(n, dtype="uint8", **options):
     recorder, _ = now("nki.language.shared_identity_matrix")
     key = ("identity", n, _dtype(dtype))
     if key not in recorder.constants:
-        from ._stand_in import MemoryRegion
         made = recorder.constants[key] = recorder.tensor((n, n), key[2], MemoryRegion.hbm, "identity",
                                                          is_input=True)
         if recorder.values is not None:
@@ -579,25 +398,6 @@ def device_print(prefix, x=None, *, mask=None, **options):
     now("nki.language.device_print")[0].note("device_print is not modelled")
 
 
-class _Limits:
-    """nl.fp32, nl.finfo(dtype): the least and the largest number of a type."""
-
-    def __init__(self, least):
-        self.min, self.max = least, -least
-
-
-_LARGEST = {"float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38, "float16": 65504.0,
-            "float8_e4m3": 240.0, "float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
-
-
-def finfo(dtype):
-    """nl.finfo."""
-    name = _dtype(dtype)
-    if name not in _LARGEST:
-        raise TypeError(f"nki.language.finfo of {name}")
-    return _Limits(-_LARGEST[name])
-
-
 def _loops(name):
     def loop(*args, **options):
         if len(args) == 1 and isinstance(args[0], (Index, Mask)):
@@ -607,14 +407,6 @@ def _loops(name):
 
     loop.__name__ = name
     return loop
-
-
-def _refused(name):
-    def function(*args, **kwargs):
-        raise now(name)[0].refuse(f"{name} is not modelled")
-
-    function.__name__ = name.rpartition(".")[2]
-    return function
 
 
 def language():
@@ -646,254 +438,6 @@ def language():
         setattr(made, name, value)
     for name in ("affine_range", "sequential_range", "static_range"):
         setattr(made, name, _loops(name))
-    return made
-
-
-# ---- neuronxcc.nki.isa -------------------------------------------------------------------------------------
-
-# An instruction, its parameters (those after * by name only), and the shape of its result: that of a parameter, or a
-# word that _shape() knows.
-_ROWS = """
-activation              | op data * bias=None scale=1.0 reduce_op=None reduce_res=None reduce_cmd=None | data
-activation_reduce       | op data * reduce_op reduce_res bias=None scale=1.0 | data
-bn_aggr                 | data | 2
-bn_stats                | data | 6
-dma_transpose           | src * axes=None | turned
-dropout                 | data prob | data
-local_gather            | src_buffer index num_elem_per_idx=1 num_valid_indices=None | gathered
-max8                    | * src | 8
-nc_find_index8          | * data vals | 8
-nc_match_replace8       | * data vals imm dst_idx=None | data
-nc_transpose            | data * engine=None | turned
-range_select            | * on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd=None reduce_res=None reduce_op=None range_start=0 on_false_value=None | on_true_tile
-reciprocal              | data | data
-scalar_tensor_tensor    | * data op0 operand0 op1 operand1 reverse0=False reverse1=False | data
-sequence_bounds         | * segment_ids | bounds
-tensor_copy             | src * engine=None | src
-tensor_partition_reduce | op data | one
-tensor_reduce           | op data axis * negate=False keepdims=False | reduced
-tensor_scalar           | data op0 operand0 reverse0=False op1=None operand1=None reverse1=False * engine=None | data
-tensor_scalar_reduce    | * data op0 operand0 reduce_op reduce_res reverse0=False | data
-tensor_tensor           | data1 data2 op * engine=None | both
-tensor_tensor_scan      | data0 data1 initial op0 op1 reverse0=False reverse1=False | data0
-"""
-_DIRECT = """
-dma_copy                | * dst src dst_rmw_op=None oob_mode=None dge_mode=None
-nc_stream_shuffle       | src dst shuffle_mask
-select_reduce           | * dst predicate on_true on_false reduce_res=None reduce_cmd=None reduce_op=None reverse_pred=False
-tensor_copy_predicated  | * src dst predicate reverse_pred=False
-"""
-
-
-def _signature(words):
-    values = {"None": None, "False": False, "1.0": 1.0, "1": 1, "0": 0}
-    kind, made = inspect.Parameter.POSITIONAL_OR_KEYWORD, []
-    for word in words.split():
-        if word == "*":
-            kind = inspect.Parameter.KEYWORD_ONLY
-            continue
-        name, equals, default = word.partition("=")
-        made.append(inspect.Parameter(name, kind, default=values[default] if equals else inspect.Parameter.empty))
-    return inspect.Signature(made)
-
-
-def _bind(what, signature, args, options):
-    """(arguments by name, dtype, mask) of a call."""
-    dtype, mask = _dtype(options.pop("dtype", None)), options.pop("mask", None)
-    own = {key: options.pop(key) for key in list(options) if key in signature.parameters}
-    _only_name(what, options)
-    try:
-        given = signature.bind(*args, **own)
-    except TypeError as error:
-        raise TypeError(f"{what}: {error}") from None
-    given.apply_defaults()
-    return {key: _operand(what, value) for key, value in given.arguments.items()}, dtype, mask
-
-
-def _shape(rule, given):
-    """The shape of a result."""
-    if rule in given:
-        return given[rule].shape
-    data = given.get("data", given.get("src"))
-    if rule.isdigit():
-        return (data.shape[0], int(rule))
-    if rule == "turned":
-        return _turned(data)
-    if rule == "one":
-        return (1, *data.shape[1:])
-    if rule == "both":
-        return _broadcast("nki.isa.tensor_tensor", [given["data1"], given["data2"]])
-    if rule == "reduced":
-        return _reduced(data.shape, _axes("nki.isa.tensor_reduce", given["axis"], data.ndim), given["keepdims"])
-    if rule == "bounds":
-        return (1, 2, given["segment_ids"].shape[-1])
-    index = given["index"]
-    return (given["src_buffer"].shape[0], 16 * math.prod(index.shape[1:]), given["num_elem_per_idx"])
-
-
-def _isa_function(row):
-    name, words, rule = (part.strip() for part in row.split("|"))
-    signature, what = _signature(words), f"nki.isa.{name}"
-
-    def function(*args, **options):
-        recorder, older = now(what)
-        given, dtype, mask = _bind(what, signature, args, options)
-        tensors = [value for value in given.values() if isinstance(value, View)]
-        if not tensors:
-            raise TypeError(f"{what}: none of the arguments is a tensor")
-        shape, space = _shape(rule, given), "sbuf"
-        if name == "nc_transpose":
-            engine = getattr(given["engine"], "name", "unknown")
-            small = max(shape) <= 32
-            space = "psum" if engine == "tensor" or engine == "unknown" and not small else "sbuf"
-            if space == "psum":
-                older.hide(what, (128, 128), given["data"].dtype)
-                given["data"] = _in_sbuf(recorder, older, what, given["data"])
-        if name in ("activation", "activation_reduce") and given["bias"] is None:
-            older.hide(what, (128, 1), "float32")
-        first = [given[key] for key in ("data", "src", "data1", "data2", "on_true_tile", "data0")
-                 if isinstance(given.get(key), View)] or tensors
-        kind = dtype or ("uint32" if name == "nc_find_index8" else _promoted(first))
-        return _instruction_result(recorder, name, given, shape, kind, mask, space)
-
-    function.__name__ = function.__qualname__ = name
-    function.__signature__ = signature
-    return function
-
-
-def _instruction_result(recorder, name, given, shape, dtype, mask, space="sbuf"):
-    """The result of an instruction of the table."""
-    what = f"nki.isa.{name}"
-    grid = given["data"].shape if name in ("tensor_reduce", "nc_transpose") else shape
-
-    def emit(dst):
-        box = Box(recorder, mask, grid, what)
-        if box.is_empty:
-            return
-        dst = _as(dst, shape)
-        if name == "nc_transpose":
-            dst = fitted(dst) if box.is_all else _cut(dst, reversed(box.spans))
-        elif name == "tensor_reduce":
-            axes = _axes(what, given["axis"], given["data"].ndim)
-            full = tuple(1 if dim in axes else count for dim, count in enumerate(grid))
-            dst = _as(dst, full)
-            dst = fitted(dst) if box.is_all else _cut(
-                dst, [(0, 1) if dim in axes else span for dim, span in enumerate(box.spans)])
-        else:
-            dst = box.of(dst)
-        cut = {key: box.of(value) if isinstance(value, View) else value for key, value in given.items()}
-        if name == "tensor_reduce":
-            cut["axis"], cut["keepdims"] = tuple(sorted(_axes(what, given["axis"], given["data"].ndim))), True
-        recorder.call(name, (), {**cut, "dst": dst})
-
-    return Result(recorder, what, shape, dtype, emit, space)
-
-
-def _direct_function(row):
-    name, words = (part.strip() for part in row.split("|"))
-    signature, what = _signature(words), f"nki.isa.{name}"
-
-    def function(*args, **options):
-        recorder, _ = now(what)
-        given, _, mask = _bind(what, signature, args, options)
-        box = Box(recorder, mask, given["dst"].shape, what)
-        if not box.is_empty:
-            recorder.call(name, (), {key: box.of(value) if isinstance(value, View) else value
-                                     for key, value in given.items()})
-
-    function.__name__ = function.__qualname__ = name
-    return function
-
-
-def nc_matmul(stationary, moving, *, is_stationary_onezero=False, is_moving_onezero=False, is_transpose=False,
-              tile_position=(), tile_size=(), mask=None, **options):
-    """nisa.nc_matmul: stationary.T @ moving, into PSUM."""
-    what = "nki.isa.nc_matmul"
-    recorder, older = now(what)
-    _only_name(what, options)
-    return _matmul(recorder, what, {"stationary": _in_sbuf(recorder, older, what, stationary),
-                                    "moving": _in_sbuf(recorder, older, what, moving),
-                                    "is_transpose": is_transpose}, mask)
-
-
-def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, **options):
-    """nisa.affine_select: a tile where a comparison of index tiles holds, and a number elsewhere."""
-    what = "nki.isa.affine_select"
-    recorder, older = now(what)
-    _only_name(what, options)
-    tile = _in_sbuf(recorder, older, what, on_true_tile)  # GpSimd does not read PSUM
-    if not isinstance(pred, (Mask, bool)):
-        raise TypeError(f"{what}: pred is {pred!r}, not a comparison of index tiles")
-
-    def emit(dst):
-        box = Box(recorder, mask, tile.shape, what)
-        if box.is_empty:
-            return
-        dst, part = box.of(_as(dst, tile.shape)), box.of(tile)
-        recorder.operation("gpsimd", "affine_select", [part], [dst], cost="N + 150")
-        if recorder.values is not None:
-            recorder.values.masked(dst, pred, box, part, on_false_value)
-
-    return Result(recorder, what, tile.shape, _dtype(dtype) or tile.dtype, emit)
-
-
-def iota(expr, dtype, *, mask=None, **options):
-    """nisa.iota: the numbers of an index tile."""
-    what = "nki.isa.iota"
-    recorder, _ = now(what)
-    _only_name(what, options)
-    if not isinstance(expr, Index):
-        raise TypeError(f"{what}: expr is {expr!r}, not an index tile")
-    shape = expr.shape if expr.ndim > 1 else (*expr.shape, 1)
-
-    def emit(dst):
-        box = Box(recorder, mask, shape, what)
-        if box.is_empty:
-            return
-        dst = box.of(_as(dst, shape))
-        recorder.operation("gpsimd", "iota", [], [dst], cost="N + 150")
-        if recorder.values is not None:
-            recorder.values.counted(dst, expr.cut(box.spans))
-
-    return Result(recorder, what, shape, _dtype(dtype), emit)
-
-
-def memset(shape, value, dtype, *, mask=None, engine=None, **options):
-    """nisa.memset: a new tile of one number."""
-    what = "nki.isa.memset"
-    recorder, _ = now(what)
-    _only_name(what, options)
-    shape = tuple(map(int, shape))
-
-    def emit(dst):
-        box = Box(recorder, mask, shape, what)
-        if not box.is_empty:
-            recorder.call("memset", (), {"dst": box.of(_as(dst, shape)), "value": value, "engine": engine})
-
-    return Result(recorder, what, shape, _dtype(dtype), emit)
-
-
-def isa():
-    made = _module("neuronxcc.nki.isa")
-    from ._stand_in import modules
-    present = modules()["nki.isa"]
-    for name in _ENUMS:
-        setattr(made, name, getattr(present, name))
-    for name in ("tensor", "vector", "scalar", "gpsimd", "unknown"):
-        setattr(made, f"{name}_engine", made.engine[name])
-    for row in _ROWS.strip().split("\n"):
-        function = _isa_function(row)
-        setattr(made, function.__name__, function)
-    for row in _DIRECT.strip().split("\n"):
-        function = _direct_function(row)
-        setattr(made, function.__name__, function)
-    made.tensor_copy_dynamic_src = made.tensor_copy
-    made.tensor_copy_dynamic_dst = lambda *, dst, src, **options: assign(dst, made.tensor_copy(src, **options))
-    for function in (nc_matmul, affine_select, iota, memset):
-        setattr(made, function.__name__, function)
-    made.nc_version, made.get_nc_version = nc_version, _get_nc_version
-    made.fp32 = finfo("float32")
-    made.builtin_custom_op = _refused("nki.isa.builtin_custom_op")
     return made
 
 
@@ -959,7 +503,6 @@ def _operator(name, swapped=False, engine="vector"):
 
 
 def _is_older():
-    from ._record import recording
     recorder = recording()
     return recorder is not None and recorder.older is not None
 
@@ -1011,5 +554,3 @@ def _assert_shape(self, shape):
 
 
 View.assert_shape = _assert_shape
-
-__all__ = ["MultiGrid", "Register", "package", "placed", "copy"]

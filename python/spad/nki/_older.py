@@ -366,7 +366,8 @@ class Result:
 
     def add_to(self, part):
         """part += this."""
-        if self.adds is None or part.storage.space != "psum" or self.recorder.pending is not self:
+        if self.adds is None or part.storage.space != "psum" or self.recorder.pending is not self \
+                or self.place in self.recorder.kept:
             return False
         self.recorder.pending, self._stored = None, True
         with placed(self.recorder, self.place):
@@ -443,7 +444,11 @@ def assign(part, value):
 
 
 def _assign_blocks(part, value):
-    value = unwrapped(value)
+    if isinstance(value, Result) and value.shape is not None:
+        raise TypeError(f"the result of {value.what} is assigned to several blocks of '{part.name}': an operation "
+                        f"writes one tile")
+    if isinstance(value, Result):  # nl.load(...) of manuals: something for each block
+        value.recorder.pending, value = None, Ellipsis
     if isinstance(value, Blocks):
         if value.block != part.block:
             raise ValueError(f"{value!r} is assigned to {part!r}")

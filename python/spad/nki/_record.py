@@ -9,12 +9,14 @@ line of the user's Python, as a comment and for Kernel.place().
 import contextvars
 import linecache
 import math
-import os
 import re
 import sys
 
 from .. import _spad
+from ..kernel import _quoted
 from ._access import Accesses, alias_text, lane_pieces
+from ._cores import notes as order_notes
+from ._fast import Fast
 from ._isa import INSTRUCTIONS
 from ._programs import Programs
 from ._views import Register, Storage, View, item_bytes
@@ -35,7 +37,8 @@ _current = contextvars.ContextVar("spad.nki.trace", default=None)
 _WORDS = frozenset("""reads writes updates in delivers arrives signals cost after by at alias of ring mod lane bank
     step align auto stack heap input output persistent free par banks base kernel tensor for if else scope agent
     alloc wait on sync arrive signal take init expect invalidate commit drain fence next section param region unit
-    barrier counter mbarrier group all""".split())
+    barrier counter mbarrier group all may from source moves adds elected unknown macro cursor advance
+    break""".split())
 
 
 def recording():
@@ -59,6 +62,98 @@ def user_frame():
     return frame
 
 
+class Sources:
+    """The lines of Python that a trace came through: (file, line, caller, code), where caller is the number
+    of the line that called, or None. A stack is looked up by its code objects and instructions, so a
+    line is worked out once."""
+
+    def __init__(self):
+        self.rows = []
+        self._known = {}   # stack -> number
+        self._own = {}     # id of a code object -> is it one of this package?
+        self._lines = {}   # (id of a code object, instruction) -> (file, line)
+        self._codes = []   # keeps them alive, so that an id stays theirs
+
+    def here(self, frame):
+        """The number of the line that runs in the innermost frame of the user's code, or None."""
+        own, stack = self._own, []
+        while frame is not None:
+            code = frame.f_code
+            key = id(code)
+            mine = own.get(key)
+            if mine is None:
+                mine = self._add(frame, code)
+            if mine is _END:
+                break
+            if not mine:
+                stack.append(key)
+                stack.append(frame.f_lasti)
+            frame = frame.f_back
+        stack = tuple(stack)
+        known = self._known.get(stack)
+        if known is None:
+            known = self._known[stack] = self._made(stack)
+        return known[0]
+
+    def at(self, place):
+        """The number of a (file, line) without callers."""
+        if place is None:
+            return None
+        known = self._known.get(place)
+        if known is None:
+            known = self._known[place] = (self._row(place, None),)
+        return known[0]
+
+    def place(self, number):
+        return self.rows[number][:2] if number is not None else None
+
+    def _add(self, frame, code):
+        name = frame.f_globals.get("__name__", "")
+        mine = _END if name == "spad.nki.trace" else name.startswith("spad.")
+        self._codes.append(code)
+        self._own[id(code)] = mine
+        return mine
+
+    def _made(self, stack):
+        codes = {id(code): code for code in self._codes}
+        number = None
+        for at in range(len(stack) - 2, -1, -2):  # the outermost first
+            key = stack[at:]
+            known = self._known.get(key)
+            if known is None:
+                line = self._lines.get(stack[at:at + 2])
+                if line is None:
+                    code = codes[stack[at]]
+                    line = self._lines[stack[at:at + 2]] = code.co_filename, _line(code, stack[at + 1])
+                known = self._known[key] = (self._row(line, number),)
+            number = known[0]
+        return (number,)
+
+    def _row(self, place, caller):
+        row = (*place, caller)
+        known = self._known.get(row)
+        if known is None:
+            known = self._known[row] = (len(self.rows),)
+            code = linecache.getline(*place).strip()
+            self.rows.append((*row, code if code.isprintable() else ""))
+        return known[0]
+
+    def texts(self):
+        return [f"source {number} {_quoted(file)} {line}" + (f" from {caller}" if caller is not None else "")
+                + (f" {_quoted(code[:200])}" if code else "")
+                for number, (file, line, caller, code) in enumerate(self.rows)]
+
+
+_END = object()  # below it are the frames of who asked for the trace
+
+
+def _line(code, instruction):
+    for first, end, line in code.co_lines():
+        if first <= instruction < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
 _ASSIGNED = re.compile(r"\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]*)?=[^=]")
 
 
@@ -68,16 +163,20 @@ class Recorder:
     def __init__(self, chip, name, lnc, operations_most):
         self.chip, self.name, self.lnc = chip, name, lnc
         self.engines, self.spaces = chip.engines, chip.spaces  # each is read from the chip once
-        self.lines, self.places = [], []
+        self.lines, self.places = [], []  # what was recorded, and the number of its source
+        self.sources = Sources()
         self.storages = []
         self.notes = []      # (place, text), each once
         self.operations = 0
         self.constants = {}
         self._noted = set()
-        self._names = {}
+        self._names, self._clean = {}, {}
         self._assigned = {}
         self._most = operations_most
         self._accesses = Accesses(self._declare, self.fresh)
+        self._fast = Fast(self, _region, _holds, _meets, _end_sums)
+        self._instruction = Instruction(self)
+        self._notes_asked = 0
         self.at = None       # the place of what is recorded, where it is not the one of the call
         self.pending = None  # a result of the older dialect that has no tensor yet
         if lnc > 1:          # names of what the cores meet at
@@ -87,6 +186,7 @@ class Recorder:
         self.programs = Programs(lnc)
         self.values = None   # what computes numbers (_values.Values)
         self.arguments = []  # the tensors that the kernel is called with
+        self.turns = None    # the two cores by turns, where numbers are computed (_programs.Turns)
         self.second = None   # the first line of the second core
         self.exchanges = {}, {}  # of each core: pipe: [(operation, src, dst)]
 
@@ -105,12 +205,16 @@ class Recorder:
         return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
     def line(self, text, place=None):
-        place = self.place() if place is None else place
         self.lines.append(text)
-        self.places.append(place)
+        self.places.append(self._source(sys._getframe(1), place))
+
+    def _source(self, frame, place=None):
+        place = self.at if place is None else place
+        return self.sources.here(frame) if place is None else self.sources.at(place)
 
     def note(self, text, place=None):
         """Something that the reader of a result must know; kept once for each source line."""
+        self._notes_asked += 1
         place = self.place() if place is None else place
         if (place, text) not in self._noted:
             self._noted.add((place, text))
@@ -128,43 +232,56 @@ class Recorder:
 
     def fresh(self, name):
         """A name that the kernel language takes and that is not in use."""
+        known = self._clean.get(name)
+        if known is None:
+            known = self._clean[name] = self._allowed(name)
+        count = self._names.get(known, 0) + 1
+        self._names[known] = count
+        while count > 1:
+            longer = f"{known}_{count}"
+            if longer not in self._names and longer not in _WORDS:
+                self._names[longer] = 1
+                self._names[known] = count
+                return longer
+            count += 1
+        return known
+
+    def _allowed(self, name):
         name = re.sub(r"\W", "_", str(name), flags=re.ASCII)[:50] or "t"
         if not (name[0].isalpha() or name[0] == "_"):
             name = f"t{name}"
         if name in _WORDS or name in self.engines or name in self.spaces:
             name += "_t"
-        count = self._names.get(name, 0) + 1
-        self._names[name] = count
-        if count == 1:
-            return name
-        return self.fresh(f"{name}_{count}")
+        return name
 
     # ---- tensors -----------------------------------------------------------------------
 
     def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None,
                is_fresh=False):
         self.settle()
-        shape = tuple(_whole(count, "shape") for count in
-                      (shape if isinstance(shape, (tuple, list)) else (shape,)))
+        if shape.__class__ is not tuple or not all(count.__class__ is int for count in shape):
+            shape = tuple(_whole(count, "shape") for count in
+                          (shape if isinstance(shape, (tuple, list)) else (shape,)))
         space = getattr(buffer, "space", None)
         if space is None:
             raise TypeError(f"buffer= is {buffer!r}, not a memory of nki.language")
         if not shape or min(shape) < 1:
             raise ValueError(f"a tensor has at least one element in each dimension, not {shape}")
         item_bytes(dtype)
-        place = place or self.place()
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
         known = self.programs.known(buffer, shape, dtype) if not is_input else None
         if known is not None:
             return View.whole(known)
+        source = self._source(sys._getframe(1), place)
         if not is_fresh:
-            name = self.fresh(name or self._assigned_name(place) or "t")
+            name = self.fresh(name or self._assigned_name(source) or "t")
         storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space), self.programs.core)
         storage.is_input = is_input
         self.programs.made(storage)
-        self.line(Declaration(storage, storage.name, None), place)
+        self.lines.append(Declaration(storage, name, None))
+        self.places.append(source)
         self.storages.append(storage)
         return View.whole(storage)
 
@@ -176,12 +293,14 @@ class Recorder:
         lane, byte = address
         return _whole(lane, "address"), _whole(byte, "address")
 
-    def _assigned_name(self, place):
-        """The variable that the source line of a call assigns, for a tensor without a name."""
-        if place not in self._assigned:
+    def _assigned_name(self, where):
+        """The variable that the line of a call assigns, for a tensor without a name; where: the number of a
+        source, or (file, line)."""
+        if where not in self._assigned:
+            place = where if where is None or isinstance(where, tuple) else self.sources.place(where)
             found = _ASSIGNED.match(linecache.getline(*place)) if place is not None else None
-            self._assigned[place] = found[1] if found else None
-        return self._assigned[place]
+            self._assigned[where] = found[1] if found else None
+        return self._assigned[where]
 
     def _declare(self, storage, name, text):
         self.line(Declaration(storage, name, text))
@@ -191,6 +310,30 @@ class Recorder:
     def call(self, name, args, kwargs):
         """An instruction of nki.isa, by its row in the table."""
         row = INSTRUCTIONS[name]
+        fast = self._fast.key(row, kwargs) if not args and self.is_plain() else None
+        if fast is not None and self._fast.record(row, *fast):
+            self.places.append(self.sources.here(sys._getframe(1)))
+            self._count()
+            return self._instruction
+        noted, first = self._notes_asked, len(self.lines)
+        made = self._call(row, args, kwargs)
+        if fast is not None and self._notes_asked == noted and len(self.lines) == first + 1 \
+                and isinstance(self.lines[-1], Operation):
+            self._fast.learn(fast[0], self.lines[-1], fast[2], kwargs, Operation)
+        return made
+
+    def is_plain(self):
+        """Is a call nothing but what its row says?"""
+        return self.pending is None and self.older is None and self.values is None and self.at is None
+
+    def _count(self):
+        self.operations += 1
+        if self.operations > self._most:
+            raise self.refuse(f"the kernel has more than {self._most} operations; "
+                              f"trace(..., operations_most=) sets the limit")
+
+    def _call(self, row, args, kwargs):
+        name = row.name
         given = row.bind(args, kwargs)
         if name in ("core_barrier", "sendrecv"):
             return self._meet(name, given)
@@ -216,7 +359,7 @@ class Recorder:
                               row.cost, given.get("accumulate"))
         if self.values is not None:
             self.values.instruction(name, given, adds)
-        return Instruction(self)
+        return self._instruction
 
     def _meet(self, name, given):
         """An instruction where the two cores wait for each other."""
@@ -226,7 +369,9 @@ class Recorder:
             self.note("core_barrier of one core has no effect")
         elif name == "core_barrier":
             self.settle()
-            self.line(Meeting("cores"))
+            self.line(Meeting("cores", getattr(given["data"], "storage", None)))
+            if self.turns is not None:
+                self.turns.meet()
         else:
             self._exchange(given)
 
@@ -238,7 +383,7 @@ class Recorder:
                              f"elements")
         self.settle()
         made, core = Operation("dma", "sendrecv"), self.programs.core
-        self.operations += 1
+        self._count()
         made.add("writes", dst.storage, self._accesses.of(dst)[0])
         sent = self.exchanges[core].setdefault(given["pipe_id"], [])
         sent.append((made, src, dst))
@@ -255,6 +400,14 @@ class Recorder:
         place = self.place()
         for line in (Meeting("exchange"), made, Meeting("exchange")):
             self.line(line, place)
+        if self.turns is not None:
+            self.turns.meet()
+            received = self.exchanges[1 - core].get(given["pipe_id"], [])
+            if len(received) < len(sent):
+                raise self.refuse("nki.isa.sendrecv: the other core does not call it")
+            numbers = self.values.get(received[len(sent) - 1][1])
+            self.turns.meet()
+            self.values.put(dst, numbers.reshape(dst.shape))
 
     def _engine(self, row, given, reads, writes):
         views = [*reads, *writes]
@@ -286,11 +439,7 @@ class Recorder:
         self.settle()
         if self.older is not None and self.older.zeroed:
             self.older.start([*reads, *updates], writes, sums)
-        place = self.place()
-        self.operations += 1
-        if self.operations > self._most:
-            raise self.refuse(f"the kernel has more than {self._most} operations; "
-                              f"trace(..., operations_most=) sets the limit")
+        self._count()
         reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index)]
         adds = False
         for view in sums:
@@ -305,24 +454,23 @@ class Recorder:
         for word, views in (("reads", reads), ("writes", writes), ("updates", updates)):
             for view in views:
                 parts, whole = self._accesses.of(view, engine == "dma")
+                if view.reach:  # one of the parts, or some of each: bytes are shared out among them
+                    moved = -(-view.size * item_bytes(view.dtype) // max(len(parts), 1))
+                    made.add(f"may {word}", view.storage, [(at, f"{ranges} moves {moved}") for at, ranges in parts])
+                    continue
                 made.add(word, view.storage, parts)
-                self._note_part(name, word, view, whole, place)
-                exact = exact and whole and not view.reach
+                if not whole:
+                    self._note_part(name, word, view)
+                exact = exact and whole
         made.tail = self._cost(engine, cost, [*reads, *writes, *updates], exact)
-        self.line(made, place)
+        self.line(made)
         return adds
 
-    def _note_part(self, name, word, view, exact, place):
-        """Says where an access is recorded as more than it is."""
-        if exact and not view.reach:
-            return
+    def _note_part(self, name, word, view):
+        """Says that an access is recorded as more than it is."""
         counted = "" if word == "reads" else ", and all of it counts as written"
-        if view.reach:
-            self.note(f"{name}: which part of '{view.name}' is accessed is known on the device only; "
-                      f"recorded as all that it may be{counted}", place)
-        else:
-            self.note(f"{name}: the part of '{view.name}' has no exact form in the kernel language; "
-                      f"recorded as the smallest part that holds it{counted}", place)
+        self.note(f"{name}: the part of '{view.name}' has no exact form in the kernel language; "
+                  f"recorded as the smallest part that holds it{counted}")
 
     def _cost(self, engine, kind, views, exact):
         if kind == "moved" or engine == "dma":
@@ -365,49 +513,49 @@ class Recorder:
     # ---- the end -----------------------------------------------------------------------
 
     def finish(self, returned):
-        """(lines, places) of the whole kernel."""
+        """The text of the whole kernel."""
         self.settle()
         for view in _views(returned):
             view.storage.is_output = True
+        shown = {storage: self._shown(storage) for storage in self.storages
+                 if len(storage.written) + storage.is_input > 1}
+        shown = {storage: names for storage, names in shown.items() if names}
+        lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
         if self.lnc > 1:
-            return self._finish_cores()
-        lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
-        shown = {storage: self._shown(storage) for storage in self.storages}
-        for made, place in zip(self.lines, self.places):
-            for text in made.texts(shown):
-                lines.append(text + self._comment(place))
-                places.append(place)
-        return lines, places
+            self._finish_cores(lines, shown)
+            for source, text in order_notes(self, shown, Declaration, Meeting, Operation):
+                self.note(text, self.sources.place(source))
+        else:
+            self._write(lines, shown, zip(self.lines, self.places))
+        return "\n".join(lines) + "\n"
 
-    def _finish_cores(self):
-        """(lines, places) of a kernel with an agent for each core."""
+    @staticmethod
+    def _write(lines, shown, rows):
+        add = lines.append
+        for made, source in rows:
+            tail = f" from {source}" if source is not None else ""
+            if made.__class__ is tuple:
+                template, storages = made
+                if not shown or shown.keys().isdisjoint(storages):
+                    add(template.text(storages) + tail)
+                    continue
+                made = template.operation(storages)
+            for text in made.texts(shown):
+                add(text + (tail if not isinstance(made, Meeting) else ""))
+
+    def _finish_cores(self, lines, shown):
+        """A kernel with an agent for each core."""
         for pipe in self.exchanges[0]:
             if len(self.exchanges[0][pipe]) != len(self.exchanges[1].get(pipe, [])):
                 raise TraceError(f"the cores call nki.isa.sendrecv for pipe {pipe} a different number of times")
-        shown = {storage: self._shown(storage) for storage in self.storages}
-        lines, places = [f"kernel {self.name} on {self.chip.name}"], [None]
-
-        def write(made, place):
-            for text in made.texts(shown):
-                lines.append(text + self._comment(place))
-                places.append(place)
-
-        all_lines = list(zip(self.lines, self.places))
-        for made, place in all_lines:
-            if isinstance(made, Declaration):
-                write(made, place)
+        rows = list(zip(self.lines, self.places))
+        self._write(lines, shown, [row for row in rows if isinstance(row[0], Declaration)])
         for name in sorted({made.name for made in self.lines if isinstance(made, Meeting)}):
             lines.append(f"barrier {name} count 2")
-            places.append(None)
-        for core, part in enumerate((all_lines[:self.second], all_lines[self.second:])):
+        for core, part in enumerate((rows[:self.second], rows[self.second:])):
             lines.append(f"agent core_{core} {{")
-            places.append(None)
-            for made, place in part:
-                if not isinstance(made, Declaration):
-                    write(made, place)
+            self._write(lines, shown, [row for row in part if not isinstance(row[0], Declaration)])
             lines.append("}")
-            places.append(None)
-        return lines, places
 
     def _shown(self, storage):
         """name: the name that reads use for it. Of a tensor that is written under several names, each name
@@ -417,14 +565,6 @@ class Recorder:
         if len(written) < 2:
             return {}
         return {name: self.fresh(f"{name[:58]}_r") for name in sorted(written | {storage.name})}
-
-    @staticmethod
-    def _comment(place):
-        if place is None:
-            return ""
-        file = os.path.basename(place[0])
-        file = "".join(char if char.isprintable() else "?" for char in file)
-        return f"  # {file}:{place[1]}"
 
 
 class Declaration:
@@ -436,7 +576,7 @@ class Declaration:
         self.storage, self.name, self.text = storage, name, text
 
     def texts(self, shown):
-        storage, twin = self.storage, shown[self.storage].get(self.name)
+        storage, twin = self.storage, shown.get(self.storage, {}).get(self.name)
         if self.text is not None:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
@@ -458,10 +598,10 @@ class Declaration:
 class Meeting:
     """Both cores wait for each other."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "storage")
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, storage=None):
+        self.name, self.storage = name, storage  # the tensor that it is for
 
     def texts(self, shown):
         return [f"sync {self.name}"]
@@ -474,26 +614,32 @@ class Operation:
 
     def __init__(self, engine, name):
         self.engine, self.name, self.tail = engine, name, ""
-        self.accesses = {"reads": {}, "writes": {}, "updates": {}}
+        self.accesses = {word: {} for word in _WORDS_OF_ACCESSES}
 
     def add(self, word, storage, parts):
         for part in parts:
             self.accesses[word][part] = storage
-            if word != "reads":
+            if word not in _READING:
                 storage.written.add(part[0])
 
     def texts(self, shown):
-        reads, writes, updates = (dict(self.accesses[word]) for word in ("reads", "writes", "updates"))
-        for part, storage in list(updates.items()):
-            if part[0] in shown[storage] and self.engine != "tensor":  # which cannot read its own results
-                del updates[part]
-                reads[part], writes[part] = storage, storage
+        accesses = {word: dict(parts) for word, parts in self.accesses.items()}
+        for may in ("", "may "):
+            updates = accesses[f"{may}updates"]
+            for part, storage in list(updates.items()):
+                if part[0] in shown.get(storage, ()) and self.engine != "tensor":  # which cannot read its results
+                    del updates[part]
+                    accesses[f"{may}reads"][part] = accesses[f"{may}writes"][part] = storage
         text = f"{self.engine} {self.name}"
-        for word, parts in (("reads", reads), ("writes", writes), ("updates", updates)):
-            names = [(shown[storage].get(name, name) if word == "reads" else name) + ranges
+        for word, parts in accesses.items():
+            names = [(shown[storage].get(name, name) if word in _READING and storage in shown else name) + ranges
                      for (name, ranges), storage in parts.items()]
             text += f" {word} {', '.join(dict.fromkeys(names))}" if names else ""
         return [text + self.tail]
+
+
+_READING = ("reads", "may reads")
+_WORDS_OF_ACCESSES = ("reads", "may reads", "writes", "may writes", "updates", "may updates")
 
 
 class Instruction:
@@ -532,10 +678,14 @@ def _views(value, step=None):
 
 
 def _region(view):
-    lanes, _ = lane_pieces(view, 0)
-    low, high = view.extent()
-    size = item_bytes(view.dtype)
-    return lanes[0][0], lanes[0][0] + lanes[0][1], low * size, high * size
+    """(first lane, end, first byte, end) that hold a view."""
+    region = view.form.region
+    if region is None:
+        lanes, _ = lane_pieces(view, 0)
+        low, high = view.extent()
+        size = item_bytes(view.dtype)
+        region = view.form.region = lanes[0][0], lanes[0][0] + lanes[0][1], low * size, high * size
+    return region
 
 
 def _holds(a, b):

@@ -9,7 +9,6 @@ import contextlib
 import dataclasses
 import enum
 import functools
-import math
 import sys
 import types
 

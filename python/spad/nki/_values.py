@@ -59,7 +59,7 @@ def decoded(raw, dtype):
     if dtype in _SMALL:
         return _table(dtype)[raw]
     if dtype in ("float32", "tfloat32"):
-        return np.ascontiguousarray(raw).view(np.float32)
+        return np.array(raw).view(np.float32)  # a copy: the bytes may change
     if dtype == "float16":
         return np.ascontiguousarray(raw).view(np.float16).astype(np.float32)
     if dtype in _WHOLE:
@@ -220,8 +220,6 @@ class Values:
 
     def _raw(self, view):
         """The elements of a view as whole numbers of their size; a view of the bytes."""
-        if view.reach:
-            raise NotCovered(f"a part of '{view.name}' that is known on the device only")
         storage = view.storage
         if storage not in self._bytes:
             self._bytes[storage] = self._new(storage)
@@ -241,17 +239,43 @@ class Values:
         if self._chip is None or storage.address is None:
             return np.full((storage.lanes, storage.row_bytes()), 0xFF, np.uint8)
         space = self._chip.spaces[storage.space]
-        if storage.space not in self._memories:
-            self._memories[storage.space] = np.full((space["lanes"], space["bytes"]), 0xFF, np.uint8)
+        if storage.home not in self._memories:
+            self._memories[storage.home] = np.full((space["lanes"], space["bytes"]), 0xFF, np.uint8)
         lane, byte = storage.address
         if lane < 0 or byte < 0 or lane + storage.lanes > space["lanes"] or byte + storage.row_bytes() > space["bytes"]:
             raise NotCovered(f"'{storage.name}', which is outside of {storage.space}")
-        return self._memories[storage.space][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
+        return self._memories[storage.home][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
+
+    def _found(self, view):
+        """(all elements of a tensor in HBM, the numbers of those of a view) for a view whose place is the number in
+        another tensor: one for all of it, or one for each row."""
+        if view.is_on_chip or len(view.index) != 1 or len(view.reach) != 1:
+            raise NotCovered(f"a part of '{view.name}' that is known on the device only")
+        (step, most), index = view.reach[0], self.get(view.index[0]).reshape(-1)
+        rows = view.shape[0] if view.spread else 1
+        if index.size != rows:
+            raise NotCovered(f"{index.size} indices for {rows} rows of '{view.name}'")
+        if index.min() < 0 or index.max() >= most:
+            raise NotCovered(f"index {index.max() if index.max() >= most else index.min()} of '{view.name}', which has "
+                             f"{most} places")
+        dims = view.dims[1:] if view.spread else view.dims
+        places = (view.start + index * step).reshape((rows, *((1,) * len(dims))))
+        for at, (stride, count) in enumerate(dims):
+            places = places + (np.arange(count) * stride).reshape((-1, *((1,) * (len(dims) - 1 - at))))
+        whole = view._with(dims=((1, view._row()),), start=0, reach=(), index=(), spread=False)
+        return self._raw(whole), places.reshape(view.shape)
 
     def get(self, view):
+        if view.reach:
+            elements, places = self._found(view)
+            return decoded(elements[places], view.dtype)
         return decoded(self._raw(view), view.dtype)
 
     def put(self, view, values):
+        if view.reach:
+            elements, places = self._found(view)
+            elements[places] = encoded(np.broadcast_to(np.asarray(values), places.shape), view.dtype)
+            return
         raw = self._raw(view)
         raw[...] = encoded(np.broadcast_to(np.asarray(values), raw.shape), view.dtype)
 
@@ -439,8 +463,8 @@ def _dma_compute(values, given, adds):
 
 def _dma_transpose(values, given, adds):
     src, axes = values.get(given["src"]), given["axes"]
-    if axes is None and src.ndim != 2:
-        raise NotCovered(f"nki.isa.dma_transpose of {src.ndim} dimensions without axes")
+    if axes is None:  # the first and the last one are exchanged
+        axes = (src.ndim - 1, *range(1, src.ndim - 1), 0)
     values.put(given["dst"], np.transpose(src, axes).reshape(given["dst"].shape))
 
 

@@ -7,6 +7,9 @@ view's own type. On chip the first dimension runs across lanes and its stride co
 others are in a lane. In HBM all dimensions are in one lane. `reach` holds further dimensions
 that an index known only on the device may move along: they belong to what an access may touch,
 not to its shape.
+
+Kernels take the same parts of equal tensors again and again, so a View is a Storage and a Form. Forms
+are shared by all tensors of one space, shape and type, and remember the forms that indices make of them.
 """
 
 import math
@@ -14,11 +17,62 @@ import math
 from .. import _spad
 
 
+class Kind:
+    """What equal tensors share: a space, a shape, an element type, and their forms."""
+
+    __slots__ = ("space", "dtype", "shape", "is_on_chip", "lanes", "row_bytes", "forms", "whole")
+
+    def __init__(self, space, dtype, shape):
+        self.space, self.dtype, self.shape = space, dtype, shape
+        self.is_on_chip = space != "hbm"
+        self.lanes = shape[0] if self.is_on_chip else 1
+        self.row_bytes = math.prod(shape[1:] if self.is_on_chip else shape) * item_bytes(dtype)
+        self.forms = {}
+        dims = dense(shape) if not self.is_on_chip else ((1, shape[0]), *dense(shape[1:]))
+        self.whole = self.form(dtype, 0, 0, dims, (), False)
+
+    def form(self, dtype, lane, start, dims, reach, spread):
+        key = (dtype, lane, start, dims, reach, spread)
+        form = self.forms.get(key)
+        if form is None:
+            form = self.forms[key] = Form(self, *key)
+        return form
+
+
+class Form:
+    """A part of any tensor of a kind. `items`: index -> form, of those without a value of the device."""
+
+    __slots__ = ("kind", "dtype", "lane", "start", "dims", "reach", "spread", "shape", "size", "items",
+                 "region")
+
+    def __init__(self, kind, dtype, lane, start, dims, reach, spread):
+        self.kind, self.dtype, self.lane, self.start, self.dims = kind, dtype, lane, start, dims
+        self.reach, self.spread = reach, spread
+        self.shape = tuple(count for _, count in dims)
+        self.size = math.prod(self.shape)
+        self.items = {}
+        self.region = None  # (first lane, end, first byte, end), when it was asked for
+
+
+_kinds = {}  # of the process: forms do not depend on a trace
+KINDS_MOST, ITEMS_MOST = 4096, 65536  # of them, and of what a form remembers
+
+
+def kind_of(space, dtype, shape):
+    key = (space, dtype, shape)
+    kind = _kinds.get(key)
+    if kind is None:
+        if len(_kinds) >= KINDS_MOST:
+            _kinds.clear()
+        kind = _kinds[key] = Kind(*key)
+    return kind
+
+
 class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "written", "aliases", "core")
+                 "sums", "written", "aliases", "core", "kind")
 
     def __init__(self, name, space, buffer, dtype, shape, address=None, core=0):
         self.core = core      # whose SBUF or PSUM it is
@@ -28,10 +82,11 @@ class Storage:
         self.sums = []        # parts that matmuls are adding to
         self.aliases = {}     # names for other shapes and types of the same bytes
         self.written = set()  # the names that are written
+        self.kind = kind_of(space, dtype, shape)
 
     @property
     def is_on_chip(self):
-        return self.space != "hbm"
+        return self.kind.is_on_chip
 
     @property
     def home(self):
@@ -40,11 +95,11 @@ class Storage:
 
     @property
     def lanes(self):
-        return self.shape[0] if self.is_on_chip else 1
+        return self.kind.lanes
 
     def row_bytes(self):
         """Bytes in one lane."""
-        return math.prod(self.shape[1:] if self.is_on_chip else self.shape) * item_bytes(self.dtype)
+        return self.kind.row_bytes
 
 
 _sizes = {}
@@ -111,21 +166,30 @@ def dense(shape):
 class View:
     """A part of a tensor, as kernels see it (NkiTensor)."""
 
-    __slots__ = ("storage", "dtype", "lane", "start", "dims", "reach", "index", "spread")
+    __slots__ = ("storage", "form", "index")
 
     def __init__(self, storage, dtype, lane, start, dims, reach=(), index=(), spread=False):
-        self.storage, self.dtype = storage, dtype
-        self.lane, self.start, self.dims = lane, start, tuple(dims)
-        self.reach = tuple(reach)  # dimensions that a dynamic index moves along
-        self.index = tuple(index)  # the tensors that hold such indices
-        self.spread = spread       # dimension 0 is replaced by an index for each partition
+        """reach: dimensions that a dynamic index moves along; index: the tensors that hold such indices;
+        spread: dimension 0 is replaced by an index for each partition."""
+        self.storage, self.index = storage, tuple(index)
+        self.form = storage.kind.form(dtype, lane, start, tuple(dims), tuple(reach), spread)
+
+    @classmethod
+    def _of(cls, storage, form):
+        made = cls.__new__(cls)
+        made.storage, made.form, made.index = storage, form, ()
+        return made
 
     @classmethod
     def whole(cls, storage):
-        shape = storage.shape
-        if not storage.is_on_chip:
-            return cls(storage, storage.dtype, 0, 0, dense(shape))
-        return cls(storage, storage.dtype, 0, 0, ((1, shape[0]), *dense(shape[1:])))
+        return cls._of(storage, storage.kind.whole)
+
+    dtype = property(lambda self: self.form.dtype)
+    lane = property(lambda self: self.form.lane)
+    start = property(lambda self: self.form.start)
+    dims = property(lambda self: self.form.dims)
+    reach = property(lambda self: self.form.reach)
+    spread = property(lambda self: self.form.spread)
 
     def _with(self, dtype=None, lane=None, start=None, dims=None, reach=None, index=None, spread=None):
         return View(self.storage,
@@ -141,19 +205,19 @@ class View:
 
     @property
     def is_on_chip(self):
-        return self.storage.is_on_chip
+        return self.form.kind.is_on_chip
 
     @property
     def shape(self):
-        return tuple(count for _, count in self.dims)
+        return self.form.shape
 
     @property
     def ndim(self):
-        return len(self.dims)
+        return len(self.form.dims)
 
     @property
     def size(self):
-        return math.prod(self.shape)
+        return self.form.size
 
     @property
     def name(self):
@@ -447,6 +511,16 @@ class View:
     # ---- indices -----------------------------------------------------------------------
 
     def __getitem__(self, key):
+        parts = _key(key)
+        found = self.form.items.get(parts) if parts is not None and not self.index else None
+        if found is not None:
+            return View._of(self.storage, found)
+        made = self._taken(key)
+        if parts is not None and not made.index and len(self.form.items) < ITEMS_MOST:
+            self.form.items[parts] = made.form
+        return made
+
+    def _taken(self, key):
         key = list(key) if isinstance(key, tuple) else [key]
         if not GRID_TYPES.isdisjoint(map(type, key)):
             return by_index_tiles(self, tuple(key))
@@ -492,6 +566,30 @@ class View:
             raise IndexError(f"index {part} of dimension {dim} of '{self.name}', which has {count} "
                              f"elements")
         return self.slice(dim, part % count, part % count + 1), True
+
+
+def _key(key):
+    """An index as something that can be looked up: numbers and slices. None: there are other things."""
+    if key.__class__ is not tuple:
+        key = (key,)
+    parts = []
+    for part in key:
+        kind = part.__class__
+        if kind is int:
+            parts.append(part)
+        elif kind is slice:
+            parts += ("s", part.start, part.stop, part.step)
+        elif kind is DynamicSlice and part.start.__class__ is int and part.size.__class__ is int:
+            parts += ("d", part.start, part.size)
+        elif part is None or part is Ellipsis:
+            parts.append(part)
+        else:
+            return None
+    try:
+        hash(made := tuple(parts))
+    except TypeError:
+        return None
+    return made
 
 
 def by_index_tiles(view, key):

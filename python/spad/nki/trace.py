@@ -12,6 +12,7 @@ docs/nki-trace.md says what is modelled, and what "proved" means for a traced sh
 
 import contextlib
 import functools
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -26,7 +27,7 @@ from .. import core
 from .. import kernel as _kernel
 from .. import _nki_direct as _direct
 from ._older import Again, unwrapped
-from ._programs import two_cores
+from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
 from ._views import View, item_bytes
@@ -61,15 +62,64 @@ def hbm(shape, dtype):
     return Hbm(shape, dtype)
 
 
+_FROM = re.compile(r" from (\d+)$")
+
+
 class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
-    ((file, line), text), and `operations`, how many were recorded."""
+    ((file, line), text); `operations`, how many were recorded; and `folded`, the numbers of statements
+    and loops that they became, or None where nothing repeats."""
 
-    def __init__(self, recorder, lines, places):
+    def __init__(self, recorder, text, fold):
         super().__init__(recorder.chip, recorder.name)
-        self._lines, self._places = lines, places
         self.notes, self.operations = recorder.notes, recorder.operations
+        self.folded = None
+        self._rows = recorder.sources.rows
+        self._text, self._fold = text, fold
         self.faults = recorder.older.findings() if recorder.older is not None else []
+
+    def finish(self):
+        """Reads what was recorded, and finds its loops."""
+        if self._c is None:
+            try:
+                made = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
+            except _spad.Error as error:
+                self._split = self._text.split("\n")
+                for file, line in self.chain(error.line or 0)[:1]:
+                    error.add_note(f"recorded at {file}:{line}")
+                raise
+            folded = made.fold() if self._fold else None
+            if folded is not None:
+                own = sum(row["kind"] == "operation" for row in folded.statements)
+                self.folded = own, len(folded.loops)
+            self._c, self._text = made if folded is None else folded, None
+        return self
+
+    def summary(self):
+        """How many operations were recorded, and what they became."""
+        if self.folded is None:
+            return f"{self.operations} operations, without loops"
+        statements, loops = self.folded
+        return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
+                f"in {loops} loop{'s' * (loops != 1)}")
+
+    def place(self, line):
+        """(file, line) of the Python that a line of the kernel comes from, or None."""
+        chain = self.chain(line)
+        return chain[0] if chain else None
+
+    def chain(self, line):
+        """The (file, line) that a line of the kernel comes from, and of the calls that led to it."""
+        if self._split is None:
+            self._split = self.source.split("\n")
+        found = _FROM.search(self._split[line - 1]) if 0 < line <= len(self._split) else None
+        number, places = int(found[1]) if found else None, []
+        while number is not None:
+            file, at, number, _ = self._rows[number]
+            places.append((file, at))
+        return places
+
+    _split = None
 
     plan = _kernel.Kernel.layout
 
@@ -98,7 +148,7 @@ class Traced(_kernel.Kernel):
         count = len(self.notes)
         noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
         text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + noted + \
+        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + noted + \
             ("in Python:\n" + "".join(rows) if rows else "")
 
 
@@ -208,16 +258,18 @@ def _failure(name, error):
     return failure
 
 
-def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_most=OPERATIONS_MOST, fold=True,
+          **kwargs):
     """Runs a kernel once under the stand-in and returns what it did as a spad.Kernel.
 
     args, kwargs: what the kernel is called with; nt.hbm() stands for tensors, also in lists, tuples and
-    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside meanwhile.
+    dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside
+    meanwhile. fold: find loops again; without it every operation is a statement.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most)[0]
+    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)[0]
 
 
-def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None):
+def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None, fold=True):
     """(Traced, its recorder, what the kernel returned). make_values: makes what computes numbers."""
     if lnc not in (1, 2):
         raise TraceError(f"lnc={lnc}: a trace has one core, or two")
@@ -241,7 +293,7 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
                 kept = (*kept, again.place)
     if not recorder.operations:
         raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, *recorder.finish(returned)).finish(), recorder, returned
+    return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
 
 
 class Ran:
@@ -280,17 +332,19 @@ def _with_arrays(value):
     return value
 
 
-def run(kernel, *args, target="trn2", places=False, replace_nki=False, operations_most=OPERATIONS_MOST, **kwargs):
+def run(kernel, *args, target="trn2", lnc=1, places=False, replace_nki=False, operations_most=OPERATIONS_MOST,
+        **kwargs):
     """Runs a kernel with numpy arrays, and gives a Ran: its numbers and its trace.
 
     Arrays are tensors of their own type; nt.array(x, "bf16") is one of another type, and nt.hbm() one that was never
     written. Values are computed in float32 and rounded where they are written; what was never written is NaN.
-    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers.
+    places: tensors with an address share the bytes of the memory, so a lifetime conflict shows in the numbers. lnc: of
+    two cores each runs until it meets the other one.
     An instruction that is not covered is a TraceError that names it."""
     from ._values import Values, np  # the only part that needs numpy
     if np is None:
         raise TraceError("nt.run needs numpy, which is not installed")
-    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, 1, replace_nki,
+    traced, recorder, returned = _recorded(kernel, _with_arrays(args), _with_arrays(kwargs), target, lnc, replace_nki,
                                            operations_most, lambda chip: Values(chip if places else None))
     arrays = {storage.name: recorder.values.get(View.whole(storage)) for storage in recorder.arguments}
     return Ran(traced, _values_of(recorder, returned), arrays)
@@ -319,10 +373,14 @@ def _forced(options):
 def _run(recorder, function, options, args, kwargs):
     """What the kernel returns."""
     token = _current.set(recorder)
+    collects = gc.isenabled()
+    gc.disable()  # all that is recorded stays: to search it for garbage takes a third of the time
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
         if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
             return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+        if recorder.lnc == 2 and recorder.values is not None:
+            return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
         returned = unwrapped(function(*args, **kwargs))
         if recorder.lnc == 2:
             recorder.settle()
@@ -340,6 +398,8 @@ def _run(recorder, function, options, args, kwargs):
         raise _failure(recorder.name, error) from error
     finally:
         _current.reset(token)
+        if collects:
+            gc.enable()
 
 
 # ---- kernels in files -----------------------------------------------------------------------------

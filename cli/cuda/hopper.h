@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels here need of Hopper: mbarriers, bulk tensor copies, wgmma on bfloat16, tensor
+// What our kernels need of Hopper: mbarriers, bulk tensor copies, wgmma on bfloat16, tensor
 // maps, and a clock. The instructions are those of NVIDIA's PTX ISA (sections mbarrier,
 // cp.async.bulk.tensor, wgmma); names are ours.
-#ifndef SPAD_EXAMPLES_HOPPER_H
-#define SPAD_EXAMPLES_HOPPER_H
+#ifndef SPAD_CUDA_HOPPER_H
+#define SPAD_CUDA_HOPPER_H
 
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -14,13 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                        \
-    do {                                                                                   \
-        const cudaError_t status_ = (call);                                                \
-        if (status_ != cudaSuccess) {                                                      \
-            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status_));          \
-            std::exit(3);                                                                  \
-        }                                                                                  \
+#define CHECK(call)                                                               \
+    do {                                                                          \
+        const cudaError_t status_ = (call);                                       \
+        if (status_ != cudaSuccess) {                                             \
+            std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(status_)); \
+            std::exit(3);                                                         \
+        }                                                                         \
     } while (0)
 
 namespace hopper {
@@ -46,21 +46,19 @@ __device__ __forceinline__ void arrive(uint32_t barrier) {
 }
 
 __device__ __forceinline__ void arrive_expect(uint32_t barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
-                 "r"(bytes)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                  : "memory");
 }
 
 __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}\n" ::"r"(barrier),
-        "r"(parity)
-        : "memory");
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}\n" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
 }
 
 // ---- copies --------------------------------------------------------------------------------
@@ -68,19 +66,18 @@ __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
 // One box of a two-dimensional tensor, columns first, into shared memory.
 __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap &map, int column, int row,
                                          uint32_t barrier) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-        "l"(&map), "r"(column), "r"(row), "r"(barrier)
-        : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(&map), "r"(column), "r"(row), "r"(barrier)
+                 : "memory");
 }
 
 // A run of bytes, a multiple of 16.
 __device__ __forceinline__ void load_bytes(uint32_t to, const void *from, int bytes,
                                            uint32_t barrier) {
     asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            to),
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(to),
         "l"(from), "r"(bytes), "r"(barrier)
         : "memory");
 }
@@ -104,61 +101,55 @@ __device__ __forceinline__ void commit_products() {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-template <int PENDING>
-__device__ __forceinline__ void wait_products() {
+template <int PENDING> __device__ __forceinline__ void wait_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-#define D8(d, i)                                                                           \
+#define D8(d, i)                                                                                \
     "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
         "+f"(d[i + 6]), "+f"(d[i + 7])
 
 // d += a x b for 64 x N results and 16 products each, a and b rows in shared memory.
-template <int N>
-__device__ void multiply(float (&d)[N / 2], uint64_t a, uint64_t b);
+template <int N> __device__ void multiply(float (&d)[N / 2], uint64_t a, uint64_t b);
 
-template <>
-__device__ __forceinline__ void multiply<64>(float (&d)[32], uint64_t a, uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-        "}, %32, %33, 1, 1, 1, 0, 0;"
-        : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
-        : "l"(a), "l"(b));
+template <> __device__ __forceinline__ void multiply<64>(float (&d)[32], uint64_t a, uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+                 "}, %32, %33, 1, 1, 1, 0, 0;"
+                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
+                 : "l"(a), "l"(b));
 }
 
-template <>
-__device__ __forceinline__ void multiply<128>(float (&d)[64], uint64_t a, uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-        "}, %64, %65, 1, 1, 1, 0, 0;"
-        : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-          D8(d, 56)
-        : "l"(a), "l"(b));
+template <> __device__ __forceinline__ void multiply<128>(float (&d)[64], uint64_t a, uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+                 "}, %64, %65, 1, 1, 1, 0, 0;"
+                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
+                   D8(d, 56)
+                 : "l"(a), "l"(b));
 }
 
-template <>
-__device__ __forceinline__ void multiply<256>(float (&d)[128], uint64_t a, uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-        "}, %128, %129, 1, 1, 1, 0, 0;"
-        : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-          D8(d, 56), D8(d, 64), D8(d, 72), D8(d, 80), D8(d, 88), D8(d, 96), D8(d,
-          104), D8(d, 112), D8(d, 120)
-        : "l"(a), "l"(b));
+template <> __device__ __forceinline__ void multiply<256>(float (&d)[128], uint64_t a, uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, "
+                 "%110, %111, "
+                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "
+                 "%125, %126, %127"
+                 "}, %128, %129, 1, 1, 1, 0, 0;"
+                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
+                   D8(d, 56), D8(d, 64), D8(d, 72), D8(d, 80), D8(d, 88), D8(d, 96), D8(d, 104),
+                   D8(d, 112), D8(d, 120)
+                 : "l"(a), "l"(b));
 }
 
 // d += a x b with the 64 x 16 of a in registers and b, 16 rows of N columns, transposed.
@@ -168,39 +159,35 @@ __device__ void multiply_registers(float (&d)[N / 2], const uint32_t (&a)[4], ui
 template <>
 __device__ __forceinline__ void multiply_registers<64>(float (&d)[32], const uint32_t (&a)[4],
                                                        uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-        "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
-        : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+                 "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
+                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
 __device__ __forceinline__ void multiply_registers<128>(float (&d)[64], const uint32_t (&a)[4],
-                                                       uint64_t b) {
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-        "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
-        : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
-          D8(d, 56)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                                                        uint64_t b) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+                 "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
+                 : D8(d, 0), D8(d, 8), D8(d, 16), D8(d, 24), D8(d, 32), D8(d, 40), D8(d, 48),
+                   D8(d, 56)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 #undef D8
 
-template <int REGISTERS>
-__device__ __forceinline__ void more_registers() {
+template <int REGISTERS> __device__ __forceinline__ void more_registers() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
-template <int REGISTERS>
-__device__ __forceinline__ void fewer_registers() {
+template <int REGISTERS> __device__ __forceinline__ void fewer_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
 }
 
@@ -233,8 +220,7 @@ inline CUtensorMap boxes_of(const void *matrix, long long rows, long long column
 }
 
 // The median milliseconds of `runs` calls after two that warm up.
-template <typename Call>
-float median_of(int runs, Call call) {
+template <typename Call> float median_of(int runs, Call call) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));

@@ -3,6 +3,7 @@
 // The figures of a Hopper GPU that the cost model of a target needs, each measured alone: rates
 // and latencies of wgmma, of bulk copies by size and depth, of arithmetic, barriers and stores.
 // One line per figure: name,parameters,value,unit,spread (of the middle half of the runs, in %).
+// `spad calibrate` compiles and runs this, and fits a target file to it.
 #include <algorithm>
 #include <vector>
 
@@ -34,8 +35,7 @@ struct span {
     long long cycles, ns;
 };
 
-template <typename Launch>
-static std::vector<span> spans_of(int blocks, Launch launch) {
+template <typename Launch> static std::vector<span> spans_of(int blocks, Launch launch) {
     span *device;
     CHECK(cudaMalloc(&device, blocks * sizeof(span)));
     std::vector<span> all;
@@ -109,8 +109,7 @@ __global__ void __launch_bounds__(256, 1) products(span *out, float *sink, int r
     sink[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-template <int N>
-static void measure_products(float *sink) {
+template <int N> static void measure_products(float *sink) {
     const int rounds = 4096, bytes = (64 + N) * 64 * 2;
     char text[64];
     CHECK(cudaFuncSetAttribute(products<N, false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -127,9 +126,8 @@ static void measure_products(float *sink) {
         for (const span &s : all) clock.push_back(static_cast<double>(s.cycles) / s.ns);
         report("clock", text, clock, "GHz");
     }
-    const auto alone = spans_of(1, [&](span *out) {
-        products<N, true><<<1, WARPGROUP, bytes>>>(out, sink, rounds);
-    });
+    const auto alone = spans_of(
+        1, [&](span *out) { products<N, true><<<1, WARPGROUP, bytes>>>(out, sink, rounds); });
     std::snprintf(text, sizeof text, "n=%d", N);
     report("wgmma_latency", text, cycles_of(alone, rounds), "cycles");
 }
@@ -177,7 +175,7 @@ static void measure_copies(const bf16 *memory, long long bytes, const char *name
                 if (grid == 1 && depth > 4) continue;
                 const int count = 768;
                 const auto all = spans_of(grid, [&](span *out) {
-                    copies<<<grid, 32, depth * (size + 8)>>>(
+                    copies<<<grid, 32, depth *(size + 8)>>>(
                         out, map, rows, depth, count, apart ? 1 : 37, apart ? grid : 1, blocks);
                 });
                 std::snprintf(text, sizeof text, "bytes=%d depth=%d blocks=%d", size, depth, grid);
@@ -187,7 +185,8 @@ static void measure_copies(const bf16 *memory, long long bytes, const char *name
     }
 }
 
-// ---- arithmetic, shared memory, barriers -----------------------------------------------------------
+// ---- arithmetic, shared memory, barriers
+// -----------------------------------------------------------
 
 enum work { FMA, EXP2, CONVERT, ADD, SHUFFLE, LOAD_SHARED, STORE_SHARED };
 
@@ -279,11 +278,11 @@ __global__ void meet(span *out, int rounds) {
     if (threadIdx.x == 0) out[blockIdx.x] = {clock64() - cycles, now() - ns};
 }
 
-// ---- stores and launches -------------------------------------------------------------------------
+// ---- stores and launches
+// -------------------------------------------------------------------------
 
 // As a product stores its result: 16 rows a warp, 4 bytes a thread; or 16 bytes a thread.
-template <bool FRAGMENT>
-__global__ void stores(bf16 *to, long long width, int rows, int columns) {
+template <bool FRAGMENT> __global__ void stores(bf16 *to, long long width, int rows, int columns) {
     const int thread = threadIdx.x % 32, warp = threadIdx.x / 32;
     const long long tile = blockIdx.x;
     const long long per_row = width / columns;
@@ -322,7 +321,7 @@ static void measure_stores(bf16 *memory, long long bytes) {
             });
             rate.push_back(static_cast<double>(bytes) / ms * 1e-6);
         }
-        report("store_rate", fragment ? "fragment" : "16 bytes a thread", rate, "GB/s");
+        report("store", fragment ? "4 bytes a thread" : "16 bytes a thread", rate, "GB/s");
     }
 }
 
@@ -330,50 +329,62 @@ static void measure_launch() {
     std::vector<double> us, both;
     CHECK(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
     for (int run = 0; run < 9; run++) {
-        us.push_back(1e3 * hopper::median_of(21, [] { nothing<<<132, 384, 200 << 10>>>(); }));
+        us.push_back(1e3 *
+                     hopper::median_of(21, [] { nothing<<<multiprocessors, 384, 200 << 10>>>(); }));
         both.push_back(1e3 * hopper::median_of(21, [] {
-                           nothing<<<132, 384, 200 << 10>>>();
-                           nothing<<<132, 384, 200 << 10>>>();
+                           nothing<<<multiprocessors, 384, 200 << 10>>>();
+                           nothing<<<multiprocessors, 384, 200 << 10>>>();
                        }));
     }
     for (size_t i = 0; i < us.size(); i++) both[i] -= us[i];
-    report("launch", "one", us, "us");
-    report("launch", "one more", both, "us");
+    report("launch", "first", us, "us");
+    report("launch", "next", both, "us");
 }
 
-int main() {
+static void measure_all(float *sink, bf16 *memory, long long bytes) {
+    measure_products<64>(sink);
+    measure_products<128>(sink);
+    measure_products<256>(sink);
+    measure_copies(memory, 8 << 20, "copy_cache", false);
+    measure_copies(memory, bytes, "copy_memory", true);
+    measure_arithmetic<FMA>("fma", sink, 1, "per cycle");
+    measure_arithmetic<ADD>("add", sink, 1, "per cycle");
+    measure_arithmetic<EXP2>("exp", sink, 1, "per cycle");
+    measure_arithmetic<CONVERT>("convert", sink, 1, "per cycle");
+    measure_arithmetic<SHUFFLE>("shuffle", sink, 1, "per cycle");
+    measure_arithmetic<LOAD_SHARED>("load_shared", sink, 16, "bytes per cycle");
+    measure_arithmetic<STORE_SHARED>("store_shared", sink, 16, "bytes per cycle");
+    const auto turns = spans_of(1, [](span *out) { ping<<<1, 64>>>(out, 4096); });
+    report("mbarrier", "a turn", cycles_of(turns, 2 * 4096), "cycles");
+    const auto meetings = spans_of(1, [](span *out) { meet<<<1, 256>>>(out, 4096); });
+    report("named_barrier", "threads=256", cycles_of(meetings, 4096), "cycles");
+    measure_stores(memory, 1ll << 30);
+    measure_launch();
+}
+
+// figures [DEVICE]
+int main(int argc, char **argv) {
+    const int number = argc > 1 ? std::atoi(argv[1]) : 0;
     cudaDeviceProp device;
-    CHECK(cudaGetDeviceProperties(&device, 0));
+    CHECK(cudaSetDevice(number));
+    CHECK(cudaGetDeviceProperties(&device, number));
     if (device.major != 9) {
-        std::fprintf(stderr, "micro: needs compute capability 9.0; %s has %d.%d\n", device.name,
-                     device.major, device.minor);
+        std::fprintf(stderr, "%s has compute capability %d.%d; these measurements need 9.0\n",
+                     device.name, device.major, device.minor);
         return 77;
     }
     multiprocessors = device.multiProcessorCount;
-    std::printf("# %s, %d multiprocessors, L2 %d MiB, shared %zu\n", device.name, multiprocessors,
-                device.l2CacheSize >> 20, device.sharedMemPerBlockOptin);
+    std::printf("name,parameters,value,unit,spread\n");
+    std::printf("units,%s,%d,multiprocessors,0\n", device.name, multiprocessors);
+    std::printf("cache,L2,%d,bytes,0\n", device.l2CacheSize);
     float *sink;
     bf16 *memory;
     const long long bytes = 4ll << 30;
     CHECK(cudaMalloc(&sink, 1 << 24));
     CHECK(cudaMalloc(&memory, bytes));
     CHECK(cudaMemset(memory, 0x3F, bytes));
-    measure_products<64>(sink);
-    measure_products<128>(sink);
-    measure_products<256>(sink);
-    measure_copies(memory, 8 << 20, "copy_l2", false);
-    measure_copies(memory, bytes, "copy_hbm", true);
-    measure_arithmetic<FMA>("fma", sink, 1, "per cycle");
-    measure_arithmetic<ADD>("add", sink, 1, "per cycle");
-    measure_arithmetic<EXP2>("exp2", sink, 1, "per cycle");
-    measure_arithmetic<CONVERT>("convert", sink, 2, "per cycle");
-    measure_arithmetic<SHUFFLE>("shuffle", sink, 1, "per cycle");
-    measure_arithmetic<LOAD_SHARED>("load_shared", sink, 16, "bytes per cycle");
-    measure_arithmetic<STORE_SHARED>("store_shared", sink, 16, "bytes per cycle");
-    report("mbarrier", "two turns", cycles_of(spans_of(1, [](span *out) { ping<<<1, 64>>>(out, 4096); }), 4096), "cycles");
-    report("named_barrier", "256 threads", cycles_of(spans_of(1, [](span *out) { meet<<<1, 256>>>(out, 4096); }), 4096), "cycles");
-    measure_stores(memory, 1ll << 30);
-    measure_stores(memory, 32ll << 20);
-    measure_launch();
+    measure_all(sink, memory, bytes);
+    CHECK(cudaFree(sink));
+    CHECK(cudaFree(memory));
     return 0;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel with some of its statements elsewhere: written as text and read again, as in
+ * reshape.c. What the change means is up to the caller, who checks the result.
+ */
+#ifndef SPAD_KERNEL_EDIT_H
+#define SPAD_KERNEL_EDIT_H
+
+#include "kernel/kernel.h"
+
+/* What becomes of a statement, if it is not the number of the one that it goes in front of. */
+enum { SPAD__STAYS = -1, SPAD__LEFT_OUT = -2 };
+
+/* Blocks (loops, ifs, scopes, agents) stay. Numbers are rows of the kernel; -1: none. */
+typedef struct spad__edit {
+    const int64_t *to; /* per statement; NULL: all stay. A parity wait that moves is for the first
+                          phase */
+    int64_t flat;      /* a tensor that loses its block dimensions and its ring */
+    int64_t alias;     /* a tensor that gets its bytes in the first tile of `alias_of` */
+    int64_t alias_of;
+    int64_t without_sync; /* an object whose statements are left out: its declaration, too */
+} spad__edit;
+
+/* An edit that changes nothing. */
+spad__edit spad__edit_of_nothing(void);
+
+/* The kernel with an edit. Locations are those of the kernel. The statuses are those of
+ * spad_kernel_parse: what does not stand where it can be read is SPAD_ERR_SYNTAX. */
+spad_status spad__kernel_edit(spad_kernel **out, const spad_kernel *kernel, const spad__edit *edit,
+                              const spad_host *host, spad_error *error);
+
+/* Writes the text of it. */
+spad_status spad__kernel_write_edited(const spad_kernel *kernel, const spad__edit *edit,
+                                      const spad_sink *sink, spad_error *error);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Folding from the inside: see fold.c for families of tensors and fold_loops.c for loops.
+ */
+#ifndef SPAD_KERNEL_FOLD_H
+#define SPAD_KERNEL_FOLD_H
+
+#include "kernel/kernel.h"
+
+enum { SPAD__FAMILY_RANK = 4 };
+
+typedef struct spad__family_dim {
+    int64_t count;
+    int64_t stride;
+    int64_t ring; /* places after which the first one comes again; count: never */
+} spad__family_dim;
+
+/* Tensors that differ in their address only: blocks of one tensor. */
+typedef struct spad__family {
+    int64_t first; /* tensor */
+    int64_t count;
+    int64_t of;      /* aliases: the family that owns the bytes; -1 */
+    int64_t ordinal; /* of equal aliases of one tensor: each is a family of its own */
+    int64_t byte;    /* of members that have an address: of the first one */
+    /* Dimensions of the tile numbers, the outermost first: how many, and where each of them is. */
+    size_t rank;
+    spad__family_dim dims[SPAD__FAMILY_RANK];
+    bool used;    /* an operation in a loop touches it: it is written as one tensor */
+    int64_t made; /* its number in the new kernel */
+} spad__family;
+
+/* A statement, or a loop of them, without its numbers: those are `moving` (in the first round) and
+ * `fixed`. Of an operation, the moving ones are its tiles, ranges, moved bytes and cost. Of a loop,
+ * they are those of its body and its trip count, and the fixed ones those of its body and how far
+ * each moving one of the body moves in a round. */
+typedef struct spad__fold_shape {
+    const int64_t *code;
+    size_t code_count;
+    size_t statement; /* of an operation; SIZE_MAX: a loop */
+    size_t child_count;
+    const uint32_t *children; /* shapes */
+    size_t moving;
+    size_t fixed;
+} spad__fold_shape;
+
+typedef struct spad__fold_node {
+    uint32_t shape;
+    size_t statement; /* of an operation */
+    int64_t *moving;
+    int64_t *fixed;
+    size_t same;     /* the nearest node below of the same shape, + 1; 0: none */
+    size_t loop;     /* the nearest loop at or below, + 1; 0: none */
+    uint64_t prefix; /* hash of the shapes up to this node */
+} spad__fold_node;
+
+typedef struct spad__folder {
+    spad_host host;
+    spad__arena arena;
+    const spad_kernel *kernel;
+    int64_t *family; /* per tensor; -1: it stays as it is */
+    int64_t *member; /* per tensor: its number in the family */
+    bool *shows; /* per tensor: it is read and never written under its own name, so it shows what
+                    other names of its bytes write */
+    int64_t *singles; /* per tensor: its number in the new kernel; -1 */
+    SPAD_ARRAY(spad__family) families;
+    SPAD_ARRAY(spad__fold_shape) shapes;
+    spad__index shape_index;
+    SPAD_ARRAY(size_t) newest; /* per shape: the top node of it, + 1; 0: none */
+    SPAD_ARRAY(spad__fold_node) nodes;
+    SPAD_ARRAY(uint64_t) powers; /* of the base of the hash */
+    SPAD_ARRAY(int64_t) code;    /* of the statement that is looked at */
+    SPAD_ARRAY(int64_t) numbers;
+} spad__folder;
+
+/* False: no memory. */
+bool spad__fold_families(spad__folder *f);
+
+/* The same operations as few nodes. False: no memory. */
+bool spad__fold_loops(spad__folder *f);
+
+/* Builds the kernel that the nodes are. */
+spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sources: the lines of the program that a kernel was made from. A statement names one, and a
+ * source names the call that led to it, so a chain of calls is shared by all that come after it.
+ */
+#include "kernel/kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/finding.h"
+
+spad_status spad_kernel_builder_source(int64_t *out, spad_kernel_builder *builder, const char *file,
+                                       int32_t line, const char *code, int64_t caller,
+                                       spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    const int64_t number = (int64_t)kernel->sources.count;
+    *out = -1;
+    if (file == NULL || file[0] == '\0' || line < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a source has a file and a line");
+    }
+    if (caller < -1 || caller >= number) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such source: %lld; there are %lld",
+                          (long long)caller, (long long)number);
+    }
+    spad_kernel_source row = {.line = line, .code = "", .caller = caller};
+    const spad__arena_mark mark = spad__arena_here(&kernel->arena);
+    row.file = spad__arena_copy(&kernel->arena, file, strlen(file));
+    if (code != NULL) row.code = spad__arena_copy(&kernel->arena, code, strlen(code));
+    if (row.file == NULL || row.code == NULL ||
+        !spad__array_reserve(&kernel->host, &kernel->sources, 1)) {
+        spad__arena_rewind(&kernel->arena, mark);
+        return spad__fail_host_memory(error);
+    }
+    kernel->sources.items[kernel->sources.count++] = row;
+    *out = number;
+    return SPAD_OK;
+}
+
+static spad_status check_source(const spad_kernel_builder *builder, int64_t source,
+                                spad_error *error) {
+    const int64_t count = (int64_t)builder->kernel->sources.count;
+    if (source >= -1 && source < count) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_UNKNOWN, "no such source: %lld; there are %lld",
+                      (long long)source, (long long)count);
+}
+
+spad_status spad_kernel_builder_from(spad_kernel_builder *builder, int64_t source,
+                                     spad_error *error) {
+    const spad_status status = check_source(builder, source, error);
+    if (status == SPAD_OK) builder->source = source;
+    return status;
+}
+
+spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_error *error) {
+    const spad_status status = check_source(builder, source, error);
+    const size_t count = builder->kernel->statements.count;
+    if (status == SPAD_OK) builder->kernel->statements.items[count - 1].source = source;
+    return status;
+}
+
+/* Statements are in the order of the text, apart from those of macros. */
+int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
+    if (kernel->sources.count == 0 || line <= 0) return -1;
+    size_t low = 0;
+    size_t high = kernel->statements.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (kernel->statements.items[middle].location.line < line) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == kernel->statements.count) return -1;
+    const spad_statement *s = &kernel->statements.items[low];
+    return s->location.line == line ? s->source : -1;
+}
+
+void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size) {
+    size_t used = 0;
+    field[0] = '\0';
+    for (const char *word = ""; source >= 0 && used < size; word = ", called at ") {
+        const spad_kernel_source *row = &kernel->sources.items[source];
+        char place[SPAD_PLACE_MAX];
+        const char *slash = strrchr(row->file, '/');
+        const int length = snprintf(place, sizeof place, "%s%.120s:%ld", word,
+                                    slash != NULL ? slash + 1 : row->file, (long)row->line);
+        if (used + (size_t)length >= size) break; /* the innermost ones are whole */
+        memcpy(field + used, place, (size_t)length + 1);
+        used += (size_t)length;
+        source = row->caller;
+    }
+}

@@ -1,0 +1,1 @@
+spad plan input/weights_agents.spad --fix -o -

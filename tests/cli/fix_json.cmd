@@ -1,0 +1,1 @@
+spad check input/weights.spad --fix --json

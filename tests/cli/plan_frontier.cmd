@@ -1,0 +1,1 @@
+spad plan input/pipeline.spad --frontier; spad plan input/pipeline.spad --frontier --release

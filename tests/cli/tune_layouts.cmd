@@ -1,0 +1,1 @@
+spad tune input/pipeline.spad --release | tail -9

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Folding: a folded kernel does what the straight one does. Random loop nests are unrolled to
+ * straight text and folded, and both kernels are walked side by side: the same operations in the
+ * same order, on the same bytes, tiles that are told apart in one are told apart in the other, and
+ * the verdicts are the same. */
+#include "support/kernels.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "spad/check.h"
+#include "spad/kernel.h"
+#include "spad/walk.h"
+
+/* ---- two walks side by side -------------------------------------------------------- */
+
+enum { NAMES_MAX = 1 << 16 };
+
+typedef struct name_pair {
+    int64_t old_tensor, old_tile, new_tensor, new_tile;
+} name_pair;
+
+typedef struct comparison {
+    const spad_kernel *straight;
+    const spad_kernel *folded;
+    name_pair *pairs; /* tiles that were seen */
+    size_t count;
+    name_pair *slots; /* storages */
+    size_t slot_count;
+} comparison;
+
+/* One to one: neither side was paired with anything else. */
+static void pair_up(name_pair *pairs, size_t *count, name_pair pair) {
+    for (size_t i = 0; i < *count; i++) {
+        const bool old =
+            pairs[i].old_tensor == pair.old_tensor && pairs[i].old_tile == pair.old_tile;
+        const bool new =
+            pairs[i].new_tensor == pair.new_tensor &&pairs[i].new_tile == pair.new_tile;
+        assert_true(old == new);
+        if (old) return;
+    }
+    assert_true(*count < NAMES_MAX);
+    pairs[(*count)++] = pair;
+}
+
+static const spad_walk_event *next_operation(spad_walk *walk) {
+    const spad_walk_event *event;
+    spad_error error;
+    do {
+        assert_ok(spad_walk_next(&event, walk, &error), &error);
+    } while (event->kind != SPAD_WALK_OPERATION && event->kind != SPAD_WALK_END);
+    return event;
+}
+
+static void compare_access(comparison *c, const spad_walk_access *a, const spad_walk_access *b) {
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->placed, b->placed);
+    assert_memory_equal(&a->rect, &b->rect, sizeof a->rect);
+    assert_memory_equal(&a->tile_rect, &b->tile_rect, sizeof a->tile_rect);
+    assert_int_equal(a->runs, b->runs);
+    assert_int_equal(a->stride, b->stride);
+    assert_int_equal(a->moved, b->moved);
+    pair_up(c->pairs, &c->count, (name_pair){a->tensor, a->tile, b->tensor, b->tile});
+    if (!a->placed) {
+        pair_up(c->slots, &c->slot_count, (name_pair){a->home, a->slot, b->home, b->slot});
+    }
+}
+
+static void compare_operation(comparison *c, const spad_walk_event *a, const spad_walk_event *b) {
+    const spad_statement *s = spad_kernel_get_statement(c->straight, (size_t)a->statement);
+    const spad_statement *t = spad_kernel_get_statement(c->folded, (size_t)b->statement);
+    assert_string_equal(s->name, t->name);
+    assert_int_equal(s->engine, t->engine);
+    assert_int_equal(s->source, t->source);
+    assert_int_equal(s->cost_kind, t->cost_kind);
+    assert_int_equal(a->cost, b->cost);
+    assert_int_equal(a->access_count, b->access_count);
+    for (size_t i = 0; i < a->access_count; i++) {
+        compare_access(c, &a->accesses[i], &b->accesses[i]);
+    }
+}
+
+static void compare_walks(const spad_kernel *straight, const spad_kernel *folded) {
+    comparison c = {.straight = straight, .folded = folded};
+    c.pairs = malloc(NAMES_MAX * sizeof *c.pairs);
+    c.slots = malloc(NAMES_MAX * sizeof *c.slots);
+    assert_true(c.pairs != NULL && c.slots != NULL);
+    spad_walk *one;
+    spad_walk *two;
+    spad_error error;
+    assert_ok(spad_walk_create(&one, straight, NULL, &error), &error);
+    assert_ok(spad_walk_create(&two, folded, NULL, &error), &error);
+    for (;;) {
+        const spad_walk_event *a = next_operation(one);
+        const spad_walk_event *b = next_operation(two);
+        assert_int_equal(a->kind, b->kind);
+        if (a->kind == SPAD_WALK_END) break;
+        compare_operation(&c, a, b);
+    }
+    spad_walk_destroy(one);
+    spad_walk_destroy(two);
+    free(c.pairs);
+    free(c.slots);
+}
+
+static spad_verdict verdict_of(const spad_kernel *kernel, int64_t *errors) {
+    spad_check *check;
+    spad_error error;
+    const spad_check_options options = {.no_advice = true};
+    assert_ok(spad_check_create(&check, kernel, &options, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
+    *errors = spad_check_get_counts(check).errors;
+    spad_check_destroy(check);
+    return verdict;
+}
+
+/* The folded kernel, or NULL; both are compared. */
+static spad_kernel *fold_and_compare(const spad_kernel *straight) {
+    spad_kernel *folded;
+    spad_error error;
+    int64_t errors;
+    assert_ok(spad_kernel_fold(&folded, straight, NULL, &error), &error);
+    if (folded == NULL) return NULL;
+    compare_walks(straight, folded);
+    const bool wrong = verdict_of(straight, &errors) == SPAD_VERDICT_WRONG;
+    assert_int_equal(verdict_of(folded, &errors) == SPAD_VERDICT_WRONG, wrong);
+    return folded;
+}
+
+/* ---- random nests ------------------------------------------------------------------ */
+
+enum { TEXT_MAX = 1 << 20, DEPTH_MAX = 3, SLOTS = 8 };
+
+typedef struct writer {
+    spad__random random;
+    char *text;
+    size_t used;
+    int statements;
+    int tensors;
+    int64_t loops[DEPTH_MAX];
+    int depth;
+} writer;
+
+static int64_t below(writer *w, int64_t bound) {
+    return (int64_t)spad__random_below(&w->random, (uint64_t)bound);
+}
+
+/* A nest as a tree of decisions that are the same in every round: a body is written again from the
+ * same state of the random numbers. */
+static void put_line(writer *w, const char *format, ...) SPAD_PRINTF(2, 3);
+static void put_line(writer *w, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    w->used += (size_t)vsnprintf(w->text + w->used, TEXT_MAX - w->used, format, list);
+    va_end(list);
+    assert_true(w->used < TEXT_MAX - 1024);
+    w->statements++;
+}
+
+/* c + a i + b j + ..., or one of them modulo something. */
+static int64_t moving_number(writer *w, int64_t bound) {
+    int64_t value = below(w, 4);
+    for (int d = 0; d < w->depth; d++) value += below(w, 3) * w->loops[d];
+    if (below(w, 5) == 0) value += below(w, 7) * (w->loops[0] % 2);
+    return value % bound;
+}
+
+static void put_statement(writer *w, int source) {
+    static const char *const words[] = {"reads", "writes", "updates", "may reads", "may writes"};
+    const int64_t kind = below(w, 5);
+    const int64_t place = below(w, 4);
+    char name[32];
+    if (place == 0) { /* a tensor of its own for each round, anywhere */
+        snprintf(name, sizeof name, "t%d", w->tensors++);
+        put_line(w, "tensor %s : sbuf f32 (32, 16) from %d\n", name, source);
+    } else if (place == 1) { /* at an address that moves, or comes by turns */
+        const int64_t turns = 1 + below(w, 3);
+        const int64_t stride = below(w, 2) == 0 ? 64 : 96;
+        int64_t at = 4096 + moving_number(w, 1000) % turns * stride;
+        if (w->depth > 1 && below(w, 2) == 0) { /* rows of places, by turns */
+            at = 4096 + w->loops[0] % 2 * 1024 + w->loops[w->depth - 1] * stride;
+        }
+        snprintf(name, sizeof name, "t%d", w->tensors++);
+        put_line(w, "tensor %s : sbuf f32 (32, 16) at %lld from %d\n", name, (long long)at, source);
+        if (below(w, 3) == 0) {
+            put_line(w, "tensor v%s : sbuf u16 (32, 32) alias of %s from %d\n", name, name, source);
+            put_line(w, "tensor r%s : sbuf u16 (32, 32) alias of %s from %d\n", name, name, source);
+            put_line(w, "vector clear writes v%s from %d\n", name, source);
+            put_line(w, "vector look reads r%s(.., 0..32 by 2) from %d\n", name, source);
+        }
+    } else {
+        snprintf(name, sizeof name, "%s", place == 2 ? "big" : "out");
+    }
+    put_line(w, "%s op%lld %s %s", kind < 2 ? "dma" : "vector", (long long)below(w, 2), words[kind],
+             place == 3 ? "big" : name);
+    if (below(w, 2) == 0) {
+        const int64_t from = moving_number(w, 8);
+        put_line(w, "(.., %lld..%lld)", (long long)from, (long long)(from + 1 + below(w, 4)));
+    }
+    if (kind > 2) put_line(w, " moves %lld", (long long)moving_number(w, 100));
+    if (below(w, 4) == 0) put_line(w, " cost %lld ns", (long long)(10 + moving_number(w, 50)));
+    put_line(w, " from %d\n", source);
+}
+
+static void put_nest(writer *w, int source, uint64_t seed);
+
+static void put_body(writer *w, int source, uint64_t seed) {
+    w->random = (spad__random){seed};
+    const int64_t count = 1 + below(w, 3);
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t own = seed * 31 + (uint64_t)i * 7 + 1;
+        w->random = (spad__random){own};
+        if (w->depth < DEPTH_MAX && below(w, 3) == 0) {
+            put_nest(w, source % 20, own + 5);
+        } else {
+            put_statement(w, (source + (int)i * 3) % 20);
+        }
+    }
+}
+
+static void put_nest(writer *w, int source, uint64_t seed) {
+    w->random = (spad__random){seed};
+    int64_t rounds = 1 + below(w, 6);
+    if (w->depth > 0 && below(w, 3) == 0) rounds = 1 + w->loops[w->depth - 1]; /* a triangle */
+    for (int64_t i = 0; i < rounds && w->statements < 1500; i++) {
+        w->loops[w->depth++] = i;
+        put_body(w, source + 1, seed + 11);
+        w->depth--;
+    }
+}
+
+static const char *random_text(writer *w, uint64_t seed) {
+    w->used = 0;
+    w->statements = w->tensors = w->depth = 0;
+    put_line(w, "kernel k on trn2\n");
+    for (int i = 0; i < 20; i++) put_line(w, "source %d \"a.py\" %d\n", i, i + 1);
+    put_line(w, "tensor big : sbuf f32 (32, 16) at 0 input from 0\n");
+    for (uint64_t i = 0; i < 3; i++) put_nest(w, (int)i * 5, seed * 101 + i * 13);
+    return w->text;
+}
+
+static void random_nests_are_folded_exactly(void **state) {
+    (void)state;
+    writer w = {.text = malloc(TEXT_MAX)};
+    assert_non_null(w.text);
+    size_t folded_ones = 0;
+    size_t before = 0;
+    size_t after = 0;
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        spad_kernel *straight = test_parse(random_text(&w, seed));
+        spad_kernel *folded = fold_and_compare(straight);
+        if (folded != NULL) {
+            folded_ones++;
+            before += spad_kernel_statement_count(straight);
+            after += spad_kernel_statement_count(folded);
+        }
+        spad_kernel_destroy(folded);
+        spad_kernel_destroy(straight);
+    }
+    assert_true(folded_ones > 300);
+    assert_true(after < before);
+    free(w.text);
+}
+
+/* ---- what becomes of some ---------------------------------------------------------- */
+
+static void folds_to(const char *text, const char *expected) {
+    spad_kernel *straight = test_parse(text);
+    spad_kernel *folded = fold_and_compare(straight);
+    assert_true((folded == NULL) == (expected == NULL));
+    if (folded != NULL) {
+        test_text found;
+        spad_error error;
+        test_text_init(&found);
+        assert_ok(spad_kernel_write_text(folded, &found.sink, &error), &error);
+        assert_string_equal(found.bytes, expected);
+        test_text_free(&found);
+    }
+    spad_kernel_destroy(folded);
+    spad_kernel_destroy(straight);
+}
+
+#define START                                  \
+    "kernel k on trn2\n"                       \
+    "source 0 \"a.py\" 3\n"                    \
+    "tensor x : hbm float32 (512, 64) input\n" \
+    "tensor y : hbm float32 (512, 64) output\n"
+
+static void rings_and_rows(void **state) {
+    (void)state;
+    char text[4096] = START;
+    for (int i = 0; i < 4; i++) {
+        char row[512];
+        snprintf(row, sizeof row,
+                 "tensor t%d : sbuf float32 (128, 64) at %d from 0\n"
+                 "dma load reads x(%d..%d, ..) writes t%d from 0\n"
+                 "dma store reads t%d writes y(%d..%d, ..) from 0\n",
+                 i, i % 2 * 256, i * 128, i * 128 + 128, i, i, i * 128, i * 128 + 128);
+        strncat(text, row, sizeof text - strlen(text) - 1);
+    }
+    folds_to(text, START "tensor t0 : sbuf float32 [4] (128, 64) at 0 ring 2 from 0\n"
+                         "for i in 0..4 {\n"
+                         "    dma load reads x(128 * i..128 + 128 * i, ..) writes t0[i] from 0\n"
+                         "    dma store reads t0[i] writes y(128 * i..128 + 128 * i, ..) from 0\n"
+                         "}\n");
+}
+
+/* Rounds that become longer, numbers that fall, a name that a loop cannot have. */
+static void triangles_and_falling_numbers(void **state) {
+    (void)state;
+    char text[8192] = START "tensor i : sbuf float32 (128, 64) at 0 input\n";
+    for (int i = 0; i < 4; i++) {
+        char row[256];
+        snprintf(row, sizeof row, "vector a reads i(.., %d..%d) from 0\n", 9 - i, 12 + i);
+        strncat(text, row, sizeof text - strlen(text) - 1);
+        for (int j = 0; j < i + 3; j++) {
+            snprintf(row, sizeof row, "vector b reads i(.., %d) cost %d ns from 0\n", i * 5 + j,
+                     20 - j);
+            strncat(text, row, sizeof text - strlen(text) - 1);
+        }
+    }
+    folds_to(text, START "tensor i : sbuf float32 (128, 64) at 0 input\n"
+                         "for i_ in 0..4 {\n"
+                         "    vector a reads i(.., 9 - i_..12 + i_) from 0\n"
+                         "    for j in 0..3 + i_ {\n"
+                         "        vector b reads i(.., 5 * i_ + j) cost 20 - j ns from 0\n"
+                         "    }\n"
+                         "}\n");
+}
+
+/* Two rounds are no loop; neither are numbers that do not move evenly, nor other sources. */
+static void what_does_not_repeat_stays(void **state) {
+    (void)state;
+    folds_to(START "dma a reads x from 0\ndma a reads x from 0\n", NULL);
+    folds_to(START "dma a reads x(0..1, ..) from 0\ndma a reads x(1..2, ..) from 0\n"
+                   "dma a reads x(4..5, ..) from 0\n",
+             NULL);
+    folds_to("kernel k on trn2\n", NULL);
+    folds_to("kernel k on trn2\nparam N = 3\ntensor x : hbm float32 (4) input\n"
+             "for i in 0..N { dma a reads x }\n",
+             NULL);
+    folds_to("kernel k on trn2\nunit q on dma free\ntensor x : hbm float32 (4) input\n"
+             "q a reads x\nq a reads x\nq a reads x\n",
+             NULL);
+    folds_to("kernel k on trn2\ntensor x : hbm float32 [3] (4) input\nfence\n"
+             "dma a reads x[0]\ndma a reads x[1]\ndma a reads x[2]\n",
+             NULL);
+}
+
+/* Banks by turns, addresses without a form: the body has as many copies as there are addresses. */
+static void places_by_turns(void **state) {
+    (void)state;
+    char text[8192] = START;
+    char irregular[8192] = START;
+    for (int i = 0; i < 9; i++) {
+        char row[256];
+        snprintf(row, sizeof row,
+                 "tensor p%d : psum float32 (128, 64) at %d from 0\nvector a writes p%d from 0\n",
+                 i, 64 + i % 3 * 2048, i);
+        strncat(text, row, sizeof text - strlen(text) - 1);
+        static const int places[] = {0, 4096, 256};
+        snprintf(row, sizeof row,
+                 "tensor q%d : sbuf float32 (128, 64) at %d from 0\nvector a writes q%d from 0\n",
+                 i, places[i % 3], i);
+        strncat(irregular, row, sizeof irregular - strlen(irregular) - 1);
+    }
+    folds_to(text, START "tensor p0 : psum float32 [9] (128, 64) at 64 ring 3 step 2048 from 0\n"
+                         "for i in 0..9 {\n"
+                         "    vector a writes p0[i] from 0\n"
+                         "}\n");
+    folds_to(irregular, START "tensor q0 : sbuf float32 [3] (128, 64) at 0 ring 1 from 0\n"
+                              "tensor q1 : sbuf float32 [3] (128, 64) at 4096 ring 1 from 0\n"
+                              "tensor q2 : sbuf float32 [3] (128, 64) at 256 ring 1 from 0\n"
+                              "for i in 0..3 {\n"
+                              "    vector a writes q0[i] from 0\n"
+                              "    vector a writes q1[i] from 0\n"
+                              "    vector a writes q2[i] from 0\n"
+                              "}\n");
+}
+
+/* A long straight program of a few lines takes few statements, and the time of a constant number of
+ * looks at each of them: this one has 120000. */
+static void long_ones_are_short(void **state) {
+    (void)state;
+    enum { MANY = 40000 };
+    char *text = malloc(MANY * 200);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, START);
+    for (int i = 0; i < MANY; i++) {
+        used += (size_t)sprintf(text + used,
+                                "dma a reads x(%d..%d, ..) from 0\nvector b writes t%d from 0\n"
+                                "vector c reads t%d from 0\n",
+                                i % 8, i % 8 + 9, i % 4, i % 4);
+    }
+    /* tensors first, so that they can be used */
+    const char *const tensors =
+        "tensor t0 : sbuf float32 (128, 4)\ntensor t1 : sbuf float32 (128, 4)\n"
+        "tensor t2 : sbuf float32 (128, 4)\ntensor t3 : sbuf float32 (128, 4)\n";
+    memmove(text + strlen(START) + strlen(tensors), text + strlen(START), used - strlen(START) + 1);
+    memcpy(text + strlen(START), tensors, strlen(tensors));
+    spad_kernel *straight = test_parse(text);
+    spad_kernel *folded;
+    spad_error error;
+    assert_ok(spad_kernel_fold(&folded, straight, NULL, &error), &error);
+    assert_non_null(folded);
+    assert_true(spad_kernel_statement_count(folded) < 60);
+    compare_walks(straight, folded);
+    spad_kernel_destroy(folded);
+    spad_kernel_destroy(straight);
+    free(text);
+}
+
+static spad_status fold_in(const spad_host *host, void *context) {
+    spad_kernel *folded;
+    const spad_status status = spad_kernel_fold(&folded, context, host, NULL);
+    spad_kernel_destroy(folded);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    writer w = {.text = malloc(TEXT_MAX)};
+    assert_non_null(w.text);
+    for (uint64_t seed = 2; seed < 4; seed++) {
+        spad_kernel *straight = test_parse(random_text(&w, seed));
+        test_fail_each_allocation(fold_in, straight);
+        spad_kernel_destroy(straight);
+    }
+    free(w.text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rings_and_rows),
+        cmocka_unit_test(triangles_and_falling_numbers),
+        cmocka_unit_test(what_does_not_repeat_stays),
+        cmocka_unit_test(places_by_turns),
+        cmocka_unit_test(random_nests_are_folded_exactly),
+        cmocka_unit_test(long_ones_are_short),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

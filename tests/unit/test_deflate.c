@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The packed data of large pages, against a reader of DEFLATE written for this test alone.
+ */
+#include "support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "report/deflate.h"
+
+/* ---- a reader ----------------------------------------------------------------------- */
+
+typedef struct bit_reader {
+    unsigned char *bytes;
+    size_t count;
+    size_t at; /* bits */
+} bit_reader;
+
+static int digit_of(char c) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *found = strchr(digits, c);
+    assert_non_null(found);
+    return (int)(found - digits);
+}
+
+static bit_reader read_base64(const char *text, size_t length) {
+    assert_int_equal(length % 4, 0);
+    bit_reader r = {.bytes = malloc(length + 1)};
+    assert_non_null(r.bytes);
+    for (size_t i = 0; i < length; i += 4) {
+        const size_t digits = text[i + 2] == '=' ? 2 : text[i + 3] == '=' ? 3 : 4;
+        unsigned all = 0;
+        for (size_t k = 0; k < 4; k++)
+            all = all << 6 | (k < digits ? (unsigned)digit_of(text[i + k]) : 0);
+        for (size_t k = 0; k + 1 < digits; k++)
+            r.bytes[r.count++] = (unsigned char)(all >> (16 - 8 * k) & 255);
+    }
+    return r;
+}
+
+static unsigned bit(bit_reader *r) {
+    assert_true(r->at < 8 * r->count);
+    const unsigned value = r->bytes[r->at / 8] >> (r->at % 8) & 1u;
+    r->at++;
+    return value;
+}
+
+static unsigned low_first(bit_reader *r, unsigned count) {
+    unsigned value = 0;
+    for (unsigned k = 0; k < count; k++) value |= bit(r) << k;
+    return value;
+}
+
+static unsigned high_first(bit_reader *r, unsigned count) {
+    unsigned value = 0;
+    for (unsigned k = 0; k < count; k++) value = value << 1 | bit(r);
+    return value;
+}
+
+static unsigned symbol(bit_reader *r) {
+    unsigned code = high_first(r, 7);
+    if (code < 24) return 256 + code;
+    code = code << 1 | bit(r);
+    if (code < 0xc0) return code - 0x30;
+    if (code < 0xc8) return 280 + code - 0xc0;
+    return 144 + (code << 1 | bit(r)) - 0x190;
+}
+
+/* Tables of RFC 1951, section 3.2.5. */
+static const unsigned length_base[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
+                                       15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
+                                       67, 83, 99, 115, 131, 163, 195, 227, 258};
+static const unsigned length_extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                        2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+static const unsigned distance_base[] = {
+    1,   2,   3,   4,   5,   7,    9,    13,   17,   25,   33,   49,   65,    97,    129,
+    193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+static const unsigned distance_extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                          6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+
+static void assert_unpacks(const char *packed, size_t length, const char *bytes, size_t count) {
+    bit_reader r = read_base64(packed, length);
+    char *out = malloc(count + 1);
+    size_t to = 0;
+    assert_non_null(out);
+    assert_int_equal(low_first(&r, 1), 1);
+    assert_int_equal(low_first(&r, 2), 1);
+    for (unsigned s; (s = symbol(&r)) != 256;) {
+        if (s < 256) {
+            assert_true(to < count);
+            out[to++] = (char)s;
+            continue;
+        }
+        assert_in_range(s, 257, 285);
+        const size_t many = length_base[s - 257] + low_first(&r, length_extra[s - 257]);
+        const unsigned d = high_first(&r, 5);
+        assert_true(d < 30);
+        const size_t back = distance_base[d] + low_first(&r, distance_extra[d]);
+        assert_true(back <= to && many <= count - to);
+        for (size_t k = 0; k < many; k++, to++) out[to] = out[to - back];
+    }
+    assert_int_equal(to, count);
+    assert_memory_equal(out, bytes, count);
+    assert_true(8 * r.count - r.at < 8);
+    free(out);
+    free(r.bytes);
+}
+
+/* ---- the tests ---------------------------------------------------------------------- */
+
+static size_t pack_and_compare(const char *bytes, size_t count) {
+    const spad_host host = spad__host_or_default(NULL);
+    test_text text;
+    spad__out out;
+    spad_error error;
+    test_text_init(&text);
+    spad__out_start(&out, &text.sink);
+    assert_true(spad__out_deflated(&out, &host, bytes, count));
+    assert_ok(spad__out_finish(&out, &error), &error);
+    assert_unpacks(text.bytes, text.count, bytes, count);
+    const size_t length = text.count;
+    test_text_free(&text);
+    return length;
+}
+
+static void every_length_comes_back(void **state) {
+    (void)state;
+    enum { MOST = 700 };
+    char bytes[MOST];
+    for (size_t i = 0; i < MOST; i++) bytes[i] = (char)("abc"[i % 3]);
+    for (size_t count = 0; count < MOST; count++) pack_and_compare(bytes, count);
+    for (size_t i = 0; i < MOST; i++) bytes[i] = (char)(255 - i % 256);
+    for (size_t count = 0; count < 300; count++) pack_and_compare(bytes, count);
+}
+
+static void random_bytes_come_back(void **state) {
+    (void)state;
+    enum { MOST = 200000 };
+    char *bytes = malloc(MOST);
+    assert_non_null(bytes);
+    spad__random random = {3};
+    for (int turn = 0; turn < 12; turn++) {
+        const uint64_t kinds = (uint64_t)1 << spad__random_below(&random, 9);
+        const size_t period =
+            (size_t)spad__random_in(&random, 1, 70000); /* also out of the window */
+        for (size_t i = 0; i < MOST; i++)
+            bytes[i] = i >= period && spad__random_below(&random, 50) > 0
+                           ? bytes[i - period]
+                           : (char)spad__random_below(&random, kinds);
+        pack_and_compare(bytes, MOST);
+    }
+    free(bytes);
+}
+
+static void repeated_text_becomes_short(void **state) {
+    (void)state;
+    enum { MOST = 100000 };
+    char *bytes = malloc(MOST);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < MOST; i++) bytes[i] = "dma load reads a writes x\n"[i % 26];
+    assert_true(pack_and_compare(bytes, MOST) < MOST / 50);
+    free(bytes);
+}
+
+static spad_status pack_once(const spad_host *host, void *context) {
+    test_text *text = context;
+    spad__out out;
+    spad__out_start(&out, &text->sink);
+    return spad__out_deflated(&out, host, "abc", 3) ? SPAD_OK : SPAD_ERR_HOST_MEMORY;
+}
+
+static void memory_may_fail(void **state) {
+    (void)state;
+    test_text text;
+    test_text_init(&text);
+    test_fail_each_allocation(pack_once, &text);
+    test_text_free(&text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_length_comes_back),
+        cmocka_unit_test(random_bytes_come_back),
+        cmocka_unit_test(repeated_text_becomes_short),
+        cmocka_unit_test(memory_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -346,15 +346,15 @@ static PyObject *sim_make(PyObject *module, PyObject *const *args, Py_ssize_t co
                           PyObject *keywords) {
     (void)module;
     static const char *const names[] = {"kernel",          "layout",  "hoists", "no_repeat",
-                                        "operation_limit", "timeout", NULL};
-    PyObject *given[6], *keep;
+                                        "operation_limit", "timeout", "grid",   NULL};
+    PyObject *given[7], *keep;
     py_layout *layout;
     spad_define *hoists;
     spad_sim_options options = {0};
     if (!py_take(given, "sim", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !read_layout(&layout, given[1]) || !py_int_or(&options.operation_limit, given[4], 0) ||
         !py_flag(&options.no_repeat, given[3], false) ||
-        !py_seconds(&options.timeout_ns, given[5]) ||
+        !py_seconds(&options.timeout_ns, given[5]) || !py_int_or(&options.grid, given[6], 0) ||
         !py_defines(&hoists, &options.hoist_count, &keep, given[2]))
         return NULL;
     options.hoists = hoists;
@@ -572,7 +572,8 @@ static PyMethodDef functions[] = {
      "None: it can be read."},
     {"sim", PY_FUNC(sim_make), PY_FAST,
      "sim($module, kernel, layout=None, hoists=None, no_repeat=False, operation_limit=0, "
-     "timeout=None)\n--\n\nHow long does it take?"},
+     "timeout=None, grid=0)\n--\n\nHow long does it take? grid: the kernel is one of that many "
+     "blocks."},
     {"tune", PY_FUNC(tune_make), PY_FAST,
      "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False)\n--\n\n"
      "How deep should its rings be? steps: also where costs are assumed."},

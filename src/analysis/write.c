@@ -166,6 +166,7 @@ static void json_analysis_engines(spad__json *json, const spad_analysis *a) {
         spad__json_key_int(json, "apart_ps", a->apart);
     }
     spad__json_key_int(json, "operations", totals.operations);
+    spad__json_costs(json, &totals);
     spad__json_unit(json, &totals);
     spad__json_key_open(json, "busy_ps", '{');
     for (size_t i = 0; i < target->engine_count; i++) {

@@ -25,7 +25,7 @@ enum {
     WALK_MOST = 1 << 20,
     LINKS_MOST = 1 << 23,
     WRITES_MOST = 4096, /* of one slot that are remembered */
-    EVENTS_PER_LOOK = 1024
+    EVENTS_PER_WASTE_LOOK = 1024
 };
 
 typedef struct slot_write {
@@ -62,7 +62,7 @@ typedef struct waste {
 
 /* ---- who reads whose writes --------------------------------------------------------- */
 
-static bool is_kept(const spad_kernel *k, const spad_walk_access *access) {
+static bool stays_after(const spad_kernel *k, const spad_walk_access *access) {
     const spad_kernel_tensor *home = &k->tensors.items[access->home];
     return k->target->spaces[home->space].off_chip || home->flags != 0 ||
            k->tensors.items[access->tensor].flags != 0;
@@ -112,7 +112,7 @@ static bool note_operation(waste *w, const spad_walk_event *event) {
         if ((access->kind & SPAD_ACCESS_READ) != 0 && !link_read(w, access, number)) return false;
         if ((access->kind & SPAD_ACCESS_WRITE) == 0) continue;
         writes = true;
-        if (is_kept(k, access)) w->operations.items[number].useful = true;
+        if (stays_after(k, access)) w->operations.items[number].useful = true;
     }
     if (!writes) w->operations.items[number].useful = true;
     for (size_t i = 0; i < event->access_count; i++) {
@@ -134,7 +134,7 @@ static spad_status walk_operations(waste *w, spad_error *error) {
         if (event->kind == SPAD_WALK_OPERATION && !note_operation(w, event))
             status = spad__fail_host_memory(error);
         if (count >= WALK_MOST || w->links.count > LINKS_MOST ||
-            (count % EVENTS_PER_LOOK == 0 && spad__is_late(w->run)))
+            (count % EVENTS_PER_WASTE_LOOK == 0 && spad__is_late(w->run)))
             w->left = true;
     }
     spad_walk_destroy(walk);

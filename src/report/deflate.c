@@ -34,7 +34,7 @@ typedef struct packer {
 
 /* ---- bytes out ---------------------------------------------------------------------- */
 
-static void put_four(packer *p) {
+static void pack_four(packer *p) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char four[4] = {'=', '=', '=', '='};
     uint32_t all = 0;
@@ -45,55 +45,55 @@ static void put_four(packer *p) {
     p->three_count = 0;
 }
 
-static void put_bits(packer *p, uint32_t value, unsigned count) {
+static void pack_bits(packer *p, uint32_t value, unsigned count) {
     p->bits |= (uint64_t)value << p->bit_count;
     p->bit_count += count;
     while (p->bit_count >= 8) {
         p->three[p->three_count++] = (unsigned char)(p->bits & 255);
         p->bits >>= 8;
         p->bit_count -= 8;
-        if (p->three_count == 3) put_four(p);
+        if (p->three_count == 3) pack_four(p);
     }
 }
 
 /* A code of the tables, whose first bit is its highest. */
-static void put_code(packer *p, uint32_t code, unsigned count) {
+static void pack_code(packer *p, uint32_t code, unsigned count) {
     uint32_t turned = 0;
     for (unsigned k = 0; k < count; k++) turned |= (code >> k & 1) << (count - 1 - k);
-    put_bits(p, turned, count);
+    pack_bits(p, turned, count);
 }
 
 /* ---- symbols ------------------------------------------------------------------------ */
 
-static void put_symbol(packer *p, uint32_t symbol) {
+static void pack_symbol(packer *p, uint32_t symbol) {
     if (symbol < 144) {
-        put_code(p, 0x30 + symbol, 8);
+        pack_code(p, 0x30 + symbol, 8);
     } else if (symbol < 256) {
-        put_code(p, 0x190 + symbol - 144, 9);
+        pack_code(p, 0x190 + symbol - 144, 9);
     } else if (symbol < 280) {
-        put_code(p, symbol - 256, 7);
+        pack_code(p, symbol - 256, 7);
     } else {
-        put_code(p, 0xc0 + symbol - 280, 8);
+        pack_code(p, 0xc0 + symbol - 280, 8);
     }
 }
 
 /* Lengths are 257 + 4 per power of two, distances 2 per power of two; the rest are extra bits. */
-static void put_match(packer *p, size_t length, size_t distance) {
+static void pack_match(packer *p, size_t length, size_t distance) {
     spad__assert(length >= 3 && length <= MATCH_MOST && distance >= 1 && distance <= WINDOW);
     if (length == MATCH_MOST) {
-        put_symbol(p, 285);
+        pack_symbol(p, 285);
     } else {
         const uint32_t l = (uint32_t)length - 3;
         unsigned extra = 0;
         while (l >> extra >= 8) extra++;
-        put_symbol(p, l < 8 ? 257 + l : 257 + 4 * extra + (l >> extra));
-        put_bits(p, l & ((1u << extra) - 1), extra);
+        pack_symbol(p, l < 8 ? 257 + l : 257 + 4 * extra + (l >> extra));
+        pack_bits(p, l & ((1u << extra) - 1), extra);
     }
     const uint32_t d = (uint32_t)distance - 1;
     unsigned extra = 0;
     while (d >> extra >= 4) extra++;
-    put_code(p, d < 4 ? d : 2 * extra + (d >> extra), 5);
-    put_bits(p, d & ((1u << extra) - 1), extra);
+    pack_code(p, d < 4 ? d : 2 * extra + (d >> extra), 5);
+    pack_bits(p, d & ((1u << extra) - 1), extra);
 }
 
 /* ---- matches ------------------------------------------------------------------------ */
@@ -105,7 +105,7 @@ static uint32_t hash_at(const packer *p, size_t at) {
     return word * 2654435761u >> (32 - HASH_BITS);
 }
 
-static void remember(packer *p, size_t at) {
+static void remember_place(packer *p, size_t at) {
     if (at + MATCH_LEAST > p->count) return;
     const uint32_t hash = hash_at(p, at);
     p->older[at % WINDOW] = p->last[hash];
@@ -138,23 +138,23 @@ static size_t find_match(const packer *p, size_t at, size_t *distance) {
 }
 
 static void pack(packer *p) {
-    put_bits(p, 1, 1); /* the last block, */
-    put_bits(p, 1, 2); /* with the fixed codes */
+    pack_bits(p, 1, 1); /* the last block, */
+    pack_bits(p, 1, 2); /* with the fixed codes */
     for (size_t at = 0; at < p->count;) {
         size_t distance = 0;
         size_t length = find_match(p, at, &distance);
         if (length > 0) {
-            put_match(p, length, distance);
+            pack_match(p, length, distance);
         } else {
-            put_symbol(p, p->in[at]);
+            pack_symbol(p, p->in[at]);
             length = 1;
         }
-        for (size_t k = 0; k < length; k++) remember(p, at + k);
+        for (size_t k = 0; k < length; k++) remember_place(p, at + k);
         at += length;
     }
-    put_symbol(p, 256);
-    put_bits(p, 0, 7); /* fills the last byte */
-    if (p->three_count > 0) put_four(p);
+    pack_symbol(p, 256);
+    pack_bits(p, 0, 7); /* fills the last byte */
+    if (p->three_count > 0) pack_four(p);
 }
 
 bool spad__out_deflated(spad__out *out, const spad_host *host, const char *bytes, size_t count) {

@@ -336,7 +336,7 @@ static bool number_texts(texts *t) {
 }
 
 /* A long text is unpacked when the reader asks for it. */
-static bool is_far(const spad_report *report) {
+static bool has_far_source(const spad_report *report) {
     return report->source != NULL && strlen(report->source) > SOURCE_NEAR;
 }
 
@@ -365,7 +365,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     }
     spad__out_string(out, "],\n");
     write_key_string(out, "file", report->file);
-    if (is_far(report)) {
+    if (has_far_source(report)) {
         spad__out_string(out, "\"far\":true,"); /* in an element of its own: write_far */
     } else {
         write_key_string(out, "source", report->source);
@@ -477,7 +477,7 @@ static spad_status make_data(spad__memo *memo, const spad__page_part *parts, siz
 
 static bool write_far(spad__out *out, const spad_report *report, size_t number) {
     char id[32];
-    if (!is_far(report)) return true;
+    if (!has_far_source(report)) return true;
     snprintf(id, sizeof id, "source%zu", number);
     return write_element(out, &report->host, id, report->source, strlen(report->source));
 }

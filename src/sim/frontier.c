@@ -95,8 +95,8 @@ static spad_status lay_out_uses(spad_frontier *f, const spad_kernel *kernel, con
 }
 
 /* Takes the layout over. */
-static spad_status add_point(spad_frontier *f, spad_layout *layout, int64_t makespan,
-                             spad_error *error) {
+static spad_status keep_layout(spad_frontier *f, spad_layout *layout, int64_t makespan,
+                               spad_error *error) {
     if (!spad__array_reserve(&f->host, &f->points, 1) ||
         !spad__array_reserve(&f->host, &f->layouts, 1)) {
         spad_layout_destroy(layout);
@@ -130,7 +130,7 @@ static spad_status try_uses(spad_frontier *f, const spad__uses *uses, cut_uses c
         spad_layout_destroy(layout);
         return status;
     }
-    return add_point(f, layout, makespan, error);
+    return keep_layout(f, layout, makespan, error);
 }
 
 /* ---- the search -------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static spad_status try_written(spad_frontier *f, spad__uses *uses, spad_error *e
         spad_layout_destroy(layout);
         return status;
     }
-    return add_point(f, layout, f->totals.written, error);
+    return keep_layout(f, layout, f->totals.written, error);
 }
 
 /* Is there a point that is as good as this one in both? */
@@ -235,7 +235,7 @@ static spad_status search_frontier(spad_frontier *f, spad_error *error) {
         f->released = NULL;
         return search_frontier(f, error);
     }
-    f->totals.cut = simulated && status == SPAD_ERR_TIME && f->points.count > 0;
+    f->totals.cut = simulated && status == SPAD_ERR_TIME;
     if (f->totals.cut) return SPAD_OK;
     if (status != SPAD_OK && error != NULL) *error = failure;
     return status;
@@ -275,7 +275,7 @@ static spad_status lay_out_synchronised(spad_frontier *f, spad_error *error) {
     }
     f->totals.written = f->totals.apart;
     f->totals.written_bytes = spad__tune_placed(layout);
-    return add_point(f, layout, f->totals.apart, error);
+    return keep_layout(f, layout, f->totals.apart, error);
 }
 
 /* ---- the result -------------------------------------------------------------------- */

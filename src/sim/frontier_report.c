@@ -36,7 +36,8 @@ static void write_frontier_head(spad__out *out, const spad_frontier *f) {
 static void write_points(spad__out *out, const spad_frontier *f) {
     char a[SPAD_TIME_TEXT];
     if (f->points.count == 0) {
-        spad__out_string(out, "nothing fits; `spad fit` shows why\n");
+        spad__out_string(out, f->totals.cut ? "no layout that fits was found in time\n"
+                                            : "nothing fits; `spad fit` shows why\n");
         return;
     }
     const spad_layout *first = f->points.items[0].layout;

@@ -21,17 +21,6 @@ enum {
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
-    int64_t mille = 0;
-    if (whole > 0) {
-        mille = part <= INT64_MAX / 1000 ? part * 1000 / whole
-                                         : part / (whole / 1000 > 0 ? whole / 1000 : 1);
-    }
-    snprintf(field, SPAD_TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
-             (long long)(mille % 10));
-    return field;
-}
-
 /* "once", "12 times" */
 static const char *times_text(int64_t count, char field[SPAD_TIME_TEXT]) {
     if (count == 1) return "once";
@@ -60,22 +49,22 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
         spad__out_string(out, "; the target does not say how many units the chip has\n");
         return;
     }
-    spad__out_format(out, " in %s: ", sim_time(sim, sim->totals.time, a));
-    if (g->waves > 0) {
-        spad__out_format(out, "%lld wave%s of %lld", (long long)g->waves, g->waves == 1 ? "" : "s",
-                         (long long)(g->units * g->per_unit));
-        spad__out_format(out, " in %s%s", sim_time(sim, g->wave_time, a), g->tail > 0 ? ", " : "");
-    }
-    if (g->tail > 0) {
-        spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));
-    }
-    spad__out_format(out, ";\n           %lld on each of %lld units", (long long)g->per_unit,
-                     (long long)g->units);
+    spad__out_format(out, " in %s, %lld on each of %lld units", sim_time(sim, sim->totals.time, a),
+                     (long long)g->per_unit, (long long)g->units);
     if (g->per_unit == g->occupancy.blocks) {
         const char *what = g->occupancy.space != SPAD_NO_SPACE
                                ? sim->target->spaces[g->occupancy.space].name
                                : spad_occupancy_limit_name(g->occupancy.limit);
-        spad__out_format(out, ", limited by %.63s", what);
+        spad__out_format(out, ":\n           no more fit (%.63s)", what);
+    }
+    spad__out_string(out, ";\n           ");
+    if (g->waves > 0) {
+        spad__out_format(out, "%lld wave%s of %lld in %s%s", (long long)g->waves,
+                         g->waves == 1 ? "" : "s", (long long)(g->units * g->per_unit),
+                         sim_time(sim, g->wave_time, a), g->tail > 0 ? ", then " : "");
+    }
+    if (g->tail > 0) {
+        spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));
     }
     spad__out_string(out, "\n");
 }
@@ -262,13 +251,16 @@ spad_status spad_sim_write_text(const spad_sim *sim, const spad_sink *sink, spad
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-void spad__json_unit(spad__json *json, const spad_sim_totals *totals) {
+void spad__json_costs(spad__json *json, const spad_sim_totals *totals) {
     spad__json_key_open(json, "costs", '{');
     spad__json_key_int(json, "kernel", totals->by_kernel);
     for (int i = 0; i < SPAD_ORIGINS; i++) {
         spad__json_key_int(json, spad_origin_name((spad_origin)i), totals->by_origin[i]);
     }
     spad__json_close(json, '}');
+}
+
+void spad__json_unit(spad__json *json, const spad_sim_totals *totals) {
     spad__json_key_int(json, "unknown", totals->unknown);
     spad__json_key_int(json, "assumed", totals->unknown + totals->unclocked);
     spad__json_key_string(json, "unit", spad_time_unit_name(totals->unit));
@@ -413,6 +405,7 @@ spad_status spad_sim_write_json(const spad_sim *sim, const spad_sink *sink, spad
     spad__json_key_int(&json, "makespan_ps", sim->totals.makespan);
     spad__json_key_int(&json, "bound_ps", sim->totals.bound);
     spad__json_key_int(&json, "operations", sim->totals.operations);
+    spad__json_costs(&json, &sim->totals);
     spad__json_unit(&json, &sim->totals);
     json_grid(&json, sim);
     json_roofs(&json, sim);

@@ -1,1 +1,1 @@
-spad plan ../../examples/kernels/11_online_softmax.spad --for time; spad plan ../../examples/kernels/11_online_softmax.spad --for time --steps | sed -n 2,3p
+spad plan input/plain.spad --for time; spad plan input/plain.spad --for time --steps | sed -n 2,3p

@@ -33,9 +33,9 @@ static bit_reader read_base64(const char *text, size_t length) {
         const size_t digits = text[i + 2] == '=' ? 2 : text[i + 3] == '=' ? 3 : 4;
         unsigned all = 0;
         for (size_t k = 0; k < 4; k++)
-            all = all << 6 | (k < digits ? (unsigned)digit_of(text[i + k]) : 0);
+            all = all << 6 | (k < digits ? (unsigned)digit_of(text[i + k]) : 0u);
         for (size_t k = 0; k + 1 < digits; k++)
-            r.bytes[r.count++] = (unsigned char)(all >> (16 - 8 * k) & 255);
+            r.bytes[r.count++] = (unsigned char)(all >> (16 - 8 * k) & 255u);
     }
     return r;
 }

@@ -184,14 +184,14 @@ static void random_programs_have_right_frontiers(void **state) {
 
 static void costs_must_be_known(void **state) {
     (void)state;
-    spad_kernel *k = test_parse("kernel k on 910b\ntensor a : ub fp16 (64, 64)\n"
-                                "vector zero writes a\n");
+    spad_kernel *k = test_parse("kernel k on sm_70\ntensor a : shared fp16 (64, 64)\n"
+                                "simt zero writes a\n");
     spad_error error;
     spad_frontier *f;
     spad_frontier_options options = {0};
     assert_int_equal(spad_frontier_create(&f, k, &options, &error), SPAD_ERR_ARGUMENT);
     assert_null(f);
-    assert_non_null(strstr(error.message, "1 of 1 operations have no cost on '910b'"));
+    assert_non_null(strstr(error.message, "1 of 1 operations have no cost on 'sm_70'"));
     options.steps = true;
     assert_ok(spad_frontier_create(&f, k, &options, &error), &error);
     assert_int_equal(spad_frontier_get_totals(f).simulated.unit, SPAD_TIME_STEPS);
@@ -331,6 +331,16 @@ static void calls_can_be_ended(void **state) {
     test_text_init(&text);
     assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "cut by the time limit"));
+    test_text_free(&text);
+    spad_frontier_destroy(f);
+    spad_kernel_destroy(k);
+    k = test_parse(
+        "kernel big on trn2\ntensor a : sbuf bf16 (128, 200000)\nvector fill writes a\n");
+    assert_ok(spad_frontier_create(&f, k, &short_time, &error), &error);
+    assert_true(spad_frontier_get_totals(f).cut && spad_frontier_point_count(f) == 0);
+    test_text_init(&text);
+    assert_ok(spad_frontier_write_text(f, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "no layout that fits was found in time"));
     test_text_free(&text);
     spad_frontier_destroy(f);
     spad_kernel_destroy(k);

@@ -129,8 +129,8 @@ static void durations_are_those_of_the_target(void **state) {
         {"trn2", "scalar exp writes b cost 12 cycles", 10000},
         {"trn2", "scalar exp writes b cost 12 ns", 12000},
         {"trn2", "\"sync\" nothing", SPAD_SIM_UNKNOWN},
-        {"sm_90", "simt nothing", SPAD_SIM_UNKNOWN},
-        {"sm_90", "simt nothing cost 7 cycles", 7 * SPAD_SIM_CYCLE},
+        {"sm_103", "simt nothing", SPAD_SIM_UNKNOWN},
+        {"sm_103", "simt nothing cost 7 cycles", 7 * SPAD_SIM_CYCLE},
         /* one that reads what the one before it wrote takes 100 cycles more */
         {"trn2", "scalar one writes a\nscalar two reads a writes b", 426667 + 83334},
         {"trn2", "scalar one writes a\nscalar two updates a", 426667},
@@ -552,21 +552,21 @@ static void the_unit_follows_the_costs(void **state) {
         const char *text;  /* the makespan */
         const char *badge; /* NULL: a real time */
     } cases[] = {
-        {"sm_90", "", "", SPAD_TIME_STEPS, "6000 steps",
+        {"sm_103", "", "", SPAD_TIME_STEPS, "6000 steps",
          "6000 of 6000 costs assumed: steps, not time"},
-        {"sm_90", "cost 5 cycles", "cost 2 cycles", SPAD_TIME_CYCLES, "21000 cycles",
+        {"sm_103", "cost 5 cycles", "cost 2 cycles", SPAD_TIME_CYCLES, "21000 cycles",
          "6000 of 6000 costs without a clock: cycles, not time"},
-        {"sm_90", "cost 5 ns", "cost 2 ns", SPAD_TIME_REAL, "21.000 us", NULL},
-        {"sm_90", "cost 5 ns", "", SPAD_TIME_MIXED, "~3.015 ms",
+        {"sm_103", "cost 5 ns", "cost 2 ns", SPAD_TIME_REAL, "21.000 us", NULL},
+        {"sm_103", "cost 5 ns", "", SPAD_TIME_MIXED, "~3.015 ms",
          "3000 of 6000 costs assumed, at 1 us: not a real time"},
-        {"sm_90", "cost 5 ns", "cost 2 cycles", SPAD_TIME_MIXED, "~21.000 us",
+        {"sm_103", "cost 5 ns", "cost 2 cycles", SPAD_TIME_MIXED, "~21.000 us",
          "3000 of 6000 costs assumed, at 1 ns a cycle: not a real time"},
-        {"sm_90", "cost 5 cycles", "", SPAD_TIME_MIXED, "~3.015 ms",
+        {"sm_103", "cost 5 cycles", "", SPAD_TIME_MIXED, "~3.015 ms",
          "6000 of 6000 costs assumed, at 1 us or 1 ns a cycle: not a real time"},
         {"trn1", "cost 14 cycles", "cost 14 cycles", SPAD_TIME_REAL, "60.000 us", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *engine = strcmp(cases[i].target, "sm_90") == 0 ? "simt" : "scalar";
+        const char *engine = strcmp(cases[i].target, "sm_103") == 0 ? "simt" : "scalar";
         char text[256];
         char field[SPAD_BADGE_TEXT];
         snprintf(text, sizeof text, "kernel k on %s\nfor i in 0..3000 {\n%s a %s\n%s b %s\n}\n",

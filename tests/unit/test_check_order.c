@@ -51,9 +51,7 @@ static void test_shipped_kernels_in_other_sizes(void **unused) {
         {"15_split_k", {{"S", 3}, {"KT", 8}}},
         {"16_gemm_grouped", {{"S", 2}, {"KB", 1}}},
         {"16_gemm_grouped", {{"S", 3}, {"KB", 4}}},
-        {"17_gemm_clc", {{"S", 2}, {"KB", 3}}},
         {"17_gemm_clc", {{"C", 3}, {"T", 7}}},
-        {"17_gemm_clc", {{"C", 1}, {"T", 1}}},
         {"11_add_flags", {{"STEPS", 9}, {"ROWS", 16}}},
         {"11_add_queues", {{"TILES", 7}, {"DEPTH", 3}}},
         {"12_gemm_cube", {{"KB", 3}, {"R", 2}}},
@@ -235,11 +233,6 @@ static void test_classic_mistakes(void **unused) {
          "    fence shared\n    arrive clc_empty[stage] by threads\n"
          "    simt next reads answer[stage]\n",
          SPAD_FINDING_RACE},
-        {"17_gemm_clc", "    fence shared\n    arrive clc_empty", "    arrive clc_empty",
-         SPAD_FINDING_MISSING_FENCE},
-        {"17_gemm_clc", "        fence tcgen05 before\n", "", SPAD_FINDING_MISSING_FENCE},
-        {"17_gemm_clc", "        wait begun[throttle] parity throttle_phase\n", "",
-         SPAD_FINDING_DEADLOCK},
         {"17_gemm_clc",
          "    for s in 0..2 {\n        wait acc_empty[into] parity 1 - into_phase\n"
          "        advance into\n    }\n    free acc",

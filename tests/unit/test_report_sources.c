@@ -211,7 +211,7 @@ static void assumed_times_have_a_badge(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
         snprintf(text, sizeof text,
-                 "kernel k on sm_90\ntensor t : shared u8 [2] (64) ring 1\nfor i in 0..2 {\n"
+                 "kernel k on sm_103\ntensor t : shared u8 [2] (64) ring 1\nfor i in 0..2 {\n"
                  "simt fill writes t[i] %s\nsimt use reads t[i]\n}\n",
                  cases[i].cost);
         spad_kernel *kernel = test_parse(text);
@@ -265,7 +265,7 @@ static spad_status draw_assumed(const spad_host *host, void *context) {
 
 static void every_allocation_for_a_badge_may_fail(void **state) {
     (void)state;
-    spad_kernel *kernel = test_parse("kernel k on sm_90\ntensor t : shared u8 [2] (64) ring 1\n"
+    spad_kernel *kernel = test_parse("kernel k on sm_103\ntensor t : shared u8 [2] (64) ring 1\n"
                                      "for i in 0..2 {\nsimt fill writes t[i]\n"
                                      "simt use reads t[i]\n}\n");
     assumed in;

@@ -19,7 +19,7 @@ from ._cores import notes as order_notes
 from ._fast import Fast
 from ._isa import INSTRUCTIONS
 from ._programs import Programs
-from ._views import Register, Storage, View, item_bytes
+from ._views import Register, Storage, View, forget_forms, item_bytes
 
 
 class TraceError(_spad.ArgumentError):
@@ -161,6 +161,7 @@ class Recorder:
     """The lines of one trace."""
 
     def __init__(self, chip, name, lnc, operations_most):
+        forget_forms()
         self.chip, self.name, self.lnc = chip, name, lnc
         self.engines, self.spaces = chip.engines, chip.spaces  # each is read from the chip once
         self.lines, self.places = [], []  # what was recorded, and the number of its source

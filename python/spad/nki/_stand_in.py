@@ -351,8 +351,10 @@ def _get_nc_version():
 
 
 def _instruction(name):
+    what = f"nki.isa.{name}"
+
     def function(*args, **kwargs):
-        return current(f"nki.isa.{name}").call(name, args, kwargs)
+        return current(what).call(name, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = INSTRUCTIONS[name].signature

@@ -54,7 +54,7 @@ class Form:
         self.region = None  # (first lane, end, first byte, end), when it was asked for
 
 
-_kinds = {}  # of the process: forms do not depend on a trace
+_kinds = {}  # forms do not depend on a trace; forget_forms() frees them
 KINDS_MOST, ITEMS_MOST = 4096, 65536  # of them, and of what a form remembers
 
 
@@ -66,6 +66,11 @@ def kind_of(space, dtype, shape):
             _kinds.clear()
         kind = _kinds[key] = Kind(*key)
     return kind
+
+
+def forget_forms():
+    """A new trace starts: the forms of earlier ones are kept by their own tensors only."""
+    _kinds.clear()
 
 
 class Storage:

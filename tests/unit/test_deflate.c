@@ -42,7 +42,8 @@ static bit_reader read_base64(const char *text, size_t length) {
 
 static unsigned bit(bit_reader *r) {
     assert_true(r->at < 8 * r->count);
-    const unsigned value = r->bytes[r->at / 8] >> (r->at % 8) & 1u;
+    const unsigned byte = r->bytes[r->at / 8];
+    const unsigned value = byte >> (r->at % 8) & 1u;
     r->at++;
     return value;
 }

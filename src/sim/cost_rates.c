@@ -34,13 +34,13 @@ bool spad__cycles_to_time(const spad_engine *engine, int64_t cycles, int64_t *ou
 
 /* ---- what an operation touches ----------------------------------------------------- */
 
-static const spad_kernel_tensor *tensor_of(const spad_sim *sim, const spad_walk_access *a) {
+static const spad_kernel_tensor *accessed_tensor(const spad_sim *sim, const spad_walk_access *a) {
     return spad_kernel_get_tensor(sim->kernel, (size_t)a->tensor);
 }
 
 /* The row of instance 0 of the space that is accessed. */
 static size_t first_instance(const spad_sim *sim, const spad_walk_access *a) {
-    const size_t space = tensor_of(sim, a)->space;
+    const size_t space = accessed_tensor(sim, a)->space;
     const spad_space *row = &sim->target->spaces[space];
     return row->instance > 0 ? row->instance_of : space;
 }
@@ -51,7 +51,7 @@ static int64_t access_bytes(const spad_walk_access *a) {
 
 static bool elements_of(const spad_sim *sim, const spad_walk_access *a, int64_t *out) {
     return spad__scale_up(access_bytes(a), 8,
-                          spad__max(spad_dtype_bits(tensor_of(sim, a)->dtype), 1), out);
+                          spad__max(spad_dtype_bits(accessed_tensor(sim, a)->dtype), 1), out);
 }
 
 /* ---- multiply-adds ----------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static bool read_product(const spad_sim *sim, const spad_walk_event *event, matr
     *p = (matrix_product){0};
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
-        const spad_dtype dtype = tensor_of(sim, a)->dtype;
+        const spad_dtype dtype = accessed_tensor(sim, a)->dtype;
         int64_t count;
         if (!elements_of(sim, a, &count)) return false;
         if (a->kind != SPAD_ACCESS_READ) {
@@ -260,8 +260,8 @@ static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const size_t space = first_instance(sim, a);
-        const int64_t reuse = spad__max(tensor_of(sim, a)->reuse.value, 1);
-        const int64_t merged = spad__min(spad__max(tensor_of(sim, a)->near.value, 1),
+        const int64_t reuse = spad__max(accessed_tensor(sim, a)->reuse.value, 1);
+        const int64_t merged = spad__min(spad__max(accessed_tensor(sim, a)->near.value, 1),
                                          spad__max(sim->target->spaces[space].cache_merges, 1));
         const bool ends[2] = {(a->kind & SPAD_ACCESS_READ) != 0 && space == path->from,
                               (a->kind & SPAD_ACCESS_WRITE) != 0 && space == path->to};

@@ -21,7 +21,7 @@ static bool has_queue(const spad_target *target) {
 }
 
 /* Thousandths of the time in which the busiest path to or from the memory is occupied. */
-static int64_t use_of(const spad_sim *sim) {
+static int64_t memory_use(const spad_sim *sim) {
     int64_t busy = 0;
     for (size_t e = 0; e < sim->target->engine_count; e++) {
         const spad_engine *engine = &sim->target->engines[e];
@@ -44,7 +44,7 @@ static spad_status try_load(const spad_sim *sim, int64_t load, int64_t *use, spa
         trial->active_units = sim->active_units;
         trial->load = load;
         status = spad__sim_block(trial, error);
-        if (status == SPAD_OK) *use = use_of(trial);
+        if (status == SPAD_OK) *use = memory_use(trial);
     }
     spad_sim_destroy(trial);
     return status;

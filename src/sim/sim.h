@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The simulator from the inside. sim.c makes a simulation and answers; record.c keeps what comes
- * out; flow.c runs kernels without synchronisation, agents.c those with it; places.c knows who
- * touches which bytes until when; repeat.c knows when a loop does the same again; cost.c has the
- * durations.
+ * The simulator from the inside. sim.c makes a simulation and answers, block.c runs one block;
+ * record.c keeps what comes out; flow.c runs kernels without synchronisation, agents.c those with
+ * it; places.c knows who touches which bytes until when; repeat.c knows when a loop does the same
+ * again; cost.c has the durations.
  */
 #ifndef SPAD_SIM_SIM_H
 #define SPAD_SIM_SIM_H
@@ -136,6 +136,10 @@ spad_status spad__sim_explicit(spad_sim *sim, spad_error *error);
 /* Part of its share of the chip's memory that a block uses is what is left in `load` (load.c). */
 enum { SPAD__LOAD_MOST = 990 }; /* thousandths */
 spad_status spad__sim_find_load(spad_sim *sim, spad_error *error);
+
+/* An empty simulation; *out is set also on a failure. */
+spad_status spad__sim_make(spad_sim **out, const spad_kernel *kernel,
+                           const spad_sim_options *options, spad__limit limit, spad_error *error);
 
 /* Another simulation of the same kernel with the same options; *out is set also on a failure. */
 spad_status spad__sim_again(spad_sim **out, const spad_sim *sim, spad_error *error);

@@ -357,7 +357,7 @@ static void every_allocation_of_the_tuner_may_fail(void **state) {
 /* Depths that are chosen from assumed costs mean nothing on the chip. */
 static void assumed_costs_are_refused(void **state) {
     (void)state;
-#define TWO_STEPS(first, second)                                      \
+#define TWO_STEPS(first, second)                                       \
     "kernel k on sm_103\ntensor t : shared fp16 [8] (64, 64) ring 1\n" \
     "for i in 0..8 {\ncopy load writes t[i] " first "\ntensor mma reads t[i] " second "\n}\n"
     static const struct {

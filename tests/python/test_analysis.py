@@ -31,7 +31,7 @@ def test_an_analysis_has_all_parts():
     assert made.sim.makespan == spad.sim(RIGHT, layout=True).makespan
     assert made.notes == [("verdict", "proved for all trip counts: for every N from 1 on")]
     assert made.text().startswith("rows on trn2 (N = 16): fits, proved for all trip counts\n")
-    assert set(made.data) == {"layout", "check", "engines"}
+    assert set(made.data) == {"layout", "check", "engines", "occupancy"}
     assert repr(made) == "<spad.Analysis of rows: fine>"
 
 

@@ -53,11 +53,15 @@ void test_host_assert_clean(const test_host *host) {
     assert_int_equal(host->live_bytes, 0);
 }
 
+long test_effort(long runs) {
+    return getenv("SPAD_THOROUGH") != NULL ? runs : runs / 6 + 1;
+}
+
 /* Alone, each of the first ones fails and then fewer and fewer, since a run goes on for longer.
  * `retries`: a run may ask again for what it did not get, and succeed. */
 static void fail_each(spad_status (*scenario)(const spad_host *host, void *context), void *context,
                       bool once, bool retries) {
-    for (long n = 1;; n += once ? 1 + n / 64 : 1) {
+    for (long n = 1;; n += once ? 1 + n / 16 : 1) {
         test_host host;
         test_host_init(&host);
         host.fail_at = n;

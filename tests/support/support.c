@@ -54,7 +54,7 @@ void test_host_assert_clean(const test_host *host) {
 }
 
 long test_effort(long runs) {
-    return getenv("SPAD_THOROUGH") != NULL ? runs : runs / 6 + 1;
+    return getenv("SPAD_THOROUGH") != NULL ? runs : runs / 12 + 1;
 }
 
 /* Alone, each of the first ones fails and then fewer and fewer, since a run goes on for longer.

@@ -563,6 +563,7 @@ static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const
     for (size_t d = 0; d < count; d++) {
         const spad_amount extent = t->blocks.items[d];
         if (is_refused_outside(l, statement, tensor) &&
+            spad__growth_index_settled(l->kernel, index[d], extent) &&
             !(moves_evenly(l, statement, index[d]) && moves_evenly(l, statement, extent.expr))) {
             continue;
         }

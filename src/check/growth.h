@@ -109,6 +109,10 @@ bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, sp
 bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
                        size_t group, spad__form *runs);
 
+/* Does an index that no condition is around need no look at how it moves: for every value of the
+ * trip counts it is inside of the extent, or the kernel is refused? */
+bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent);
+
 /* Fills in `guarded`. */
 void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel);
 

@@ -407,6 +407,29 @@ static void rings_with_places(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* An index that no condition is around is examined when a kernel is made, but bounds that are not
+ * exact refuse nothing: how it moves counts then, and a value that is far away is found. */
+static void indices_of_inexact_bounds(void **state) {
+    (void)state;
+#define LOADS(more, tiles, index)                                                     \
+    "kernel k on trn2\nparam N = 8\n" more "tensor g : hbm bf16 [" tiles              \
+    "] (128, 64) input\ntensor x : sbuf bf16 [N] (128, 64) ring 2\nfor i in 0..N {\n" \
+    "dma l reads g[" index "] writes x[i]\nvector r reads x[i]\n}\n"
+    assert_answer_starts(LOADS("", "10", "i % 7 + i % 5"), SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 35: index 10 is outside 'g', which has 10");
+    /* exact as long as it does not come round */
+    assert_answer_starts(LOADS("", "100", "7 * i % 101"), SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 73: index 100 is outside 'g', which has 100");
+    assert_answer_starts(LOADS("", "64", "i - i / 65 * 65"), SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 65: index 64 is outside 'g', which has 64");
+    assert_answer_starts(LOADS("", "11", "i % 7 + i % 5"), SPAD_VERDICT_PROVED_ALL, "for every N");
+    assert_answer_starts(LOADS("param S = 3\n", "S + 1", "max(min(5 * i % 3 + i % 2, S), 0 / S)"),
+                         SPAD_VERDICT_PROVED_ALL, "for every N");
+    assert_answer_starts(LOADS("", "min(N, 9)", "min(i, 8)"), SPAD_VERDICT_PROVED_ALL,
+                         "for every N");
+#undef LOADS
+}
+
 /* Agents order each other by all rings together: no proof, and the reason before anything long is
  * run. */
 static void rings_of_agents(void **state) {
@@ -787,6 +810,7 @@ int main(void) {
         cmocka_unit_test(parallel_loops_far),
         cmocka_unit_test(rings_one_by_one),
         cmocka_unit_test(rings_with_places),
+        cmocka_unit_test(indices_of_inexact_bounds),
         cmocka_unit_test(rings_of_agents),
         cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),

@@ -615,6 +615,8 @@ SPAD_API spad_status spad_kernel_hoist(spad_kernel **out, const spad_kernel *ker
  * of tensors without blocks. Statements that repeat with indices, ranges and costs that move evenly
  * become loops; equal tensors of one source that only operations of loops tell apart become the
  * tiles of one. The operations of a run stay the same, in the same order and on the same bytes.
+ * Tensors that the planner places are tiles of one only if the layout fits as before and takes no
+ * more bytes; else their operations stay straight.
  * *out is NULL where nothing is repeated three times, or if the kernel is not straight. Rows have
  * new numbers, and locations are those of the new text. O(statements) for loops whose bodies are
  * found at once.

@@ -58,15 +58,13 @@ static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
                             const spad_kernel_tensor *b) {
     const spad_kernel_tensor *all = f->kernel->tensors.items;
     return fold_source_of(f->kernel, a) == fold_source_of(f->kernel, b) && a->space == b->space &&
-           f->group[a - all] == f->group[b - all] && f->shows[a - all] == f->shows[b - all] &&
-           a->dtype == b->dtype && a->mode == b->mode && a->lane.value == b->lane.value &&
-           a->align.value == b->align.value && equal_amounts(a->dims, b->dims) &&
-           is_named_alike(a, b);
+           f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
+           a->lane.value == b->lane.value && a->align.value == b->align.value &&
+           equal_amounts(a->dims, b->dims) && is_named_alike(a, b);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {
     uint64_t hash = spad__hash_add((uint64_t)extra, fold_source_of(f->kernel, t));
-    hash = spad__hash_add(hash, f->group[t - f->kernel->tensors.items]);
     hash = spad__hash_add(hash, (int64_t)t->space);
     hash = spad__hash_add(hash, (int64_t)t->dtype);
     hash = spad__hash_add(hash, t->lane.value);
@@ -279,7 +277,7 @@ bool spad__fold_families(spad__folder *f) {
     if (fine) keep_homes(f, kept);
     for (size_t i = 0; i < count; i++) f->family[i] = -1;
     for (size_t i = 0; i < count && fine; i++) {
-        const bool joins = !kept[i] && f->group[i] != SPAD__FOLD_ALONE;
+        const bool joins = !kept[i] && !f->alone[i];
         if (joins && can_join(&f->kernel->tensors.items[i])) fine = fold_join(&g, (int64_t)i);
     }
     spad__index_free(&g.index, &f->host);
@@ -318,9 +316,9 @@ static bool start_folder(spad__folder *f) {
     f->member = spad__arena_array(&f->arena, count, sizeof *f->member);
     f->singles = spad__arena_array(&f->arena, count, sizeof *f->singles);
     f->shows = spad__arena_array(&f->arena, count, sizeof *f->shows);
-    f->group = spad__arena_array(&f->arena, count, sizeof *f->group);
+    f->alone = spad__arena_array(&f->arena, count, sizeof *f->alone);
     if (f->family == NULL || f->member == NULL || f->singles == NULL || f->shows == NULL ||
-        f->group == NULL) {
+        f->alone == NULL) {
         return false;
     }
     const spad_kernel *k = f->kernel;
@@ -377,7 +375,7 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
     return status;
 }
 
-/* Families and loops of one level. False: no memory. */
+/* Families and loops. False: no memory. */
 static bool fold_find(spad__folder *f) {
     f->families.count = f->shapes.count = f->newest.count = f->nodes.count = 0;
     spad__index_free(&f->shape_index, &f->host);
@@ -410,27 +408,17 @@ static spad_status fold_try(spad_kernel **out, spad__folder *f, const spad_layou
     return status;
 }
 
-/* Joins fewer and fewer of the tensors that the planner places. */
-static spad_status fold_levels(spad_kernel **out, spad__folder *f, spad_error *error) {
+/* With all families, or else with those of tensors that have addresses. */
+static spad_status fold_find_best(spad_kernel **out, spad__folder *f, spad_error *error) {
     spad_layout *straight = NULL;
-    spad_status status = SPAD_OK;
-    for (int level = SPAD__FOLD_ALL; level < SPAD__FOLD_LEVELS && *out == NULL; level++) {
-        bool changed = level == SPAD__FOLD_ALL;
-        if (!changed && !spad__fold_retreat(f, (spad__fold_level)level, &changed)) {
-            status = spad__fail_host_memory(error);
-            break;
-        }
-        if (!changed) continue;
+    spad_status status = spad__fold_measure(&straight, f->kernel, &f->host, error);
+    if (status == SPAD_OK) status = fold_try(out, f, straight, error);
+    if (status == SPAD_OK && *out == NULL && spad__fold_retreat(f)) {
         if (!fold_find(f)) {
             status = spad__fail_host_memory(error);
-            break;
+        } else if (fold_has_loops(f)) {
+            status = fold_try(out, f, straight, error);
         }
-        if (!fold_has_loops(f)) break;
-        if (level == SPAD__FOLD_ALL) {
-            status = spad__fold_measure(&straight, f->kernel, &f->host, error);
-        }
-        if (status == SPAD_OK) status = fold_try(out, f, straight, error);
-        if (status != SPAD_OK) break;
     }
     spad_layout_destroy(straight);
     return status;
@@ -442,8 +430,12 @@ spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel, const
     if (!fold_is_straight(kernel)) return SPAD_OK;
     spad__folder f = {.host = spad__host_or_default(host), .kernel = kernel};
     f.arena.host = f.host;
-    const spad_status status =
-        start_folder(&f) ? fold_levels(out, &f, error) : spad__fail_host_memory(error);
+    spad_status status = SPAD_OK;
+    if (!start_folder(&f) || !fold_find(&f)) {
+        status = spad__fail_host_memory(error);
+    } else if (fold_has_loops(&f)) {
+        status = fold_find_best(out, &f, error);
+    }
     free_folder(&f);
     return status;
 }

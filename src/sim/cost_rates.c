@@ -341,7 +341,9 @@ static bool find_startup(const spad_sim *sim, const spad_engine *engine, const s
             return false;
         }
     }
-    *out = spad__max(latency + alone + waiting - spad__max(alone, memory), 0);
+    int64_t all;
+    if (!spad__add(latency, alone, &all) || !spad__add(all, waiting, &all)) return false;
+    *out = spad__max(all - spad__max(alone, memory), 0);
     return true;
 }
 

@@ -2,6 +2,7 @@
  *
  * Grids: occupancy, waves, tails, shares of the memory; registers of threads; what bounds a kernel;
  * the words of the kernel language for it. The clock is 1 GHz. */
+#include <stdio.h>
 #include <string.h>
 
 #include "spad/spad.h"
@@ -346,6 +347,118 @@ static spad_status create(const spad_host *host, void *context) {
     return status;
 }
 
+static void kernels_without_work(void **state) {
+    (void)state;
+    run r = start_run("kernel k on chip\ntensor x : shared u8 (64)\n");
+    spad_sim *sim = simulate(&r, 0);
+    assert_int_equal(spad_sim_roof_count(sim), 0);
+    assert_int_equal(spad_sim_get_roof(sim, 0).path, -1);
+    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_LATENCY);
+    test_text out;
+    test_text_init(&out);
+    assert_int_equal(spad_sim_write_text(sim, &out.sink, NULL), SPAD_OK);
+    assert_null(strstr(out.bytes, "bounded"));
+    test_text_free(&out);
+    spad_sim_destroy(sim);
+    end_run(&r);
+    r = start_run("kernel k on chip\nsimt op cost 0 ns\n"); /* no time at all */
+    sim = simulate(&r, 3);
+    assert_int_equal(spad_sim_roof_count(sim), 1);
+    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_LATENCY);
+    assert_int_equal(spad_sim_get_totals(sim).time, 0);
+    spad_sim_destroy(sim);
+    end_run(&r);
+    r = start_run("kernel k on chip\nsimt op cost 10000000000000 ns\n"); /* 10^16 ps */
+    sim = simulate(&r, 0);
+    assert_int_equal(spad_sim_roof_count(sim), 1);
+    assert_int_equal(spad_sim_get_roof(sim, 0).busy, INT64_C(10000000000000000));
+    assert_int_equal(spad_sim_get_bound_kind(sim), SPAD_BOUND_VECTOR);
+    spad_sim_destroy(sim);
+    end_run(&r);
+}
+
+/* ---- overflow ---------------------------------------------------------------------- */
+
+/* A chip with memories of 2^60 bytes and the given clauses. */
+#define HUGE(units, simt, path)                                                  \
+    "target chip\n" units "space shared { bytes 1152921504606846976 }\n"         \
+    "space global { off chip; rate 1 MB/s estimate; cache 1 MiB rate 1 MB/s }\n" \
+    "engine simt { clock 1 GHz source \"s\"\n" simt                              \
+    "reads shared, global; writes shared, global }\n"                            \
+    "engine copy { clock 1 kHz source \"s\"\npath global to shared " path        \
+    " source \"s\"\nreads global; writes shared }\n"
+
+static spad_status simulate_huge(const char *chip, const char *body, int64_t grid,
+                                 spad_error *error) {
+    spad_target *target;
+    char text[600];
+    assert_ok(spad_target_parse(&target, chip, strlen(chip), "chip", NULL, NULL, error), error);
+    snprintf(text, sizeof text, "kernel k on chip\n%s", body);
+    spad_kernel *kernel = test_parse_with(text, &(spad_kernel_options){.target = target});
+    spad_sim *sim;
+    const spad_status status =
+        spad_sim_create(&sim, kernel, &(spad_sim_options){.grid = grid}, error);
+    assert_int_equal(status == SPAD_OK, sim != NULL);
+    spad_sim_destroy(sim);
+    spad_kernel_destroy(kernel);
+    spad_target_destroy(target);
+    return status;
+}
+
+#define LOAD(bytes)                                                              \
+    "tensor g : global u8 (" bytes ") input\ntensor s : shared u8 (" bytes ")\n" \
+    "copy load reads g writes s\n"
+#define FMA "elements 64 fma source \"s\"\n"
+
+static void times_that_do_not_fit(void **state) {
+    (void)state;
+    static const struct {
+        const char *chip;
+        const char *body;
+        int64_t grid;
+        spad_status expected;
+    } cases[] = {
+        {HUGE("units 2\n", FMA, "rate 1 B/ns"), "simt op cost 5000000000000000 ns\n", 1, SPAD_OK},
+        {HUGE("units 2\n", FMA, "rate 1 B/ns"), "simt op cost 5000000000000000 ns\n", 4,
+         SPAD_ERR_OVERFLOW}, /* two on a unit */
+        {HUGE("units 2 launch 5 us\n", FMA, "rate 1 B/ns"), "simt op cost 9223372036854775 ns\n", 2,
+         SPAD_ERR_OVERFLOW}, /* and the launch */
+        {HUGE("units 2 launch 9300000000000000 ns\n", FMA, "rate 1 B/ns"), "simt op cost 5 ns\n", 2,
+         SPAD_ERR_OVERFLOW},
+        /* bytes at the rates of a path, in time and in cycles of a millisecond */
+        {HUGE("", FMA, "rate 1 MB/s"), LOAD("100000000000000"), 0, SPAD_ERR_OVERFLOW},
+        {HUGE("", FMA, "rate 1 B/cycle"), LOAD("100000000000000"), 0, SPAD_ERR_OVERFLOW},
+        {HUGE("", FMA, "rate 1 B/cycle"), LOAD("100000000000"), 0, SPAD_ERR_OVERFLOW},
+        /* the same bytes at the share of a unit */
+        {HUGE("units 1000\n", FMA, "rate 1 B/ns"), LOAD("100000000000000"), 1000,
+         SPAD_ERR_OVERFLOW},
+        {HUGE("units 1000\n", FMA, "rate 1000000 B/ns"), LOAD("100000000000000000"), 1000,
+         SPAD_ERR_OVERFLOW},
+        /* a latency alone, and one with the time of the transfer */
+        {HUGE("", FMA, "rate 1 B/ns latency 9300000000000000 ns"), LOAD("64"), 0,
+         SPAD_ERR_OVERFLOW},
+        {HUGE("", FMA, "rate 1 MB/s latency 9000000000000000 ns"), LOAD("400000000000"), 0,
+         SPAD_ERR_OVERFLOW},
+        {HUGE("", FMA "latency 9300000000000000 ns\n", "rate 1 B/ns"),
+         "tensor s : shared u8 (64)\nsimt op writes s\n", 0, SPAD_ERR_OVERFLOW},
+        /* elements: several operations on each, and cycles of a clock */
+        {HUGE("", FMA, "rate 1 B/ns"),
+         "tensor s : shared u8 (1000000000000000000)\nsimt op writes s work 1000 fma\n", 0,
+         SPAD_ERR_OVERFLOW},
+        {HUGE("", FMA, "rate 1 B/ns"),
+         "tensor s : shared u8 (1000000000000000000)\nsimt op writes s\n", 0, SPAD_ERR_OVERFLOW},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_error error;
+        const spad_status status =
+            simulate_huge(cases[i].chip, cases[i].body, cases[i].grid, &error);
+        if (status != cases[i].expected) {
+            fail_msg("case %zu: %s %s", i, spad_status_code(status),
+                     status != SPAD_OK ? error.message : "");
+        }
+    }
+}
+
 static void failing_allocations(void **state) {
     (void)state;
     run r = start_run(BLOCK(""));
@@ -365,6 +478,8 @@ int main(void) {
         cmocka_unit_test(what_limits_blocks),
         cmocka_unit_test(registers_in_words),
         cmocka_unit_test(what_bounds_a_kernel),
+        cmocka_unit_test(kernels_without_work),
+        cmocka_unit_test(times_that_do_not_fit),
         cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

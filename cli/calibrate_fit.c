@@ -141,6 +141,12 @@ static void terms_of(double terms[3], const copy_point *p, double share) {
     terms[2] = busy * used / (1 - used);
 }
 
+/* Does the point say something about the law: below the limit, and not held up by the thread that
+ * issues the copies? */
+static bool shows_law(const copy_point *p, double share, double issue) {
+    return p->bytes / share <= 0.93 * p->period && p->period >= 1.25 * issue;
+}
+
 static int compare_numbers(const void *a, const void *b) {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -162,7 +168,7 @@ bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char 
     for (size_t i = 0; i < count; i++) {
         const copy_point *p = &points[i];
         double terms[3];
-        if (p->bytes / out->share > 0.93 * p->period || p->period < 1.25 * issue) continue;
+        if (!shows_law(p, out->share, issue)) continue;
         terms_of(terms, p, out->share);
         const double right = p->depth * p->period;
         for (int r = 0; r < 3; r++) {
@@ -179,10 +185,7 @@ bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char 
     size_t compared = 0;
     for (size_t i = 0; i < count; i++) {
         double terms[3];
-        if (points[i].bytes / out->share > 0.93 * points[i].period ||
-            points[i].period < 1.25 * issue) {
-            continue;
-        }
+        if (!shows_law(&points[i], out->share, issue)) continue;
         terms_of(terms, &points[i], out->share);
         const double law = out->latency + terms[1] / out->rate + out->queue * terms[2];
         errors[compared++] = 100 * fabs(law / (points[i].depth * points[i].period) - 1);

@@ -81,9 +81,9 @@ typedef struct spad__prover {
     spad__trip trips[SPAD__TRIPS_MAX];
     size_t count;
     const bool *part; /* per tensor: what is proved is about it; NULL: about all */
-    bool long_step;   /* of a trip count, or of a parameter that is not a trip count because of it */
-    bool joint;       /* steps depend on other trip counts: each shape looks at its own growth */
-    size_t fixed;     /* trip counts that are not proved */
+    bool long_step; /* of a trip count, or of a parameter that is not a trip count because of it */
+    bool joint;     /* steps depend on other trip counts: each shape looks at its own growth */
+    size_t fixed;   /* trip counts that are not proved */
     spad__left_trip left[SPAD__LEFT_MAX]; /* the first of them */
     char why[SPAD_MESSAGE_MAX];           /* about them, when other values were tried */
     bool seen_wrong;                      /* one of those is wrong */

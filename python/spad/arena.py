@@ -8,12 +8,14 @@ A life is [first, last]: steps of a program, both ends included, as compilers co
 
 import json
 import os
+from bisect import insort
 
 from . import _spad
 from .core import Plan
 
 LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
 GREEDY_MOST = 4000  # its time grows with the square of the number of buffers
+NAME_MOST = 200  # characters of a name
 SHOWN = 12  # buffers of the peak in a text
 
 
@@ -68,7 +70,7 @@ class Arena:
         self.notes = []  # sentences about what the arena leaves out
         self._plan = None
         self._numbers = []
-        self._names = {}  # how often a name was asked for
+        self._names = {"reserved": 1}  # how often a name was asked for
 
     def _fresh(self, name):
         """The name, with a number if there is one like it: plans name their buffers once."""
@@ -83,7 +85,7 @@ class Arena:
 
     def add(self, name, first, last, size, alignment=None, offset=None, theirs=None):
         """A buffer that is alive from step first to step last, both included; returns its number."""
-        name = str(name)
+        name = "".join(c if c.isprintable() else "?" for c in str(name)[:NAME_MOST]) or "?"
         first = whole(first, f"the first step of '{name}'", -LIMIT)
         last = whole(last, f"the last step of '{name}'", first)
         size = whole(size, f"the size of '{name}'")
@@ -182,29 +184,34 @@ class Arena:
         alive = [b for b in self.buffers if step is not None and b.size and b.first <= step <= b.last]
         return sorted(alive, key=lambda b: (-b.size, b.first, b.name))
 
-    def greedy(self):
+    def greedy(self, latest_first=False, theirs=False):
         """What a planner needs that takes the largest buffer first and puts each as low as it can;
-        None for more than 4000 buffers."""
+        None for more than 4000 buffers. latest_first: of equal sizes the last one first. theirs: where
+        the other planner has a place for a buffer, it is there."""
         if len(self.buffers) > GREEDY_MOST:
             return None
+        sign = -1 if latest_first else 1
+        order = sorted(((b.theirs if theirs else b.pin, b, i) for i, b in enumerate(self.buffers) if b.size),
+                       key=lambda item: (item[0] is None, -item[1].size, sign * item[2]))
         placed, height = [], self.reserved  # (offset, end, first, last), by offset
-        order = sorted((b for b in self.buffers if b.size),
-                       key=lambda b: (b.pin is None, -b.size, b.first))
-        for buffer in order:
-            align = buffer.alignment or self.alignment
-            at = self.reserved if buffer.pin is None else buffer.pin
-            for start, end, first, last in placed if buffer.pin is None else ():
-                if last < buffer.first or buffer.last < first or end <= at:
-                    continue
-                at = -(-at // align) * align
-                if start - at >= buffer.size:
-                    break
-                at = max(at, end)
-            at = -(-at // align) * align if buffer.pin is None else at
-            placed.append((at, at + buffer.size, buffer.first, buffer.last))
-            placed.sort()
+        for at, buffer, _ in order:
+            if at is None:
+                at = self._lowest(placed, buffer)
+            insort(placed, (at, at + buffer.size, buffer.first, buffer.last))
             height = max(height, at + buffer.size)
         return height
+
+    def _lowest(self, placed, buffer):
+        """The lowest place of a buffer beside those that are placed."""
+        align = buffer.alignment or self.alignment
+        at = -(-self.reserved // align) * align
+        for start, end, first, last in placed:
+            if last < buffer.first or buffer.last < first or end <= at:
+                continue
+            if start - at >= buffer.size:
+                break
+            at = -(-end // align) * align
+        return at
 
     def compare_with(self, name, needed):
         """Says what another planner needed for the same buffers."""
@@ -218,6 +225,19 @@ class Arena:
             return None
         plan, _ = self._problem(lambda buffer: buffer.theirs)
         return plan.solve(minimize=True)
+
+    def their_clash(self):
+        """Two buffers that live at once and that the other planner lets share bytes; None: there are
+        none. Some compilers do that on purpose."""
+        alive = []
+        for buffer in sorted((b for b in self.buffers if b.theirs is not None and b.size),
+                             key=lambda b: (b.first, b.theirs)):
+            alive = [b for b in alive if b.last >= buffer.first]
+            for other in alive:
+                if other.theirs < buffer.theirs + buffer.size and buffer.theirs < other.theirs + other.size:
+                    return other, buffer
+            alive.append(buffer)
+        return None
 
     # ---- what is shown
 

@@ -119,7 +119,7 @@ __all__ = [
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "tflite")
+_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite")
 
 
 def __getattr__(name: str) -> object:

@@ -62,7 +62,7 @@ class Arena:
         self.name = str(name)
         self.alignment = whole(alignment, "the alignment", 1)
         self.reserved = whole(reserved, "the reserved bytes")
-        self.capacity = None if capacity is None else whole(capacity, "the capacity")
+        self._capacity = None if capacity is None else whole(capacity, "the capacity")
         self.steps = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
         self.buffers = []
         self.their_bytes = self.their_name = None
@@ -71,6 +71,16 @@ class Arena:
         self._plan = None
         self._numbers = []
         self._names = {"reserved": 1}  # how often a name was asked for
+
+    @property
+    def capacity(self):
+        """The end of the memory; None: the fewest bytes are wanted."""
+        return self._capacity
+
+    @capacity.setter
+    def capacity(self, capacity):
+        self._capacity = None if capacity is None else whole(capacity, "the capacity")
+        self._plan = self.result = None
 
     def _fresh(self, name):
         """The name, with a number if there is one like it: plans name their buffers once."""
@@ -163,7 +173,7 @@ class Arena:
 
     def why(self):
         """The reason why it does not fit."""
-        return self.solve().explain().strip()
+        return self.solve().explain().partition("why: ")[2].strip()
 
     def load(self):
         """The largest sum of sizes that are alive at once, and the first step where it is."""
@@ -309,9 +319,7 @@ class Arena:
         for buffer, at in zip(self.buffers, self.offsets):
             if not buffer.size:
                 continue
-            name = buffer.name
-            if any(c in name for c in ',"\n\r'):
-                name = '"' + name.replace('"', '""') + '"'
+            name = buffer.name.replace(",", ";")  # a comma ends a cell in any case
             align = f",{buffer.alignment or self.alignment}" if aligned else ""
             rows.append(f"{name},{buffer.first},{buffer.last + 1},{buffer.size}{align},{at}")
         return "\n".join(rows) + "\n"

@@ -165,7 +165,8 @@ class TFLite:
         return buffer.vector(BUFFER_DATA, 1)[1] > 0 or buffer.number(BUFFER_OFFSET, "Uint64Flags") > 1
 
     def _tensor(self, graph, number, tensor):
-        name = tensor.text(TENSOR_NAME).decode("utf-8", "replace") or f"{graph}.{number}"
+        # of operators that were made one, the first
+        name = tensor.text(TENSOR_NAME).decode("utf-8", "replace").split(";")[0] or f"{graph}.{number}"
         shape = tensor.numbers(TENSOR_SHAPE)
         kind = tensor.number(TENSOR_TYPE, "Int8Flags")
         if self._is_constant(tensor):
@@ -383,9 +384,9 @@ def read(content, file="<model>"):
     found = TFLite(content, file)
     model = Model("TFLite", file, [found.arena()])
     model.file = found
-    many = len(found.graphs)
-    if many > 1:
-        model.notes.append(f"{many} subgraphs")
+    if len(found.graphs) > 1:
+        model.notes.append(f"{len(found.graphs)} subgraphs")
+    model.notes.append("scratch buffers of operators are not in the file; the runtime places them around the plan")
     return model
 
 

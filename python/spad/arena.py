@@ -38,6 +38,16 @@ def fault(message, file=None):
     raise error
 
 
+def common_alignment(places, most):
+    """The largest power of two up to `most` of which all places are multiples: for files that have
+    places and do not say their alignment."""
+    power = most
+    for place in places:
+        while place % power:
+            power //= 2
+    return power
+
+
 class Buffer:
     """One buffer: name, first and last step, size, alignment, offset (a pin), and where the other
     planner has it."""

@@ -24,9 +24,52 @@ def _tflite(content, file):
     return tflite.read(content, file)
 
 
+def _onnx(content, file, defines=None):
+    from . import _onnx as reader
+
+    return reader.read(content, file, defines)
+
+
+def _iree(content, file):
+    from . import _iree as reader
+
+    return reader.read(content, file)
+
+
+def _xla(content, file):
+    from . import _xla as reader
+
+    return reader.read(content, file)
+
+
+def _snapshot(content, file):
+    from . import _logs
+
+    return _logs.read_snapshot(content, file)
+
+
+def _log(content, file):
+    from . import _logs
+
+    return _logs.read_log(content, file)
+
+
+def _trace(content, file):
+    from . import _logs
+
+    return _logs.read_trace(content, file)
+
+
 # What a file is, by its first bytes and its name; the first that fits.
 KINDS = (
     ("TFLite", lambda head, name: head[4:8] == b"TFL3" or name.endswith(".tflite"), _tflite),
+    ("ONNX", lambda head, name: name.endswith(".onnx"), _onnx),
+    ("PyTorch snapshot", lambda head, name: head[:1] == b"\x80" or name.endswith((".pickle", ".pkl")),
+     _snapshot),
+    ("RMM log", lambda head, name: b"Thread,Time,Action,Pointer,Size,Stream" in head[:64], _log),
+    ("XLA", lambda head, name: b"BufferAssignment:" in head[:64] or b"HloLiveRange" in head[:64], _xla),
+    ("PyTorch profiler", lambda head, name: b'"traceEvents"' in head, _trace),
+    ("IREE", lambda head, name: b"stream.resource.pack" in head or name.endswith(".mlir"), _iree),
 )
 
 
@@ -38,24 +81,31 @@ def recognise(head, name):
     return None
 
 
-def read(content, file="<model>"):
-    """A spad.arena.Model of the bytes of a file."""
+def read(content, file="<model>", defines=None):
+    """A spad.arena.Model of the bytes of a file. defines: values for named extents of an ONNX model."""
     content = bytes(content)
     found = recognise(content[:HEAD], str(file))
+    if found is None and b"stream.resource.pack" in content:
+        found = "IREE", _iree
     if found is None:
         kinds = ", ".join(kind for kind, _, _ in KINDS)
         fault(f"not a file that is known; there are {kinds}", str(file))
-    return found[1](content, str(file))
+    if defines and found[0] != "ONNX":
+        fault("only the extents of ONNX models have names", str(file))
+    try:
+        return found[1](content, str(file), **({"defines": defines} if defines else {}))
+    except _spad.ArgumentError as error:
+        fault(str(error), str(file))
 
 
-def load(path):
-    """A spad.arena.Model of a file."""
+def load(path, defines=None):
+    """A spad.arena.Model of a file; see read()."""
     name = os.fspath(path)
     size = os.stat(name).st_size
     if size > FILE_MOST:
         fault(f"it has {size} B; the most is {FILE_MOST}", name)
     with open(name, "rb") as file:
-        return read(file.read(), name)
+        return read(file.read(), name, defines)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -67,8 +117,19 @@ class _Usage(Exception):
 
 VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
           "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
-          "--arena": "arena"}
+          "--arena": "arena", "-D": "defines", "--define": "defines"}
 FLAGS = {"--json": "json", "--text": "drawn"}
+
+
+def _take(found, name, value):
+    """Keeps the value of an option; those of -D are a dict."""
+    if name != "defines":
+        found[name] = value
+        return
+    extent, _, number = value.partition("=")
+    if not extent or not number.isdigit() or int(number) > 1 << 32:
+        raise _Usage(f"option '-D' takes NAME=N, not '{value}'")
+    found.setdefault("defines", {})[extent] = int(number)
 
 
 def _words(arguments):
@@ -82,7 +143,9 @@ def _words(arguments):
         elif word in FLAGS:
             found[FLAGS[word]] = True
         elif name in VALUES and (equals or rest):
-            found[VALUES[name]] = value if equals else rest.pop(0)
+            _take(found, VALUES[name], value if equals else rest.pop(0))
+        elif word.startswith("-D"):
+            _take(found, "defines", word[2:])
         elif word.startswith("-") and word != "-":
             raise _Usage(f"option '{name}' is not for models; see 'spad plan --help'")
         else:
@@ -149,7 +212,7 @@ def _draw(model, words):
 
 def _command(arguments):
     words, path = _words(arguments)
-    model = load(path)
+    model = load(path, words.get("defines"))
     capacity = _number(words, "capacity", None, 0)
     for arena in model.arenas if capacity is not None else ():
         arena.capacity = capacity

@@ -204,6 +204,8 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    } else if (words->arena != NULL) {
+        cli_message("option '--arena' is for files of other compilers");
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
                strcmp(words->goal, "bytes") != 0) {
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);

@@ -75,6 +75,7 @@ class Arena:
         self._capacity = None if capacity is None else whole(capacity, "the capacity")
         self.steps = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
         self.buffers = []
+        self.pairs = []  # numbers of an output and an input whose bytes it may take
         self.their_bytes = self.their_name = None
         self.result = None
         self.notes = []  # sentences about what the arena leaves out
@@ -118,12 +119,37 @@ class Arena:
         self._plan = self.result = None
         return len(self.buffers) - 1
 
+    def in_place(self, output, input):
+        """The buffer with the number output may take the bytes of the buffer input, if that one is not
+        alive after the first step of output. A build without this rule keeps them apart."""
+        for number in (output, input):
+            whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
+        self.pairs.append((output, input))
+        self._plan = self.result = None
+
+    @property
+    def places(self):
+        """The offset of every buffer by its name."""
+        return {buffer.name: at for buffer, at in zip(self.buffers, self.offsets)}
+
     @property
     def plan(self):
         """The planning problem: a spad.Plan. Buffers without bytes are not in it."""
         if self._plan is None:
             self._plan, self._numbers = self._problem(lambda buffer: buffer.pin)
+            self._add_pairs()
         return self._plan
+
+    def _add_pairs(self):
+        rule = getattr(self._plan, "in_place", None)
+        at, number = 0, {}
+        for index, buffer in enumerate(self.buffers):
+            if buffer.size:
+                number[index] = self._numbers[at]
+                at += 1
+        for output, input in self.pairs:
+            if rule is not None and output in number and input in number:
+                rule(number[output], number[input])
 
     def _problem(self, pin):
         plan, numbers = Plan(capacity=self.capacity), []

@@ -31,18 +31,25 @@ class Arena:
     name: str
     alignment: int
     reserved: int
-    capacity: int | None
     steps: Mapping[int, str]
     buffers: list[Buffer]
+    pairs: list[tuple[int, int]]
     their_bytes: int | None
     their_name: str | None
     result: PlanResult | None
     notes: list[str]
     def __init__(self, name: object, alignment: int = 1, reserved: int = 0, capacity: int | None = None,
                  steps: Mapping[int, str] | Sequence[str] | None = None) -> None: ...
+    @property
+    def capacity(self) -> int | None: ...
+    @capacity.setter
+    def capacity(self, capacity: int | None) -> None: ...
     def __len__(self) -> int: ...
     def add(self, name: object, first: int, last: int, size: int, alignment: int | None = None,
             offset: int | None = None, theirs: int | None = None) -> int: ...
+    def in_place(self, output: int, input: int) -> None: ...
+    @property
+    def places(self) -> dict[str, int]: ...
     @property
     def plan(self) -> Plan: ...
     def solve(self, timeout: float | None = 5, seed: int = 1, threads: int = 1,

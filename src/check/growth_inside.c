@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Indices that need no look at how they move.
- *
- * An index outside of all conditions is examined when a kernel is made, for all iterations. That
- * settles it for every value of a trip count in two cases:
- *
- * - Its bounds are exact (kernel/expr.c) at every value: then a shape where it is outside is
- *   refused. Sums, multiples, quotients, and the smaller or larger of two are exact if their sides
- *   share no loop, which no value changes. A rest is exact if no value below it is left out, which
- *   only multiples can do. So `i % 7 + i % 5` is not exact, nor is `7 * i % 101`, whose bounds are
- *   exact as long as it does not come round.
- * - Its bounds are inside whatever the trip counts are, as those of `(t * N + n) % S`.
+ * Indices that need no look at how they move: their bounds are inside whatever the trip counts are,
+ * as those of `(t * N + n) % S`, `min(i, 8)` and `i % 7 + i % 5`. Other ones leave their tensor at
+ * some value, where there is no kernel or a wrong one, unless they move as its extent does
+ * (growth.c).
  */
 #include "base/checked.h"
 #include "check/growth.h"
@@ -30,11 +23,6 @@ static bool has_op(const spad_kernel *kernel, spad_expr expr, spad_expr_op op) {
         if (info.nodes[i].op == op) return true;
     }
     return false;
-}
-
-static bool stays_exact(const spad_kernel *kernel, spad_expr expr) {
-    return spad_kernel_get_expr(kernel, expr).exact &&
-           !(has_op(kernel, expr, SPAD_EXPR_MOD) && has_op(kernel, expr, SPAD_EXPR_MUL));
 }
 
 /* A parameter that bounds a loop, or is computed from others, may be any number. */
@@ -117,7 +105,6 @@ static reach reach_of(const spad_kernel *kernel, spad_expr expr) {
 }
 
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent) {
-    if (stays_exact(kernel, index)) return true;
     const reach at = reach_of(kernel, index);
     const int64_t least = extent.expr == 0 ? extent.value : reach_of(kernel, extent.expr).least;
     return at.least >= 0 && at.most < least;

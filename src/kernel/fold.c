@@ -58,13 +58,15 @@ static bool is_equal_tensor(const spad__folder *f, const spad_kernel_tensor *a,
                             const spad_kernel_tensor *b) {
     const spad_kernel_tensor *all = f->kernel->tensors.items;
     return fold_source_of(f->kernel, a) == fold_source_of(f->kernel, b) && a->space == b->space &&
-           f->shows[a - all] == f->shows[b - all] && a->dtype == b->dtype && a->mode == b->mode &&
-           a->lane.value == b->lane.value && a->align.value == b->align.value &&
-           equal_amounts(a->dims, b->dims) && is_named_alike(a, b);
+           f->group[a - all] == f->group[b - all] && f->shows[a - all] == f->shows[b - all] &&
+           a->dtype == b->dtype && a->mode == b->mode && a->lane.value == b->lane.value &&
+           a->align.value == b->align.value && equal_amounts(a->dims, b->dims) &&
+           is_named_alike(a, b);
 }
 
 static uint64_t hash_tensor(const spad__folder *f, const spad_kernel_tensor *t, int64_t extra) {
     uint64_t hash = spad__hash_add((uint64_t)extra, fold_source_of(f->kernel, t));
+    hash = spad__hash_add(hash, f->group[t - f->kernel->tensors.items]);
     hash = spad__hash_add(hash, (int64_t)t->space);
     hash = spad__hash_add(hash, (int64_t)t->dtype);
     hash = spad__hash_add(hash, t->lane.value);
@@ -277,7 +279,8 @@ bool spad__fold_families(spad__folder *f) {
     if (fine) keep_homes(f, kept);
     for (size_t i = 0; i < count; i++) f->family[i] = -1;
     for (size_t i = 0; i < count && fine; i++) {
-        if (!kept[i] && can_join(&f->kernel->tensors.items[i])) fine = fold_join(&g, (int64_t)i);
+        const bool joins = !kept[i] && f->group[i] != SPAD__FOLD_ALONE;
+        if (joins && can_join(&f->kernel->tensors.items[i])) fine = fold_join(&g, (int64_t)i);
     }
     spad__index_free(&g.index, &f->host);
     spad__free(&f->host, kept, (count + 1) * sizeof *kept);
@@ -315,7 +318,9 @@ static bool start_folder(spad__folder *f) {
     f->member = spad__arena_array(&f->arena, count, sizeof *f->member);
     f->singles = spad__arena_array(&f->arena, count, sizeof *f->singles);
     f->shows = spad__arena_array(&f->arena, count, sizeof *f->shows);
-    if (f->family == NULL || f->member == NULL || f->singles == NULL || f->shows == NULL) {
+    f->group = spad__arena_array(&f->arena, count, sizeof *f->group);
+    if (f->family == NULL || f->member == NULL || f->singles == NULL || f->shows == NULL ||
+        f->group == NULL) {
         return false;
     }
     const spad_kernel *k = f->kernel;
@@ -372,21 +377,73 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
     return status;
 }
 
+/* Families and loops of one level. False: no memory. */
+static bool fold_find(spad__folder *f) {
+    f->families.count = f->shapes.count = f->newest.count = f->nodes.count = 0;
+    spad__index_free(&f->shape_index, &f->host);
+    f->shape_index = (spad__index){0};
+    return spad__fold_families(f) && spad__fold_loops(f);
+}
+
+static bool fold_has_loops(const spad__folder *f) {
+    for (size_t i = 0; i < f->nodes.count; i++) {
+        if (f->shapes.items[f->nodes.items[i].shape].child_count > 0) return true;
+    }
+    return false;
+}
+
+/* *out: the folded kernel, or NULL if it needs more than the straight one. */
+static spad_status fold_try(spad_kernel **out, spad__folder *f, const spad_layout *straight,
+                            spad_error *error) {
+    spad_kernel *made = NULL;
+    spad_layout *layout = NULL;
+    spad_status status = fold_straight(&made, f, error);
+    if (status == SPAD_OK && straight != NULL) {
+        status = spad__fold_measure(&layout, made, &f->host, error);
+    }
+    if (status == SPAD_OK && !spad__fold_loses(straight, layout)) {
+        *out = made;
+        made = NULL;
+    }
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(made);
+    return status;
+}
+
+/* Joins fewer and fewer of the tensors that the planner places. */
+static spad_status fold_levels(spad_kernel **out, spad__folder *f, spad_error *error) {
+    spad_layout *straight = NULL;
+    spad_status status = SPAD_OK;
+    for (int level = SPAD__FOLD_ALL; level < SPAD__FOLD_LEVELS && *out == NULL; level++) {
+        bool changed = level == SPAD__FOLD_ALL;
+        if (!changed && !spad__fold_retreat(f, (spad__fold_level)level, &changed)) {
+            status = spad__fail_host_memory(error);
+            break;
+        }
+        if (!changed) continue;
+        if (!fold_find(f)) {
+            status = spad__fail_host_memory(error);
+            break;
+        }
+        if (!fold_has_loops(f)) break;
+        if (level == SPAD__FOLD_ALL) {
+            status = spad__fold_measure(&straight, f->kernel, &f->host, error);
+        }
+        if (status == SPAD_OK) status = fold_try(out, f, straight, error);
+        if (status != SPAD_OK) break;
+    }
+    spad_layout_destroy(straight);
+    return status;
+}
+
 spad_status spad_kernel_fold(spad_kernel **out, const spad_kernel *kernel, const spad_host *host,
                              spad_error *error) {
     *out = NULL;
     if (!fold_is_straight(kernel)) return SPAD_OK;
     spad__folder f = {.host = spad__host_or_default(host), .kernel = kernel};
     f.arena.host = f.host;
-    spad_status status = SPAD_OK;
-    if (!start_folder(&f) || !spad__fold_families(&f) || !spad__fold_loops(&f)) {
-        status = spad__fail_host_memory(error);
-    }
-    bool folded = false;
-    for (size_t i = 0; i < f.nodes.count && !folded; i++) {
-        folded = f.shapes.items[f.nodes.items[i].shape].child_count > 0;
-    }
-    if (status == SPAD_OK && folded) status = fold_straight(out, &f, error);
+    const spad_status status =
+        start_folder(&f) ? fold_levels(out, &f, error) : spad__fail_host_memory(error);
     free_folder(&f);
     return status;
 }

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Folding from the inside: see fold.c for families of tensors and fold_loops.c for loops.
+ * Folding from the inside: see fold.c for families of tensors, fold_loops.c for loops,
+ * and fold_homes.c for the places of declarations.
  */
 #ifndef SPAD_KERNEL_FOLD_H
 #define SPAD_KERNEL_FOLD_H
 
 #include "kernel/kernel.h"
+#include "spad/layout.h"
 
-enum { SPAD__FAMILY_RANK = 4 };
+enum { SPAD__FAMILY_RANK = 4, SPAD__FOLD_ALONE = -1 };
+
+/* How far tensors that the planner places are joined; the first that needs no more bytes counts. */
+typedef enum spad__fold_level {
+    SPAD__FOLD_ALL,
+    SPAD__FOLD_DIVIDED,  /* families have members of the same nodes */
+    SPAD__FOLD_DECLARED, /* only families that a loop declares */
+    SPAD__FOLD_PLACED,   /* none */
+    SPAD__FOLD_LEVELS
+} spad__fold_level;
 
 typedef struct spad__family_dim {
     int64_t count;
@@ -27,6 +38,9 @@ typedef struct spad__family {
     spad__family_dim dims[SPAD__FAMILY_RANK];
     bool used;    /* an operation in a loop touches it: it is written as one tensor */
     int64_t made; /* its number in the new kernel */
+    int64_t loop; /* that declares it, with a member for each round; -1: before all statements */
+    size_t child; /* of the loop: the declaration is in front of it */
+    int64_t next; /* family that the same loop declares; -1 */
 } spad__family;
 
 /* A statement, or a loop of them, without its numbers: those are `moving` (in the first round) and
@@ -45,7 +59,7 @@ typedef struct spad__fold_shape {
 
 typedef struct spad__fold_node {
     uint32_t shape;
-    size_t statement; /* of an operation */
+    size_t statement; /* of the first operation */
     int64_t *moving;
     int64_t *fixed;
     size_t same;     /* the nearest node below of the same shape, + 1; 0: none */
@@ -59,6 +73,8 @@ typedef struct spad__folder {
     const spad_kernel *kernel;
     int64_t *family; /* per tensor; -1: it stays as it is */
     int64_t *member; /* per tensor: its number in the family */
+    int64_t *group;  /* per tensor: members of a family have the same; SPAD__FOLD_ALONE: in none */
+    int64_t *declared; /* per loop, in the order of the text: the first family; -1 */
     bool *shows; /* per tensor: it is read and never written under its own name, so it shows what
                     other names of its bytes write */
     int64_t *singles; /* per tensor: its number in the new kernel; -1 */
@@ -77,6 +93,19 @@ bool spad__fold_families(spad__folder *f);
 
 /* The same operations as few nodes. False: no memory. */
 bool spad__fold_loops(spad__folder *f);
+
+/* Finds the loops that declare families. False: no memory. */
+bool spad__fold_homes(spad__folder *f);
+
+/* The layout of a kernel in which the planner places something; NULL: there is none. */
+spad_status spad__fold_measure(spad_layout **out, const spad_kernel *kernel, const spad_host *host,
+                               spad_error *error);
+
+/* Does the folded kernel need more? */
+bool spad__fold_loses(const spad_layout *straight, const spad_layout *folded);
+
+/* Gives tensors the groups of a level. False: no memory. */
+bool spad__fold_retreat(spad__folder *f, spad__fold_level level, bool *changed);
 
 /* Builds the kernel that the nodes are. */
 spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error);

@@ -14,6 +14,7 @@ typedef struct fold_maker {
     spad_error *error;
     spad_status status; /* of the first call that failed */
     size_t depth;
+    int64_t loops; /* that were built */
     spad_expr variables[SPAD__LOOPS_DEEP];
     const int64_t *steps[SPAD__LOOPS_DEEP]; /* of each loop: of the numbers of the node at hand */
 } fold_maker;
@@ -134,6 +135,18 @@ static spad_kernel_tensor copy_tensor(const spad_kernel_tensor *old, spad_amount
     return row;
 }
 
+/* A family that a loop declares: in each round one of its members. */
+static void fold_declare(fold_maker *m, spad__family *family) {
+    const spad__folder *f = m->f;
+    const spad_kernel_tensor *old = &f->kernel->tensors.items[family->first];
+    spad_amount dims[SPAD_RANK_MAX];
+    spad_kernel_tensor row = copy_tensor(old, dims);
+    if (family->of >= 0) row.alias_of = f->families.items[family->of].made;
+    const int64_t source = f->kernel->statements.items[old->statement].source;
+    m->status = spad_kernel_builder_from(m->b, source, m->error);
+    if (fold_fine(m)) m->status = spad_kernel_builder_tensor(&family->made, m->b, &row, m->error);
+}
+
 /* A tensor of the new kernel: one of the old, or a family at its first member. */
 static void fold_add_tensor(fold_maker *m, size_t number) {
     spad__folder *f = m->f;
@@ -143,7 +156,9 @@ static void fold_add_tensor(fold_maker *m, size_t number) {
     spad_amount dims[SPAD_RANK_MAX];
     int64_t made = -1;
     f->singles[number] = -1;
-    if (family != NULL && family->used && family->first != (int64_t)number) return;
+    if (family != NULL && family->used && (family->first != (int64_t)number || family->loop >= 0)) {
+        return;
+    }
     spad_kernel_tensor row = copy_tensor(old, dims);
     if (family != NULL && family->used) {
         place_family(family, &row, &lists);
@@ -180,8 +195,9 @@ static void fold_add_access(fold_maker *m, const spad_kernel_access *old, const 
     const size_t rank = family >= 0 ? f->families.items[family].rank : 0;
     if (family >= 0 && f->families.items[family].used) {
         row.tensor = f->families.items[family].made;
-        row.index_count = rank;
-        for (size_t d = 0; d < rank; d++) index[d] = fold_number_at(m, moving[*at + d], *at + d);
+        row.index_count = f->families.items[family].loop < 0 ? rank : 0;
+        for (size_t d = 0; d < row.index_count; d++)
+            index[d] = fold_number_at(m, moving[*at + d], *at + d);
     } else {
         row.tensor = f->singles[old->tensor];
     }
@@ -241,13 +257,22 @@ static void name_loop(const fold_maker *m, char *field, size_t size) {
 static void fold_add_node(fold_maker *m, uint32_t number, const int64_t *moving,
                           const int64_t *fixed);
 
+static void fold_declare_before(fold_maker *m, int64_t loop, size_t child) {
+    for (int64_t i = m->f->declared[loop]; i >= 0 && fold_fine(m);) {
+        spad__family *family = &m->f->families.items[i];
+        if (family->child == child) fold_declare(m, family);
+        i = family->next;
+    }
+}
+
 /* Steps of the loops around point at the numbers of the child while it is added. */
 static void fold_add_body(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
-                          const int64_t *fixed) {
+                          const int64_t *fixed, int64_t loop) {
     size_t moved = 0;
     size_t stayed = 0;
     for (size_t i = 0; i < shape->child_count && fold_fine(m); i++) {
         const spad__fold_shape *child = &m->f->shapes.items[shape->children[i]];
+        fold_declare_before(m, loop, i);
         fold_add_node(m, shape->children[i], moving + moved, fixed + stayed);
         for (size_t d = 0; d < m->depth; d++) m->steps[d] += child->moving;
         moved += child->moving;
@@ -275,7 +300,7 @@ static void fold_add_loop(fold_maker *m, const spad__fold_shape *shape, const in
     }
     if (!fold_fine(m)) return;
     m->steps[m->depth++] = fixed + shape->fixed - trips;
-    fold_add_body(m, shape, moving, fixed);
+    fold_add_body(m, shape, moving, fixed, m->loops++);
     m->depth--;
     if (fold_fine(m)) m->status = spad_kernel_builder_end(m->b, m->error);
 }
@@ -304,6 +329,7 @@ static void fold_add_straight(fold_maker *m, const spad__fold_node *node) {
 spad_status spad__fold_build(spad__folder *f, spad_kernel_builder *b, spad_error *error) {
     fold_maker m = {.f = f, .b = b, .error = error};
     mark_families(f);
+    if (!spad__fold_homes(f)) return spad__fail_host_memory(error);
     fold_add_sources(&m);
     for (size_t i = 0; i < f->kernel->tensors.count && fold_fine(&m); i++) fold_add_tensor(&m, i);
     for (size_t i = 0; i < f->nodes.count && fold_fine(&m); i++) {

@@ -289,7 +289,7 @@ static bool fold_make_loop(spad__folder *f, size_t count, bool *failed) {
     *failed = number == UINT32_MAX;
     if (*failed) return false;
     const spad__fold_shape *shape = &f->shapes.items[number];
-    spad__fold_node node = {.shape = number};
+    spad__fold_node node = {.shape = number, .statement = f->nodes.items[first].statement};
     node.moving = spad__arena_array(&f->arena, shape->moving, sizeof *node.moving);
     node.fixed = spad__arena_array(&f->arena, shape->fixed + 1, sizeof *node.fixed);
     *failed = node.moving == NULL || node.fixed == NULL;

@@ -20,7 +20,7 @@
 
 enum { TEXT = 4096, CELLS = 512, TENSORS = 3 };
 
-static int64_t kernels = 1500;
+static int64_t kernels = 150;
 static uint64_t seed = 6;
 
 typedef struct text {

@@ -20,7 +20,7 @@
 
 enum { FAILURES = 6 };
 
-static long kernels = 600;
+static long kernels = 60;
 static uint64_t first_seed = 1;
 
 typedef spad_status (*scenario)(const spad_host *host, const spad_kernel *kernel, int64_t *result);

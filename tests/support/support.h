@@ -41,6 +41,14 @@ void test_host_assert_clean(const test_host *host); /* nothing live */
 void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
                                void *context);
 
+/* The same for a scenario that may ask again where one request alone fails, and then ends well. */
+void test_fail_each_with_retries(spad_status (*scenario)(const spad_host *host, void *context),
+                                 void *context);
+
+/* How many of `runs` are run: all of them where SPAD_THOROUGH is set, as ./coverage sets it, a
+ * sixth otherwise. */
+long test_effort(long runs);
+
 /* ---- text sink --------------------------------------------------------------------- */
 typedef struct test_text {
     spad_sink sink;

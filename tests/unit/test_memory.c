@@ -17,7 +17,7 @@
 #include "spad/report.h"
 #include "spad/sim.h"
 
-enum { RUNS = 80 };
+enum { RUNS = 160 };
 
 /* What a scenario reads; only its results come from the host that fails. */
 typedef struct input {
@@ -37,7 +37,7 @@ static void fail_often(scenario *run, const input *in, const char *name) {
     const long calls = host.calls;
     test_host_assert_clean(&host);
     assert_int_not_equal(whole, SPAD_ERR_HOST_MEMORY);
-    for (long n = 1; n <= calls; n += 1 + calls / RUNS) {
+    for (long n = 1; n <= calls; n += 1 + calls / test_effort(RUNS)) {
         test_host_init(&host);
         host.fail_at = n;
         const spad_status status = run(&host.host, in);

@@ -71,7 +71,7 @@ static void sweep(scenario run, const spad_kernel *kernel, long runs, const char
     test_host_assert_clean(&host);
     const long calls = host.calls;
     assert_true(calls > 0);
-    for (long n = 1; n <= calls; n += 1 + calls / runs) {
+    for (long n = 1; n <= calls; n += 1 + calls / test_effort(runs)) {
         test_host_init(&host);
         host.fail_at = n;
         host.once = true; /* what comes after it meets the failure and nothing else */

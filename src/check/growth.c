@@ -526,8 +526,8 @@ static bool drift_of(probe *l, size_t statement, spad_expr expr, index_drift *ou
 }
 
 /* Is an index examined when the kernel is made, for all iterations, and counts for nothing else?
- * Shapes where it is outside are then refused, even if it does not move in even steps. */
-static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor) {
+ * It then need not move in even steps if its bounds are inside at every value. */
+static bool is_examined_once(const probe *l, size_t statement, int64_t tensor) {
     return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
 }
 
@@ -562,7 +562,7 @@ static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, (size_t)tensor);
     for (size_t d = 0; d < count; d++) {
         const spad_amount extent = t->blocks.items[d];
-        if (is_refused_outside(l, statement, tensor) &&
+        if (is_examined_once(l, statement, tensor) &&
             spad__growth_index_settled(l->kernel, index[d], extent) &&
             !(moves_evenly(l, statement, index[d]) && moves_evenly(l, statement, extent.expr))) {
             continue;

@@ -109,8 +109,7 @@ bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, sp
 bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
                        size_t group, spad__form *runs);
 
-/* Does an index that no condition is around need no look at how it moves: for every value of the
- * trip counts it is inside of the extent, or the kernel is refused? */
+/* Is an index inside of an extent for every value of the trip counts, as its bounds show? */
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent);
 
 /* Fills in `guarded`. */

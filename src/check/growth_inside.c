@@ -106,8 +106,16 @@ static far_range far_range_of(const spad_kernel *kernel, spad_expr expr) {
     return top == 1 ? stack[0] : anywhere;
 }
 
+/* The least value of an extent, which is 1 or more where a kernel has been made. */
+static int64_t least_extent(const spad_kernel *kernel, spad_amount extent) {
+    return extent.expr == 0 ? extent.value : far_range_of(kernel, extent.expr).least;
+}
+
+bool spad__growth_extent_settled(const spad_kernel *kernel, spad_amount extent) {
+    return least_extent(kernel, extent) >= 1;
+}
+
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent) {
     const far_range at = far_range_of(kernel, index);
-    const int64_t least = extent.expr == 0 ? extent.value : far_range_of(kernel, extent.expr).least;
-    return at.least >= 0 && at.most < least;
+    return at.least >= 0 && at.most < least_extent(kernel, extent);
 }

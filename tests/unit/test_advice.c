@@ -66,6 +66,7 @@ static void expect_kind(const char *text, spad_advice_kind kind, const char *exp
     spad_kernel *kernel = test_parse(text);
     spad_advice *advice = advise(kernel, &options);
     char found[512] = "";
+    assert_true(spad_advice_get_totals(advice).proved); /* else nothing is tried */
     for (size_t i = 0; i < spad_advice_count(advice); i++) {
         const spad_advice_change *c = spad_advice_get(advice, i);
         char one[160];
@@ -104,6 +105,10 @@ static void expect_load(const char *declare, const char *body, const char *after
     "dma l reads in[i] writes x[i]\nvector m reads s updates x[i]\n" \
     "dma o reads x[i] writes out[i]\n"
 
+#define Y                                                                      \
+    "dma l reads in[i] writes x[i]\nvector m reads s(.., 0..8) updates x[i]\n" \
+    "dma o reads x[i] writes out[i]\n"
+
 static void loads_that_give_the_same_leave_their_loop(void **state) {
     (void)state;
     expect_load(S, "dma q reads w[0] writes s\n" X, "", "s>i ");
@@ -133,14 +138,46 @@ static void loads_that_do_not_stay(void **state) {
     expect_load("tensor s : sbuf bf16 (128, 64) at 4096\n", "dma q reads w[0] writes s\n" X, "",
                 ""); /* a place of its own */
     expect_load(S "tensor t : sbuf bf16 (128, 32) alias of s\n",
-                "dma q reads w[0] writes s\nvector z reads t updates x[i]\n" X, "", "");
+                "dma q reads w[0] writes s\ndma l reads in[i] writes x[i]\n"
+                "vector z reads t updates x[i]\ndma o reads x[i] writes out[i]\n",
+                "", "");
     expect_load("tensor s : sbuf bf16 [N] (128, 64) ring 2\n",
                 "dma q reads w[1] writes s[i]\ndma l reads in[i] writes x[i]\n"
                 "vector m reads s[i - i % 2] updates x[i]\ndma o reads x[i] writes out[i]\n",
                 "", ""); /* several tiles at once */
     expect_load(S, "alloc s\ndma q reads w[0] writes s\n" X "free s\n", "", "");
     expect_load(S, "vector q writes s\n" X, "", ""); /* no load */
-    expect_load(S, "dma q reads w[0], x[0] writes s\n" X, "", "");
+    expect_load(S "tensor y : sbuf bf16 (128, 64)\nvector e writes y\n",
+                "dma q reads w[0], y writes s\n" X, "", "");
+}
+
+/* Parts that depend on the loop, two results, a result off the chip, a read of the iteration
+ * before, and tiles that other tiles are read beside. */
+static void parts_that_depend_on_the_loop(void **state) {
+    (void)state;
+    expect_load(S, "dma q reads w[0](.., i * 8..i * 8 + 8) writes s(.., 0..8)\n" Y, "", "");
+    expect_load(S, "dma q reads w[0](.., 0..8 + i * 8) writes s(.., 0..8 + i * 8)\n" Y, "", "");
+    expect_load(S "tensor t : sbuf bf16 (128, 64)\n",
+                "dma q reads w[0] writes s, t\nvector n reads t\n" X, "", "");
+    expect_load("tensor copy : hbm bf16 [N] (128, 64) output\n" S,
+                "dma q reads w[0] writes copy[i]\nvector e writes s\n" X, "", "");
+    expect_load(S,
+                "dma l reads in[i] writes x[i]\nif i > 0 { vector m reads s updates x[i] }\n"
+                "dma o reads x[i] writes out[i]\ndma q reads w[0] writes s\n",
+                "", "");
+    expect_load("tensor s : sbuf bf16 [N] (128, 64)\n",
+                "dma q reads w[1] writes s[i]\ndma l reads in[i] writes x[i]\n"
+                "vector m reads s[0] updates x[i]\ndma o reads x[i] writes out[i]\n",
+                "", "");
+    expect_load("tensor s : sbuf bf16 [N] (128, 64)\n",
+                "dma q reads w[1] writes s[i]\ndma l reads in[i] writes x[i]\n"
+                "for j in 0..i + 1 { vector m reads s[j] updates x[i] }\n"
+                "dma o reads x[i] writes out[i]\n",
+                "", "");
+    expect_load(S "tensor u : sbuf bf16 (128, 64)\n",
+                "alloc u\nvector e writes u\nvector f reads u\nfree u\n"
+                "dma q reads w[0] writes s\n" X,
+                "", "s>i "); /* tiles of another tensor */
 }
 
 /* A kernel that writes what is loaded. */
@@ -240,6 +277,101 @@ static void loads_of_agents_that_do_not_stay(void **state) {
                 "agent a { for n in 0..N {\nasync l reads w writes s in g\ncommit g\n"
                 "wait g pending 0\nsimt m reads s writes out[n]\n} }\n",
                 SPAD_ADVICE_LOAD, "");
+}
+
+/* As WEIGHTS, with other barriers for the weights. */
+#define BARRIERS(declare, init, arrive, deliver, wait, after)                                    \
+    "kernel k on sm_90\nparam N = 6\nunit tma on copy free proxy\n" declare                      \
+    "mbarrier empty count 1\ntensor w : global fp16 [N] (64, 64) input\n"                        \
+    "tensor out : global f32 [N] (64, 64) output\n"                                              \
+    "tensor sw : shared fp16 (64, 64) align 128\ntensor sv : shared fp16 (64, 64) align 128\n"   \
+    "init empty\n" init "fence\nagent producer { for n in 0..N {\n"                              \
+    "wait empty parity (n + 1) % 2\n" arrive "tma load_w reads w[0] writes sw delivers " deliver \
+    "\n} }\nagent consumer {\ntensor acc : registers f32 (64, 64)\nfor n in 0..N {\n" wait       \
+    "simt mul reads sw writes acc\nfence\narrive empty\nsimt store reads acc writes "            \
+    "out[n]\n}\n" after "}\n"
+
+static void barriers_of_loads(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {BARRIERS("mbarrier f count 1\n", "init f\n", "arrive f expect 8192\n", "f",
+                  "wait f parity n % 2\n", ""),
+         "sw>n "},
+        /* one element of several, all of which are initialised in a loop */
+        {BARRIERS("mbarrier f[2] count 1\n", "for s in 0..2 { init f[s] }\n",
+                  "arrive f[0] expect 8192\n", "f[0]", "wait f[0] parity n % 2\n", ""),
+         "sw>n "},
+        /* an element that depends on the loop: of the load, and of the wait alone */
+        {BARRIERS("mbarrier f[2] count 1\n", "for s in 0..2 { init f[s] }\n",
+                  "arrive f[n % 2] expect 8192\n", "f[n % 2]", "wait f[n % 2] parity n / 2 % 2\n",
+                  ""),
+         ""},
+        {BARRIERS("mbarrier f[2] count 1\n", "for s in 0..2 { init f[s] }\n",
+                  "arrive f[0] expect 8192\n", "f[0]", "wait f[n / N] parity n % 2\n", ""),
+         ""},
+        /* two loads, one barrier */
+        {BARRIERS("mbarrier f count 1\n", "init f\n",
+                  "arrive f expect 16384\ntma load_v reads w[1] writes sv delivers f\n", "f",
+                  "wait f parity n % 2\nsimt more reads sv writes acc\n", ""),
+         ""},
+        /* the consumer arrives too */
+        {BARRIERS("mbarrier f count 2\n", "init f\n", "arrive f expect 8192\n", "f",
+                  "arrive f\nwait f parity n % 2\n", ""),
+         ""},
+        /* the arrival is in a branch, and after the load */
+        {BARRIERS("mbarrier f count 1\n", "init f\n", "if n >= 0 { arrive f expect 8192 }\n", "f",
+                  "wait f parity n % 2\n", ""),
+         ""},
+        {BARRIERS("mbarrier f count 2\n", "init f\n", "arrive f expect 8192\n", "f\narrive f",
+                  "wait f parity n % 2\n", ""),
+         ""},
+        /* one more wait, after the loops */
+        {BARRIERS("mbarrier f count 1\n", "init f\n", "arrive f expect 8192\n", "f",
+                  "wait f parity n % 2\n", "wait f parity 1\n"),
+         ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_kind(cases[i].text, SPAD_ADVICE_LOAD, cases[i].expected);
+    }
+}
+
+/* Loads whose tile depends on the loop, whose tensor is of an iteration, that are in no agent, or
+ * of which no barrier tells the end. */
+static void loads_that_agents_keep(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {"kernel k on sm_80\nparam N = 4\ntensor w : global fp16 (64, 64) input\n"
+         "tensor out : global f32 [N] (64, 64) output\n"
+         "tensor s : shared fp16 [N] (64, 64) ring 2\n"
+         "agent a { for n in 0..N {\nsimt l reads w writes s[n]\n"
+         "simt m reads s[n] writes out[n]\n} }\n",
+         ""},
+        {"kernel k on sm_80\nparam N = 4\ntensor w : global fp16 (64, 64) input\n"
+         "tensor out : global f32 [N] (64, 64) output\nagent a { for n in 0..N {\n"
+         "tensor s : registers fp16 (64, 64)\nsimt l reads w writes s\n"
+         "simt m reads s writes out[n]\n} }\n",
+         ""},
+        {"kernel k on sm_80\nparam N = 4\nmbarrier b count 1\n"
+         "tensor w : global fp16 (64, 64) input\n"
+         "tensor out : global f32 [N] (64, 64) output\ntensor s : shared fp16 (64, 64)\n"
+         "init b\nfor n in 0..N {\nsimt l reads w writes s\nsimt m reads s writes out[n]\n}\n",
+         "s>n "},
+        {"kernel k on 910b\nparam N = 4\nunit mte2 fifo\nunit mte3 fifo\ncounter full\n"
+         "counter empty = 1\ntensor in : gm u8 (64) input\ntensor out : gm u8 [N] (64) output\n"
+         "tensor x : ub u8 (64)\nagent a { for n in 0..N {\ntake empty on mte2\n"
+         "mte2 l reads in writes x\nsignal full on mte2\ntake full on mte3\n"
+         "mte3 s reads x writes out[n]\nsignal empty on mte3\n}\ndrain all\n}\n",
+         ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_kind(cases[i].text, SPAD_ADVICE_LOAD, cases[i].expected);
+    }
 }
 
 /* An agent that copies by itself needs no barrier. */
@@ -513,10 +645,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_that_give_the_same_leave_their_loop),
         cmocka_unit_test(loads_that_do_not_stay),
+        cmocka_unit_test(parts_that_depend_on_the_loop),
         cmocka_unit_test(sources_that_are_written_may_change),
         cmocka_unit_test(loads_leave_one_loop_after_another),
         cmocka_unit_test(what_belongs_to_a_load_comes_along),
         cmocka_unit_test(loads_of_agents_that_do_not_stay),
+        cmocka_unit_test(barriers_of_loads),
+        cmocka_unit_test(loads_that_agents_keep),
         cmocka_unit_test(copies_of_an_agent_leave_its_loop),
         cmocka_unit_test(rings_are_as_deep_as_they_help),
         cmocka_unit_test(no_ring_is_too_short),

@@ -338,6 +338,29 @@ static void barriers_of_loads(void **state) {
     }
 }
 
+/* One agent that waits for its own loads. */
+#define ALONE(before, cursor, index, phase, end)                                                  \
+    "kernel k on sm_90\nparam N = 6\nunit tma on copy free proxy\nmbarrier f[2] count 1\n"        \
+    "mbarrier other count 1\ntensor w : global fp16 [N] (64, 64) input\n"                         \
+    "tensor out : global f32 [N] (64, 64) output\ntensor sw : shared fp16 (64, 64) align 128\n"   \
+    "for s in 0..2 { init f[s] }\ninit other\nfence\nagent a {\n" cursor                          \
+    "tensor acc : registers f32 (64, 64)\nfor n in 0..N {\n" before "arrive f[" index             \
+    "] expect 8192\ntma load_w reads w[0] writes sw delivers f[" index "]\nwait f[" index         \
+    "] parity " phase "\nsimt mul reads sw writes acc\nfence\nsimt store reads acc writes out[n]" \
+    "\n" end "} }\n"
+
+static void waits_in_front_of_loads(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        ALONE("", "", "0", "n % 2", ""), ALONE("simt z writes acc\n", "", "0", "n % 2", ""),
+        ALONE("wait f[0] parity (n + 1) % 2\n", "", "0", "n % 2", ""),
+        ALONE("if n > 0 { wait f[0] parity (n + 1) % 2 }\n", "", "0", "n % 2", ""),
+        ALONE("", "cursor stage, phase mod 2\n", "stage", "phase", "advance stage\n")};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        expect_kind(texts[i], SPAD_ADVICE_LOAD, i < 2 ? "sw>n " : "");
+    }
+}
+
 /* Loads whose tile depends on the loop, whose tensor is of an iteration, that are in no agent, or
  * of which no barrier tells the end. */
 static void loads_that_agents_keep(void **state) {
@@ -459,6 +482,91 @@ static void assumed_costs_decide_no_depth(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* No figures of the chip: everything is a step. */
+#define STEPS(declare, slots, free)                                                            \
+    "kernel k on sm_87\nparam N = 8\n" declare "counter full\ncounter free = " free "\n"       \
+    "tensor in : global u8 [N] (64) input\ntensor out : global u8 [N] (64) output\n"           \
+    "tensor x : shared u8 [N] (64) ring " slots "\n"                                           \
+    "agent p { for n in 0..N {\ntake free\nsimt l reads in[n] writes x[n]\nsignal full\n} }\n" \
+    "agent c { for n in 0..N {\ntake full\nsimt s reads x[n] writes out[n]\nsignal free\n} }\n"
+
+static void expect_text(const char *kernel_text, const spad_advice_options *options,
+                        const char *expected) {
+    spad_kernel *kernel = test_parse(kernel_text);
+    spad_advice *advice = advise(kernel, options);
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, expected);
+    test_text_free(&text);
+    spad_advice_destroy(advice);
+    spad_kernel_destroy(kernel);
+}
+
+static void steps_decide_on_request(void **state) {
+    (void)state;
+    const spad_advice_options steps = {.steps = true};
+    const spad_advice_options skip = {.skip = 1u << SPAD_ADVICE_SHORTER};
+    const spad_advice_options shallow = {.depth_most = 1};
+    expect_text(STEPS("param S = 6\n", "S", "S"), NULL,
+                "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n"
+                "depths of rings stay, because of that; --steps shortens them where that takes no "
+                "more steps\n");
+    expect_text(STEPS("param S = 6\n", "S", "S"), &steps,
+                "line 3: parameter 'S' 1 instead of 6: 16 steps as before, 320 B less placed, "
+                "320 B less declared\n1 change: 16 steps as before, 320 B less placed, "
+                "320 B less declared\n16 of 16 costs assumed: steps, not time\n");
+    expect_text(STEPS("param S = 6\n", "S", "S"), &skip,
+                "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n");
+    expect_text(RING("2", "cost 100 ns"), NULL, "no changes: 1.600 us as before\n");
+    expect_text(RING("1", "cost 100 ns"), NULL,
+                "line 5: ring of 'x' 2 instead of 1: 1.600 us instead of 2.400 us, 16384 B more "
+                "placed, 16384 B more declared\n1 change: 1.600 us instead of 2.400 us, 16384 B "
+                "more placed, 16384 B more declared\n");
+    expect_text(RING("1", "cost 100 ns"), &shallow, "no changes: 2.400 us as before\n");
+}
+
+/* Which numbers are no depths. */
+static void numbers_that_stay(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {STEPS("param S = 6\n", "S", "S - 1"), "S:6>2 "}, /* one slot: no free one at all */
+        {STEPS("param S = 6 fixed\n", "S", "S"), ""},
+        {STEPS("param S = 6\ntensor y : global u8 [S] (64)\n", "S", "S"), ""},
+        {STEPS("param S = 6\ntensor y : global u8 (64, S)\n", "S", "S"), ""},
+        {STEPS("", "6", "6"), ""}, /* the counter has six */
+        {"kernel k on sm_87\nparam S = 4\ntensor out : global u8 [4] (64) output\n"
+         "tensor x : shared u8 [S] (64)\nagent a { for n in 0..4 {\nsimt w writes x[n]\n"
+         "simt r reads x[n] writes out[n]\n} }\n",
+         ""}, /* fewer tiles than there are uses of them */
+        {"kernel k on trn2\nparam N = 8\ntensor in : hbm bf16 [N] (128, 64) input\n"
+         "tensor far : hbm bf16 [N] (128, 64)\ntensor out : hbm bf16 [N] (128, 64) output\n"
+         "for i in 0..N {\ntensor x : sbuf bf16 (128, 64)\ndma l reads in[i] writes x\n"
+         "dma o reads x writes far[i]\ndma p reads far[i] writes x\n"
+         "dma q reads x writes out[i]\n}\n",
+         ""}, /* off the chip */
+        {"kernel k on trn2\nparam N = 4\ntensor in : hbm bf16 [N, 2] (128, 64) input\n"
+         "tensor out : hbm bf16 [N, 2] (128, 64) output\n"
+         "tensor x : sbuf bf16 [N, 2] (128, 64) ring [3, 2]\nfor i in 0..N { for j in 0..2 {\n"
+         "dma l reads in[i, j] writes x[i, j]\ndma o reads x[i, j] writes out[i, j]\n} }\n",
+         ""}, /* two numbers */
+        {"kernel k on trn2\nparam N = 4\ntensor in : hbm bf16 [N] (128, 64) input\n"
+         "tensor out : hbm bf16 [2, N] (128, 64) output\nfor a in 0..1 {\n"
+         "tensor x : sbuf bf16 [N] (128, 64) ring 4\nfor i in 0..N {\n"
+         "dma l reads in[i] writes x[i]\ndma o reads x[i] writes out[0, i]\n} }\nfor b in 0..1 {\n"
+         "tensor x : sbuf bf16 [N] (128, 64) ring 4\nfor i in 0..N {\n"
+         "dma l reads in[i] writes x[i]\ndma o reads x[i] writes out[1, i]\n} }\n",
+         ""}, /* two rings with one name */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_kind(cases[i].text, SPAD_ADVICE_SHORTER, cases[i].expected);
+    }
+}
+
 /* A parameter that says how much is computed is no depth, even if only slots depend on it. */
 static void less_work_is_no_advice(void **state) {
     (void)state;
@@ -478,10 +586,12 @@ static void epilogues_get_the_bytes_of_rings(void **state) {
         const char *before;
         const char *after;
         const char *expected;
-    } cases[] = {{"tensor so : shared u8 (64)\n", "", "so>x "},
-                 {"", "tensor so : shared u8 (64)\n", "so>x "},
-                 {"", "tensor so : shared u8 (65)\n", ""},
-                 {"", "tensor so : shared u8 (64) at 4096\n", ""}};
+    } cases[] = {
+        {"tensor so : shared u8 (64)\n", "", "so>x "},
+        {"", "tensor so : shared u8 (64)\n", "so>x "},
+        {"", "tensor so : shared u8 (65)\n", ""},
+        {"", "tensor so : shared u8 (64) at 4096\n", ""},
+        {"", "tensor so : shared u8 (64)\ntensor part : shared u8 (32) alias of so\n", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1000];
         snprintf(text, sizeof text,
@@ -619,6 +729,13 @@ static void failing_allocations_leak_nothing(void **state) {
         test_fail_each_allocation(advise_with, kernel);
         spad_kernel_destroy(kernel);
     }
+    spad_kernel *kernel =
+        test_parse("kernel k on sm_87\nparam S = 2\ncounter full\ncounter free = S\n"
+                   "tensor out : global u8 (64) output\ntensor x : shared u8 [2] (64) ring S\n"
+                   "agent p {\ntake free\nsimt l writes x[0]\nsignal full\n}\n"
+                   "agent c {\ntake full\nsimt s reads x[0] writes out\nsignal free\n}\n");
+    test_fail_each_allocation(advise_with, kernel); /* a parameter: what is computed is compared */
+    spad_kernel_destroy(kernel);
 }
 
 static void sinks_that_fail(void **state) {
@@ -651,11 +768,14 @@ int main(void) {
         cmocka_unit_test(what_belongs_to_a_load_comes_along),
         cmocka_unit_test(loads_of_agents_that_do_not_stay),
         cmocka_unit_test(barriers_of_loads),
+        cmocka_unit_test(waits_in_front_of_loads),
         cmocka_unit_test(loads_that_agents_keep),
         cmocka_unit_test(copies_of_an_agent_leave_its_loop),
         cmocka_unit_test(rings_are_as_deep_as_they_help),
         cmocka_unit_test(no_ring_is_too_short),
         cmocka_unit_test(assumed_costs_decide_no_depth),
+        cmocka_unit_test(steps_decide_on_request),
+        cmocka_unit_test(numbers_that_stay),
         cmocka_unit_test(less_work_is_no_advice),
         cmocka_unit_test(epilogues_get_the_bytes_of_rings),
         cmocka_unit_test(rings_in_use_are_no_place),

@@ -241,7 +241,7 @@ static bool move_full(const spad_kernel *k, size_t number, int64_t loop, int64_t
             continue;
         }
         if (other->kind == SPAD_STATEMENT_WAIT_PARITY) {
-            if (other->loop < 0 || other->unit >= 0) continue;
+            if (other->loop < 0) continue;
             to[i] = outermost_alone(k, i);
             if (to[i] < 0) return false;
         } else if (other->kind == SPAD_STATEMENT_ARRIVE || other->kind == SPAD_STATEMENT_EXPECT) {

@@ -377,7 +377,7 @@ static void test_wasted_work_has_a_time(void **unused) {
             const char *time = strstr(line, cases[i].words);
             assert_true(time != NULL && time < end);
         } else {
-            assert_memory_equal(line, "warning: first writes 'x', and w writes", 39);
+            assert_memory_equal(line, "warning: first writes 'x', and nothing reads it", 47);
         }
         test_text_free(&text);
         drop(&f);

@@ -12,6 +12,7 @@
  *   exact as long as it does not come round.
  * - Its bounds are inside whatever the trip counts are, as those of `(t * N + n) % S`.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 #include "kernel/kernel.h"
@@ -115,7 +116,8 @@ static index_reach index_reach_of(const spad_kernel *kernel, spad_expr expr) {
             stack[top - 1] = reach_of_two(op, stack[top - 1], stack[top]);
         }
     }
-    return top == 1 ? stack[0] : anywhere;
+    spad__assert(top == 1);
+    return stack[0];
 }
 
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent) {

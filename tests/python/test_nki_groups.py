@@ -16,7 +16,7 @@ import spad.nki.trace as nt
 FILE = Path(__file__).with_name("nki_groups.py")
 GOLDEN = Path(__file__).with_name("golden")
 KERNELS = re.findall(r"@nki.jit\ndef (\w+)", FILE.read_text())
-FOLDED = {"rings": (8, 2)}  # kernels with addresses: statements and loops that they become
+FOLDED = {"rings": (8, 2), "causal": (6, 3)}  # kernels with addresses: statements and loops that they become
 
 
 def traced(name, **options):

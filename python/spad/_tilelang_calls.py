@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intrinsics of lowered TileLang: what each does to memory on chip and to the order of the warps.
 
-`_TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` and in `_PURE` have no effect on either. A call
-that is in none of them is an error where one of its arguments is a pointer to memory on chip, and is passed over otherwise.
+`_TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
+neither is an error that names it. A call inside an expression is one where it is handed a pointer to memory on chip that it may write.
 """
 
 import re
 
-from . import _spad
 from . import _tilelang_sets as _sets
 from ._tilelang_sets import Opaque
 
@@ -46,6 +45,11 @@ def pointer(walk, tree):
         return Pointer(tree[3], tree[4], tree[5], _bits(tree[2][1]))
     if tree[0] == "call" and tree[1] == "address_of" and isinstance(tree[2], list) and tree[2][0] == "load":
         return Pointer(tree[2][1], tree[2][2], 1, walk.buffers[tree[2][1]]["bits"])
+    if tree[0] == "call" and tree[1] == "handle_add_byte_offset":
+        base = pointer(walk, tree[2])
+        if base is None or base.bits % 8:
+            return None
+        return Pointer(base.buffer, ["+", ["*", base.index, base.bits // 8], tree[3]], None, 8)
     if tree[0] == "call" and tree[1] in ("reinterpret", "access_ptr"):
         return pointer(walk, tree[2])
     if tree[0] == "load" and tree[1] in walk.buffers:
@@ -157,8 +161,11 @@ def _source(walk, home, name, size):
     home.append(walk.globals[key])
 
 
-def _tma_load(walk, args, _, skip=3):
+def _tma_load(walk, args, _):
     from ._tilelang_load import Op
+    first = pointer(walk, args[0])
+    if first is not None and on_chip(walk, first.buffer):  # a run of bytes: destination, source, mbarrier
+        args = [args[1], args[2], args[0]]
     target = pointer(walk, args[2])
     if target is None or not on_chip(walk, target.buffer):
         raise _unsupported(walk, "tma_load", "its destination is no shared buffer")
@@ -168,7 +175,7 @@ def _tma_load(walk, args, _, skip=3):
     if not isinstance(extent, int):
         raise _unsupported(walk, "tma_load", "its extent is no constant")
     walk.access(op.writes, target.buffer, target.index, extent, target.bits)
-    name = args[0] if isinstance(args[0], str) else getattr(pointer(walk, args[0]), "buffer", None) or "global_memory"
+    name = args[0] if isinstance(args[0], str) else getattr(pointer(walk, args[0]), "buffer", "global_memory")
     _source(walk, op.reads, name, extent * target.bits // 8 * _repeats(walk))
     walk.emit(op)
 
@@ -467,7 +474,7 @@ _TABLE = {
     "ptx_ldmatrix": _ldmatrix, "ptx_stmatrix": _stmatrix, "ptx_st_bulk_shared": _bulk_zero,
     "initialize_wgmma_descriptor": _descriptor, "increase_descriptor_offset": _descriptor_more,
     "ptx_wgmma_ss": _wgmma, "ptx_wgmma_rs": _wgmma_rs, "warpgroup_arrive": _wgmma_fence,
-    "warpgroup_commit_batch": _wgmma_commit, "warpgroup_wait": _wgmma_wait, "set_max_nreg": _registers,
+    "warpgroup_commit_batch": _wgmma_commit, "warpgroup_wait": _wgmma_wait, "wait_wgmma": _wgmma_wait, "set_max_nreg": _registers,
     "ptx_mma": _mma, "ptx_mma_sm70": _mma, "call_extern": _extern, "call_pure_extern": _extern,
     "atomic_add_elem_op": _atomic, "atomic_addx2_elem_op": _atomic, "atomic_addx4_elem_op": _atomic,
     "atomic_add_ret_elem_op": _atomic, "atomic_max_elem_op": _atomic, "atomic_min_elem_op": _atomic,
@@ -478,7 +485,7 @@ _ORDER = frozenset(
     "tvm_storage_sync named_barrier_arrive ptx_init_barrier_thread_count mbarrier_wait_parity mbarrier_expect_tx "
     "ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init fence_proxy_async tma_store_arrive tma_store_wait "
     "ptx_commit_group ptx_wait_group ptx_cp_async_barrier_noinc ptx_cp_async_barrier initialize_wgmma_descriptor "
-    "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait tcgen05_mma_arrive "
+    "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait wait_wgmma tcgen05_mma_arrive "
     "initialize_tcgen05_descriptor tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
 
 
@@ -506,8 +513,7 @@ def stores_order(walk, statement):
     """Whether a store's value synchronises, or it changes a variable of one element that others read as a number."""
     if _orders(statement[3]) or _orders(statement[2]):
         return True
-    facts = walk.buffers.get(statement[1])
-    return bool(facts) and facts["scope"] == "local.var"
+    return statement[1] in walk.counters
 
 
 def barrier_uses(body, var):
@@ -534,7 +540,7 @@ def call(walk, name, args, statement):
     if made is not None:
         made(walk, args, statement)
     elif name not in _NOTHING:
-        _unknown(walk, name, args)
+        raise _unsupported(walk, f"'{name}'", "it may access memory on chip or synchronise")
 
 
 def _unknown(walk, name, args):
@@ -567,6 +573,58 @@ def value(walk, name, args, op):
             if mask != 1:
                 raise _unsupported(walk, f"'{name}'", f"it has a pointer to '{found.buffer}' on chip")
             walk.access(op.reads, found.buffer, found.index, found.extent if isinstance(found.extent, int) else 1, found.bits)
+
+
+def counters(tree):
+    """{variable: moduli}: local variables that only ever take a constant or grow by one, used as positions in rings:
+    v % S is a stage, and v % 2S // S or v // S % 2 a phase."""
+    stores, bad, moduli = {}, set(), {}
+
+    def uses(part):
+        if not isinstance(part, list) or not part:
+            return
+        stage = _ring_use(part)
+        if stage:
+            moduli.setdefault(stage[0], set()).add(stage[1])
+            return
+        if part[0] == "load" and part[2] == 0:
+            bad.add(part[1])
+        for inner in part[1:]:
+            uses(inner)
+
+    def walk(body):
+        for s in body:
+            if s[0] == "store" and s[2] == 0:
+                grows = isinstance(s[3], list) and s[3][:2] == ["+", ["load", s[1], 0]] and isinstance(s[3][2], int)
+                if grows or isinstance(s[3], int):
+                    stores.setdefault(s[1], []).append(s[3] if isinstance(s[3], int) else None)
+                    continue
+                bad.add(s[1])
+            for part in s[1:]:
+                if isinstance(part, list) and part and isinstance(part[0], list):
+                    walk(part)
+                else:
+                    uses(part)
+
+    walk(tree["body"])
+    return {name: sorted(moduli[name]) for name, values in stores.items()
+            if name in moduli and name not in bad and None in values and values[0] is not None and len(set(values)) <= 2}
+
+
+def _ring_use(part):
+    """(variable, S) of v % S, v % 2S // S or v // S % 2."""
+    def loaded(tree):
+        return tree[1] if isinstance(tree, list) and tree[:1] == ["load"] and tree[2] == 0 else None
+
+    if part[0] == "//" and isinstance(part[2], int) and isinstance(part[1], list) and part[1][0] == "%":
+        if part[1][2] == 2 * part[2] and loaded(part[1][1]):
+            return loaded(part[1][1]), part[2], "phase"
+    if part[0] == "%" and part[2] == 2 and isinstance(part[1], list) and part[1][0] == "//":
+        if loaded(part[1][1]) and isinstance(part[1][2], int):
+            return loaded(part[1][1]), part[1][2], "phase"
+    if part[0] == "%" and isinstance(part[2], int) and loaded(part[1]):
+        return loaded(part[1]), part[2], "stage"
+    return None
 
 
 def tracked(tree):

@@ -12,9 +12,9 @@ import os
 import re
 
 from . import _spad
-from . import core
 from . import kernel as _kernel
 from . import _tilelang_calls as _calls
+from . import _tilelang_page as _page
 from . import _tilelang_sets as _sets
 from . import _tilelang_tree as _tree
 from ._tilelang_sets import Opaque, Sum
@@ -78,6 +78,7 @@ class Walk:
         self.touched = {}
         self.footprints = {}
         self.tracked = _calls.tracked(tree)
+        self.counters = _calls.counters(tree)
         self.free_vars = _indexed(tree)
         self.agents = []
         self._bind(block or {})
@@ -145,7 +146,7 @@ class Walk:
 
     def value(self, tree):
         """An expression with let variables and known local variables written out."""
-        return _known(_sets.replace(tree, self.lets), self.local)
+        return _known(_cursors(_sets.replace(tree, self.lets), self.counters), self.local)
 
     def on_do(self, statement):
         tree = statement[1]
@@ -215,16 +216,20 @@ class Walk:
         end = low.plus(count)
         if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars:
             if kind == "serial":
-                end = low.plus(Sum(0, {self._trips(var, count.const, "n"): 1}))
+                more = self._trips(var, count.const - 1, "more")
+                self.scope.bounds[more] = (0, None)
+                end = low.plus(Sum(1, {more: 1}))
+                self.scope.ends[name] = (low.const + count.const, end)
             elif kind == "pipelined":  # what follows it was made for its remainder
                 lap = _lap(body, var)
-                laps = self._trips(var, count.const // lap, "laps")
-                end = low.plus(Sum(count.const % lap, {laps: lap}))
-        self.scope.bind(var, name, least, None if most is None else most - 1)
+                laps, rest = (count.const - 1) // lap, (count.const - 1) % lap + 1
+                end = low.plus(Sum(rest, {self._trips(var, laps, "laps"): lap}))
+        self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
+        self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body)
 
     def _trips(self, var, count, word):
-        """The parameter for the rounds of a loop: one for all loops that were the same in the program."""
+        """The parameter for the rounds of a loop after the first: one for all loops that were the same in the program."""
         hint = self.tree.get("hints", {}).get(var, var)
         hint = "".join(c if c.isascii() and c.isalnum() else "_" for c in hint)
         for number in range(len(self.params) + 1):
@@ -428,8 +433,24 @@ class Walk:
 
     # ---- accesses ---------------------------------------------------------------------------
 
+    def _count(self, buffer, value):
+        """A counter of ring positions: a cursor for each of its moduli."""
+        for size in self.counters[buffer]:
+            stage, phase = f"{buffer}_s{size}", f"{buffer}_p{size}"
+            if not isinstance(value, int):
+                self.line(f"advance {stage}" + (f" by {value[2]}" if value[2] != 1 else ""))
+                continue
+            self.scope.bind(stage, stage, 0, size - 1)
+            self.scope.bind(phase, phase, 0, 1)
+            self.line(f"cursor {stage}, {phase} mod {size}")
+            if value:
+                self.line(f"advance {stage} by {value}")
+
     def on_store(self, statement):
         _, buffer, index, value = statement
+        if buffer in self.counters:
+            self._count(buffer, value)
+            return
         op = Op("simt", "store")
         if self.known_local(buffer, statement):
             return
@@ -594,6 +615,16 @@ def _join(parts):
     for part in parts[1:]:
         tree = ["and", tree, part]
     return tree
+
+
+def _cursors(tree, counters):
+    """An expression with the uses of counters as cursors."""
+    if not isinstance(tree, list) or not counters or not tree:
+        return tree
+    use = _calls._ring_use(tree)
+    if use and use[0] in counters:
+        return f"{use[0]}_{'s' if use[2] == 'stage' else 'p'}{use[1]}"
+    return [tree[0]] + [_cursors(part, counters) for part in tree[1:]]
 
 
 def _known(tree, local):
@@ -770,7 +801,7 @@ class _Writer:
 def _does_something(body):
     """Whether an agent does more than wait."""
     for item in body:
-        if isinstance(item, Op) or (isinstance(item, str) and not (item.startswith(("fence", "commit")) or " parity " in item)):
+        if isinstance(item, Op) or (isinstance(item, str) and not (item.startswith(("fence", "commit", "cursor", "advance")) or " parity " in item)):
             return True
         if isinstance(item, tuple) and (_does_something(item[2]) or _does_something(item[3] or [])):
             return True
@@ -798,7 +829,7 @@ def _used(body, used):
 
 
 class LoadedKernel(_kernel.Kernel):
-    """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `released()` is the same
+    """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `release()` gives the same
     kernel with places to choose. `approximations` lists what is coarser than the program, a dict each."""
 
     @property
@@ -818,9 +849,9 @@ class LoadedKernel(_kernel.Kernel):
         static = sum(f["bytes"] for f in self._tree["shared"].values() if f["at"] is None)
         return self._tree["dynamic_bytes"] + static
 
-    def released(self):
-        """The same kernel without the addresses of TileLang."""
-        return self.release()
+    def report(self, timed=True):
+        """One page: what TileLang planned, what spad plans, and whether either is wrong."""
+        return _page.Page(self)
 
 
 def load(function, target="sm_90", block=None, name=None, pass_configs=None):

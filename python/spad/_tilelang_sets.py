@@ -111,6 +111,7 @@ class Scope:
     def __init__(self):
         self.values = {}
         self.bounds = {}
+        self.ends = {}  # loop variable: its rounds as a number, and as a Sum of a parameter
 
     def bind(self, var, text, low, high):
         self.values[var] = Sum(0, {text: 1})
@@ -237,12 +238,24 @@ class Scope:
         if kind not in _NOT:
             return self.condition(["!=", tree, 0], wanted)
         relation = kind if wanted else _NOT[kind]
-        left, right = self.sum(tree[1]), self.sum(tree[2])
+        left, right = self._with_ends(self.sum(tree[1]), self.sum(tree[2]))
         low, high = self.range(left.plus(right, -1))
         known = _decided(relation, low, high)
         if known is not None:
             return [[]] if known else []
         return [[f"{left.text()} {relation} {right.text()}"]]
+
+
+    def _with_ends(self, left, right):
+        """`k < 63` in a loop of 64 rounds is about its last round, also where the rounds are a parameter."""
+        for one, other, flip in ((left, right, False), (right, left, True)):
+            if len(one.terms) == 1 and not other.terms:
+                (var, count), = one.terms.items()
+                rounds, text = self.ends.get(var, (0, None))
+                if count == 1 and rounds >= 4 and rounds - 2 <= other.const - one.const <= rounds:
+                    other = text.plus(Sum(other.const - rounds))
+                    return (other, one) if flip else (one, other)
+        return left, right
 
 
 def _decided(relation, low, high):

@@ -7,13 +7,20 @@ neither is an error that names it. A call inside an expression is one where it i
 
 import re
 
+from . import _spad
 from . import _tilelang_sets as _sets
 from ._tilelang_sets import Opaque
+from ._tilelang_tree import _dtype_bits
+from ._tilelang_write import Access, Op
 
 _NOTHING = frozenset(
     "prefetch_tma_descriptor warpgroup_fence_operand no_set_max_nreg pdl_trigger pdl_sync sync_warp device_assert "
     "device_assert_with_msg rng_init annotate_producer_reg_dealloc annotate_consumer_reg_alloc assume tvm_thread_invariant "
     "nanosleep print debug_print_msg".split())
+
+class Unsupported(_spad.ArgumentError):
+    """Something that touches memory on chip and that spad.tilelang.load does not know."""
+
 
 _GMMA = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _REDUCE = re.compile(r"tl::AllReduce<\s*[^,]+,\s*(\d+),\s*(\d+),\s*(\d+)(.*)>::run(_batch)?$")
@@ -30,11 +37,6 @@ class Pointer:
         self.buffer, self.index, self.extent, self.bits = buffer, index, extent, bits
 
 
-def _bits(text):
-    from ._tilelang_tree import _dtype_bits
-    return _dtype_bits(text)
-
-
 def pointer(walk, tree):
     """The pointer that an expression is, or None."""
     if isinstance(tree, str):
@@ -42,7 +44,7 @@ def pointer(walk, tree):
     if not isinstance(tree, list):
         return None
     if tree[0] == "call" and tree[1] == "tvm_access_ptr" and isinstance(tree[3], str):
-        return Pointer(tree[3], tree[4], tree[5], _bits(tree[2][1]))
+        return Pointer(tree[3], tree[4], tree[5], _dtype_bits(tree[2][1]))
     if tree[0] == "call" and tree[1] == "address_of" and isinstance(tree[2], list) and tree[2][0] == "load":
         return Pointer(tree[2][1], tree[2][2], 1, walk.buffers[tree[2][1]]["bits"])
     if tree[0] == "call" and tree[1] == "handle_add_byte_offset":
@@ -65,7 +67,6 @@ def _number(walk, tree, what):
 
 
 def _unsupported(walk, name, why):
-    from ._tilelang_load import Unsupported
     return Unsupported(f"spad.tilelang.load does not know {name} in '{walk.tree['name']}': {why}")
 
 
@@ -162,7 +163,6 @@ def _source(walk, home, name, size):
 
 
 def _tma_load(walk, args, _):
-    from ._tilelang_load import Op
     first = pointer(walk, args[0])
     if first is not None and on_chip(walk, first.buffer):  # a run of bytes: destination, source, mbarrier
         args = [args[1], args[2], args[0]]
@@ -188,7 +188,6 @@ def _repeats(walk):
 
 
 def _tma_store(walk, args, _):
-    from ._tilelang_load import Op
     source = pointer(walk, args[1]) or pointer(walk, args[0])
     if source is None or not on_chip(walk, source.buffer):
         source = pointer(walk, args[0])
@@ -217,7 +216,6 @@ def _store_wait(walk, args, _):
 
 
 def _cp_async(walk, args, _):
-    from ._tilelang_load import Op
     target, source = pointer(walk, args[0]), pointer(walk, args[1])
     if target is None or not on_chip(walk, target.buffer):
         raise _unsupported(walk, "ptx_cp_async", "its destination is no shared buffer")
@@ -249,7 +247,6 @@ def _cp_arrive(walk, args, _):
 
 
 def _ldmatrix(walk, args, _):
-    from ._tilelang_load import Op
     if len(args) > 4:
         raise _unsupported(walk, "ptx_ldmatrix", "an older form of it")
     source = pointer(walk, args[2])
@@ -263,7 +260,6 @@ def _ldmatrix(walk, args, _):
 
 
 def _stmatrix(walk, args, _):
-    from ._tilelang_load import Op
     target = pointer(walk, args[2])
     op = Op("simt", "stmatrix")
     for value in args[3:]:
@@ -274,7 +270,6 @@ def _stmatrix(walk, args, _):
 
 
 def _bulk_zero(walk, args, _):
-    from ._tilelang_load import Op
     target = pointer(walk, args[0])
     size = _number(walk, args[1], "ptx_st_bulk_shared")
     op = Op("simt", "zero")
@@ -340,13 +335,11 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
 
 
 def _hull(walk, op, start, why):
-    from ._tilelang_load import Access
     walk.note(f"'{start.buffer}'", f"all of it, because of {why}")
     op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None))
 
 
 def _wgmma(walk, args, _, registers=False):
-    from ._tilelang_load import Op
     m, n, k = map(int, _GMMA.match(args[0][1]).groups())
     op = Op("wgmma", "mma", " in mmas")
     walk.units["wgmma"] = "unit wgmma on tensor same proxy fence wgmma"
@@ -391,7 +384,6 @@ def _registers(walk, args, _):
 
 def _mma(walk, args, _):
     """mma.sync: registers only; those of asynchronous operands are followed."""
-    from ._tilelang_load import Op
     op = Op("simt", "mma")
     for tree in args:
         found = pointer(walk, tree) if isinstance(tree, (str, list)) else None
@@ -402,7 +394,6 @@ def _mma(walk, args, _):
 
 def _atomic(walk, args, _):
     """An atomic update of an element, and what it reads."""
-    from ._tilelang_load import Op
     op = Op("simt", "atomic")
     found = pointer(walk, args[0])
     for tree in args[1:]:
@@ -416,7 +407,6 @@ def _atomic(walk, args, _):
 
 def _all_reduce(walk, args, op):
     """tl::AllReduce: shuffles, and through a buffer where it goes across warps."""
-    from ._tilelang_load import Op
     found = _REDUCE.match(args[0][1])
     if found is None:
         return False
@@ -451,7 +441,6 @@ def _batch(text):
 
 
 def _extern(walk, args, statement):
-    from ._tilelang_load import Op
     op = Op("simt", "call")
     if args and isinstance(args[0], list) and _all_reduce(walk, args, op):
         walk.emit(op)
@@ -545,7 +534,6 @@ def call(walk, name, args, statement):
 
 def _unknown(walk, name, args):
     """An unknown call: an error where it is handed memory on chip, else what its arguments read."""
-    from ._tilelang_load import Op
     for tree in args:
         found = pointer(walk, tree)
         is_load = isinstance(tree, list) and tree[:1] == ["load"]

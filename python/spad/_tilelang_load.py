@@ -9,7 +9,6 @@ that all iterations and threads of the warp access. _tilelang_calls has the intr
 import json
 import math
 import os
-import re
 
 from . import _spad
 from . import kernel as _kernel
@@ -17,7 +16,10 @@ from . import _tilelang_calls as _calls
 from . import _tilelang_page as _page
 from . import _tilelang_sets as _sets
 from . import _tilelang_tree as _tree
+from . import _tilelang_write as _write
+from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
+from ._tilelang_write import Access, Op
 
 _WARP = 32
 _POINTS_MOST = 1 << 15  # points of loops that are run for one statement of a warp
@@ -29,31 +31,6 @@ _RESERVED = frozenset(
     "latency work cycles ns moves pending parity count relaxed drop registers threads input output persistent auto ring mod "
     "stack heap alias lane bank align reused any fixed simt copy shared global local section sections base par banks "
     "tma wgmma cpasync mma stores loads mmas B KiB MiB GiB".split())
-
-
-class Unsupported(_spad.ArgumentError):
-    """Something that touches memory on chip and that spad.tilelang.load does not know."""
-
-
-class Op:
-    """An operation of one agent: what it reads, writes and updates, as accesses."""
-
-    __slots__ = ("engine", "name", "reads", "writes", "updates", "may", "tail", "source")
-
-    def __init__(self, engine, name, tail=""):
-        self.engine, self.name, self.tail = engine, name, tail
-        self.reads, self.writes, self.updates = [], [], []
-        self.may = False
-        self.source = None
-
-
-class Access:
-    """Bytes of a buffer: a symbolic offset and runs."""
-
-    __slots__ = ("buffer", "tile", "offset", "runs")
-
-    def __init__(self, buffer, offset, runs, tile=None):
-        self.buffer, self.offset, self.runs, self.tile = buffer, offset, runs, tile
 
 
 class Walk:
@@ -688,143 +665,6 @@ def _indexed(tree):
     return found
 
 
-# ---- text ----------------------------------------------------------------------------------------------
-
-
-class _Writer:
-    """The text of a kernel from a walk."""
-
-    def __init__(self, walk, agents, name):
-        self.walk, self.name = walk, name
-        self.lines, self.depth = [], 0
-        self.agents = []
-        for agent, body, registers, threads in agents:
-            kept = _without_idle_end(body)
-            if len(kept) < len(body):
-                walk.warp = int(agent.rpartition("_")[2])
-                walk.note("waits at the end of a warp", "nothing depends on them: they are left out")
-            if kept:
-                self.agents.append((agent, kept, registers, threads))
-
-    def say(self, text):
-        self.lines.append("    " * self.depth + text)
-
-    def text(self):
-        walk, tree = self.walk, self.walk.tree
-        self.say(f"kernel {self.name} on {tree['arch']} \"lowered by TileLang {tree.get('tilelang', '')}\"")
-        head = len(self.lines)
-        for name, kind in walk.unknowns.values():
-            self.say(f"param {name} = 2 any" if kind else f"unknown {name}")
-        blocks = 1
-        for extent in tree["grid"]:
-            blocks = blocks * extent if isinstance(extent, int) else blocks
-        if blocks > 1:
-            self.say(f"grid {blocks}")
-        for line in walk.units.values():
-            self.say(line)
-        for name in walk.groups:
-            self.say(f"group {name}")
-        for name, count in walk.barriers.items():
-            self.say(f"barrier {name} count {count}")
-        for name, size in walk.mbarriers.items():
-            self.say(f"mbarrier {walk.fresh(name)}[{size}] count 1")
-        self._tensors()
-        for agent in self.agents:
-            self._agent(*agent)
-        text = "\n".join(self.lines)
-        self.lines[head:head] = [f"param {name} = {value}" for name, value in walk.params.items()
-                                 if re.search(rf"\b{name}\b", text)]
-        return "\n".join(self.lines) + "\n"
-
-    def _tensors(self):
-        walk = self.walk
-        used = set()
-        for _, body, _, _ in self.agents:
-            _used(body, used)
-        for name, facts in walk.shared.items():
-            if name in used:
-                place = f" at {facts['at']}" if facts["at"] is not None else ""
-                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {facts['align']}")
-        for name in sorted(walk.tracked):
-            if name in used:
-                count = -(-walk.count // _WARP)
-                self.say(f"tensor {walk.fresh(name)} : registers u8 [{count}] ({walk.size(name)}) input")
-        for (_, size), name in walk.globals.items():
-            self.say(f"tensor {name} : global u8 ({size}) input")
-
-    def _agent(self, name, body, registers, threads):
-        more = f" registers {registers}" if registers else ""
-        self.say(f"agent {name} of {threads} threads{more} {{")
-        self.depth += 1
-        self._body(body)
-        self.depth -= 1
-        self.say("}")
-
-    def _body(self, body):
-        for item in body:
-            if isinstance(item, str):
-                self.say(item)
-            elif isinstance(item, Op):
-                self.say(self._op(item))
-            else:
-                _, head, inner, other = item
-                self.say(head + " {")
-                self.depth += 1
-                self._body(inner)
-                self.depth -= 1
-                if other:
-                    self.say("} else {")
-                    self.depth += 1
-                    self._body(other)
-                    self.depth -= 1
-                self.say("}")
-
-    def _op(self, op):
-        may = "may " if op.may else ""
-        text = f"{op.engine} {op.name}"
-        for word, accesses in (("reads", op.reads), ("writes", op.writes), ("updates", op.updates)):
-            parts = [part for access in accesses for part in self._access(access)]
-            if parts:
-                text += f" {may}{word} " + ", ".join(dict.fromkeys(parts))
-        return text + op.tail
-
-    def _access(self, access):
-        if isinstance(access, str):
-            return [access]
-        name = self.walk.fresh(access.buffer) + (f"[{access.tile}]" if access.tile is not None else "")
-        size = self.walk.size(access.buffer)
-        if not access.offset.terms and access.runs == [(0, size)]:
-            return [name]
-        return [f"{name}({access.offset.text(a)}..{access.offset.text(b)})" for a, b in access.runs]
-
-
-def _does_something(body):
-    """Whether an agent does more than wait."""
-    for item in body:
-        if isinstance(item, Op) or (isinstance(item, str) and not (item.startswith(("fence", "commit", "cursor", "advance")) or " parity " in item)):
-            return True
-        if isinstance(item, tuple) and (_does_something(item[2]) or _does_something(item[3] or [])):
-            return True
-    return False
-
-
-def _without_idle_end(body):
-    """The statements up to the last one that does more than wait."""
-    end = len(body)
-    while end and not _does_something(body[end - 1:end]):
-        end -= 1
-    return body[:end]
-
-
-def _used(body, used):
-    for item in body:
-        if isinstance(item, Op):
-            used.update(a.buffer for a in item.reads + item.writes + item.updates if isinstance(a, Access))
-        elif isinstance(item, tuple):
-            _used(item[2], used)
-            _used(item[3] or [], used)
-
-
 # ---- the loaded kernel ---------------------------------------------------------------------------------
 
 
@@ -863,6 +703,8 @@ def load(function, target="sm_90", block=None, name=None, pass_configs=None):
     if isinstance(function, dict):
         trees = [function]
     else:
+        if isinstance(function, (int, float, list, tuple)) or function is None:
+            raise TypeError(_tree.WHAT + f", not {function!r}")
         trees = _tree.of_prim_func(function, str(target), pass_configs)
     if name is not None:
         trees = [tree for tree in trees if tree["name"] == name]
@@ -882,7 +724,7 @@ def _of_tree(tree, block):
         agents = walk.run()
     except Opaque as why:
         raise Unsupported(f"'{tree['name']}': {why}") from None
-    text = _Writer(walk, agents, walk.fresh(tree["name"])).text()
+    text = _write.Writer(walk, agents, walk.fresh(tree["name"])).text()
     made = LoadedKernel.parse(text, f"<{tree['name']}>")
     made._tree, made._notes = tree, walk.notes
     return made

@@ -323,6 +323,8 @@ class Footprint:
         space = {}
         exec("\n".join(lines), space)  # expressions of this module's own making: numbers and names with a prefix
         self.run = space["run"]
+        self.same = "v_thread__" not in "\n".join(lines[2:])  # for all threads
+        self.kept = None
 
     def _hole(self, tree, numeric):
         """A term of both kinds, with its numeric parts as ("hole", number)."""
@@ -337,6 +339,11 @@ class Footprint:
                             for n, part in enumerate(tree[1:])]
 
     def runs(self, lanes):
+        if not self.same or self.kept is None:
+            self.kept = self._runs(lanes[:1] if self.same else lanes)
+        return self.kept
+
+    def _runs(self, lanes):
         found = {}
         self.run(lanes, found)
         groups = {}

@@ -24,6 +24,10 @@ _KINDS = {0: "serial", 1: "parallel", 2: "vectorized", 3: "unroll", 4: "thread"}
 FORMAT = 1  # of the tree; a file with another one is refused
 
 
+WHAT = ("spad.tilelang.load takes a prim_func of TileLang, a kernel that tilelang.jit or tilelang.compile made, or a "
+        "tree of it (dict, or path of a .json file)")
+
+
 class _Names:
     """Names for TVM's variables, which may share one: the second `i` is `i_1`."""
 
@@ -343,15 +347,17 @@ def _lower_only(tilelang, function, target):
 
 def of_prim_func(function, arch, pass_configs=None):
     """The trees of all device functions that a prim_func, or a compiled kernel of tilelang.jit, gives."""
-    import tilelang
-
+    try:
+        import tilelang
+    except ImportError as error:
+        raise _spad.StateError(f"TileLang cannot be imported ({error}): pip install tilelang, or load a recorded "
+                               "tree") from error
     found = getattr(function, "prim_func", None)
     if found is not None:
         pass_configs = pass_configs if pass_configs is not None else getattr(function, "pass_configs", None)
         function = found
     if type(function).__name__ != "PrimFunc":
-        raise TypeError("spad.tilelang.load takes a prim_func of TileLang, a kernel that tilelang.jit or "
-                        f"tilelang.compile made, or a tree of it (dict, or path of a .json file), not {function!r}")
+        raise TypeError(WHAT + f", not {function!r}")
     trees = [of_function(name, after, before) for name, before, after in lower(function, arch, pass_configs)]
     for tree in trees:
         tree.update(arch=arch, tilelang=tilelang.__version__)

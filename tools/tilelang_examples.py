@@ -149,6 +149,61 @@ def collect(folder, out, arch, seconds):
         print(f"{program.relative_to(folder)}: {said} ({time.monotonic() - start:.1f} s)", flush=True)
 
 
+# ---- the table -------------------------------------------------------------------------------------
+
+
+def row_of(path):
+    """One kernel: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
+    import spad
+    import spad.tilelang as T
+    from spad._tilelang_page import shared_bytes
+
+    start = time.monotonic()
+    try:
+        kernel = T.load(path)
+    except spad.Error as error:
+        return None, f"not loaded: {error}"
+    check = kernel.check()
+    checked = time.monotonic() - start
+    planned = kernel.plan()
+    seconds = time.monotonic() - start
+    errors = sorted({f.code for f in check.findings if f.severity == "error"})
+    warnings = sorted({f.code for f in check.findings if f.severity == "warning"})
+    inexact = sum(row["what"] != "waits at the end of a warp" for row in kernel.approximations)
+    return (len(kernel.agents) - 1, check.verdict, kernel.tilelang_bytes, shared_bytes(planned.layout()) if planned else None, inexact,
+            checked, seconds, errors, warnings, check.reason), None
+
+
+def table(folder):
+    """Prints a row for each tree of a folder that has something in shared memory."""
+    print("| kernel | agents | verdict | theirs | ours | approximations | s to check | s in all | findings |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    counts, refused, empty = {}, [], 0
+    sums = [0, 0, 0]
+    for path in sorted(folder.glob("*.json")):
+        found, why = row_of(path)
+        if found is None:
+            refused.append((path.stem, why))
+            continue
+        agents, verdict, theirs, ours, inexact, checked, seconds, errors, warnings, _ = found
+        if not theirs:
+            empty += 1
+            continue
+        key = verdict + (", with approximations" if inexact else "")
+        counts[key] = counts.get(key, 0) + 1
+        if ours is not None:
+            sums = [sums[0] + theirs, sums[1] + ours, sums[2] + 1]
+        shown = ", ".join(f"`{c}`" for c in errors + warnings)
+        print(f"| `{path.stem}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
+              f"{checked:.1f} | {seconds:.1f} | {shown} |", flush=True)
+    print(f"| {sums[2]} that both place | | | {sums[0]} | {sums[1]} | | | | |\n")
+    for key, count in sorted(counts.items()):
+        print(f"{count} {key}")
+    print(f"{empty} without shared memory, {len(refused)} not loaded")
+    for name, why in refused:
+        print(f"- `{name}`: {why}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["collect", "one", "table"])

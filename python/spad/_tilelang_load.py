@@ -669,8 +669,8 @@ def _indexed(tree):
 
 
 class LoadedKernel(_kernel.Kernel):
-    """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `release()` gives the same
-    kernel with places to choose. `approximations` lists what is coarser than the program, a dict each."""
+    """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `plan()` gives the
+    same kernel with places that spad chose. `approximations` lists what is coarser than the program, a dict each."""
 
     @property
     def approximations(self):
@@ -688,6 +688,51 @@ class LoadedKernel(_kernel.Kernel):
         """Bytes of dynamic shared memory that TileLang asks for, and of static buffers, without mbarriers."""
         static = sum(f["bytes"] for f in self._tree["shared"].values() if f["at"] is None)
         return self._tree["dynamic_bytes"] + static
+
+    def plan(self):
+        """The same kernel with places that spad chooses, which are proved for it, or None where no such places were found. A
+        long run has too many events for an order of its tensors, so fewer rounds and the blocks at the ends of the grid are
+        planned too, and the lowest layout that the check proves for the whole kernel is taken."""
+        free, best = self.release(), None
+        for shape in self._shapes():
+            try:
+                layout = free.reshape(shape).layout()
+            except _spad.Error:
+                continue  # a shape that the kernel cannot have
+            size = _page.shared_bytes(layout)
+            if not layout.fits or (best is not None and size >= best[0]):
+                continue
+            made = self._placed(layout)
+            if made.check().verdict.startswith("proved"):
+                best = (size, made)
+        return best[1] if best else None
+
+    def _shapes(self):
+        """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""
+        params = self.params
+        few = {n: min(v, 6) for n, v in params.items() if n.endswith(("_more", "_laps")) or n[-1].isdigit()}
+        shapes = [few]
+        for number, axis in enumerate("xyz"):
+            extent = self._tree["grid"][number]
+            if f"block_{axis}" in params and isinstance(extent, int):
+                shapes += [{**few, f"block_{axis}": 0}, {**few, f"block_{axis}": extent - 1}]
+        return [s for n, s in enumerate(shapes) if s not in shapes[:n]] + ([{}] if len(shapes) > 1 and not few else [])
+
+    def _placed(self, layout):
+        """This kernel with the places of a layout."""
+        places = {}
+        for space in layout.data["spaces"]:
+            if space["space"] == "shared":
+                places = {b["name"]: b["byte"] for b in space["buffers"]}
+        fresh = self._writer.walk.fresh
+        kept = dict(self._writer.places)
+        self._writer.places = {name: places.get(fresh(name)) for name in kept}
+        try:
+            made = LoadedKernel.parse(self._writer.text(), self.file)
+        finally:
+            self._writer.places = kept
+        made._tree, made._notes, made._writer = self._tree, self._notes, self._writer
+        return made
 
     def report(self, timed=True):
         """One page: what TileLang planned, what spad plans, and whether either is wrong."""
@@ -724,7 +769,7 @@ def _of_tree(tree, block):
         agents = walk.run()
     except Opaque as why:
         raise Unsupported(f"'{tree['name']}': {why}") from None
-    text = _write.Writer(walk, agents, walk.fresh(tree["name"])).text()
-    made = LoadedKernel.parse(text, f"<{tree['name']}>")
-    made._tree, made._notes = tree, walk.notes
+    writer = _write.Writer(walk, agents, walk.fresh(tree["name"]))
+    made = LoadedKernel.parse(writer.text(), f"<{tree['name']}>")
+    made._tree, made._notes, made._writer = tree, walk.notes, writer
     return made

@@ -24,9 +24,9 @@ class Page:
     def __init__(self, kernel):
         self._kernel, self._tree = kernel, kernel.tree
         self.theirs = kernel.check()
-        free = kernel.release()
-        self.layout = free.layout()
-        self.ours = free.check(self.layout)
+        self.planned = kernel.plan()
+        self.layout = (self.planned or kernel.release()).layout()
+        self.ours = self.planned.check() if self.planned else kernel.release().check(self.layout)
 
     @property
     def data(self):
@@ -70,7 +70,7 @@ class Page:
     def html(self):
         """The page with a report of each layout in it."""
         reports = [("TileLang", self._kernel.analyse().report()),
-                   ("spad", self.layout.report(self.ours))]
+                   ("spad", (self.planned or self._kernel.release()).analyse().report())]
         parts = [f"<!doctype html><meta charset=\"utf-8\"><title>{html.escape(self._tree['name'])}</title>"
                  "<style>body{font:14px sans-serif;margin:1em}iframe{width:100%;height:80vh;border:1px solid #999}</style>",
                  f"<pre>{html.escape(self.text())}</pre>"]

@@ -32,6 +32,7 @@ class Writer:
 
     def __init__(self, walk, agents, name):
         self.walk, self.name = walk, name
+        self.places = {n: facts["at"] for n, facts in walk.shared.items()}
         self.lines, self.depth = [], 0
         self.agents = []
         for agent, body, registers, threads in agents:
@@ -47,6 +48,7 @@ class Writer:
 
     def text(self):
         walk, tree = self.walk, self.walk.tree
+        self.lines = []
         self.say(f"kernel {self.name} on {tree['arch']} \"lowered by TileLang {tree.get('tilelang', '')}\"")
         head = len(self.lines)
         for name, kind in walk.unknowns.values():
@@ -79,7 +81,7 @@ class Writer:
             _used(body, used)
         for name, facts in walk.shared.items():
             if name in used:
-                place = f" at {facts['at']}" if facts["at"] is not None else ""
+                place = f" at {self.places[name]}" if self.places[name] is not None else ""
                 self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {facts['align']}")
         for name in sorted(walk.tracked):
             if name in used:

@@ -5,11 +5,12 @@
  *
  * The load of a section is the sum of bytes x lanes of the pieces in use,
  * divided by the lanes of the space. Of an alias group only the largest piece in a
- * section counts, since aliases may share bytes. When every offset is a multiple
+ * section counts, since aliases may share bytes. When every piece begins at a multiple
  * of A, all pieces of a section but the topmost end at a multiple of A with what
  * follows, so on one lane the sizes count rounded up, less the largest rounding
  * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
- * is never below the load of any section as it is.
+ * is never below the load of any section as it is. A is the largest common divisor of all
+ * alignments and of the bytes at which windows begin; pins and banks change nothing about that.
  *
  * Lanes. Where a space has several, the tiles that are on the same one whatever their start lane,
  * and the start lanes that tiles block, give more than the average (lanes.c). Banks and pairs are
@@ -34,9 +35,9 @@
 #include "plan/lanes.h"
 #include "plan/loads.h"
 
-/* Whole boxes of one alignment on one lane: sizes may be rounded up. */
+/* Where no two pieces are beside each other in the lanes, sizes may be rounded up. */
 static int64_t rounding(const spad__model *m) {
-    return m->plain && m->common_alignment != 0 ? m->common_alignment : 1;
+    return m->boxable || m->plan->lanes == 1 ? m->grain : 1;
 }
 
 /* What a piece adds to the load of its sections as it is, */
@@ -156,12 +157,14 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
             bound->load = load;
             bound->peak = s;
         }
-        const int64_t height = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
+        /* the largest rounding may be that of an alias that does not count */
+        const int64_t rounded = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
+        const int64_t height = spad__max(load, rounded);
         if (height <= bound->height) continue;
         bound->height = height;
         bound->section = s;
     }
-    spad__assert(bound->load <= bound->height); /* rounding takes no more than it adds */
+    spad__assert(bound->load <= bound->height);
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         const int64_t top = (item->pinned ? item->offset : 0) + item->size;
@@ -217,9 +220,8 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
 static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__stop *stop,
                                    spad_error *error) {
     if (m->apart_count == 0) return SPAD_OK;
-    const int64_t unit = spad__max(m->common_alignment, 1);
     spad__clique clique;
-    if (spad__clique_find(&clique, m, stop, unit, bound->load) != SPAD_OK)
+    if (spad__clique_find(&clique, m, stop, m->grain, bound->load) != SPAD_OK)
         return spad__fail_host_memory(error);
     const int64_t height = clique.weight - clique.trim;
     if (clique.bytes > bound->load || height > bound->height) {

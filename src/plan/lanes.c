@@ -305,7 +305,7 @@ spad_status spad__lanes_bound(spad__lane_bound *bound, const spad__model *m) {
     spad__row *rows = spad__new_array(host, pieces + 1, 3 * sizeof *rows);
     if (numbers != NULL && rows != NULL) {
         survey v = {.m = m,
-                    .rounding = m->whole ? spad__max(m->common_alignment, 1) : 1,
+                    .rounding = m->grain,
                     .loads = numbers,
                     .largest = numbers + sections,
                     .trims = numbers + 2 * sections,

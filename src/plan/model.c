@@ -247,6 +247,26 @@ static void find_hulls(spad__model *m) {
     }
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void find_grain(spad__model *m) {
+    for (int32_t i = 0; i < m->item_count && m->grain != 1; i++) {
+        const spad__item *item = &m->items[i];
+        if (item->piece_count == 0) continue;
+        m->grain = common_divisor(item->alignment, m->grain);
+        for (int32_t k = 0; k < item->piece_count; k++)
+            m->grain = common_divisor(m->grain, m->pieces[item->piece_first + k].lo);
+    }
+    if (m->grain == 0) m->grain = 1; /* no bytes */
+}
+
 static void classify_model(spad__model *m) {
     m->boxable = m->apart_count == 0;
     m->whole = true;
@@ -339,6 +359,7 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status == SPAD_OK) status = check_nestings(m, error);
     if (status != SPAD_OK) return status;
     find_hulls(m);
+    find_grain(m);
     classify_model(m);
     spad__assert_valid(spad__model_is_valid(m));
     return spad__clash_find(m) ? SPAD_OK : spad__fail_host_memory(error);

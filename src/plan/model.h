@@ -79,6 +79,8 @@ typedef struct spad__model {
     bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
     bool plain;   /* boxable and whole */
     int64_t common_alignment; /* of all items with bytes, if it is the same; else 0 */
+    int64_t grain; /* divides the first byte of every piece, wherever its item is: the largest
+                      common divisor of all alignments and of all `lo` */
     spad__item *items;
     spad__piece *pieces;
     spad__rule *rules;

@@ -575,9 +575,13 @@ static bool is_taken(const spad_plan *plan) {
     return status == SPAD_OK;
 }
 
-/* The alignment to which sizes count as rounded up in the bound: that of all items with bytes,
- * if it is the same. */
-static int common_alignment(const oracle *o) {
+/* What divides the first byte of every piece, wherever it is: sizes count as rounded up to it in
+ * the bound. */
+static int64_t largest_divisor(int64_t a, int64_t b) {
+    return b == 0 ? a : largest_divisor(b, a % b);
+}
+
+static int common_grain(const oracle *o) {
     int64_t common = 0;
     for (int group = 0; group < o->count; group++) {
         if (o->group[group] != group) continue;
@@ -587,11 +591,13 @@ static int common_alignment(const oracle *o) {
             if (o->group[i] != group) continue;
             const int64_t step = mine;
             while (mine % o->buffer[i].alignment != 0) mine += step;
-            for (int t = 0; t < MOMENTS; t++) bytes = bytes || o->bytes[i][t] != 0;
+            for (int t = 0; t < MOMENTS; t++) {
+                if (o->bytes[i][t] == 0) continue;
+                bytes = true;
+                common = largest_divisor(common, __builtin_ctzll(o->bytes[i][t]));
+            }
         }
-        if (!bytes) continue;
-        if (common != 0 && common != mine) return 1;
-        common = mine;
+        if (bytes) common = largest_divisor(common, mine);
     }
     return common == 0 ? 1 : (int)common;
 }
@@ -637,8 +643,16 @@ static void check_proof(const instance *in, const spad_plan_result *r, int64_t l
     assert_true(r->bound >= r->peak_load);
     if (r->proof == SPAD_PLAN_BY_LOAD && any) {
         const int moment = moment_of(in, r->bound_time);
-        const int rounding = lanes == 1 ? common_alignment(o) : 1;
-        assert_true(r->bound <= load_at(o, moment, rounding, lanes) * byte);
+        const int grain = lanes == 1 ? common_grain(o) : 1;
+        assert_true(r->bound <= load_at(o, moment, grain, lanes) * byte);
+    }
+    if (lanes == 1 && any) { /* rounding counts, less that of one piece, at every moment */
+        const int grain = common_grain(o);
+        for (int t = 0; t < MOMENTS; t++)
+            assert_true(r->bound > (load_at(o, t, grain, 1) - grain) * byte);
+    }
+    if (r->proof == SPAD_PLAN_BY_LOAD) {
+        return;
     } else if (r->proof == SPAD_PLAN_BY_BUFFER) {
         const spad_plan_buffer *b = &o->buffer[r->bound_buffer];
         int64_t offset = 0;

@@ -4,8 +4,9 @@
  * lowest legal offset, and the banks that are needed.
  *
  * The load of a section is the sum of bytes x lanes of the pieces in use,
- * divided by the lanes of the space. Of an alias group only the largest piece in a
- * section counts, since aliases may share bytes. When every piece begins at a multiple
+ * divided by the lanes of the space. Of an alias group the bytes of all pieces of a section
+ * count once, since aliases may share bytes. What outputs save in the places of their inputs is
+ * taken from it (in_place.c). When every piece begins at a multiple
  * of A, all pieces of a section but the topmost end at a multiple of A with what
  * follows, so on one lane the sizes count rounded up, less the largest rounding
  * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
@@ -29,11 +30,16 @@
  */
 #include "plan/bound.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/checked.h"
 #include "plan/clique.h"
+#include "plan/in_place.h"
 #include "plan/lanes.h"
 #include "plan/loads.h"
+
+enum { ROWS_OF_SUMS = 5 };
 
 /* Where no two pieces are beside each other in the lanes, sizes may be rounded up. */
 static int64_t rounding(const spad__model *m) {
@@ -147,6 +153,7 @@ typedef struct loads {
     int64_t *rounded;
     int64_t *bytes; /* not rounded; the same array where nothing is */
     int64_t *trims; /* the largest rounding of a piece */
+    int64_t *saved; /* room for two sums of savings */
 } loads;
 
 static void find_largest(spad__bound *bound, const spad__model *m, const loads *l) {
@@ -178,6 +185,7 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
 /* Rows that are needed at once: of the pieces of one group, or of all that are rounded. */
 static size_t rows_needed(const spad__model *m) {
     int64_t most = rounding(m) > 1 ? m->piece_count : 0;
+    most = spad__max(most, m->in_place_count);
     for (int32_t i = 0; i < m->item_count; i++) most = spad__max(most, m->items[i].piece_count);
     return 3 * ((size_t)most + 1);
 }
@@ -236,18 +244,35 @@ static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__sto
     return SPAD_OK;
 }
 
+/* Takes from the loads what outputs save that are in the places of their inputs. */
+static bool take_savings(const spad__model *m, spad__row *rows, const loads *l, int64_t unit,
+                         int64_t *sums) {
+    const size_t sections = (size_t)m->section_count + 1;
+    if (m->in_place_count == 0) return true;
+    for (size_t s = 0; s < 2 * sections; s++) l->saved[s] = 0;
+    const bool flat = m->boxable || m->plan->lanes == 1;
+    if (!spad__in_place_save(m, unit, flat, rows, l->saved, l->saved + sections)) return false;
+    for (size_t s = 0; s + 1 < sections; s++) sums[s] = spad__max(sums[s] - l->saved[s], 0);
+    return true;
+}
+
 static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
-    if (!spad__loads_sum(m, rounded_of, NULL, rows, l->rounded)) return false;
+    const int64_t unit = rounding(m);
+    if (!spad__loads_sum(m, rounded_of, NULL, unit, rows, l->rounded) ||
+        !take_savings(m, rows, l, unit, l->rounded))
+        return false;
     if (l->bytes == l->rounded) return true;
-    return spad__loads_sum(m, piece_bytes, NULL, rows, l->bytes) && find_trims(m, rows, l->trims);
+    return spad__loads_sum(m, piece_bytes, NULL, 1, rows, l->bytes) &&
+           take_savings(m, rows, l, 1, l->bytes) && find_trims(m, rows, l->trims);
 }
 
 spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *stop,
                              spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
+    const bool rounded = rounding(m) > 1;
     const size_t sections = (size_t)m->section_count + 1;
-    const size_t room = 3 * sections * sizeof(int64_t);
-    int64_t *numbers = spad__new_array(&m->arena.host, sections, 3 * sizeof *numbers);
+    const size_t room = ROWS_OF_SUMS * sections * sizeof(int64_t);
+    int64_t *numbers = spad__new_array(&m->arena.host, sections, ROWS_OF_SUMS * sizeof *numbers);
     const size_t rows_room = rows_needed(m) * sizeof(spad__row);
     spad__row *rows = spad__new_array(&m->arena.host, rows_needed(m), sizeof *rows);
     spad_status status = SPAD_OK;
@@ -255,12 +280,21 @@ spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *sto
         status = spad__fail_host_memory(error);
     } else {
         const loads l = {.rounded = numbers,
-                         .bytes = rounding(m) > 1 ? numbers + sections : numbers,
-                         .trims = numbers + 2 * sections};
-        if (sum_all(m, rows, &l)) {
+                         .bytes = rounded ? numbers + sections : numbers,
+                         .trims = numbers + 2 * sections,
+                         .saved = numbers + 3 * sections};
+        bool sums = sum_all(m, rows, &l);
+        if (!sums && !m->plain && m->grain > 1) { /* without rounding they may fit 64 bits */
+            m->grain = 1;
+            memset(numbers, 0, room);
+            sums = sum_all(m, rows, &l);
+        }
+        if (sums) {
             find_largest(bound, m, &l);
-            status = bound_by_lanes(bound, m, error);
-            if (status == SPAD_OK) status = bound_by_banks(bound, m, error);
+            /* lanes and banks are counted for pieces of which no two share bytes */
+            if (m->in_place_count == 0) status = bound_by_lanes(bound, m, error);
+            if (status == SPAD_OK && m->in_place_count == 0)
+                status = bound_by_banks(bound, m, error);
             if (status == SPAD_OK) status = bound_by_clique(bound, m, stop, error);
         } else {
             status = fail_sum(m, error);

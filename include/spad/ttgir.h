@@ -29,7 +29,7 @@ typedef struct spad_ttgir_info {
     bool unrolled; /**< something that matters is no expression of rounds and sizes, so the kernel
                         was run with the sizes: it has no loops, and is one of these sizes only */
     char reason[160];  /**< unrolled: what that was, and the line */
-    char assumed[200]; /**< sizes that were not given and matter: "K = 1024"; "": none */
+    char assumed[200]; /**< sizes that were not given and matter: "K = 4096"; "": none */
 } spad_ttgir_info;
 
 /** Does a text look like MLIR of Triton? O(length) at most. */
@@ -37,7 +37,7 @@ SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
 
 /**
  * Reads the first public function of a module. Options as for spad_kernel_parse; a define gives an
- * integer argument of the function its value (1024 where there is none), or a parameter of the
+ * integer argument of the function its value (4096 where there is none), or a parameter of the
  * kernel. `target` replaces the chip that the module names. Locations are those of the text, and
  * sources the lines of Python that it came from. info is optional. Statuses as for
  * spad_kernel_parse: SPAD_ERR_SYNTAX with all faults in `diagnostics`, among them operations on

@@ -295,6 +295,10 @@ spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {
     return make_logic(s, SPAD__SCALAR_XOR, a, spad__scalar_number(s, 1));
 }
 
+static bool is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
+    return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
+}
+
 /* ---- rings ------------------------------------------------------------------------- */
 
 /* Does the condition hold where stage + 1 reaches count? For a stage below count, that is
@@ -344,9 +348,9 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         return spad__scalar_ring(s, before.a, spad__scalar_make(s, SPAD__SCALAR_ADD, before.b, on),
                                  count);
     }
-    if (s->run && spad__scalar_known(s, stage, &from) && spad__scalar_known(s, on, &moved) &&
-        spad__scalar_known(s, count, &all) && all > 0) {
-        return spad__scalar_number(s, (from % all + moved % all + all) % all);
+    if (is_number(s, stage, &from) && is_number(s, on, &moved) && is_number(s, count, &all) &&
+        all > 0 && (from >= 0 || moved > 0)) {
+        return spad__scalar_number(s, (from % all + moved % all + 2 * all) % all);
     }
     return keep_ring(s, (spad__scalar_node){.op = SPAD__SCALAR_RING,
                                             .a = stage,
@@ -362,6 +366,12 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
     const spad__scalar_node before = *spad__scalar_get(s, phase);
     const spad__scalar_node at = *spad__scalar_get(s, stage);
     const bool moved = at.op == SPAD__SCALAR_RING && at.c == count;
+    int64_t first, from, steps, all;
+    if (is_number(s, phase, &first) && is_number(s, stage, &from) && is_number(s, on, &steps) &&
+        is_number(s, count, &all) && all > 0 && (from >= 0 || steps > 0) &&
+        spad__add(from, steps, &from)) {
+        return spad__scalar_number(s, (first + (floor_div(from, all) & 1)) % 2);
+    }
     if (before.op == SPAD__SCALAR_PHASE && before.d == count &&
         (moved ? before.b == at.a && before.c == at.b : false)) {
         return spad__scalar_phase(s, before.a, at.a,

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "read/ttgir.h"
 
-enum { SIZE = 1024, PROGRAMS = 128, DEFINES = 256 };
+enum { SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
 
 /* ---- what it is ---------------------------------------------------------------------- */
 

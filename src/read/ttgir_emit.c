@@ -72,6 +72,11 @@ static bool has_param(const spad__ttgir *t, spad__scalar n) {
     return (spad__scalar_get(&t->scalars, n)->arguments & all) != 0;
 }
 
+static spad__scalar moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
+    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, n,
+                             spad__scalar_number(&t->scalars, by));
+}
+
 /* Stage (c + n) % S, where c is a number from -1 on. */
 static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                              spad_error *error) {
@@ -80,9 +85,8 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
     if (!spad__scalar_known(&t->scalars, node->a, &start)) {
         return unclear(t, "the first stage of a ring", error);
     }
-    TRY(expr_of(t, node->b, &on, error));
+    TRY(expr_of(t, moved_by(t, node->b, start), &on, error));
     TRY(expr_of(t, node->c, &count, error));
-    TRY(add_number(t, on, start, &on, error));
     return apply(t, SPAD_EXPR_MOD, on, count, out, error);
 }
 
@@ -95,9 +99,8 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
     if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase)) {
         return unclear(t, "the first phase of a ring", error);
     }
-    TRY(expr_of(t, node->c, &on, error));
+    TRY(expr_of(t, moved_by(t, node->c, start), &on, error));
     TRY(expr_of(t, node->d, &count, error));
-    TRY(add_number(t, on, start, &on, error));
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
         TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));
     }

@@ -370,8 +370,8 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     const bool good = run_region(t, l->region, &end);
     t->dry = dry;
     t->op = self;
-    if (!good || end == NULL) return;
-    solve_loop(t, l, end);
+    if (!good) return;
+    if (end != NULL) solve_loop(t, l, end); /* without one, nothing is carried */
     if (dry) return;
     t->loops++;
     const size_t before = t->notes.count;
@@ -412,8 +412,8 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         for (size_t k = 0; k < l->count; k++) {
             set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
-        if (!run_region(t, l->region, &end) || end == NULL) return;
-        for (size_t k = 0; k < l->count; k++) {
+        if (!run_region(t, l->region, &end)) return;
+        for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
         }
         t->op = self;

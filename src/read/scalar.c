@@ -301,6 +301,13 @@ static bool is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
 
 /* ---- rings ------------------------------------------------------------------------- */
 
+/* Something that may be the stage of a ring, or the one after it: it is carried, or has moved. */
+static bool is_stage(const spad__scalars *s, spad__scalar n) {
+    const spad__scalar_node *node = spad__scalar_get(s, n);
+    return node->moves || node->op == SPAD__SCALAR_RING ||
+           (node->op == SPAD__SCALAR_ADD && is_op(s, node->a, SPAD__SCALAR_RING));
+}
+
 /* Does the condition hold where stage + 1 reaches count? For a stage below count, that is
  * count <= stage + 1, stage + 1 == count and stage == count - 1. */
 static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *stage,
@@ -311,7 +318,7 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
         const spad__scalar one = swap ? node.a : node.b; /* stage + 1 */
         const spad__scalar other = swap ? node.b : node.a;
         if (swap && node.op == SPAD__SCALAR_AT_MOST) break;
-        if (spad__scalar_get(s, other)->moves || !spad__scalar_get(s, one)->moves) continue;
+        if (spad__scalar_get(s, other)->moves || !is_stage(s, one)) continue;
         if (is_op(s, one, SPAD__SCALAR_ADD) &&
             spad__scalar_is(s, spad__scalar_get(s, one)->b, 1)) {
             *stage = spad__scalar_get(s, one)->a;
@@ -486,6 +493,7 @@ typedef struct spad__scalar_loop {
     int64_t loop;
     spad__scalar round;
     spad__scalar trips;
+    spad__scalar more; /* another round follows */
     size_t count;
     const spad__scalar *inits;
 } spad__scalar_loop;
@@ -582,9 +590,20 @@ static bool solve_one(spad__scalars *s, const spad__scalar_loop *l, size_t k, sp
                       spad__scalar *last) {
     const spad__scalar carried = spad__scalar_carried(s, l->loop, (int32_t)k);
     if (next < 0 || carried < 0 || l->inits[k] < 0) return false;
-    spad__scalar closed = after_rounds(s, l, k, next, l->round);
+    spad__scalar rounds = l->trips;
+    const spad__scalar_node node = *spad__scalar_get(s, next);
+    if (node.op == SPAD__SCALAR_SELECT && node.a == l->more && node.c == carried) {
+        /* not changed in the last round, which no round sees */
+        const spad__scalar less =
+            spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, -1));
+        rounds = spad__scalar_make(s, SPAD__SCALAR_MAX, less, spad__scalar_number(s, 0));
+        next = node.b;
+    }
+    spad__scalar closed = rounds < 0 ? SPAD__NO_SCALAR : after_rounds(s, l, k, next, l->round);
     if (closed >= 0) {
-        *last = after_rounds(s, l, k, next, l->trips);
+        *last = after_rounds(s, l, k, next, rounds);
+    } else if (rounds != l->trips) {
+        return false;
     } else {
         const spad__scalar solved = spad__scalar_resolve(s, next);
         if (solved < 0) return false;
@@ -597,12 +616,14 @@ static bool solve_one(spad__scalars *s, const spad__scalar_loop *l, size_t k, sp
     return true;
 }
 
-void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, size_t count,
-                        const spad__scalar *inits, const spad__scalar *nexts, spad__scalar *lasts) {
+void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, spad__scalar more,
+                        size_t count, const spad__scalar *inits, const spad__scalar *nexts,
+                        spad__scalar *lasts) {
     const spad__scalar_loop l = {
         .loop = loop,
         .round = spad__scalar_round(s, loop),
         .trips = trips,
+        .more = more,
         .count = count,
         .inits = inits};
     for (size_t k = 0; k < count; k++) {

@@ -96,9 +96,11 @@ spad__scalar spad__scalar_replace(spad__scalars *s, spad__scalar n, spad__scalar
 
 /* A loop of `trips` rounds carries `count` values: at first inits, after a round nexts, which are
  * expressions of the carried values and of the round. Those that have a closed form get it, and
- * lasts are their values after the loop (SPAD__NO_SCALAR: not found). */
-void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, size_t count,
-                        const spad__scalar *inits, const spad__scalar *nexts, spad__scalar *lasts);
+ * lasts are their values after the loop (SPAD__NO_SCALAR: not found). `more` is the condition that
+ * another round follows. */
+void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, spad__scalar more,
+                        size_t count, const spad__scalar *inits, const spad__scalar *nexts,
+                        spad__scalar *lasts);
 
 void spad__scalars_free(spad__scalars *s);
 

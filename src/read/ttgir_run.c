@@ -290,6 +290,7 @@ typedef struct spad__ttgir_loop {
     size_t count;   /* of carried values */
     spad__scalar trips;
     spad__scalar start, step;
+    spad__scalar more; /* another round follows */
     SPAD_ARRAY(spad__ttgir_value) inits;
     SPAD_ARRAY(spad__scalar) scalars; /* inits, nexts, lasts */
 } spad__ttgir_loop;
@@ -351,7 +352,7 @@ static void solve_loop(spad__ttgir *t, spad__ttgir_loop *l, const spad__mlir_op 
         inits[k] = carried_part(init);
         nexts[k] = init->kind == next->kind ? carried_part(next) : SPAD__NO_SCALAR;
     }
-    spad__scalar_solve(&t->scalars, l->number, l->trips, l->count, inits, nexts, lasts);
+    spad__scalar_solve(&t->scalars, l->number, l->trips, l->more, l->count, inits, nexts, lasts);
     for (size_t k = 0; k < l->count; k++) {
         spad__ttgir_value value = l->inits.items[k];
         if (value.kind == SPAD__TTGIR_SCALAR || value.view.stage >= 0) {
@@ -433,6 +434,15 @@ static spad__scalar count_trips(spad__ttgir *t, spad__scalar start, spad__scalar
     return trips;
 }
 
+/* Its variable is below the stop by more than a step: the form in which programs ask for it. */
+static spad__scalar more_rounds(spad__ttgir *t, const spad__ttgir_loop *l, spad__scalar stop) {
+    spad__scalars *s = &t->scalars;
+    const spad__scalar moved =
+        spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
+    const spad__scalar now = spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved);
+    return spad__scalar_make(s, SPAD__SCALAR_LESS, now, spad__scalar_sub(s, stop, l->step));
+}
+
 static void do_for(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region, .first = 1};
     if (region_at(t, l.region)->argument_count == 0 || op->operand_count < 3) {
@@ -443,6 +453,7 @@ static void do_for(spad__ttgir *t, const spad__mlir_op *op) {
     l.start = spad__ttgir_scalar(t, op, 0);
     l.step = spad__ttgir_scalar(t, op, 2);
     l.trips = count_trips(t, l.start, spad__ttgir_scalar(t, op, 1), l.step);
+    l.more = more_rounds(t, &l, spad__ttgir_scalar(t, op, 1));
     if (l.start < 0 || l.step < 0 || l.trips < 0 || !begin_loop(t, &l)) {
         free_loop(t, &l);
         return;

@@ -59,8 +59,8 @@ spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_
     return status;
 }
 
-/* The statement of that line: -1 if there is none. Statements are in the order of the text, apart from
- * those of macros and of texts that are run. */
+/* The statement of that line: -1 if there is none. Statements are in the order of the text, apart
+ * from those of macros and of texts that are run. */
 static int64_t statement_at(const spad_kernel *kernel, int32_t line) {
     size_t low = 0;
     size_t high = kernel->statements.count;

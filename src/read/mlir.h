@@ -52,7 +52,7 @@ typedef struct spad__mlir_operand {
 } spad__mlir_operand;
 
 typedef struct spad__mlir_region {
-    uint32_t open;  /* tokens of its braces */
+    uint32_t open; /* tokens of its braces */
     uint32_t close;
     int32_t first_op; /* -1: none */
     int32_t last_op;
@@ -144,7 +144,7 @@ uint32_t spad__mlir_location(const spad__mlir *m, const spad__mlir_op *op);
 const spad__mlir_alias *spad__mlir_find_alias(const spad__mlir *m, uint32_t token);
 
 /* A fault at a token. */
-#define SPAD__MLIR_FAULT(m, token, ...)                                                          \
+#define SPAD__MLIR_FAULT(m, token, ...) \
     spad__diagnostics_add((m)->diagnostics, (m)->source, spad__mlir_span(m, token), __VA_ARGS__)
 
 #endif

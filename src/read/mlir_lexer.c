@@ -17,13 +17,17 @@ typedef struct spad__mlir_scan {
     bool fresh;
 } spad__mlir_scan;
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool in_word(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '$'; }
+static bool in_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '.' || c == '$';
+}
 
 static char peek(const spad__mlir_scan *s, uint32_t ahead) {
     return s->at + ahead < s->length ? s->text[s->at + ahead] : '\0';

@@ -229,8 +229,7 @@ static bool add_pending(spad__mlir *m) {
 static bool is_partition(const spad__mlir *m, uint32_t at) {
     return is_kind(m, at, SPAD__MLIR_WORD) &&
            (spad__mlir_is(m, at, "default") ||
-            (token_at(m, at)->length > 9 &&
-             memcmp(spad__mlir_text(m, at), "partition", 9) == 0));
+            (token_at(m, at)->length > 9 && memcmp(spad__mlir_text(m, at), "partition", 9) == 0));
 }
 
 /* Does the operation go on with the token at `at`, which starts a line? */
@@ -239,8 +238,8 @@ static bool goes_on(const spad__mlir *m, const spad__mlir_op *op, uint32_t at) {
 }
 
 typedef struct spad__mlir_words {
-    int depth;            /* of brackets */
-    int heads;            /* depth of the arguments of a function or a partition; 0: not in them */
+    int depth; /* of brackets */
+    int heads; /* depth of the arguments of a function or a partition; 0: not in them */
 } spad__mlir_words;
 
 static bool parse_word(spad__mlir *m, int32_t op, spad__mlir_words *w) {

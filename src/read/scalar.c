@@ -2,12 +2,12 @@
  *
  * Expressions of whole numbers, each once (hash-consed), with constants folded.
  *
- * A pipelined loop keeps its place in a ring in a value that it carries: c' = c + 1 == S ? 0 : c + 1,
- * and the phase of the ring in another one that changes where c' is 0. select() finds both forms and
- * writes them as RING and PHASE, which say how far the ring has moved; then n moves in a row, a loop of
- * moves and a loop of loops of moves are one RING each, and its stage is (c + n) % S. spad__scalar_solve
- * does this for every value that a loop carries, and for sums, for values that change every round
- * and for those of the round before.
+ * A pipelined loop keeps its place in a ring in a value that it carries: c' = c + 1 == S ? 0 : c +
+ * 1, and the phase of the ring in another one that changes where c' is 0. select() finds both forms
+ * and writes them as RING and PHASE, which say how far the ring has moved; then n moves in a row, a
+ * loop of moves and a loop of loops of moves are one RING each, and its stage is (c + n) % S.
+ * spad__scalar_solve does this for every value that a loop carries, and for sums, for values that
+ * change every round and for those of the round before.
  *
  * Expressions are at most DEEPEST deep; what would be deeper is data.
  */
@@ -53,7 +53,8 @@ void spad__scalars_free(spad__scalars *s) {
     spad__index_free(&s->index, s->host);
 }
 
-#define NONE {.a = SPAD__NO_SCALAR, .b = SPAD__NO_SCALAR, .c = SPAD__NO_SCALAR, .d = SPAD__NO_SCALAR}
+#define NONE \
+    { .a = SPAD__NO_SCALAR, .b = SPAD__NO_SCALAR, .c = SPAD__NO_SCALAR, .d = SPAD__NO_SCALAR }
 
 static spad__scalar leaf(spad__scalars *s, spad__scalar_op op, int64_t value) {
     spad__scalar_node node = NONE;
@@ -121,7 +122,9 @@ static bool is_op(const spad__scalars *s, spad__scalar n, spad__scalar_op op) {
 
 /* ---- values ------------------------------------------------------------------------ */
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+static int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b < 0 ? 1 : 0);
+}
 
 static bool value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
@@ -226,8 +229,8 @@ static spad__scalar make_product(spad__scalars *s, spad__scalar a, spad__scalar 
     return keep_two(s, SPAD__SCALAR_MUL, a, b);
 }
 
-/* By a number above 0 that no loop changes; else only a run knows it. What may be below 0 is rounded
- * towards 0 by the program, and down by us. */
+/* By a number above 0 that no loop changes; else only a run knows it. What may be below 0 is
+ * rounded towards 0 by the program, and down by us. */
 static spad__scalar make_quotient(spad__scalars *s, spad__scalar_op op, spad__scalar a,
                                   spad__scalar b) {
     const spad__scalar_node left = *spad__scalar_get(s, a);
@@ -319,16 +322,15 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
         const spad__scalar other = swap ? node.b : node.a;
         if (swap && node.op == SPAD__SCALAR_AT_MOST) break;
         if (spad__scalar_get(s, other)->moves || !is_stage(s, one)) continue;
-        if (is_op(s, one, SPAD__SCALAR_ADD) &&
-            spad__scalar_is(s, spad__scalar_get(s, one)->b, 1)) {
+        if (is_op(s, one, SPAD__SCALAR_ADD) && spad__scalar_is(s, spad__scalar_get(s, one)->b, 1)) {
             *stage = spad__scalar_get(s, one)->a;
             *count = other;
             return true;
         }
         if (node.op == SPAD__SCALAR_EQUAL) {
             *stage = one;
-            *count = spad__scalar_make(maker, SPAD__SCALAR_ADD, other,
-                                       spad__scalar_number(maker, 1));
+            *count =
+                spad__scalar_make(maker, SPAD__SCALAR_ADD, other, spad__scalar_number(maker, 1));
             return *count >= 0;
         }
     }
@@ -359,11 +361,9 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         all > 0 && (from >= 0 || moved > 0)) {
         return spad__scalar_number(s, (from % all + moved % all + 2 * all) % all);
     }
-    return keep_ring(s, (spad__scalar_node){.op = SPAD__SCALAR_RING,
-                                            .a = stage,
-                                            .b = on,
-                                            .c = count,
-                                            .d = SPAD__NO_SCALAR});
+    return keep_ring(
+        s, (spad__scalar_node){
+               .op = SPAD__SCALAR_RING, .a = stage, .b = on, .c = count, .d = SPAD__NO_SCALAR});
 }
 
 spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scalar stage,
@@ -384,11 +384,8 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
         return spad__scalar_phase(s, before.a, at.a,
                                   spad__scalar_make(s, SPAD__SCALAR_ADD, at.b, on), count);
     }
-    return keep_ring(s, (spad__scalar_node){.op = SPAD__SCALAR_PHASE,
-                                            .a = phase,
-                                            .b = stage,
-                                            .c = on,
-                                            .d = count});
+    return keep_ring(s, (spad__scalar_node){
+                            .op = SPAD__SCALAR_PHASE, .a = phase, .b = stage, .c = on, .d = count});
 }
 
 /* The forms of rings and phases, with `yes` where the condition holds. */
@@ -567,7 +564,8 @@ static spad__scalar after_rounds(spad__scalars *s, const spad__scalar_loop *l, s
     return SPAD__NO_SCALAR;
 }
 
-/* A value that the round before has made: the first one is the init, which may be of the same form. */
+/* A value that the round before has made: the first one is the init, which may be of the same form.
+ */
 static spad__scalar of_round_before(spad__scalars *s, const spad__scalar_loop *l, size_t k,
                                     spad__scalar next, spad__scalar rounds) {
     const spad__scalar zero = spad__scalar_number(s, 0);
@@ -578,8 +576,7 @@ static spad__scalar of_round_before(spad__scalars *s, const spad__scalar_loop *l
     const spad__scalar before =
         spad__scalar_make(s, SPAD__SCALAR_ADD, rounds, spad__scalar_number(s, -1));
     const spad__scalar value = spad__scalar_replace(s, next, l->round, before);
-    const spad__scalar first =
-        spad__scalar_replace(s, next, l->round, spad__scalar_number(s, -1));
+    const spad__scalar first = spad__scalar_replace(s, next, l->round, spad__scalar_number(s, -1));
     if (first == l->inits[k]) return value;
     const spad__scalar later = spad__scalar_make(s, SPAD__SCALAR_LESS, zero, rounds);
     return spad__scalar_select(s, later, value, l->inits[k]);
@@ -619,13 +616,12 @@ static bool solve_one(spad__scalars *s, const spad__scalar_loop *l, size_t k, sp
 void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, spad__scalar more,
                         size_t count, const spad__scalar *inits, const spad__scalar *nexts,
                         spad__scalar *lasts) {
-    const spad__scalar_loop l = {
-        .loop = loop,
-        .round = spad__scalar_round(s, loop),
-        .trips = trips,
-        .more = more,
-        .count = count,
-        .inits = inits};
+    const spad__scalar_loop l = {.loop = loop,
+                                 .round = spad__scalar_round(s, loop),
+                                 .trips = trips,
+                                 .more = more,
+                                 .count = count,
+                                 .inits = inits};
     for (size_t k = 0; k < count; k++) {
         const spad__scalar carried = spad__scalar_carried(s, loop, (int32_t)k);
         if (carried >= 0) s->nodes.items[carried].closed = SPAD__NO_SCALAR;

@@ -70,7 +70,8 @@ spad__scalar spad__scalar_argument(spad__scalars *s, int64_t which, int64_t now)
 spad__scalar spad__scalar_data(spad__scalars *s);
 spad__scalar spad__scalar_round(spad__scalars *s, int64_t loop);
 spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which);
-spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a, spad__scalar b);
+spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,
+                               spad__scalar b);
 spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b);
 spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a);
 spad__scalar spad__scalar_select(spad__scalars *s, spad__scalar a, spad__scalar b, spad__scalar c);

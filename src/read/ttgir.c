@@ -97,10 +97,9 @@ static bool read_arguments(spad__ttgir *t, bool *used) {
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
         spad__ttgir_argument argument = {.name = value->token, .value = SIZE};
-        argument.integer = spad__mlir_is(m, value->type, "i32") ||
-                           spad__mlir_is(m, value->type, "i64") ||
-                           spad__mlir_is(m, value->type, "i16") ||
-                           spad__mlir_is(m, value->type, "i8");
+        argument.integer =
+            spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
+            spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
         for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
             if (!name_is(m, value->token, t->options->defines[d].name)) continue;
             argument.given = used[d] = true;
@@ -123,7 +122,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->params.count = t->agents.count = t->rounds.count = 0;
     t->run = run;
     t->unclear = t->has_offsets = t->dry = false;
-    t->regions = t->loops = 0;
+    t->regions = t->loops = t->depth = 0;
     t->used_arguments = 0;
 }
 
@@ -197,6 +196,10 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
 /* With expressions; if something has none, with numbers. */
 static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                             const bool *used, spad_error *error) {
+    if (t->numbers) { /* the second one alone */
+        info->unrolled = true;
+        return one_pass(t, true, out, used, error);
+    }
     spad_status status = one_pass(t, false, out, used, error);
     if (status != SPAD_OK && t->unclear && !t->failed) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
@@ -255,15 +258,16 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
 
 /* ---- the call ------------------------------------------------------------------------ */
 
-static spad_status read_all(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
-                            const spad_kernel_options *options, spad_diagnostics *diagnostics,
-                            spad_error *error) {
+spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
+                             const spad_kernel_options *options, bool numbers,
+                             spad_diagnostics *diagnostics, spad_error *error) {
     const spad_host host = spad__host_or_default(options->host);
     spad__mlir m = {.host = &host, .source = source, .diagnostics = diagnostics};
     spad__ttgir t = {.m = &m,
                      .host = &host,
                      .options = options,
                      .target = options->target,
+                     .numbers = numbers,
                      .programs = PROGRAMS,
                      .warps = 4};
     spad__diagnostics_begin(diagnostics, source);
@@ -303,7 +307,8 @@ spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, con
     }
     const spad__source source = {
         .file = file != NULL ? file : "<text>", .text = length > 0 ? text : "", .length = length};
-    const spad_status status = read_all(out, info, &source, options, diagnostics, error);
+    const spad_status status =
+        spad__ttgir_read(out, info, &source, options, false, diagnostics, error);
     spad_diagnostics_destroy(own);
     return status;
 }

@@ -65,8 +65,8 @@ typedef enum spad__ttgir_space {
 typedef struct spad__ttgir_buffer {
     char name[SPAD__TTGIR_NAME];
     spad__ttgir_space space;
-    uint32_t key;  /* the token it comes from: an operation is a buffer once */
-    int32_t op;    /* for its location; -1: none */
+    uint32_t key; /* the token it comes from: an operation is a buffer once */
+    int32_t op;   /* for its location; -1: none */
     spad_dtype dtype;
     int64_t stages; /* of a ring; 0: no ring */
     int rank;       /* without the stages */
@@ -100,8 +100,8 @@ typedef enum spad__ttgir_group {
 } spad__ttgir_group;
 
 typedef enum spad__ttgir_note_kind {
-    SPAD__NOTE_FOR,       /* loop, trips */
-    SPAD__NOTE_IF,        /* condition */
+    SPAD__NOTE_FOR, /* loop, trips */
+    SPAD__NOTE_IF,  /* condition */
     SPAD__NOTE_ELSE,
     SPAD__NOTE_END,
     SPAD__NOTE_OPERATION, /* name, unit, accesses, deliver, group */
@@ -184,21 +184,24 @@ typedef struct spad__ttgir {
     int32_t function;                     /* its operation */
     int32_t op;                           /* that is looked at */
     int stream;
-    bool dry;      /* only scalars and views count */
-    bool run;      /* with numbers */
-    bool failed;   /* a fault was reported, or no memory */
-    bool unclear;  /* something that matters is no expression */
+    bool dry;     /* only scalars and views count */
+    bool run;     /* with numbers */
+    bool numbers; /* never with expressions */
+    bool failed;  /* a fault was reported, or no memory */
+    bool unclear; /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
-    int regions;   /* warp_specialize so far */
-    int loops;     /* around */
+    int regions;      /* warp_specialize so far */
+    int loops;        /* around */
     int64_t programs; /* tt.get_num_programs */
     int64_t warps;
     bool has_offsets;
     /* while the kernel is made */
     spad_kernel_builder *builder;
-    uint64_t used_arguments; /* as numbers, outside of parameters */
+    uint64_t used_arguments;      /* as numbers, outside of parameters */
     SPAD_ARRAY(spad_expr) rounds; /* by loop: its variable */
+    int depth;                    /* of open blocks */
+    bool shorter[256];            /* by depth: a loop with a condition for its last rounds */
     SPAD_ARRAY(char *) names;
 } spad__ttgir;
 
@@ -246,13 +249,14 @@ bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open);
 void spad__ttgir_note_end(spad__ttgir *t, bool open);
 /* Something that matters is no expression: the function is run with numbers. */
 void spad__ttgir_unclear(spad__ttgir *t, const char *why);
-/* A fault of the operation that is looked at; a dry run reports none, because the other one does. */
-#define SPAD__TTGIR_FAULT(t, ...)                                                              \
-    do {                                                                                       \
-        if (!(t)->dry) {                                                                       \
-            (t)->failed = true;                                                                \
-            SPAD__MLIR_FAULT((t)->m, (t)->m->ops.items[(t)->op].name, __VA_ARGS__);            \
-        }                                                                                      \
+/* A fault of the operation that is looked at; a dry run reports none, because the other one does.
+ */
+#define SPAD__TTGIR_FAULT(t, ...)                                                   \
+    do {                                                                            \
+        if (!(t)->dry) {                                                            \
+            (t)->failed = true;                                                     \
+            SPAD__MLIR_FAULT((t)->m, (t)->m->ops.items[(t)->op].name, __VA_ARGS__); \
+        }                                                                           \
     } while (0)
 
 /* ---- operations ---------------------------------------------------------------------- */
@@ -276,6 +280,11 @@ bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 
 /* Runs through the function. False: a fault, no memory, or unclear. */
 bool spad__ttgir_run(spad__ttgir *t);
+/* spad_kernel_read_ttgir; with `numbers` the function is run in any case, for tests: both kernels
+ * have the same events. */
+spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
+                             const spad_kernel_options *options, bool numbers,
+                             spad_diagnostics *diagnostics, spad_error *error);
 spad_status spad__ttgir_emit(spad__ttgir *t, spad_kernel **out, const char *file,
                              spad_error *error);
 

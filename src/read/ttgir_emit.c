@@ -2,10 +2,10 @@
  *
  * The kernel of the notes, through its builder.
  *
- * How often a loop runs is a parameter where it depends on sizes: K / 64 rounds become K_tiles rounds,
- * and every other use of that expression follows it, so that a proof for all K_tiles is one for all K.
- * A size that is also used by itself, as a number, makes the parameter `fixed`: then nothing is
- * said of other values.
+ * How often a loop runs is a parameter where it depends on sizes: K / 64 rounds become K_tiles
+ * rounds, and every other use of that expression follows it, so that a proof for all K_tiles is one
+ * for all K. A size that is also used by itself, as a number, makes the parameter `fixed`: then
+ * nothing is said of other values.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,8 +143,7 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
         if (step == 1) return SPAD_OK;
         return apply_number(t, SPAD_EXPR_MUL, param->expr, step, out, error);
     }
-    if (node.known && !node.moves &&
-        (node.op == SPAD__SCALAR_ARGUMENT || !has_param(t, n))) {
+    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !has_param(t, n))) {
         t->used_arguments |= node.arguments;
         return number_expr(t, node.now, out, error);
     }
@@ -186,16 +185,14 @@ typedef struct spad__ttgir_terms {
     spad__ttgir_term items[TERMS];
 } spad__ttgir_terms;
 
-static bool any_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b,
-                   spad__ttgir_terms *out) {
+static bool any_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b, spad__ttgir_terms *out) {
     *out = *a;
     if (a->count + b->count > TERMS) return false;
     for (size_t i = 0; i < b->count; i++) out->items[out->count++] = b->items[i];
     return true;
 }
 
-static bool all_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b,
-                   spad__ttgir_terms *out) {
+static bool all_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b, spad__ttgir_terms *out) {
     out->count = 0;
     for (size_t i = 0; i < a->count; i++) {
         for (size_t j = 0; j < b->count; j++) {
@@ -238,8 +235,8 @@ static bool terms_of(const spad__scalars *s, spad__scalar n, bool negated, spad_
     return true;
 }
 
-static spad_status comparison_of(spad__ttgir *t, spad__scalar n, bool negated,
-                                 spad_comparison *out, spad_error *error) {
+static spad_status comparison_of(spad__ttgir *t, spad__scalar n, bool negated, spad_comparison *out,
+                                 spad_error *error) {
     const spad__scalar_node node = *spad__scalar_get(&t->scalars, n);
     switch (node.op) {
     case SPAD__SCALAR_EQUAL: out->relation = negated ? SPAD_NOT_EQUAL : SPAD_EQUAL; break;
@@ -272,8 +269,8 @@ static spad_status emit_if(spad__ttgir *t, const spad__ttgir_note *note, spad_er
     if (count == 0) { /* never, or always */
         spad_expr zero;
         TRY(number_expr(t, 0, &zero, error));
-        list[count++] = (spad_comparison){
-            zero, terms.count > 0 ? SPAD_EQUAL : SPAD_NOT_EQUAL, zero, false};
+        list[count++] =
+            (spad_comparison){zero, terms.count > 0 ? SPAD_EQUAL : SPAD_NOT_EQUAL, zero, false};
     }
     return spad_kernel_builder_if(t->builder, list, count, error);
 }
@@ -310,19 +307,30 @@ static void find_multiple(const spad__ttgir *t, spad__scalar trips, spad__ttgir_
     param->value = rest;
 }
 
+/* A number of rounds without the number that is added at its end: K / 64 - 1. */
+static spad__scalar without_number(const spad__ttgir *t, spad__scalar trips, int64_t *added) {
+    const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
+    *added = 0;
+    if (node->op != SPAD__SCALAR_ADD || node->moves) return trips;
+    const spad__scalar_node *last = spad__scalar_get(&t->scalars, node->b);
+    if (last->op != SPAD__SCALAR_NUMBER) return trips;
+    *added = last->now;
+    return node->a;
+}
+
 /* The parameter of a loop: NULL where the number of its rounds is the same for all sizes. */
-static spad_status param_for(spad__ttgir *t, const spad__ttgir_note *note,
-                             const spad__ttgir_param **out, spad_error *error) {
-    const spad__scalar_node *node = spad__scalar_get(&t->scalars, note->scalar);
+static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttgir_param **out,
+                             spad_error *error) {
+    const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
     spad__ttgir_param param = {.value = node->now, .arguments = node->arguments};
     *out = NULL;
     if (node->data) {
-        param = (spad__ttgir_param){.value = 3, .any = true, .node = note->scalar, .step = 1};
-        param.trips = note->scalar;
+        param =
+            (spad__ttgir_param){.value = 3, .any = true, .trips = trips, .node = trips, .step = 1};
     } else if (node->moves || node->arguments == 0) {
         return SPAD_OK;
     } else {
-        find_multiple(t, note->scalar, &param);
+        find_multiple(t, trips, &param);
     }
     for (size_t i = 0; i < t->params.count; i++) {
         if (t->params.items[i].node == param.node && t->params.items[i].step == param.step) {
@@ -346,8 +354,9 @@ static spad_status emit_params(spad__ttgir *t, spad_error *error) {
     for (size_t i = 0; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->kind != SPAD__NOTE_FOR) continue;
+        int64_t added;
         if (note->scalar < 0) return unclear(t, "how often a loop runs", error);
-        TRY(param_for(t, note, &param, error));
+        TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
     }
     return SPAD_OK;
 }
@@ -509,9 +518,11 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     spad_amount end = {0};
     spad_expr *round = &t->rounds.items[note->loop];
     if (!spad__ttgir_unique(t, name, "")) return spad__fail_host_memory(error);
-    TRY(param_for(t, note, &param, error));
+    int64_t added;
+    TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
     if (param != NULL) {
         end.expr = param->expr;
+        if (added > 0) TRY(add_number(t, param->expr, added, &end.expr, error));
     } else if (!spad__scalar_get(&t->scalars, note->scalar)->moves) {
         end.value = spad__scalar_get(&t->scalars, note->scalar)->now;
     } else {
@@ -521,7 +532,27 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
         TRY(expr_of(t, note->scalar, &to, error));
         return spad_kernel_builder_range(round, t->builder, name, from, to, one, false, error);
     }
-    return spad_kernel_builder_for(round, t->builder, name, zero, end, false, error);
+    TRY(spad_kernel_builder_for(round, t->builder, name, zero, end, false, error));
+    if (param == NULL || added >= 0) return SPAD_OK;
+    /* K_tiles - 1 rounds are none for 0 and 1: the last ones are left out instead */
+    spad_comparison inside = {.left = *round, .relation = SPAD_LESS};
+    TRY(add_number(t, param->expr, added, &inside.right, error));
+    t->shorter[t->depth] = true;
+    return spad_kernel_builder_if(t->builder, &inside, 1, error);
+}
+
+/* Blocks are as deep as regions; a loop with its condition is one. */
+static spad_status emit_end(spad__ttgir *t, spad_error *error) {
+    if (t->shorter[t->depth--]) TRY(spad_kernel_builder_end(t->builder, error));
+    return spad_kernel_builder_end(t->builder, error);
+}
+
+static spad_status begin_block(spad__ttgir *t, spad_error *error) {
+    if (t->depth + 1 == (int)(sizeof t->shorter / sizeof *t->shorter)) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep");
+    }
+    t->shorter[++t->depth] = false;
+    return SPAD_OK;
 }
 
 /* One access, or one for each stage where it is to all of them. */
@@ -611,11 +642,12 @@ static spad_status emit_statement(spad__ttgir *t, const spad__ttgir_rows *rows,
 
 static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
                              const spad__ttgir_note *note, spad_error *error) {
+    if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) TRY(begin_block(t, error));
     switch (note->kind) {
     case SPAD__NOTE_FOR: return emit_for(t, note, error);
     case SPAD__NOTE_IF: return emit_if(t, note, error);
     case SPAD__NOTE_ELSE: return spad_kernel_builder_else(t->builder, error);
-    case SPAD__NOTE_END: return spad_kernel_builder_end(t->builder, error);
+    case SPAD__NOTE_END: return emit_end(t, error);
     case SPAD__NOTE_OPERATION: return emit_operation(t, rows, note, error);
     case SPAD__NOTE_JOIN: {
         const spad_statement join = spad_statement_of(SPAD_STATEMENT_SYNC, rows->join);
@@ -625,8 +657,8 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     }
 }
 
-/* mbarrier.init is a write of threads, and a copy signals through the async proxy: the fence between
- * them is left to the machine code of the compiler, so it is put after a run of inits. */
+/* mbarrier.init is a write of threads, and a copy signals through the async proxy: the fence
+ * between them is left to the machine code of the compiler, so it is put after a run of inits. */
 static spad_status emit_fence(spad__ttgir *t, spad_error *error) {
     spad_statement fence = spad_statement_of(SPAD_STATEMENT_FENCE, -1);
     return spad_kernel_builder_statement(t->builder, &fence, error);
@@ -638,8 +670,8 @@ static spad_status emit_stream(spad__ttgir *t, const spad__ttgir_rows *rows, int
     for (size_t i = 0; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->stream != stream) continue;
-        const bool init = note->kind == SPAD__NOTE_STATEMENT &&
-                          note->statement == SPAD_STATEMENT_INIT;
+        const bool init =
+            note->kind == SPAD__NOTE_STATEMENT && note->statement == SPAD_STATEMENT_INIT;
         TRY(go_to(t, note->op, error));
         if (inits && !init) TRY(emit_fence(t, error));
         inits = init;

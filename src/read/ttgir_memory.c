@@ -2,11 +2,11 @@
  *
  * Operations of TTGIR that touch shared or tensor memory, and those that synchronise.
  *
- * What each of them does is that of the instructions it becomes: a copy without a commit or a barrier
- * of its own is issued to a unit; a wait for groups, an arrival and a wait for a phase are the
- * statements of the same name. `barrier_expect` is mbarrier.arrive.expect_tx, one arrival. A product
- * on tensor memory ends with tcgen05.commit for each of its barriers. Threads of one partition are
- * one agent: the barriers between them are put in by a later pass of the compiler.
+ * What each of them does is that of the instructions it becomes: a copy without a commit or a
+ * barrier of its own is issued to a unit; a wait for groups, an arrival and a wait for a phase are
+ * the statements of the same name. `barrier_expect` is mbarrier.arrive.expect_tx, one arrival. A
+ * product on tensor memory ends with tcgen05.commit for each of its barriers. Threads of one
+ * partition are one agent: the barriers between them are put in by a later pass of the compiler.
  */
 #include <string.h>
 
@@ -125,10 +125,10 @@ static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
         value.view.stage = index;
     } else if (value.view.rank > 1) { /* one element of its first dimension */
         const int d = value.view.order[0];
-        value.view.from[d] = value.view.length[d] > 0
-                                 ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD,
-                                                     value.view.from[d], index)
-                                 : index;
+        value.view.from[d] =
+            value.view.length[d] > 0
+                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value.view.from[d], index)
+                : index;
         value.view.length[d] = 1;
         memmove(value.view.order, value.view.order + 1,
                 (size_t)(value.view.rank - 1) * sizeof *value.view.order);
@@ -142,10 +142,10 @@ static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
     const int own = value->view.order[d];
     if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
     const spad__scalar start = spad__scalar_number(&t->scalars, from);
-    value->view.from[own] = value->view.length[own] > 0
-                                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD,
-                                                    value->view.from[own], start)
-                                : start;
+    value->view.from[own] =
+        value->view.length[own] > 0
+            ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
+            : start;
     value->view.length[own] = length;
 }
 

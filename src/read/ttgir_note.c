@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The statements that were found, before there is a kernel: so that a function can be run again with
- * numbers, and so that the statements of each agent are together.
+ * The statements that were found, before there is a kernel: so that a function can be run again
+ * with numbers, and so that the statements of each agent are together.
  */
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs through a function: scalars become expressions, loops and conditions are noted, partitions of
- * warps are agents.
+ * Runs through a function: scalars become expressions, loops and conditions are noted, partitions
+ * of warps are agents.
  *
- * A loop is looked at twice: dry, with names for what it carries, which shows what one round does to
- * them; and again, when it is known what they are in round i, to note its statements. A loop in a
- * loop is looked at dry once for each loop around it, so the cost is O(operations x depth).
+ * A loop is looked at twice: dry, with names for what it carries, which shows what one round does
+ * to them; and again, when it is known what they are in round i, to note its statements. A loop in
+ * a loop is looked at dry once for each loop around it, so the cost is O(operations x depth).
  */
 #include <string.h>
 
@@ -85,16 +85,12 @@ static spad__scalar compare(spad__ttgir *t, const spad__mlir_op *op) {
         spad__scalar_op op;
         bool swap;
         bool negate;
-    } relations[] = {{"eq", SPAD__SCALAR_EQUAL, false, false},
-                     {"ne", SPAD__SCALAR_EQUAL, false, true},
-                     {"slt", SPAD__SCALAR_LESS, false, false},
-                     {"ult", SPAD__SCALAR_LESS, false, false},
-                     {"sle", SPAD__SCALAR_AT_MOST, false, false},
-                     {"ule", SPAD__SCALAR_AT_MOST, false, false},
-                     {"sgt", SPAD__SCALAR_LESS, true, false},
-                     {"ugt", SPAD__SCALAR_LESS, true, false},
-                     {"sge", SPAD__SCALAR_AT_MOST, true, false},
-                     {"uge", SPAD__SCALAR_AT_MOST, true, false}};
+    } relations[] = {
+        {"eq", SPAD__SCALAR_EQUAL, false, false},    {"ne", SPAD__SCALAR_EQUAL, false, true},
+        {"slt", SPAD__SCALAR_LESS, false, false},    {"ult", SPAD__SCALAR_LESS, false, false},
+        {"sle", SPAD__SCALAR_AT_MOST, false, false}, {"ule", SPAD__SCALAR_AT_MOST, false, false},
+        {"sgt", SPAD__SCALAR_LESS, true, false},     {"ugt", SPAD__SCALAR_LESS, true, false},
+        {"sge", SPAD__SCALAR_AT_MOST, true, false},  {"uge", SPAD__SCALAR_AT_MOST, true, false}};
     const spad__scalar a = spad__ttgir_operand(t, op, 0)->scalar;
     const spad__scalar b = spad__ttgir_operand(t, op, 1)->scalar;
     for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
@@ -138,11 +134,11 @@ static spad__scalar ceil_div(spad__ttgir *t, spad__scalar a, spad__scalar b) {
 static const struct {
     const char *name;
     spad__scalar_op op;
-} plain[] = {{"arith.addi", SPAD__SCALAR_ADD},   {"arith.muli", SPAD__SCALAR_MUL},
-             {"arith.divsi", SPAD__SCALAR_DIV},  {"arith.divui", SPAD__SCALAR_DIV},
-             {"arith.remsi", SPAD__SCALAR_MOD},  {"arith.remui", SPAD__SCALAR_MOD},
-             {"arith.minsi", SPAD__SCALAR_MIN},  {"arith.minui", SPAD__SCALAR_MIN},
-             {"arith.maxsi", SPAD__SCALAR_MAX},  {"arith.maxui", SPAD__SCALAR_MAX},
+} plain[] = {{"arith.addi", SPAD__SCALAR_ADD},      {"arith.muli", SPAD__SCALAR_MUL},
+             {"arith.divsi", SPAD__SCALAR_DIV},     {"arith.divui", SPAD__SCALAR_DIV},
+             {"arith.remsi", SPAD__SCALAR_MOD},     {"arith.remui", SPAD__SCALAR_MOD},
+             {"arith.minsi", SPAD__SCALAR_MIN},     {"arith.minui", SPAD__SCALAR_MIN},
+             {"arith.maxsi", SPAD__SCALAR_MAX},     {"arith.maxui", SPAD__SCALAR_MAX},
              {"arith.floordivsi", SPAD__SCALAR_DIV}};
 
 /* False: no arithmetic. *out is SPAD__NO_SCALAR for tensors and floats. */
@@ -200,8 +196,7 @@ static const spad__mlir_region *region_at(const spad__ttgir *t, int32_t region) 
     return &t->m->regions.items[region];
 }
 
-static void set_argument(spad__ttgir *t, int32_t region, uint32_t number,
-                         spad__ttgir_value value) {
+static void set_argument(spad__ttgir *t, int32_t region, uint32_t number, spad__ttgir_value value) {
     const spad__mlir_region *r = region_at(t, region);
     if (number >= r->argument_count) return;
     t->values.items[t->m->arguments.items[r->first_argument + number]] = value;
@@ -329,8 +324,9 @@ static void enter_round(spad__ttgir *t, const spad__ttgir_loop *l) {
     if (l->first > 0) {
         const spad__scalar moved =
             spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
-        set_argument(t, l->region, 0,
-                     spad__ttgir_of_scalar(spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved)));
+        set_argument(
+            t, l->region, 0,
+            spad__ttgir_of_scalar(spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved)));
     }
     for (size_t k = 0; k < l->count; k++) {
         const spad__scalar name = spad__scalar_carried(s, l->number, (int32_t)k);
@@ -576,8 +572,8 @@ static void do_global(spad__ttgir *t, const spad__mlir_op *op, bool writes) {
     spad__ttgir_note_access(t, pointer, writes ? SPAD_ACCESS_ADD : SPAD_ACCESS_READ);
 }
 
-/* A mask is what a condition for the whole tensor was made into: "tt.splat", and "arith.andi" with other
- * masks. False: no mask. */
+/* A mask is what a condition for the whole tensor was made into: "tt.splat", and "arith.andi" with
+ * other masks. False: no mask. */
 static bool do_mask(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value a = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_value b = *spad__ttgir_operand(t, op, 1);
@@ -588,10 +584,10 @@ static bool do_mask(spad__ttgir *t, const spad__mlir_op *op) {
         mask.scalar = a.scalar;
     } else if (spad__mlir_named(t->m, op, "arith.andi") &&
                (a.kind == SPAD__TTGIR_MASK || b.kind == SPAD__TTGIR_MASK)) {
-        mask.scalar = a.kind != SPAD__TTGIR_MASK   ? b.scalar
-                      : b.kind != SPAD__TTGIR_MASK ? a.scalar
-                                                   : spad__scalar_make(&t->scalars, SPAD__SCALAR_AND,
-                                                                       a.scalar, b.scalar);
+        mask.scalar = a.kind != SPAD__TTGIR_MASK ? b.scalar
+                      : b.kind != SPAD__TTGIR_MASK
+                          ? a.scalar
+                          : spad__scalar_make(&t->scalars, SPAD__SCALAR_AND, a.scalar, b.scalar);
     } else if ((spad__mlir_named(t->m, op, "ttg.convert_layout") ||
                 spad__mlir_named(t->m, op, "tt.broadcast")) &&
                a.kind == SPAD__TTGIR_MASK) {
@@ -674,7 +670,8 @@ static bool is_end(const spad__ttgir *t, const spad__mlir_op *op) {
 static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end) {
     *end = NULL;
     if (region_at(t, region)->blocks > 0) {
-        SPAD__TTGIR_FAULT(t, "blocks with branches are not known: only loops and conditions of scf");
+        SPAD__TTGIR_FAULT(t,
+                          "blocks with branches are not known: only loops and conditions of scf");
         return false;
     }
     for (int32_t number = region_at(t, region)->first_op; number >= 0;

@@ -15,9 +15,9 @@ static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
     static const struct {
         const char *name;
         const char *dtype;
-    } others[] = {{"i1", "u8"},           {"f8E5M2", "float8_e5m2"}, {"f8E4M3FN", "float8_e4m3fn"},
-                  {"f8E4M3FNUZ", "u8"},   {"f8E5M2FNUZ", "u8"},      {"f8E4M3B11FNUZ", "u8"},
-                  {"f8E8M0FNU", "u8"},    {"index", "i64"}};
+    } others[] = {{"i1", "u8"},         {"f8E5M2", "float8_e5m2"}, {"f8E4M3FN", "float8_e4m3fn"},
+                  {"f8E4M3FNUZ", "u8"}, {"f8E5M2FNUZ", "u8"},      {"f8E4M3B11FNUZ", "u8"},
+                  {"f8E8M0FNU", "u8"},  {"index", "i64"}};
     char name[32];
     if (length == 0 || length >= sizeof name) return false;
     memcpy(name, text, length);
@@ -132,7 +132,8 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        if (find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) && bytes <= 128) {
+        if (find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
+            bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
         *rank = type->rank > 2 ? type->rank - 1 : type->rank;
@@ -170,7 +171,8 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
     }
     if (spad__mlir_is(m, at, "fused")) {
         uint32_t first = at;
-        while (m->tokens.items[first].kind != SPAD__MLIR_END && !spad__mlir_is_mark(m, first, '[')) {
+        while (m->tokens.items[first].kind != SPAD__MLIR_END &&
+               !spad__mlir_is_mark(m, first, '[')) {
             first++;
         }
         return place_in(t, first + 1 < m->tokens.count ? first + 1 : first, depth + 1);
@@ -224,9 +226,9 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
 }
 
 static bool is_taken(const spad__ttgir *t, const char *name) {
-    static const char *const words[] = {"cp",     "tma",   "wgmma", "tc5",  "loads", "stores",
-                                        "mmas",   "done",  "join",  "simt", "copy",  "tensor",
-                                        "agents", "shared"};
+    static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",   "loads",
+                                        "stores", "mmas",   "done",   "join",  "simt",
+                                        "copy",   "tensor", "agents", "shared"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i], name) == 0) return true;
     }

@@ -30,6 +30,7 @@ from ._older import Again, unwrapped
 from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
+from ._trips import over_trips
 from ._views import View, item_bytes
 
 __all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
@@ -106,6 +107,13 @@ class Traced(_kernel.Kernel):
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
 
+    def over_trips(self):
+        """The kernel with a parameter for each trip count of its outer loops, to ask the check about others; None
+        where nothing was folded. Of other shapes of the kernel in Python it says nothing: only that the loops
+        that were found, with as many rounds as one likes, are right."""
+        text = over_trips(self.source) if self._is_folded else None
+        return _kernel.Kernel.parse(text, "<traced>", None, None, self._chip) if text is not None else None
+
     def place(self, line):
         """(file, line) of the Python that a line of the kernel comes from, or None."""
         chain = self.chain(line)
@@ -151,8 +159,16 @@ class Traced(_kernel.Kernel):
         count = len(self.notes)
         noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
         text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + noted + \
-            ("in Python:\n" + "".join(rows) if rows else "")
+        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + self._said_of_trips(check) + \
+            noted + ("in Python:\n" + "".join(rows) if rows else "")
+
+    def _said_of_trips(self, check):
+        """A line about other trip counts of the outer loops, if these are proved."""
+        over = self.over_trips() if check.verdict == "proved for this shape" else None
+        found = over.check(advice=False) if over is not None else None
+        if found is None or found.verdict != "proved for all trip counts":
+            return ""
+        return f"its outer loops, with any number of rounds: proved {found.reason}\n"
 
 
 class TracedCheck(core.Check):

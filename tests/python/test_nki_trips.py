@@ -3,6 +3,7 @@
 wrong for another number of rounds is not proved."""
 
 import re
+import sys
 
 import pytest
 
@@ -145,8 +146,9 @@ def test_tiles_of_parts():
     assert tile(["i % 2..i"], 0, 1) is None and tile(["0..i % 2"], 0, 1) is None
 
 
-def test_the_command_says_it(capsys, tmp_path):
+def test_the_command_says_it(capsys, tmp_path, monkeypatch):
     from spad.nki import _command
+    monkeypatch.setattr(sys, "path", list(sys.path))
     file = tmp_path / "k.py"
     file.write_text("import nki.isa as nisa\nimport nki.language as nl\n" + re.search(
         r"def scale.*?return out\n", open(__file__, encoding="utf-8").read(), re.S)[0])

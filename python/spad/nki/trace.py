@@ -140,6 +140,29 @@ class Traced(_kernel.Kernel):
         check = super().check(layout, **options)
         return TracedCheck(check, self.faults) if self.faults else check
 
+    def report(self, timed=True):
+        """spad.Kernel.report, with what the compiler of the older dialect refuses among the findings."""
+        report = super().report(timed)
+        if self.faults:
+            count = len(self.faults)
+            report.add_note(f"wrong: NKI refuses the placement of tensors, {count} error{'s' * (count > 1)}")
+        for place, code, message in self.faults:
+            where = f" ({os.path.basename(place[0])}:{place[1]})" if place is not None else ""
+            try:
+                report.add_finding(code, message + where, line=self._line_at(place))
+            except ValueError:  # the code of a call that was refused: a place that the memory does not have
+                report.add_finding("SPAD-OUT-OF-SPACE", f"{message}{where} [{code}]", line=self._line_at(place))
+        return report
+
+    def _line_at(self, place):
+        """The first line of the kernel that comes from a (file, line) of Python, or 0."""
+        numbers = {str(number) for number, row in enumerate(self._rows) if row[:2] == place}
+        for number, line in enumerate(self.source.split("\n"), 1):
+            found = _FROM.search(line) if numbers else None
+            if found is not None and found[1] in numbers and not line.startswith("source "):
+                return number
+        return 0
+
     def where(self, line):
         """'file:line' of the user's Python for a line of the kernel, or ''."""
         place = self.place(line)

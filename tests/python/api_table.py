@@ -434,7 +434,7 @@ TABLE = {
     "spad_report_add_layout": "Report.add_layout",
     "spad_report_add_buffers": "Report.add_buffers",
     "spad_report_add_bar": "Report.add_bar",
-    "spad_report_add_finding": "Report.add_findings",
+    "spad_report_add_finding": "Report.add_finding",
     "spad_report_set_source": "Report.set_source",
     "spad_report_add_note": "Report.add_note",
     "spad_report_box_count": "Report.__len__",

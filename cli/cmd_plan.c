@@ -344,7 +344,7 @@ const cli_command cli_plan = {
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
-        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart.\n"
+        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
         "\n"
         "  --capacity N              bytes per lane; without it, minimize the height\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"

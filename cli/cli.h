@@ -36,6 +36,7 @@ extern const cli_command cli_devices;
 extern const cli_command cli_diff;
 extern const cli_command cli_emit;
 extern const cli_command cli_fit;
+extern const cli_command cli_lsp;
 extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;

@@ -131,6 +131,12 @@ typedef struct cli_text {
 /* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
 typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
 
+/* What a file is that commands do not read, by its ending or its first bytes: the end of a sentence
+ * that starts "'FILE' is"; NULL: it is none of them. */
+const char *cli_recognise(const char *path, const cli_text *text);
+/* Reports that; false: it is none of them. */
+bool cli_refuse_foreign(const char *path, const cli_text *text);
+
 /* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
 

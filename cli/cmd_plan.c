@@ -286,6 +286,8 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
     } else if (words->fix || words->steps || words->arena != NULL) {
         cli_message("options '--fix' and '--steps' are for kernels, '--arena' is for models");
         exit = CLI_USAGE;
+    } else if (cli_refuse_foreign(path, &text)) {
+        exit = CLI_USAGE;
     } else {
         exit = plan_buffers(words, &text, path);
     }

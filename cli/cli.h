@@ -80,6 +80,9 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
 /* The value of an option as a whole number of at least `least`. False: the reason was printed. */
 bool cli_take_number(const char *option, const char *word, int64_t least, int64_t *out);
 
+/* The same for bytes, where 4KiB and 0x1000 are fine. */
+bool cli_take_bytes(const char *option, const char *word, int64_t least, int64_t *out);
+
 /* "0.5": seconds with up to nine decimals, as nanoseconds. False: the reason was printed. */
 bool cli_take_seconds(const char *option, const char *word, int64_t *out);
 
@@ -219,18 +222,21 @@ typedef struct cli_plan_words {
     cli_kernel_words kernel;
     const char *capacity;
     const char *space;
+    bool end_exclusive;
 } cli_plan_words;
 
-#define CLI_PLAN_OPTIONS(plan_words)                               \
-    CLI_KERNEL_OPTIONS((plan_words).kernel),                       \
-        {.name = "--capacity", .value = &(plan_words).capacity}, { \
-        .name = "--space", .value = &(plan_words).space            \
+#define CLI_PLAN_OPTIONS(plan_words)                                        \
+    CLI_KERNEL_OPTIONS((plan_words).kernel),                                \
+        {.name = "--capacity", .value = &(plan_words).capacity},            \
+        {.name = "--end-exclusive", .flag = &(plan_words).end_exclusive}, { \
+        .name = "--space", .value = &(plan_words).space                     \
     }
 
 #define CLI_PLAN_USAGE                                                                    \
     CLI_KERNEL_USAGE                                                                      \
     "  --target T --space S      for a CSV file: capacity, lanes and rules of a memory\n" \
-    "  --capacity N              for a CSV file: bytes per lane\n"
+    "  --capacity N              for a CSV file: bytes per lane, such as 192KiB\n"        \
+    "  --end-exclusive           for a CSV file: column 'end' is the time after the last\n"
 
 /* A memory for a CSV file that names none. */
 typedef struct cli_made_up {

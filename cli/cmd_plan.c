@@ -3,6 +3,7 @@
  * spad plan: offsets for the buffers of a CSV file, or the places of a kernel.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,23 @@ static void show_json_progress(const spad_plan_progress *p) {
             (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
 }
 
+/* Set by the first Ctrl-C: the plan ends with the best so far. The second one ends spad. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+enum { PATIENCE_NS = 1000000000 }; /* progress that was not asked for starts then */
+
 /* On a terminal one line that is written over, elsewhere a line each time. */
 static int show_progress(void *context, const spad_plan_progress *p) {
     plan_words *words = context;
+    if (interrupted) return 1;
+    if (!words->progress && !words->progress_json &&
+        (p->nanoseconds < PATIENCE_NS || !isatty(STDERR_FILENO)))
+        return 0;
     if (words->progress_json) {
         show_json_progress(p);
         return 0;
@@ -91,10 +106,8 @@ static bool read_options(spad_plan_options *options, const spad_plan *plan, plan
     options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
     const bool bounded = spad_plan_get_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
-    if (words->progress || words->progress_json) {
-        options->progress = show_progress;
-        options->context = words;
-    }
+    options->progress = show_progress;
+    options->context = words;
     return true;
 }
 
@@ -147,11 +160,14 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
         cli_message("'%s' is not written: there is no plan within the capacity", words->output);
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
-    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
+    const spad_sink sink =
+        cli_sink(cli_summary_file(&words->pictures, words->output), words->input.kernel.json);
     const spad_status status = words->input.kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
+    if (drawn == CLI_FINE && fits && !words->input.kernel.json)
+        drawn = cli_print_plan(cli_summary_file(&words->pictures, words->output), plan, result);
     if (drawn == CLI_FINE && cli_wants_pictures(&words->pictures)) {
         drawn = draw(input, result, reason, words, file);
     }
@@ -165,9 +181,12 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
     spad_plan_result *result;
     spad_error error;
     if (!read_options(&options, input->plan, words)) return CLI_USAGE;
-    if (spad_plan_solve(&result, input->plan, &options, &error) != SPAD_OK)
-        return cli_fail_input(&error, file, words->input.kernel.json);
+    signal(SIGINT, interrupt);
+    const spad_status status = spad_plan_solve(&result, input->plan, &options, &error);
+    signal(SIGINT, SIG_DFL);
     if (words->line_open) fputc('\n', stderr);
+    if (status != SPAD_OK) return cli_fail_input(&error, file, words->input.kernel.json);
+    if (interrupted) cli_message("interrupted: this is the best so far");
     const cli_exit exit = show(input, result, words, text, file);
     spad_plan_result_destroy(result);
     return exit;

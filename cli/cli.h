@@ -195,6 +195,16 @@ cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          const cli_kernel_words *words);
 
+/* ---- Python ------------------------------------------------------------------------ */
+
+/* Runs 'python3 -m spad VERB WORDS' in place of this process, with the Python of SPAD_PYTHON if
+ * that is set. Returns only if that fails; `what` is what needs it. */
+cli_exit cli_run_python(const char *verb, const char *what, int count, char **words);
+
+/* A file of another compiler that the Python package reads: by its ending, or by its content. */
+bool cli_is_model_name(const char *path);
+bool cli_is_model(const char *path, const cli_text *text);
+
 /* ---- places ------------------------------------------------------------------------ */
 
 /* What the command line says about a file that is to be placed. */

@@ -41,9 +41,9 @@ SPAD_API void spad_graph_destroy(spad_graph *graph);
 SPAD_API spad_status spad_graph_add_node(size_t *out, spad_graph *graph, int64_t scratch,
                                          spad_error *error);
 
-/** Adds a tensor; *out (optional) is its number. Its readers run after its producer. SPAD_ERR_ARGUMENT:
- *  a negative size, an operation that there is not, or a producer that reads it; SPAD_ERR_OVERFLOW:
- *  all sizes together do not fit 64 bits. */
+/** Adds a tensor; *out (optional) is its number. Its readers run after its producer.
+ * SPAD_ERR_ARGUMENT: a negative size, an operation that there is not, or a producer that reads it;
+ * SPAD_ERR_OVERFLOW: all sizes together do not fit 64 bits. */
 SPAD_API spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph,
                                            const spad_graph_tensor *tensor, spad_error *error);
 
@@ -54,8 +54,8 @@ SPAD_API spad_status spad_graph_add_after(spad_graph *graph, size_t later, size_
 /** Number of operations. */
 SPAD_API size_t spad_graph_count(const spad_graph *graph);
 
-/** The bytes alive at the busiest operation of an order: what is alive before it, what it writes, and
- *  its scratch. SPAD_ERR_ARGUMENT: not an order of all operations, or against a dependency. */
+/** The bytes alive at the busiest operation of an order: what is alive before it, what it writes,
+ * and its scratch. SPAD_ERR_ARGUMENT: not an order of all operations, or against a dependency. */
 SPAD_API spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
                                          size_t count, spad_error *error);
 
@@ -65,26 +65,26 @@ typedef struct spad_graph_result {
     size_t count;
     size_t *order;  /**< numbers of operations, first to last */
     int64_t peak;   /**< of that order */
-    int64_t before; /**< of the operations in the order in which they were added; SPAD_UNBOUNDED: that
-                         is against a dependency */
+    int64_t before; /**< of the operations in the order in which they were added; SPAD_UNBOUNDED:
+                       that is against a dependency */
     int64_t bound;  /**< no order has a lower peak */
     int64_t nodes;  /**< sets of operations that were looked at */
     int64_t nanoseconds;
     void *owned;
 } spad_graph_result;
 
-/** Looks for the order with the lowest peak. Of the options, timeout_ns, node_limit (0: a million sets
- *  of operations, for the proof) and seed (not used) count. SPAD_ERR_ARGUMENT: dependencies in a
- *  circle, or options outside their range. */
+/** Looks for the order with the lowest peak. Of the options, timeout_ns, node_limit (0: a million
+ * sets of operations, for the proof) and seed (not used) count. SPAD_ERR_ARGUMENT: dependencies in
+ * a circle, or options outside their range. */
 SPAD_API spad_status spad_graph_reorder(spad_graph_result **out, const spad_graph *graph,
                                         const spad_plan_options *options, spad_error *error);
 
 /** Frees it. NULL is fine. */
 SPAD_API void spad_graph_result_destroy(spad_graph_result *result);
 
-/** Adds a buffer for every tensor and every scratch to a plan, alive as in that order: operation k of
- *  the order is time k. Tensor i becomes buffer first + i (*first is optional), scratches follow for
- *  operations that have any, in the order of their numbers. Nothing is added on a fault. */
+/** Adds a buffer for every tensor and every scratch to a plan, alive as in that order: operation k
+ * of the order is time k. Tensor i becomes buffer first + i (*first is optional), scratches follow
+ * for operations that have any, in the order of their numbers. Nothing is added on a fault. */
 SPAD_API spad_status spad_plan_add_graph(size_t *first, spad_plan *plan, const spad_graph *graph,
                                          const size_t *order, size_t count, spad_error *error);
 

@@ -258,8 +258,8 @@ spad_status spad_plan_add_graph(size_t *first, spad_plan *plan, const spad_graph
 /* first has the sizes of the lists, one further; makes beginnings of them. */
 static bool start_lists(spad__deps *d, spad__lists *lists) {
     for (int32_t v = 0; v < d->count; v++) lists->first[v + 1] += lists->first[v];
-    lists->numbers = spad__arena_array(&d->arena, (size_t)lists->first[d->count] + 1,
-                                       sizeof *lists->numbers);
+    lists->numbers =
+        spad__arena_array(&d->arena, (size_t)lists->first[d->count] + 1, sizeof *lists->numbers);
     return lists->numbers != NULL;
 }
 

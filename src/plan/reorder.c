@@ -12,14 +12,14 @@
  *
  * One operation is enough. Say operation v can run in set S with a step of at most the peak so far,
  * and after it no more bytes are alive than before. Then some best way from S begins with v: take
- * any way from S and move v to its front. What v writes is alive earlier. What v is the last to read
- * in S is dead earlier; what has other readers yet is alive to the last of these, no longer than in
- * the old way, in which v kept it too. So between the old place of v and the front every
+ * any way from S and move v to its front. What v writes is alive earlier. What v is the last to
+ * read in S is dead earlier; what has other readers yet is alive to the last of these, no longer
+ * than in the old way, in which v kept it too. So between the old place of v and the front every
  * step has at most as many bytes as before.
  *
- * The first order takes the best step each time; then a search in levels keeps the best sets of each
- * size (beam search), for widths 4, 32 and 256. Their peak limits the search above. Work for a set
- * is O(graph); memory is limited to SET_WORDS words of sets.
+ * The first order takes the best step each time; then a search in levels keeps the best sets of
+ * each size (beam search), for widths 4, 32 and 256. Their peak limits the search above. Work for a
+ * set is O(graph); memory is limited to SET_WORDS words of sets.
  */
 #include <string.h>
 
@@ -69,9 +69,9 @@ typedef struct orderer {
     spad__index index;
     int32_t *left_readers; /* per tensor, of the set that is expanded */
     bool *ready;
-    int32_t *list;  /* room for two numbers of each operation */
-    size_t *steps;  /* room for an order */
-    size_t *best;   /* order */
+    int32_t *list; /* room for two numbers of each operation */
+    size_t *steps; /* room for an order */
+    size_t *best;  /* order */
     int64_t best_peak;
     int64_t bound;
     bool no_memory;
@@ -152,8 +152,7 @@ static void forget_sets(orderer *o) {
 static bool reserve_set(orderer *o) {
     if (spad__array_reserve(&o->host, &o->sets, 1) &&
         spad__array_reserve(&o->host, &o->bits, o->words) &&
-        spad__array_reserve(&o->host, &o->queue, 1) &&
-        spad__index_reserve(&o->index, &o->host, 1))
+        spad__array_reserve(&o->host, &o->queue, 1) && spad__index_reserve(&o->index, &o->host, 1))
         return true;
     return o->no_memory = true, false;
 }
@@ -187,7 +186,8 @@ static void keep_order(orderer *o, int32_t set) {
 
 /* ---- step by step ------------------------------------------------------------------ */
 
-/* Of the operations that are ready, the one after which the peak is lowest, then the bytes alive. */
+/* Of the operations that are ready, the one after which the peak is lowest, then the bytes alive.
+ */
 static size_t best_step(const orderer *o, const int32_t *list, size_t count, const op_set *now) {
     size_t best = 0;
     int64_t best_peak = INT64_MAX;
@@ -421,8 +421,8 @@ static spad_status start_orderer(orderer *o, const spad_graph *graph, int64_t no
     o->words = n / BITS + 1;
     o->set_limit = node_limit > 0 ? node_limit : SETS_DEFAULT;
     o->set_limit = spad__min(o->set_limit, SET_WORDS / (int64_t)o->words);
-    o->left_readers = spad__arena_array(&o->deps.arena, graph->tensors.count + 1,
-                                        sizeof *o->left_readers);
+    o->left_readers =
+        spad__arena_array(&o->deps.arena, graph->tensors.count + 1, sizeof *o->left_readers);
     o->ready = spad__arena_array(&o->deps.arena, n + 1, sizeof *o->ready);
     o->list = spad__arena_array(&o->deps.arena, n + 1, 2 * sizeof *o->list);
     o->steps = spad__arena_array(&o->deps.arena, n + 1, sizeof *o->steps);
@@ -455,8 +455,7 @@ static spad_status find_before(int64_t *out, const spad_graph *graph, size_t *or
                                spad_error *error) {
     for (size_t i = 0; i < graph->scratch.count; i++) order[i] = i;
     *out = SPAD_UNBOUNDED;
-    const spad_status status =
-        spad_graph_get_peak(out, graph, order, graph->scratch.count, NULL);
+    const spad_status status = spad_graph_get_peak(out, graph, order, graph->scratch.count, NULL);
     return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
 }
 

@@ -124,12 +124,12 @@ static void random_graph(spad__random *random, oracle *o, spad_graph *graph) {
             if (t->reads[v]) readers[count++] = (size_t)v;
             if (t->reads[v] && v % 2 == 0) readers[count++] = (size_t)v; /* twice is as once */
         }
-        const spad_graph_tensor given = {
-            .size = t->size,
-            .producer = t->producer < 0 ? SPAD_NO_NODE : (size_t)t->producer,
-            .reader_count = count,
-            .readers = readers,
-            .kept = t->kept};
+        const spad_graph_tensor given = {.size = t->size,
+                                         .producer =
+                                             t->producer < 0 ? SPAD_NO_NODE : (size_t)t->producer,
+                                         .reader_count = count,
+                                         .readers = readers,
+                                         .kept = t->kept};
         assert_ok(spad_graph_add_tensor(NULL, graph, &given, &error), &error);
     }
     for (int n = 0; n < 2 && o->ops > 1; n++) {

@@ -40,8 +40,8 @@ size_t spad_graph_count(const spad_graph *graph) {
 
 /* ---- building ---------------------------------------------------------------------- */
 
-static spad_status add_bytes(const spad_graph *graph, int64_t bytes, const char *what,
-                             int64_t *total, spad_error *error) {
+static spad_status add_graph_bytes(const spad_graph *graph, int64_t bytes, const char *what,
+                                   int64_t *total, spad_error *error) {
     if (bytes < 0)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "%s of %lld B is negative", what,
                           (long long)bytes);
@@ -53,7 +53,7 @@ static spad_status add_bytes(const spad_graph *graph, int64_t bytes, const char 
 spad_status spad_graph_add_node(size_t *out, spad_graph *graph, int64_t scratch,
                                 spad_error *error) {
     int64_t total;
-    const spad_status status = add_bytes(graph, scratch, "a scratch", &total, error);
+    const spad_status status = add_graph_bytes(graph, scratch, "a scratch", &total, error);
     if (status != SPAD_OK) return status;
     if (graph->scratch.count >= INT32_MAX / 4)
         return spad__fail(error, SPAD_ERR_ARGUMENT, "a graph has at most %d operations",
@@ -66,19 +66,19 @@ spad_status spad_graph_add_node(size_t *out, spad_graph *graph, int64_t scratch,
     return SPAD_OK;
 }
 
-static spad_status check_node(const spad_graph *graph, size_t node, spad_error *error) {
+static spad_status check_graph_node(const spad_graph *graph, size_t node, spad_error *error) {
     if (node < graph->scratch.count) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
                       "there is no operation %zu: there are %zu, counted from 0", node,
                       graph->scratch.count);
 }
 
-static spad_status check_tensor(const spad_graph *graph, const spad_graph_tensor *t,
-                                spad_error *error) {
+static spad_status check_graph_tensor(const spad_graph *graph, const spad_graph_tensor *t,
+                                      spad_error *error) {
     spad_status status = SPAD_OK;
-    if (t->producer != SPAD_NO_NODE) status = check_node(graph, t->producer, error);
+    if (t->producer != SPAD_NO_NODE) status = check_graph_node(graph, t->producer, error);
     for (size_t k = 0; k < t->reader_count && status == SPAD_OK; k++) {
-        status = check_node(graph, t->readers[k], error);
+        status = check_graph_node(graph, t->readers[k], error);
         if (status == SPAD_OK && t->readers[k] == t->producer)
             status = spad__fail(error, SPAD_ERR_ARGUMENT,
                                 "operation %zu reads a tensor that it writes", t->producer);
@@ -107,8 +107,8 @@ static size_t *copy_readers(spad_graph *graph, const spad_graph_tensor *t, size_
 spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph, const spad_graph_tensor *tensor,
                                   spad_error *error) {
     int64_t total;
-    spad_status status = add_bytes(graph, tensor->size, "a tensor", &total, error);
-    if (status == SPAD_OK) status = check_tensor(graph, tensor, error);
+    spad_status status = add_graph_bytes(graph, tensor->size, "a tensor", &total, error);
+    if (status == SPAD_OK) status = check_graph_tensor(graph, tensor, error);
     if (status != SPAD_OK) return status;
     spad_graph_tensor t = *tensor;
     const spad__arena_mark mark = spad__arena_here(&graph->arena);
@@ -125,8 +125,8 @@ spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph, const spad_gra
 
 spad_status spad_graph_add_after(spad_graph *graph, size_t later, size_t earlier,
                                  spad_error *error) {
-    spad_status status = check_node(graph, later, error);
-    if (status == SPAD_OK) status = check_node(graph, earlier, error);
+    spad_status status = check_graph_node(graph, later, error);
+    if (status == SPAD_OK) status = check_graph_node(graph, earlier, error);
     if (status == SPAD_OK && later == earlier)
         status = spad__fail(error, SPAD_ERR_ARGUMENT, "operation %zu after itself", later);
     if (status != SPAD_OK) return status;
@@ -171,8 +171,8 @@ static spad_status check_dependencies(const spad_graph *graph, const size_t *pla
 }
 
 /* The life of a tensor in an order; false: it has none. */
-static bool life_of(const spad_graph *graph, const spad_graph_tensor *t, const size_t *place,
-                    int64_t *lower, int64_t *upper) {
+static bool life_in_order(const spad_graph *graph, const spad_graph_tensor *t, const size_t *place,
+                          int64_t *lower, int64_t *upper) {
     *lower = t->producer == SPAD_NO_NODE ? 0 : (int64_t)place[t->producer];
     *upper = t->producer == SPAD_NO_NODE ? 0 : *lower + 1;
     for (size_t k = 0; k < t->reader_count; k++)
@@ -182,8 +182,8 @@ static bool life_of(const spad_graph *graph, const spad_graph_tensor *t, const s
 }
 
 /* Positions of an order that obeys all dependencies. Free `place`, which has count + 1 numbers. */
-static spad_status check_order(size_t **place, const spad_graph *graph, const size_t *order,
-                               size_t count, spad_error *error) {
+static spad_status check_graph_order(size_t **place, const spad_graph *graph, const size_t *order,
+                                     size_t count, spad_error *error) {
     *place = spad__new_array(&graph->host, graph->scratch.count + 1, sizeof **place);
     if (*place == NULL) return spad__fail_host_memory(error);
     if (find_positions(graph, order, count, *place))
@@ -196,7 +196,7 @@ static spad_status check_order(size_t **place, const spad_graph *graph, const si
 spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const size_t *order,
                                 size_t count, spad_error *error) {
     size_t *place;
-    spad_status status = check_order(&place, graph, order, count, error);
+    spad_status status = check_graph_order(&place, graph, order, count, error);
     const size_t room = graph->scratch.count + 1;
     int64_t *change = spad__new_array(&graph->host, room, sizeof *change);
     if (status == SPAD_OK && change == NULL) status = spad__fail_host_memory(error);
@@ -205,7 +205,7 @@ spad_status spad_graph_get_peak(int64_t *out, const spad_graph *graph, const siz
             const spad_graph_tensor *t = &graph->tensors.items[i];
             int64_t lower;
             int64_t upper;
-            if (!life_of(graph, t, place, &lower, &upper)) continue;
+            if (!life_in_order(graph, t, place, &lower, &upper)) continue;
             change[lower] += t->size;
             change[upper] -= t->size;
         }
@@ -226,7 +226,7 @@ static spad_status add_lives(spad_plan *plan, const spad_graph *graph, const siz
     for (size_t i = 0; i < graph->tensors.count && status == SPAD_OK; i++) {
         const spad_graph_tensor *t = &graph->tensors.items[i];
         spad_plan_buffer b = {.size = t->size};
-        if (!life_of(graph, t, place, &b.lower, &b.upper)) {
+        if (!life_in_order(graph, t, place, &b.lower, &b.upper)) {
             b.size = 0; /* never alive: a buffer all the same, so that numbers agree */
             b.upper = b.lower + 1;
         }
@@ -245,7 +245,7 @@ spad_status spad_plan_add_graph(size_t *first, spad_plan *plan, const spad_graph
                                 const size_t *order, size_t count, spad_error *error) {
     size_t *place;
     const size_t before = plan->buffers.count;
-    spad_status status = check_order(&place, graph, order, count, error);
+    spad_status status = check_graph_order(&place, graph, order, count, error);
     if (status == SPAD_OK) status = add_lives(plan, graph, place, error);
     if (status != SPAD_OK) spad__plan_forget(plan, before);
     if (status == SPAD_OK && first != NULL) *first = before;

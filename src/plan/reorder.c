@@ -56,7 +56,7 @@ typedef struct queued {
     int32_t set;
 } queued;
 
-typedef struct orderer {
+typedef struct order_search {
     spad__deps deps;
     spad_host host;
     spad__limit limit;
@@ -75,26 +75,26 @@ typedef struct orderer {
     int64_t best_peak;
     int64_t bound;
     bool no_memory;
-} orderer;
+} order_search;
 
 /* ---- sets -------------------------------------------------------------------------- */
 
-static uint64_t *set_bits(const orderer *o, int32_t set) {
+static uint64_t *set_bits(const order_search *o, int32_t set) {
     return o->bits.items + (size_t)set * o->words;
 }
 
-static bool has_run(const uint64_t *bits, int32_t node) {
+static bool has_operation(const uint64_t *bits, int32_t node) {
     return bits[node / BITS] >> (node % BITS) & 1;
 }
 
-static uint64_t hash_set(const orderer *o, const uint64_t *bits) {
+static uint64_t hash_set(const order_search *o, const uint64_t *bits) {
     uint64_t hash = 0;
     for (size_t w = 0; w < o->words; w++) hash = spad__hash_add(hash, (int64_t)bits[w]);
     return hash;
 }
 
 /* A set with the bits at `bits`, or -1. */
-static int32_t find_set(const orderer *o, uint64_t hash, const uint64_t *bits) {
+static int32_t find_set(const order_search *o, uint64_t hash, const uint64_t *bits) {
     spad__probe probe = spad__index_probe(&o->index, hash);
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;)
         if (memcmp(set_bits(o, (int32_t)i), bits, o->words * sizeof *bits) == 0) return (int32_t)i;
@@ -102,22 +102,22 @@ static int32_t find_set(const orderer *o, uint64_t hash, const uint64_t *bits) {
 }
 
 /* Finds the operations that can run in a set, and how many readers of each tensor are left. */
-static void open_set(orderer *o, const uint64_t *bits) {
+static void open_set(order_search *o, const uint64_t *bits) {
     const spad__deps *d = &o->deps;
     for (size_t i = 0; i < d->graph->tensors.count; i++)
         o->left_readers[i] = (int32_t)d->graph->tensors.items[i].reader_count;
     for (int32_t v = 0; v < d->count; v++) {
-        o->ready[v] = !has_run(bits, v);
+        o->ready[v] = !has_operation(bits, v);
         for (int32_t k = d->earlier.first[v]; o->ready[v] && k < d->earlier.first[v + 1]; k++)
-            o->ready[v] = has_run(bits, d->earlier.numbers[k]);
-        if (!has_run(bits, v)) continue;
+            o->ready[v] = has_operation(bits, d->earlier.numbers[k]);
+        if (!has_operation(bits, v)) continue;
         for (int32_t k = d->inputs.first[v]; k < d->inputs.first[v + 1]; k++)
             o->left_readers[d->inputs.numbers[k]]--;
     }
 }
 
 /* Bytes alive after v has run in the set that is open, in which `alive` are. */
-static int64_t alive_after(const orderer *o, int32_t v, int64_t alive) {
+static int64_t alive_after(const order_search *o, int32_t v, int64_t alive) {
     const spad__deps *d = &o->deps;
     int64_t bytes = alive + d->left[v];
     for (int32_t k = d->inputs.first[v]; k < d->inputs.first[v + 1]; k++) {
@@ -129,7 +129,7 @@ static int64_t alive_after(const orderer *o, int32_t v, int64_t alive) {
 }
 
 /* An operation that may run at once; -1: all that are ready must be tried. */
-static int32_t forced_node(const orderer *o, const op_set *set) {
+static int32_t forced_node(const order_search *o, const op_set *set) {
     for (int32_t v = 0; v < o->deps.count; v++)
         if (o->ready[v] && set->alive + o->deps.during[v] <= set->peak &&
             alive_after(o, v, set->alive) <= set->alive)
@@ -137,19 +137,19 @@ static int32_t forced_node(const orderer *o, const op_set *set) {
     return -1;
 }
 
-static bool ran_out(orderer *o) {
+static bool ran_out(order_search *o) {
     return o->looked >= o->set_limit ||
            (o->looked % SETS_PER_CLOCK_CHECK == 0 && spad__limit_reached(&o->limit));
 }
 
-static void forget_sets(orderer *o) {
+static void forget_sets(order_search *o) {
     o->sets.count = o->bits.count = o->queue.count = 0;
     spad__index_free(&o->index, &o->host);
     o->index = (spad__index){0};
 }
 
 /* Room for one more set. */
-static bool reserve_set(orderer *o) {
+static bool reserve_set(order_search *o) {
     if (spad__array_reserve(&o->host, &o->sets, 1) &&
         spad__array_reserve(&o->host, &o->bits, o->words) &&
         spad__array_reserve(&o->host, &o->queue, 1) && spad__index_reserve(&o->index, &o->host, 1))
@@ -158,7 +158,7 @@ static bool reserve_set(orderer *o) {
 }
 
 /* The set after v, which is not known yet, in room that was reserved; its bits are there. */
-static int32_t add_set(orderer *o, uint64_t hash, op_set set) {
+static int32_t add_set(order_search *o, uint64_t hash, op_set set) {
     const int32_t number = (int32_t)o->sets.count;
     o->sets.items[o->sets.count++] = set;
     o->bits.count += o->words;
@@ -167,7 +167,7 @@ static int32_t add_set(orderer *o, uint64_t hash, op_set set) {
     return number;
 }
 
-static bool add_empty_set(orderer *o) {
+static bool add_empty_set(order_search *o) {
     if (!reserve_set(o)) return false;
     memset(set_bits(o, (int32_t)o->sets.count), 0, o->words * sizeof(uint64_t));
     const int64_t given = o->deps.given;
@@ -176,7 +176,7 @@ static bool add_empty_set(orderer *o) {
 }
 
 /* Takes the way to a set of all operations as the best order. */
-static void keep_order(orderer *o, int32_t set) {
+static void keep_order(order_search *o, int32_t set) {
     o->best_peak = o->sets.items[set].peak;
     for (size_t at = (size_t)o->deps.count; at-- > 0; set = o->sets.items[set].parent) {
         spad__assert(set >= 0);
@@ -188,7 +188,8 @@ static void keep_order(orderer *o, int32_t set) {
 
 /* Of the operations that are ready, the one after which the peak is lowest, then the bytes alive.
  */
-static size_t best_step(const orderer *o, const int32_t *list, size_t count, const op_set *now) {
+static size_t best_step(const order_search *o, const int32_t *list, size_t count,
+                        const op_set *now) {
     size_t best = 0;
     int64_t best_peak = INT64_MAX;
     int64_t best_alive = INT64_MAX;
@@ -204,7 +205,7 @@ static size_t best_step(const orderer *o, const int32_t *list, size_t count, con
     return best;
 }
 
-static void start_steps(orderer *o, int32_t *list, int32_t *missing, size_t *count) {
+static void start_steps(order_search *o, int32_t *list, int32_t *missing, size_t *count) {
     const spad__deps *d = &o->deps;
     for (size_t i = 0; i < d->graph->tensors.count; i++)
         o->left_readers[i] = (int32_t)d->graph->tensors.items[i].reader_count;
@@ -217,7 +218,7 @@ static void start_steps(orderer *o, int32_t *list, int32_t *missing, size_t *cou
 
 /* An order, each time with the step that is best then. False: dependencies form a circle. O(graph x
  * operations that are ready). */
-static bool search_steps(orderer *o) {
+static bool search_steps(order_search *o) {
     const spad__deps *d = &o->deps;
     int32_t *list = o->list;
     int32_t *missing = o->list + d->count;
@@ -247,7 +248,7 @@ static bool search_steps(orderer *o) {
 /* ---- level by level ---------------------------------------------------------------- */
 
 /* Adds the set after v to the next level, or improves it there. */
-static bool reach_in_level(orderer *o, int32_t from, int32_t v) {
+static bool reach_in_level(order_search *o, int32_t from, int32_t v) {
     if (!reserve_set(o)) return false;
     const op_set *set = &o->sets.items[from];
     uint64_t *bits = o->bits.items + o->bits.count;
@@ -267,7 +268,7 @@ static bool reach_in_level(orderer *o, int32_t from, int32_t v) {
     return true;
 }
 
-static bool expand_in_level(orderer *o, int32_t set) {
+static bool expand_in_level(order_search *o, int32_t set) {
     open_set(o, set_bits(o, set));
     const int32_t forced = forced_node(o, &o->sets.items[set]);
     for (int32_t v = 0; v < o->deps.count; v++)
@@ -286,7 +287,7 @@ SPAD__HEAP(level_heap, const queued *, queued, is_better_set, SPAD__HEAP_PUT)
 
 /* The best sets of the level that begins at `first`, in the queue; their number. size: of bytes
  * alive, in units that fit. */
-static bool rank_level(orderer *o, size_t first) {
+static bool rank_level(order_search *o, size_t first) {
     o->queue.count = 0;
     if (!spad__array_reserve(&o->host, &o->queue, o->sets.count - first))
         return o->no_memory = true, false;
@@ -302,7 +303,7 @@ static bool rank_level(orderer *o, size_t first) {
 }
 
 /* A better order, if `width` sets on each level find one before time, sets or memory are spent. */
-static void search_levels(orderer *o, size_t width) {
+static void search_levels(order_search *o, size_t width) {
     forget_sets(o);
     if (!add_empty_set(o)) return;
     size_t first = 0;
@@ -331,14 +332,14 @@ static bool comes_first(const queued *items, queued a, queued b) {
 
 SPAD__HEAP(set_heap, const queued *, queued, comes_first, SPAD__HEAP_PUT)
 
-static void enqueue(orderer *o, int32_t set) {
+static void enqueue_set(order_search *o, int32_t set) {
     const op_set *s = &o->sets.items[set];
     o->queue.items[o->queue.count] = (queued){s->peak, s->size, set};
     set_heap_up(o->queue.items, o->queue.items, o->queue.count++);
 }
 
 /* The set after v, if the way there is better than what is known. */
-static bool reach_set(orderer *o, int32_t from, int32_t v) {
+static bool reach_set(order_search *o, int32_t from, int32_t v) {
     const int64_t peak =
         spad__max(o->sets.items[from].peak, o->sets.items[from].alive + o->deps.during[v]);
     if (peak >= o->best_peak) return true;
@@ -360,11 +361,11 @@ static bool reach_set(orderer *o, int32_t from, int32_t v) {
         o->sets.items[known] = next;
     else
         return true;
-    enqueue(o, known);
+    enqueue_set(o, known);
     return true;
 }
 
-static bool expand_set(orderer *o, int32_t set) {
+static bool expand_set(order_search *o, int32_t set) {
     o->sets.items[set].done = true;
     open_set(o, set_bits(o, set));
     const int32_t forced = forced_node(o, &o->sets.items[set]);
@@ -375,10 +376,10 @@ static bool expand_set(orderer *o, int32_t set) {
 }
 
 /* Ends with the bound at the best peak, or when time, sets or memory are spent. */
-static void search_sets(orderer *o) {
+static void search_sets(order_search *o) {
     forget_sets(o);
     if (!add_empty_set(o)) return;
-    if (o->sets.items[0].peak < o->best_peak) enqueue(o, 0);
+    if (o->sets.items[0].peak < o->best_peak) enqueue_set(o, 0);
     while (o->queue.count > 0) {
         const queued next = o->queue.items[0];
         o->queue.items[0] = o->queue.items[--o->queue.count];
@@ -398,7 +399,7 @@ static void search_sets(orderer *o) {
 /* ---- the whole --------------------------------------------------------------------- */
 
 /* What every order needs: one operation with its inputs, and what is there at the ends. */
-static int64_t simple_bound(const orderer *o) {
+static int64_t simple_bound(const order_search *o) {
     const spad__deps *d = &o->deps;
     int64_t kept = 0;
     for (size_t i = 0; i < d->graph->tensors.count; i++)
@@ -413,7 +414,7 @@ static int64_t simple_bound(const orderer *o) {
     return most;
 }
 
-static spad_status start_orderer(orderer *o, const spad_graph *graph, int64_t node_limit,
+static spad_status start_orderer(order_search *o, const spad_graph *graph, int64_t node_limit,
                                  spad_error *error) {
     o->best_peak = INT64_MAX;
     if (spad__deps_build(&o->deps, graph) != SPAD_OK) return spad__fail_host_memory(error);
@@ -431,7 +432,7 @@ static spad_status start_orderer(orderer *o, const spad_graph *graph, int64_t no
     return SPAD_OK;
 }
 
-static spad_status search_orders_of(orderer *o, spad_error *error) {
+static spad_status search_orders_of(order_search *o, spad_error *error) {
     static const size_t widths[] = {4, 32, 256};
     int64_t looked = 0;
     o->bound = simple_bound(o);
@@ -494,7 +495,7 @@ spad_status spad_graph_reorder(spad_graph_result **out, const spad_graph *graph,
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a deadline of %lld ns and %lld nodes: neither may be negative",
                           (long long)timeout, (long long)nodes);
-    orderer o = {.host = graph->host, .deps.arena.host = graph->host};
+    order_search o = {.host = graph->host, .deps.arena.host = graph->host};
     spad_status status = spad__limit_start(&o.limit, timeout, (spad_watch){0}, error);
     spad_graph_result *result = status == SPAD_OK ? new_result(graph) : NULL;
     if (status == SPAD_OK && result == NULL) status = spad__fail_host_memory(error);

@@ -52,7 +52,7 @@ static spad_status add_graph_bytes(const spad_graph *graph, int64_t bytes, const
 
 spad_status spad_graph_add_node(size_t *out, spad_graph *graph, int64_t scratch,
                                 spad_error *error) {
-    int64_t total;
+    int64_t total = 0;
     const spad_status status = add_graph_bytes(graph, scratch, "a scratch", &total, error);
     if (status != SPAD_OK) return status;
     if (graph->scratch.count >= INT32_MAX / 4)
@@ -106,7 +106,7 @@ static size_t *copy_readers(spad_graph *graph, const spad_graph_tensor *t, size_
 
 spad_status spad_graph_add_tensor(size_t *out, spad_graph *graph, const spad_graph_tensor *tensor,
                                   spad_error *error) {
-    int64_t total;
+    int64_t total = 0;
     spad_status status = add_graph_bytes(graph, tensor->size, "a tensor", &total, error);
     if (status == SPAD_OK) status = check_graph_tensor(graph, tensor, error);
     if (status != SPAD_OK) return status;

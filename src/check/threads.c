@@ -16,7 +16,11 @@
  *   - at such a `sync`, or
  *   - at a wait for a phase, if something that the phase needs comes after an arrival of all
  *     threads, and that after the operation.
- * Registers are of a thread, and not looked at.
+ * Each thread waits for what it has issued itself. An operation of all threads on a unit is over
+ * for them when they have waited for its group or have drained all units. The elected thread knows
+ * of the parts of the others if they meet after that, if it waits for a phase that the operation
+ * itself completes, or for one that needs an arrival of all threads on the unit. Registers are of a
+ * thread, and not looked at.
  *
  * O(events + comparisons), and at most COMPARISONS_MAX of these.
  */
@@ -32,17 +36,20 @@ typedef struct unmet {
     int32_t event;
     int32_t access;
     bool one;       /* of the elected thread */
-    bool pending;   /* issued, and not waited for in a group */
+    bool pending;   /* issued, and not waited for by the thread that did */
+    int32_t over;   /* not pending: the event from which on it is not */
+    int32_t unit;   /* pending: where; -1: over when it was run */
     int32_t group;  /* pending: object of its group; -1: none */
     int64_t bundle; /* commits of the group before it */
 } unmet;
 
 /* A statement of the agent that its threads share. */
-typedef enum share_kind { SHARE_MEET, SHARE_ARRIVE, SHARE_WAIT } share_kind;
+typedef enum share_kind { SHARE_MEET, SHARE_ARRIVE, SHARE_ARRIVE_ON, SHARE_WAIT } share_kind;
 
 typedef struct share {
     share_kind kind;
     int32_t event;
+    int32_t unit;   /* ARRIVE_ON */
     int32_t object; /* of a wait */
     int64_t phase;  /* phases that are complete after the wait */
     bool exact;     /* the wait means this phase for every thread */
@@ -117,9 +124,10 @@ static spad_status report_threads(thread_scan *s, const unmet *first, int32_t ev
 
 /* ---- order of two threads ---------------------------------------------------------- */
 
-/* Does something that the phases up to that of a wait need come after a point? */
-static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, bool *needs,
-                               spad_error *error) {
+/* Does something that the phases up to that of a wait need come after a point? `itself`: or is it
+ * that point, and nothing else counts? */
+static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, bool itself,
+                               bool *needs, spad_error *error) {
     const spad__order *o = s->order;
     spad_status status = SPAD_OK;
     *needs = false;
@@ -131,7 +139,8 @@ static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, 
         s->compared++;
         if (!brings || a->phase > wait->phase) continue;
         *needs = a->point == from;
-        if (!*needs) status = spad__causes_before(o->visible, from, a->point, needs, error);
+        if (*needs || itself) continue;
+        status = spad__causes_before(o->visible, from, a->point, needs, error);
     }
     return status;
 }
@@ -150,10 +159,31 @@ static spad_status others_follow(thread_scan *s, const unmet *first, bool *follo
         if (at->kind == SHARE_MEET) {
             status = spad__causes_before(o->visible, from, o->net.step[at->event], follow, error);
         } else if (at->kind == SHARE_WAIT && at->exact) {
-            status = phase_needs(s, at, from, follow, error);
+            status = phase_needs(s, at, from, false, follow, error);
         }
     }
     return status;
+}
+
+/* Does one of the waits from a place in the list on need what comes after a point? */
+static spad_status wait_needs(thread_scan *s, size_t first, int32_t from, bool itself, bool *needs,
+                              spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = first; i < s->shares.count && status == SPAD_OK && !*needs; i++) {
+        if (s->shares.items[i].kind != SHARE_WAIT) continue;
+        status = phase_needs(s, &s->shares.items[i], from, itself, needs, error);
+    }
+    return status;
+}
+
+/* The point up to which a statement of all threads shows that their parts of an operation are over;
+ * -1: it does not. */
+static int32_t shown_until(const thread_scan *s, const unmet *first, const share *at) {
+    const bool over = !first->pending && at->event >= first->over;
+    if (at->kind == SHARE_ARRIVE && over) return s->order->net.step[at->event];
+    const bool queued = first->pending && first->unit == at->unit;
+    if (at->kind == SHARE_ARRIVE_ON && (over || queued)) return s->order->net.start[at->event];
+    return -1;
 }
 
 /* Is the elected thread after an operation of the others? Waits come after arrivals in the list, so
@@ -162,18 +192,19 @@ static spad_status elected_follows(thread_scan *s, const unmet *first, bool *fol
                                    spad_error *error) {
     const spad__order *o = s->order;
     spad_status status = SPAD_OK;
-    for (size_t i = s->shares.count; i-- > 0 && status == SPAD_OK && !*follow;) {
-        const share *at = &s->shares.items[i];
+    size_t i = s->shares.count;
+    while (i > 0 && status == SPAD_OK && !*follow) {
+        const share *at = &s->shares.items[i - 1];
         if (at->event < first->event || s->compared > COMPARISONS_MAX) break;
+        i--;
         s->compared++;
-        *follow = at->kind == SHARE_MEET;
-        if (at->kind != SHARE_ARRIVE) continue;
-        for (size_t j = i + 1; j < s->shares.count && status == SPAD_OK && !*follow; j++) {
-            if (s->shares.items[j].kind != SHARE_WAIT) continue;
-            status = phase_needs(s, &s->shares.items[j], o->net.step[at->event], follow, error);
-        }
+        *follow = at->kind == SHARE_MEET && !first->pending && at->event >= first->over;
+        const int32_t until = shown_until(s, first, at);
+        if (until >= 0) status = wait_needs(s, i + 1, until, false, follow, error);
     }
-    return status;
+    if (*follow || status != SPAD_OK || first->unit < 0) return status;
+    const bool writes = (o->events.accesses.items[first->access].kind & SPAD_ACCESS_WRITE) != 0;
+    return wait_needs(s, i, spad__net_last(&o->net, first->event, writes), true, follow, error);
 }
 
 /* Compares an access with those before it. What it comes after, later ones of its kind do as
@@ -222,7 +253,9 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
             (unmet){.event = number,
                     .access = access,
                     .one = one,
-                    .pending = one && event->unit >= 0,
+                    .pending = event->unit >= 0,
+                    .over = number,
+                    .unit = event->unit,
                     .group = event->object,
                     .bundle = event->object >= 0 ? s->commits[event->object] : 0};
     }
@@ -244,13 +277,15 @@ static void threads_meet(thread_scan *s) {
     }
 }
 
-static void wait_own_group(thread_scan *s, const spad__event *event) {
+/* A thread waits for what it has issued: all of it, or in a group. */
+static void wait_own(thread_scan *s, const spad__event *event, bool all) {
     for (size_t i = 0; i < s->recents.count; i++) {
         unmet *r = &s->recents.items[i];
-        if (r->pending && r->group == event->object &&
-            r->bundle < s->commits[event->object] - event->amount) {
-            r->pending = false;
-        }
+        const bool over = all || (r->group == event->object &&
+                                  r->bundle < s->commits[event->object] - event->amount);
+        if (!r->pending || !over) continue;
+        r->pending = false;
+        r->over = (int32_t)(event - s->order->events.items.items);
     }
 }
 
@@ -282,8 +317,15 @@ static bool see_wait(thread_scan *s, const spad__event *event, share row) {
 static bool see_sync(thread_scan *s, const spad__event *event) {
     const spad_statement_kind kind = s->kernel->statements.items[event->statement].kind;
     const bool all = event->amount == 1 || event->amount >= s->threads;
-    share row = {.event = (int32_t)(event - s->order->events.items.items), .object = event->object};
-    if (event->object < 0 || event->unit >= 0) return true;
+    share row = {.event = (int32_t)(event - s->order->events.items.items),
+                 .object = event->object,
+                 .unit = event->unit};
+    if (kind == SPAD_STATEMENT_DRAIN && event->unit < 0) wait_own(s, event, true);
+    if (event->unit >= 0) {
+        row.kind = SHARE_ARRIVE_ON;
+        return kind != SPAD_STATEMENT_ARRIVE || event->amount < s->threads || add_share(s, row);
+    }
+    if (event->object < 0) return true;
     switch (kind) {
     case SPAD_STATEMENT_SYNC:
         if (!all) return true;
@@ -295,7 +337,7 @@ static bool see_sync(thread_scan *s, const spad__event *event) {
         return event->amount < s->threads || add_share(s, row);
     case SPAD_STATEMENT_WAIT_PARITY: return see_wait(s, event, row);
     case SPAD_STATEMENT_COMMIT: s->commits[event->object]++; return true;
-    case SPAD_STATEMENT_WAIT_GROUP: wait_own_group(s, event); return true;
+    case SPAD_STATEMENT_WAIT_GROUP: wait_own(s, event, false); return true;
     default: return true;
     }
 }

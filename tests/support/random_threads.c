@@ -53,7 +53,7 @@ static void put_thread_operation(maker *m) {
 }
 
 static void put_thread_statement(maker *m, int other) {
-    switch (pick(m, 0, 13)) {
+    switch (pick(m, 0, 16)) {
     case 0:
     case 1: put(m, "sync own%d by 64\n", other); break;
     case 2: put(m, "sync all%s\n", chance(m, 30) ? " by 64" : ""); break;
@@ -63,6 +63,12 @@ static void put_thread_statement(maker *m, int other) {
     case 6: put(m, "wait j parity %d\n", pick(m, 0, 1)); break;
     case 7: put(m, "commit g\nwait g pending 0%s\n", chance(m, 30) ? " reads" : ""); break;
     case 8: put(m, "fence\n"); break;
+    case 9: put(m, chance(m, 50) ? "commit g\n" : "wait g pending %d\n", pick(m, 0, 1)); break;
+    case 10:
+        put(m, chance(m, 70) ? "arrive k by 64 on %s\n" : "drain %s\n",
+            chance(m, 60) ? "tma" : "up");
+        break;
+    case 11: put(m, chance(m, 50) ? "drain all\n" : "expect j by 8\n"); break;
     default: put_thread_operation(m);
     }
 }
@@ -82,6 +88,32 @@ void random_threads(maker *m) {
         for (int i = pick(m, 2, agents == 2 ? 5 : 8); i > 0; i--) put_thread_statement(m, a);
         put(m, "}\n");
     }
+}
+
+/* All threads copy their parts of a tile, as with cp.async, and one of them stores it. How the
+ * copies are known to be over: by a group, by an mbarrier that each thread arrives at on the unit,
+ * or by bytes that are delivered. */
+void random_copies(maker *m) {
+    const int d = pick(m, 1, 2);
+    const int how = pick(m, 0, 2);
+    put(m, "kernel copies on sm_90\nparam N = %d\nunit cp on copy %s\n", pick(m, 1, 3),
+        chance(m, 70) ? "free" : "serial");
+    put(m, "unit tma on copy free proxy\ngroup g\ngroup st\nbarrier own count 64\n");
+    put(m, "mbarrier full[%d] count %d\n", d, how == 1 ? 64 : 1);
+    put(m, "tensor a : global u8 [N] (16) input\ntensor o : global u8 [N] (16) output\n");
+    put(m, "tensor x : shared u8 [N] (16) ring %d\n", d);
+    put(m, "for s in 0..%d { init full[s] }\nfence\nagent c of 64 threads {\nfor i in 0..N {\n", d);
+    if (how == 2) put(m, "arrive full[i %% %d] expect 16\n", d);
+    put(m, "cp load reads a[i] writes x[i]");
+    if (how == 0) put(m, " in g\ncommit g\nwait g pending 0\n");
+    if (how == 1) put(m, "\narrive full[i %% %d] by 64 on cp\n", d);
+    if (how == 2) put(m, " delivers full[i %% %d]\n", d);
+    if (how > 0) put(m, "wait full[i %% %d] parity i / %d %% 2\n", d, d);
+    put(m, "fence\n");
+    if (how == 0 || chance(m, 30)) put(m, "sync own by 64\n");
+    put(m, "tma store reads x[i] writes o[i]%s in st\ncommit st\nwait st pending 0%s\n",
+        chance(m, 90) ? " elected" : "", chance(m, 50) ? " reads" : "");
+    put(m, "sync own by 64\n}\nwait st pending 0\n}\n");
 }
 
 /* ---- fences by kind ---------------------------------------------------------------- */

@@ -24,8 +24,8 @@
  *
  * O(events + comparisons), and at most COMPARISONS_MAX of these.
  */
+#include "check/threads.h"
 #include "base/checked.h"
-#include "check/order.h"
 #include "kernel/bytes.h"
 #include "kernel/kernel.h"
 
@@ -62,8 +62,7 @@ typedef struct thread_scan {
     SPAD_ARRAY(unmet) recents;
     SPAD_ARRAY(share) shares; /* of the agent, in its order */
     int64_t *commits;         /* by object: of this agent */
-    int64_t *seen;            /* by object: phases that the agent has waited for */
-    int64_t *known;           /* by object: those that each of its threads knows of */
+    spad__known_phases phases;
     int64_t compared;
 } thread_scan;
 
@@ -264,17 +263,13 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
 
 /* ---- one agent --------------------------------------------------------------------- */
 
-/* All threads have met: what came before, and is over, is ordered for all of them, and all know
- * what one of them has waited for. */
+/* All threads have met: what came before, and is over, is ordered for all of them. */
 static void threads_meet(thread_scan *s) {
     size_t kept = 0;
     for (size_t i = 0; i < s->recents.count; i++) {
         if (s->recents.items[i].pending) s->recents.items[kept++] = s->recents.items[i];
     }
     s->recents.count = kept;
-    for (size_t i = 0; i < s->order->events.objects.count; i++) {
-        s->known[i] = spad__max(s->known[i], s->seen[i]);
-    }
 }
 
 /* A thread waits for what it has issued: all of it, or in a group. */
@@ -289,14 +284,6 @@ static void wait_own(thread_scan *s, const spad__event *event, bool all) {
     }
 }
 
-/* The phase of the first action of an event: that of an arrival, or those that a wait found. */
-static int64_t sync_phase_of(const thread_scan *s, const spad__event *event) {
-    const spad__net *net = &s->order->net;
-    const size_t number = (size_t)(event - s->order->events.items.items);
-    const spad__point *point = &net->points.items[net->step[number]];
-    return point->action_count > 0 ? net->actions.items[point->first_action].phase : 0;
-}
-
 static bool add_share(thread_scan *s, share row) {
     if (!spad__array_reserve(&s->order->net.host, &s->shares, 1)) return false;
     s->shares.items[s->shares.count++] = row;
@@ -304,19 +291,14 @@ static bool add_share(thread_scan *s, share row) {
 }
 
 static bool see_wait(thread_scan *s, const spad__event *event, share row) {
-    int64_t *known = &s->known[event->object];
     row.kind = SHARE_WAIT;
-    row.phase = sync_phase_of(s, event);
-    row.exact = *known >= row.phase - 1;
-    s->seen[event->object] = spad__max(s->seen[event->object], row.phase);
-    if (row.exact) *known = spad__max(*known, row.phase);
+    row.exact = spad__phases_see(&s->phases, s->order, event, s->threads, &row.phase);
     return add_share(s, row);
 }
 
 /* False: no memory. */
 static bool see_sync(thread_scan *s, const spad__event *event) {
     const spad_statement_kind kind = s->kernel->statements.items[event->statement].kind;
-    const bool all = event->amount == 1 || event->amount >= s->threads;
     share row = {.event = (int32_t)(event - s->order->events.items.items),
                  .object = event->object,
                  .unit = event->unit};
@@ -328,8 +310,9 @@ static bool see_sync(thread_scan *s, const spad__event *event) {
     if (event->object < 0) return true;
     switch (kind) {
     case SPAD_STATEMENT_SYNC:
-        if (!all) return true;
+        if (!spad__threads_meet_at(event, s->threads)) return true;
         threads_meet(s);
+        spad__phases_see(&s->phases, s->order, event, s->threads, &row.phase);
         row.kind = SHARE_MEET;
         return add_share(s, row);
     case SPAD_STATEMENT_ARRIVE:
@@ -342,28 +325,14 @@ static bool see_sync(thread_scan *s, const spad__event *event) {
     }
 }
 
-static bool elects(const spad_kernel *k, int64_t agent) {
-    for (size_t i = 0; i < k->statements.count; i++) {
-        const spad_statement *s = &k->statements.items[i];
-        if (s->agent == agent && s->kind == SPAD_STATEMENT_OPERATION &&
-            (s->flags & SPAD_BY_ONE) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static spad_status scan_agent(thread_scan *s, size_t agent, spad_error *error) {
     const spad__events *events = &s->order->events;
     spad_status status = SPAD_OK;
     s->recents.count = 0;
     s->shares.count = 0;
     s->threads = s->kernel->agents.items[agent].threads.value;
-    for (size_t i = 0; i < events->objects.count; i++) {
-        s->commits[i] = 0;
-        s->seen[i] = 0;
-        s->known[i] = 0;
-    }
+    for (size_t i = 0; i < events->objects.count; i++) s->commits[i] = 0;
+    spad__phases_begin(&s->phases, s->order);
     for (size_t e = events->firsts.items[agent];
          e < events->firsts.items[agent + 1] && status == SPAD_OK; e++) {
         const spad__event *event = &events->items.items[e];
@@ -381,18 +350,15 @@ spad_status spad__find_threads(spad__order *o, spad_error *error) {
     thread_scan s = {.order = o, .kernel = o->events.kernel};
     spad_status status = SPAD_OK;
     s.commits = spad__new_array(host, objects + 1, sizeof *s.commits);
-    s.seen = spad__new_array(host, objects + 1, sizeof *s.seen);
-    s.known = spad__new_array(host, objects + 1, sizeof *s.known);
-    if (s.commits == NULL || s.seen == NULL || s.known == NULL)
+    if (s.commits == NULL || !spad__phases_init(&s.phases, o)) {
         status = spad__fail_host_memory(error);
+    }
     for (size_t a = 1; a + 1 < o->events.firsts.count && status == SPAD_OK; a++) {
-        if (s.kernel->agents.items[a].threads.value <= 1 || !elects(s.kernel, (int64_t)a)) continue;
-        status = scan_agent(&s, a, error);
+        if (spad__agent_elects(s.kernel, (int64_t)a)) status = scan_agent(&s, a, error);
     }
     spad__array_free(host, &s.recents);
     spad__array_free(host, &s.shares);
     spad__free(host, s.commits, (objects + 1) * sizeof *s.commits);
-    spad__free(host, s.seen, (objects + 1) * sizeof *s.seen);
-    spad__free(host, s.known, (objects + 1) * sizeof *s.known);
+    spad__phases_free(&s.phases, o);
     return status;
 }

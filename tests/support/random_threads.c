@@ -7,6 +7,15 @@
 
 /* ---- threads of an agent ----------------------------------------------------------- */
 
+/* All threads meet; now and then in some iterations only. */
+static void put_meeting(maker *m, const char *amount) {
+    static const char *const guards[] = {"i < 2",     "i != 2", "i % 2 == 0",
+                                         "i < N - 1", "i > 1",  "N < 4"};
+    const bool guarded = chance(m, 12);
+    if (guarded) put(m, "if %s { ", any(m, guards, 6));
+    put(m, "sync own by %s%s\n", amount, guarded ? " }" : "");
+}
+
 /* A ring that all threads of a consumer read; they write a staging tile, and one of them stores
  * it. */
 void random_epilogue(maker *m) {
@@ -29,13 +38,14 @@ void random_epilogue(maker *m) {
     put(m, "agent c of 64 threads {\nfor i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", d,
         d);
     put(m, "simt use reads x[i] writes r\n");
-    if (chance(m, 50)) put(m, "sync own by 64\n");
+    if (chance(m, 50)) put_meeting(m, "64");
     put(m, "fence\narrive empty[i %% %d]%s\n", d, by_all ? " by 64" : "");
     put(m, "simt stage reads r writes y\nfence shared\n");
     if (meet_at_mbarrier) put(m, "arrive here by 64\nwait here parity i %% 2\n");
-    if (!meet_at_mbarrier) put(m, "sync own by 64\n");
+    if (!meet_at_mbarrier) put_meeting(m, "64");
     put(m, "tma store reads y writes o[i] elected in g\ncommit g\nwait g pending 0 reads\n");
-    put(m, "sync own%s\n}\nwait g pending 0\n}\n", chance(m, 90) ? " by 64" : " by 32");
+    put_meeting(m, chance(m, 90) ? "64" : "32");
+    put(m, "}\nwait g pending 0\n}\n");
 }
 
 static void put_thread_operation(maker *m) {
@@ -110,10 +120,11 @@ void random_copies(maker *m) {
     if (how == 2) put(m, " delivers full[i %% %d]\n", d);
     if (how > 0) put(m, "wait full[i %% %d] parity i / %d %% 2\n", d, d);
     put(m, "fence\n");
-    if (how == 0 || chance(m, 30)) put(m, "sync own by 64\n");
+    if (how == 0 || chance(m, 30)) put_meeting(m, "64");
     put(m, "tma store reads x[i] writes o[i]%s in st\ncommit st\nwait st pending 0%s\n",
         chance(m, 90) ? " elected" : "", chance(m, 50) ? " reads" : "");
-    put(m, "sync own by 64\n}\nwait st pending 0\n}\n");
+    put_meeting(m, "64");
+    put(m, "}\nwait st pending 0\n}\n");
 }
 
 /* ---- fences by kind ---------------------------------------------------------------- */

@@ -58,10 +58,10 @@ typedef struct share {
 typedef struct thread_scan {
     spad__order *order;
     const spad_kernel *kernel;
-    int64_t threads; /* of the agent */
-    SPAD_ARRAY(unmet) recents;
-    SPAD_ARRAY(share) shares; /* of the agent, in its order */
-    int64_t *commits;         /* by object: of this agent */
+    int64_t threads;              /* of the agent */
+    SPAD_ARRAY(unmet) recents[2]; /* of all threads, and of the elected one */
+    SPAD_ARRAY(share) shares;     /* of the agent, in its order */
+    int64_t *commits;             /* by object: of this agent */
     spad__known_phases phases;
     int64_t compared;
 } thread_scan;
@@ -206,16 +206,16 @@ static spad_status elected_follows(thread_scan *s, const unmet *first, bool *fol
     return wait_needs(s, i, spad__net_last(&o->net, first->event, writes), true, follow, error);
 }
 
-/* Compares an access with those before it. What it comes after, later ones of its kind do as
- * well. */
+/* Compares an access with those of the other kind before it. What it comes after, later ones of its
+ * kind do as well. */
 static spad_status compare_access(thread_scan *s, int32_t event, int32_t access, bool one,
                                   spad_error *error) {
     spad_status status = SPAD_OK;
     size_t kept = 0;
-    for (size_t i = 0; i < s->recents.count; i++) {
-        const unmet r = s->recents.items[i];
+    for (size_t i = 0; i < s->recents[!one].count; i++) {
+        const unmet r = s->recents[!one].items[i];
         bool follow = false;
-        if (status == SPAD_OK && r.one != one && ++s->compared <= COMPARISONS_MAX &&
+        if (status == SPAD_OK && ++s->compared <= COMPARISONS_MAX &&
             threads_clash(s, &r, event, access)) {
             status = r.one ? others_follow(s, &r, &follow, error)
                            : elected_follows(s, &r, &follow, error);
@@ -223,9 +223,9 @@ static spad_status compare_access(thread_scan *s, int32_t event, int32_t access,
                 status = report_threads(s, &r, event, access, error);
             }
         }
-        if (!follow) s->recents.items[kept++] = r;
+        if (!follow) s->recents[!one].items[kept++] = r;
     }
-    s->recents.count = kept;
+    s->recents[!one].count = kept;
     if (s->compared > COMPARISONS_MAX) {
         s->order->run->gap = "an agent has too many accesses between two syncs";
     }
@@ -242,13 +242,13 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
         status = compare_access(s, number, access, one, error);
     }
     if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&s->order->net.host, &s->recents, event->access_count)) {
+    if (!spad__array_reserve(&s->order->net.host, &s->recents[one], event->access_count)) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < event->access_count; i++) {
         const int32_t access = (int32_t)(event->first_access + i);
         if (is_of_threads(s, access)) continue;
-        s->recents.items[s->recents.count++] =
+        s->recents[one].items[s->recents[one].count++] =
             (unmet){.event = number,
                     .access = access,
                     .one = one,
@@ -265,22 +265,27 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
 
 /* All threads have met: what came before, and is over, is ordered for all of them. */
 static void threads_meet(thread_scan *s) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->recents.count; i++) {
-        if (s->recents.items[i].pending) s->recents.items[kept++] = s->recents.items[i];
+    for (size_t one = 0; one < 2; one++) {
+        size_t kept = 0;
+        for (size_t i = 0; i < s->recents[one].count; i++) {
+            const unmet r = s->recents[one].items[i];
+            if (r.pending) s->recents[one].items[kept++] = r;
+        }
+        s->recents[one].count = kept;
     }
-    s->recents.count = kept;
 }
 
 /* A thread waits for what it has issued: all of it, or in a group. */
 static void wait_own(thread_scan *s, const spad__event *event, bool all) {
-    for (size_t i = 0; i < s->recents.count; i++) {
-        unmet *r = &s->recents.items[i];
-        const bool over = all || (r->group == event->object &&
-                                  r->bundle < s->commits[event->object] - event->amount);
-        if (!r->pending || !over) continue;
-        r->pending = false;
-        r->over = (int32_t)(event - s->order->events.items.items);
+    for (size_t one = 0; one < 2; one++) {
+        for (size_t i = 0; i < s->recents[one].count; i++) {
+            unmet *r = &s->recents[one].items[i];
+            const bool over = all || (r->group == event->object &&
+                                      r->bundle < s->commits[event->object] - event->amount);
+            if (!r->pending || !over) continue;
+            r->pending = false;
+            r->over = (int32_t)(event - s->order->events.items.items);
+        }
     }
 }
 
@@ -328,7 +333,7 @@ static bool see_sync(thread_scan *s, const spad__event *event) {
 static spad_status scan_agent(thread_scan *s, size_t agent, spad_error *error) {
     const spad__events *events = &s->order->events;
     spad_status status = SPAD_OK;
-    s->recents.count = 0;
+    s->recents[0].count = s->recents[1].count = 0;
     s->shares.count = 0;
     s->threads = s->kernel->agents.items[agent].threads.value;
     for (size_t i = 0; i < events->objects.count; i++) s->commits[i] = 0;
@@ -356,7 +361,8 @@ spad_status spad__find_threads(spad__order *o, spad_error *error) {
     for (size_t a = 1; a + 1 < o->events.firsts.count && status == SPAD_OK; a++) {
         if (spad__agent_elects(s.kernel, (int64_t)a)) status = scan_agent(&s, a, error);
     }
-    spad__array_free(host, &s.recents);
+    spad__array_free(host, &s.recents[0]);
+    spad__array_free(host, &s.recents[1]);
     spad__array_free(host, &s.shares);
     spad__free(host, s.commits, (objects + 1) * sizeof *s.commits);
     spad__phases_free(&s.phases, o);

@@ -23,7 +23,7 @@ static cli_exit show_changes(const cli_kernel *input, const spad_advice *advice,
                              bool json) {
     const bool proved = spad_advice_get_totals(advice).proved;
     const bool to_stdout = output != NULL && strcmp(output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_sink sink = cli_sink(to_stdout ? stderr : stdout, json);
     spad_error error;
     const spad_status status = json ? spad_advice_write_json(advice, &sink, &error)
                                     : spad_advice_write_text(advice, &sink, &error);

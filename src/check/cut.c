@@ -289,6 +289,7 @@ static void put_known_phases(writer *w, size_t agent, spad__known_phases *phases
         spad__phases_see(phases, o, &o->events.items.items[e], threads, &unused);
     }
     for (size_t i = 0; i < o->events.objects.count; i++) {
+        if (o->events.objects.items[i].kind != SPAD_SYNC_MBARRIER) continue;
         const int64_t complete = complete_phases(w, (int32_t)i);
         put(w, spad__min(complete - phases->known[i], TOO_FAR));
         put(w, spad__min(complete - phases->seen[i], TOO_FAR));

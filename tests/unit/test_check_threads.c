@@ -170,11 +170,33 @@ static void elected_operations_in_loops(void **state) {
 #undef WAITS
 }
 
+/* Some of the allocations of a proof fail, each alone. */
+static void prove_without_memory(const spad_kernel *kernel, long step) {
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    for (long n = 1; status == SPAD_ERR_HOST_MEMORY; n += step) {
+        test_host host;
+        test_host_init(&host);
+        host.fail_at = n;
+        const spad_check_options options = {.host = &host.host, .no_advice = true};
+        spad_check *check;
+        status = spad_check_create(&check, kernel, &options, NULL);
+        spad_check_destroy(check);
+        test_host_assert_clean(&host);
+    }
+    assert_int_equal(status, SPAD_OK);
+}
+
 /* Every allocation fails once. */
 static void memory_that_runs_out_is_reported(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse(HEAD FILL STORE LAST);
     test_check_without_memory(kernel);
+    spad_kernel_destroy(kernel);
+    kernel = test_parse("kernel k on sm_90\nparam N = 2\ntensor x : shared f32 (8)\n"
+                        "barrier b count 64\nagent c of 64 threads {\nfor i in 0..N {\n"
+                        "simt fill writes x\nsync b by 64\nsimt look reads x elected\n"
+                        "sync b by 64\n}\n}\n");
+    prove_without_memory(kernel, 7);
     spad_kernel_destroy(kernel);
 }
 

@@ -200,6 +200,10 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
                  bool json);
 
+/* Writes a kernel that was made from another one, with the comments of that one's text. */
+spad_status cli_write_commented(const cli_kernel *old, const spad_kernel *changed,
+                                const spad_sink *sink, spad_error *error);
+
 /* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
  * all the same. For commands whose result would mislead. */
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,

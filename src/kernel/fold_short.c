@@ -250,12 +250,15 @@ static bool has_numbers(const spad__fold_shape *shape, const int64_t *numbers) {
     return true;
 }
 
+/* How far numbers move in a loop of one round does not matter. */
 static bool is_child_node(const end_round *end, const spad__fold_shape *child, uint32_t shape,
                           const spad__fold_node *node, size_t moving, size_t fixed) {
-    const size_t size = child->moving * sizeof *end->numbers;
-    const size_t fixed_size = child->fixed * sizeof *end->numbers;
-    return node->shape == shape &&
-           (size == 0 || memcmp(node->moving, end->numbers + moving, size) == 0) &&
+    const int64_t *numbers = end->numbers + moving;
+    const bool once = child->child_count > 0 && numbers[child->moving - 1] == 1;
+    const size_t size = child->moving * sizeof *numbers;
+    const size_t fixed_size =
+        (child->fixed - (once ? child->moving - 1 : 0)) * sizeof *end->loop->fixed;
+    return node->shape == shape && (size == 0 || memcmp(node->moving, numbers, size) == 0) &&
            (fixed_size == 0 || memcmp(node->fixed, end->loop->fixed + fixed, fixed_size) == 0);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intrinsics of lowered TileLang: what each does to memory on chip and to the order of the warps.
 
-`_TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
+`TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
 neither is an error that names it. A call inside an expression is one where it is handed a pointer to memory on chip that it may write.
 """
 
@@ -448,7 +448,7 @@ def _extern(walk, args, statement):
     _unknown(walk, args[0][1] if isinstance(args[0], list) else "call_extern", args[1:])
 
 
-_TABLE = {
+TABLE = {
     "tvm_storage_sync": _sync, "named_barrier_arrive": _bar_arrive,
     "ptx_init_barrier_thread_count": _init, "mbarrier_wait_parity": _wait_parity, "mbarrier_expect_tx": _expect,
     "ptx_arrive_barrier_expect_tx": _arrive_expect, "ptx_arrive_barrier": _arrive,
@@ -475,7 +475,7 @@ _ORDER = frozenset(
     "ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init fence_proxy_async tma_store_arrive tma_store_wait "
     "ptx_commit_group ptx_wait_group ptx_cp_async_barrier_noinc ptx_cp_async_barrier initialize_wgmma_descriptor "
     "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait wait_wgmma tcgen05_mma_arrive "
-    "initialize_tcgen05_descriptor tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
+    "initialize_tcgen05_descriptor ptx_init_tensor_memory ptx_deallocate_tensor_memory tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
 
 
 def is_order(name, args):
@@ -525,7 +525,7 @@ def _deep(tree):
 
 def call(walk, name, args, statement):
     """A call that is a statement."""
-    made = _TABLE.get(name)
+    made = walk.table.get(name)
     if made is not None:
         made(walk, args, statement)
     elif name not in _NOTHING:

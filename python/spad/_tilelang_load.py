@@ -15,6 +15,7 @@ from . import kernel as _kernel
 from . import _tilelang_calls as _calls
 from . import _tilelang_page as _page
 from . import _tilelang_sets as _sets
+from . import _tilelang_tcgen05 as _tcgen05
 from . import _tilelang_tree as _tree
 from . import _tilelang_write as _write
 from ._tilelang_calls import Unsupported
@@ -38,6 +39,7 @@ class Walk:
 
     def __init__(self, tree, block=None):
         self.tree = tree
+        self.table = {**_calls.TABLE, **_tcgen05.TABLE}
         self.buffers, self.shared = tree["buffers"], tree["shared"]
         self.scope = _sets.Scope()
         self.threads = [int(n) for n in tree["threads"]]
@@ -49,6 +51,8 @@ class Walk:
         self.mbarriers = {}
         self.units, self.groups = {}, {}
         self.globals = {}
+        self.tmem = {}
+        self.tmem_used = "ptx_init_tensor_memory" in json.dumps(tree["body"])
         self.registers = None
         self.notes = {}
         self.order = {}
@@ -57,6 +61,7 @@ class Walk:
         self.tracked = _calls.tracked(tree)
         self.counters = _calls.counters(tree)
         self.free_vars = _indexed(tree)
+        self.written = _stored(tree["body"])
         self.agents = []
         self._bind(block or {})
 
@@ -119,7 +124,18 @@ class Walk:
     def on_let(self, statement):
         value = self.value(statement[2])
         self.loads(statement[2], "let")
-        self.lets[statement[1]] = value if "?" not in _sets.names(value) else ["call", "data"]
+        self.lets[statement[1]] = value if self._lasting(value) else ["call", "data"]
+
+    def _lasting(self, tree):
+        """Whether an expression keeps its value: it reads nothing, or global memory that the kernel does not write."""
+        if not isinstance(tree, list):
+            return True
+        if tree[0] == "load":
+            facts = self.buffers.get(tree[1], {"scope": "global"})
+            return facts["scope"] == "global" and tree[1] not in self.written and self._lasting(tree[2])
+        if tree[0] == "call":
+            return False
+        return all(self._lasting(part) for part in tree[1:])
 
     def value(self, tree):
         """An expression with let variables and known local variables written out."""
@@ -139,7 +155,7 @@ class Walk:
             self.body(statement[2])
             self.may = with_may
             return
-        name = self._unknown(statement, "rounds", " any")
+        name = self._unknown(statement[1], "rounds", " any")
         self.note("a while loop", "its rounds are any number")
         self._loop_lines(f"for {self.fresh('round')} in 0..{name}", statement[2])
 
@@ -187,7 +203,7 @@ class Walk:
         try:
             low, count = self.scope.sum(begin), self.scope.sum(extent)
         except Opaque:
-            low, count = Sum(0), Sum(0, {self._unknown(statement, f"{name}_n", " any"): 1})
+            low, count = Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
             self.note(f"the loop over {name}", "its extent is data: any number of rounds")
         (_, most), (least, _) = self.scope.range(low.plus(count)), self.scope.range(low)
         end = low.plus(count)
@@ -394,12 +410,13 @@ class Walk:
             if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
                 self.note("a condition on data", "both sides may run")
             return
-        name = self._unknown(statement, "data", "")
+        name = self._unknown(self.value(statement[1]), "data", "")
         self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
         self._branch(f"{name} == 1", statement)
 
-    def _unknown(self, statement, name, kind):
-        key = json.dumps(statement)
+    def _unknown(self, tree, name, kind):
+        """A name for a value that data decides: one for all uses of the same expression."""
+        key = json.dumps(tree)
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()}
             made, number = name, 1
@@ -547,6 +564,15 @@ class Walk:
         for field in ("reads", "writes", "updates"):
             setattr(op, field, _joined(getattr(op, field)))
         self.out.append(op)
+
+    def either(self, text, one, other):
+        """Emits one of two operations, by a condition."""
+        outer, self.out = self.out, []
+        self.emit(one)
+        yes, self.out = self.out, []
+        self.emit(other)
+        no, self.out = self.out, outer
+        self.out.append(("block", f"if {text}", yes, no))
 
     def line(self, text):
         self.out.append(text)

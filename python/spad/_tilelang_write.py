@@ -87,6 +87,8 @@ class Writer:
             if name in used:
                 count = -(-walk.count // _WARP)
                 self.say(f"tensor {walk.fresh(name)} : registers u8 [{count}] ({walk.size(name)}) input")
+        for name, columns in walk.tmem.items():
+            self.say(f"tensor {walk.fresh(name)}_tmem : tmem u8 (128, {columns * 4})")
         for (_, size), name in walk.globals.items():
             self.say(f"tensor {name} : global u8 ({size}) input")
 

@@ -200,6 +200,9 @@ def _tma_store(walk, args, _):
     if not isinstance(extent, int):
         raise _unsupported(walk, "tma_store", "its extent is no constant")
     walk.access(op.reads, source.buffer, source.index, extent, source.bits)
+    if not walk.depth:  # in a loop the place would be another one in every round
+        walk.outputs.append(extent * source.bits // 8 * _repeats(walk))
+        op.writes.append(f"stored_{len(walk.outputs)}")
     walk.emit(op)
 
 
@@ -334,6 +337,12 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
         walk.loops = kept
 
 
+def matrix_cost(walk, macs, bits):
+    """The clause for the time of a matrix product of `macs` multiply-adds, or nothing where the chip has no figure."""
+    rate = walk.macs.get(bits)
+    return f" cost {max(1, -(-macs * _repeats(walk) // rate))} cycles" if rate else ""
+
+
 def _hull(walk, op, start, why):
     walk.note(f"'{start.buffer}'", f"all of it, because of {why}")
     op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None))
@@ -354,6 +363,7 @@ def _wgmma(walk, args, _, registers=False):
         operand(walk, op, rest[0], rest[1], m, k, bool(a_major), a_bits)
     operand(walk, op, rest[2], rest[3], n, k, bool(b_major), _OPERAND_BITS.get(types[1][1], a_bits))
     walk.access(op.updates, rest[4], rest[5], m * n // 128)
+    op.tail += matrix_cost(walk, m * n * k // 4, a_bits)  # a quarter for each warp of the group
     walk.emit(op)
 
 
@@ -390,6 +400,13 @@ def _mma(walk, args, _):
         if found is not None and found.buffer in walk.tracked:
             walk._whole(op.updates, found.buffer, walk.warp, "registers of an mma")
     walk.emit(op)
+    shapes = [found for found in (_GMMA.match(a[1]) for a in args if isinstance(a, list) and a[:1] == ["s"]) if found]
+    kinds = [_OPERAND_BITS[a[1]] for a in args if isinstance(a, list) and a[:1] == ["s"] and a[1] in _OPERAND_BITS]
+    if shapes and kinds and len(walk.lanes) == 32:
+        m, n, k = map(int, shapes[0].groups())
+        cost = matrix_cost(walk, m * n * k, kinds[0])
+        if cost:
+            walk.line(f"tensor mma{cost}")
 
 
 def _atomic(walk, args, _):

@@ -58,8 +58,9 @@ def _umma(walk, args, _, registers=False):
         _calls.operand(walk, op, args[1], [">>", args[2], 4], m, depth, not instruction >> 15 & 1, bits)
     _calls.operand(walk, op, args[3], [">>", args[4], 4], n, depth, not instruction >> 16 & 1, bits)
     part = _tmem_part(walk, args[5], 0, min(m, 128), args[6], n)
+    op.tail = _calls.matrix_cost(walk, m * n * depth, bits)
     first = _first(walk, args[8])
-    again = Op(op.engine, op.name)
+    again = Op(op.engine, op.name, op.tail)
     again.reads, again.updates = list(op.reads), [part]
     op.writes = [part]
     try:

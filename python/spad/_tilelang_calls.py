@@ -169,6 +169,8 @@ def _tma_load(walk, args, _):
     target = pointer(walk, args[2])
     if target is None or not on_chip(walk, target.buffer):
         raise _unsupported(walk, "tma_load", "its destination is no shared buffer")
+    if isinstance(args[0], str):
+        walk.needs(target.buffer, 128)
     op = Op("tma", "load", f" delivers {mbarrier(walk, args[1])}")
     walk.units["tma"] = "unit tma on copy free proxy"
     extent = walk.value(target.extent)
@@ -309,6 +311,7 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
         _hull(walk, op, start, "a descriptor without a swizzle")
         return
     width = {1: 128, 2: 64, 3: 32}[mode]
+    walk.needs(start.buffer, 8 * width)  # the pattern of the swizzle repeats after eight rows
     units = width // 16
     if k_major:
         outer, groups, inner = rows // 8, stride * 16, depth * bits // 128

@@ -50,6 +50,7 @@ class Walk:
         self.depth = 0  # of loops that stay loops
         self.macs = _rates(tree["arch"])
         self.tmem = {}
+        self.aligns = {}
         self.tmem_used = "ptx_init_tensor_memory" in json.dumps(tree["body"])
         self.registers = None
         self.notes = {}
@@ -573,6 +574,10 @@ class Walk:
         self.emit(other)
         no, self.out = self.out, outer
         self.out.append(("block", f"if {text}", yes, no))
+
+    def needs(self, buffer, align):
+        """The start of a buffer has to be aligned, whatever TileLang asked for."""
+        self.aligns[buffer] = max(align, self.aligns.get(buffer, 1))
 
     def line(self, text):
         self.out.append(text)

@@ -81,8 +81,9 @@ class Writer:
             _used(body, used)
         for name, facts in walk.shared.items():
             if name in used:
+                align = max(facts["align"], walk.aligns.get(name, 1))
                 place = f" at {self.places[name]}" if self.places[name] is not None else ""
-                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {facts['align']}")
+                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {align}")
         for name in sorted(walk.tracked):
             if name in used:
                 count = -(-walk.count // _WARP)

@@ -157,6 +157,26 @@ def test_places_that_overlap_are_found():
     assert shown(verdict(tree))
 
 
+def test_tensor_memory():
+    """TileLang 0.1.15 has no fence between the last wait, which is in the loop, and the load of the sums after it."""
+    tree = tree_of("tensor_memory_sm_100")
+    check = verdict(tree)
+    assert shown(check) == {"SPAD-MISSING-FENCE"} and "fence tcgen05 after" in check.findings[0].message
+    ends = [n for n, s in enumerate(tree["body"]) if s[0] == "for"]
+    tree["body"].insert(ends[0] + 1, ["do", ["call", "tcgen05_after_thread_sync"]])
+    kernel = T.load(tree)
+    assert kernel.check().verdict == "proved for all trip counts"
+    assert "alloc total_tmem" in kernel.source and "tensor total_tmem : tmem u8 (128, 512)" in kernel.source
+    assert "tcgen05 mma reads a, b writes total_tmem(0..128, 0..512)" in kernel.source
+    assert "simt tcgen05_ld reads total, total_tmem(32..64, 0..512)" in kernel.source
+    for path in sites(tree["body"], ["tcgen05_mma_arrive", "mbarrier_wait_parity", "fence_proxy_async"]):
+        assert shown(verdict(without(tree, path)))
+
+
+def test_a_slot_that_is_released_too_early():
+    assert shown(verdict(tree_of("hasty_sm_100")))
+
+
 # ---- what is refused ---------------------------------------------------------------------------------
 
 

@@ -98,7 +98,7 @@ class Walk:
             self.warp = warp
             numbers = range(warp * _WARP, min(self.count, (warp + 1) * _WARP))
             self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
-            self.registers = None
+            self.registers, self.whole = None, len(self.lanes)
             self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
             self.out = []
             self.may = False
@@ -265,12 +265,13 @@ class Walk:
         return tree
 
     def _feeds(self, body):
-        """Whether one of the statements writes shared bytes that another reads: then their order matters."""
+        """Whether statements read shared memory and write it: then their order matters, also for different buffers, which
+        may share bytes."""
         key = ("feeds", id(body))
         if key not in self.touched:
             reads, writes = set(), set()
             _calls.buffers_of(self, body, reads, writes)
-            self.touched[key] = bool(reads & writes & set(self.shared))
+            self.touched[key] = bool(reads & set(self.shared)) and bool(writes & set(self.shared))
         return self.touched[key]
 
     def writes_on_chip(self, body):
@@ -462,7 +463,7 @@ class Walk:
         if facts.get("elements") != 1 or statement[2] != 0:
             return False
         value = self.value(statement[3])
-        if self.loops or self.guards or self.may or "?" in _sets.names(value):
+        if self.loops or self.guards or self.may or len(self.lanes) < self.whole or "?" in _sets.names(value):
             self.local.pop(buffer, None)
             return False
         self.local[buffer] = value

@@ -256,6 +256,23 @@ def test_a_condition_on_data_around_a_barrier_is_unknown():
     assert "unknown data" in kernel.source and "if data == 1 {" in kernel.source
 
 
+def test_a_loop_that_reads_what_it_writes_stays_a_loop():
+    """A warp that copies within shared memory: `t` lies four bytes after `s`, so each round reads what the one before wrote."""
+    tree = kernel_tree([["store", "s", "tx", ["f"]], SYNC, ["if", ["<", "tx", 1], [["for", "i", 0, 16, "serial", [
+        ["store", "t", "i", ["load", "s", "i"]]]]], []]])
+    tree["buffers"]["t"] = tree["buffers"]["s"]
+    tree["shared"]["t"] = {"bytes": 256, "dtype": "float32", "align": 16, "at": 16}
+    assert "SPAD-LIFETIME" in "".join(shown(T.load(tree).check()))
+    tree["shared"]["t"]["at"] = 1024
+    assert not shown(T.load(tree).check())
+
+
+def test_a_variable_that_some_threads_set_is_data():
+    body = [["store", "v", 0, 0], ["if", ["<", "tx", 16], [["store", "v", 0, 1]], []],
+            ["store", "s", ["+", "tx", ["load", "v", 0]], ["f"]]]
+    assert "all of it" in T.load(kernel_tree(body)).approximations[0]["why"]
+
+
 def test_counters_become_cursors():
     ring = ["%", ["load", "v", 0], 3]
     body = [["store", "v", 0, 0], ["for", "i", 0, 8, "serial", [

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad plan: offsets for the buffers of a CSV file, or the places of a kernel.
+ * spad plan: offsets for the buffers of a CSV file, or the places of a kernel. Files of other
+ * compilers are for the Python package.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
@@ -21,6 +22,7 @@ typedef struct plan_words {
     const char *output;
     cli_pictures pictures;
     const char *goal;
+    const char *arena;
     bool frontier;
     bool release;
     bool steps;
@@ -221,6 +223,8 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    } else if (words->arena != NULL) {
+        cli_message("option '--arena' is for files of other compilers");
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
                strcmp(words->goal, "bytes") != 0) {
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
@@ -240,6 +244,57 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     return exit;
 }
 
+/* The words as the user gave them; taking the options moves them. */
+typedef struct given_words {
+    int count;
+    char **words;
+} given_words;
+
+static given_words keep_words(int count, char **words) {
+    const given_words given = {count, calloc((size_t)count + 1, sizeof *words)};
+    if (given.words == NULL)
+        cli_message("out of memory");
+    else
+        memcpy(given.words, words, (size_t)count * sizeof *words);
+    return given;
+}
+
+static cli_exit plan_model(given_words given, const char *path) {
+    if (strcmp(path, "-") == 0) {
+        cli_message("a file of another compiler has to have a name; it cannot be read from stdin");
+        return CLI_USAGE;
+    }
+    return cli_run_python("model", "a file of another compiler", given.count, given.words);
+}
+
+static cli_exit run_words(plan_words *words, given_words given, int count, char **arguments) {
+    if (count != 1) {
+        cli_message("one kernel, CSV file or model is needed; see 'spad plan --help'");
+        return CLI_USAGE;
+    }
+    const char *path = arguments[0];
+    if (cli_is_model_name(path)) return plan_model(given, path);
+    if (!cli_pictures_fit(&words->pictures, words->input.kernel.json, words->output))
+        return CLI_USAGE;
+    words->started = cli_clock();
+    cli_text text;
+    cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
+    if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
+    if (cli_is_model(path, &text)) {
+        exit = plan_model(given, path);
+    } else if (words->fix || words->steps || words->arena != NULL) {
+        cli_message("options '--fix' and '--steps' are for kernels, '--arena' is for models");
+        exit = CLI_USAGE;
+    } else if (cli_refuse_foreign(path, &text)) {
+        exit = CLI_USAGE;
+    } else {
+        exit = plan_buffers(words, &text, path);
+    }
+    free(text.bytes);
+    return exit;
+}
+
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
     const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
@@ -249,6 +304,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--steps", .flag = &words.steps},
                                   {.name = "--minimize", .flag = &words.minimize},
                                   {.name = "--fix", .flag = &words.fix},
+                                  {.name = "--arena", .value = &words.arena},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
                                   {.name = "--threads", .value = &words.threads},
@@ -260,24 +316,11 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--progress", .flag = &words.progress},
                                   {.name = NULL}};
     cli_exit exit;
-    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
-    if (count != 1) {
-        cli_message("one kernel or CSV file is needed; see 'spad plan --help'");
-        return CLI_USAGE;
-    }
-    if (!cli_pictures_fit(&words.pictures, words.input.kernel.json, words.output)) return CLI_USAGE;
-    words.started = cli_clock();
-    cli_text text;
-    exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);
-    if (exit != CLI_FINE) return exit;
-    if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
-    if (words.fix || words.steps) {
-        cli_message("options '--fix' and '--steps' are for kernels");
-        exit = CLI_USAGE;
-    } else {
-        exit = plan_buffers(&words, &text, arguments[0]);
-    }
-    free(text.bytes);
+    const given_words given = keep_words(count, arguments);
+    if (given.words == NULL) return CLI_INTERNAL;
+    if (cli_take_options(command, options, &count, arguments, &exit))
+        exit = run_words(&words, given, count, arguments);
+    free(given.words);
     return exit;
 }
 
@@ -287,6 +330,7 @@ const cli_command cli_plan = {
     .usage =
         "usage: spad plan KERNEL.spad [options]\n"
         "       spad plan FILE.csv [options]\n"
+        "       spad plan MODEL [options]\n"
         "\n"
         "For a kernel: gives every tensor that has no address a place, checks the kernel, and\n"
         "shows how full each memory is and where the peak is.\n"
@@ -302,15 +346,27 @@ const cli_command cli_plan = {
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
-        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart.\n"
+        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
         "\n"
-        "  --capacity N              bytes per lane; without it, minimize the height\n"
+        "  --capacity N              bytes per lane, such as 196608 or 192KiB; without it,\n"
+        "                            minimize the height\n"
+        "  --end-exclusive           column 'end' is the time after the last one, as 'upper' is\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
         "  --minimize                minimize the height even with a capacity\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
         "  --progress[=json]         progress on stderr\n"
         "\n"
-        "For both; '-' is stdin or stdout:\n"
+        "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "
+        "PyTorch,\n"
+        "logs of RMM): plans its buffers and compares with what that compiler had. Python does "
+        "it,\n"
+        "see docs/compilers.md\n"
+        "\n"
+        "  -o, --output OUT          OUT.tflite: the model with the plan in it; OUT.csv: the "
+        "buffers\n"
+        "  --arena NAME              of several arenas, the one to draw and to write\n"
+        "\n"
+        "For all; '-' is stdin or stdout:\n"
         "\n"
         "  --timeout SECONDS         stop then, with the best so far; default for CSV\n"
         "                            files: 30\n"

@@ -5,6 +5,7 @@
  * some value, where there is no kernel or a wrong one, unless they move as its extent does
  * (growth.c).
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 #include "kernel/kernel.h"
@@ -103,7 +104,8 @@ static far_range far_range_of(const spad_kernel *kernel, spad_expr expr) {
             stack[top - 1] = far_range_of_two(op, stack[top - 1], stack[top]);
         }
     }
-    return top == 1 ? stack[0] : anywhere;
+    spad__assert(top == 1);
+    return stack[0];
 }
 
 /* The least value of an extent, which is 1 or more where a kernel has been made. */

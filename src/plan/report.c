@@ -65,6 +65,8 @@ static const char *clash_sentence(spad_plan_clash clash) {
                "second";
     case SPAD_PLAN_CLASH_ALIAS_APART: return "are aliases, but must be kept apart";
     case SPAD_PLAN_CLASH_ALIAS_LANES: return "are aliases, but have no start lane in common";
+    case SPAD_PLAN_CLASH_SLICES:
+        return "are at two different distances by their slices and aliases";
     }
     return "";
 }
@@ -109,6 +111,7 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
         const char *name;
     } kinds[] = {{plan->aparts.count > 0, "buffers kept apart"},
                  {plan->aliases.count > 0, "aliases"},
+                 {plan->slices.count > 0, "slices"},
                  {aligned, "alignments"},
                  {banked, "banks"},
                  {gaps, "gaps and windows"},

@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and the reasons
  * about them; a cost that does not depend on the trip count. */
-#include "support/kernels.h"
-#include "support/support.h"
+#include "prove_fixture.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "spad/check.h"
-
-typedef struct answer {
-    spad_verdict verdict;
-    char reason[SPAD_MESSAGE_MAX];
-    spad_check_counts counts;
-} answer;
-
-static answer ask(const char *text, const spad_define *defines, size_t count,
-                  const spad_check_options *how) {
-    const spad_kernel_options options = {.defines = defines, .define_count = count};
-    spad_check *check;
-    spad_error error;
-    spad_kernel *kernel = test_parse_with(text, &options);
-    assert_ok(spad_check_create(&check, kernel, how, &error), &error);
-    answer a = {.verdict = spad_check_get_verdict(check), .counts = spad_check_get_counts(check)};
-    strcpy(a.reason, spad_check_get_reason(check));
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return a;
-}
-
-static void assert_answer(const char *text, spad_verdict verdict, const char *reason) {
-    const answer a = ask(text, NULL, 0, NULL);
-    assert_string_equal(a.reason, reason);
-    assert_int_equal(a.verdict, verdict);
-}
-
-/* The same for a reason that goes on with values that were tried. */
-static void assert_answer_starts(const char *text, spad_verdict verdict, const char *reason) {
-    answer a = ask(text, NULL, 0, NULL);
-    assert_true(strlen(a.reason) > strlen(reason));
-    a.reason[strlen(reason)] = '\0';
-    assert_string_equal(a.reason, reason);
-    assert_int_equal(a.verdict, verdict);
-}
 
 static const char *const pipeline = "kernel k on trn2\nparam N = 16\n"
                                     "tensor g : hbm bf16 [N] (128, 512) input\n"
@@ -337,76 +298,6 @@ static void parallel_loops_far(void **state) {
                            "events"));
 }
 
-/* Rings that come round together only after very many iterations are proved one by one, if they
- * share no bytes. The rings of a, b and c have their slots as numbers. */
-#define COPRIME(a, b, c, ahead)                                                                \
-    "kernel k on trn2\nparam N = 40\ntensor g : hbm bf16 [N] (128, 512) input\n"               \
-    "tensor x : sbuf bf16 [N] (128, 8) " a "\ntensor y : sbuf bf16 [N] (128, 8) " b            \
-    "\ntensor z : sbuf bf16 [N] (128, 8) " c "\nfor i in 0..N {\nvector w writes x[i], y[i]\n" \
-    "vector r reads x[i] writes z[i]\nif i >= " ahead " { vector r reads y[i - " ahead         \
-    "], z[i] }\n}\n"
-
-static void rings_one_by_one(void **state) {
-    (void)state;
-    static const char *const right[] = {COPRIME("ring 31", "ring 33", "ring 2", "32"),
-                                        COPRIME("ring 97", "ring 89", "ring 83", "88"),
-                                        COPRIME("ring 31", "mod base 0 free 33",
-                                                "mod base 4096 free 2",
-                                                "32"), /* places of their own */
-                                        COPRIME("ring 31", "ring 33", "alias of y", "0")};
-    static const char *const many = COPRIME("ring 97", "ring 89", "ring 83", "88");
-    const spad_define far = {"N", 1000000000};
-    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
-        const answer a = ask(right[i], NULL, 0, NULL);
-        const bool aliased = strstr(right[i], "alias") != NULL;
-        assert_string_equal(a.reason, aliased ? "there are errors" : "for every N from 1 on");
-        assert_int_equal(a.verdict, aliased ? SPAD_VERDICT_WRONG : SPAD_VERDICT_PROVED_ALL);
-    }
-    const answer near = ask(many, NULL, 0, NULL);
-    const answer large = ask(many, &far, 1, NULL);
-    assert_int_equal(large.verdict, SPAD_VERDICT_PROVED_ALL);
-    assert_true(large.counts.events < 2 * near.counts.events);
-    /* one of them is too short, which shows with large values only */
-    assert_answer_starts(COPRIME("ring 97", "ring 89", "ring 83", "89"), SPAD_VERDICT_PROVED_SHAPE,
-                         "right at N = 40, not with N = 90: r reads 'y[0]' (i = 89), but bytes ");
-    const answer wrong = ask(COPRIME("ring 97", "ring 89", "ring 83", "89"), &far, 1, NULL);
-    assert_int_not_equal(wrong.verdict, SPAD_VERDICT_PROVED_ALL);
-    /* places that meet are one part: no proof, and the reason */
-    assert_answer_starts(COPRIME("mod base 0 free 97", "mod base 64 free 89", "ring 83", "0"),
-                         SPAD_VERDICT_PROVED_SHAPE,
-                         "N is fixed at 40: the kernel repeats itself only after too many "
-                         "iterations");
-}
-
-/* The same with places from the planner: what shares bytes there is one part. Here x and y are
- * alive together, and z after them, in their bytes or not. */
-static void rings_with_places(void **state) {
-    (void)state;
-    spad_kernel *kernel = test_parse(
-        "kernel k on trn2\nparam N = 40\ntensor x : sbuf bf16 [N] (128, 8) ring 31\n"
-        "tensor y : sbuf bf16 [N] (128, 8) ring 33\ntensor m : sbuf bf16 (128, 8) at 65536\n"
-        "tensor p : psum f32 [N] (128, 8) ring 3\ntensor q : psum f32 (128, 8)\n"
-        "for i in 0..N { vector w writes x[i], y[i]\nvector r reads x[i], y[i] writes p[i]\n"
-        "vector r reads p[i] writes q\nvector r reads q }\n");
-    spad_kernel *apart = test_parse(COPRIME("ring 31", "ring 33", "ring 2", "32"));
-    const spad_kernel *const kernels[] = {kernel, apart};
-    for (size_t i = 0; i < 2; i++) {
-        spad_layout *layout;
-        spad_check *check;
-        spad_error error;
-        assert_ok(spad_layout_create(&layout, kernels[i], NULL, &error), &error);
-        const spad_check_options how = {.layout = layout};
-        assert_ok(spad_check_create(&check, kernels[i], &how, &error), &error);
-        /* a tensor with a place of its own may be anywhere among the planned ones */
-        assert_int_equal(spad_check_get_verdict(check),
-                         i == 0 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_PROVED_ALL);
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-    }
-    spad_kernel_destroy(apart);
-    spad_kernel_destroy(kernel);
-}
-
 /* An index that no condition is around is examined when a kernel is made, but bounds that are not
  * exact refuse nothing: how it moves counts then, and a value that is far away is found. */
 static void indices_of_inexact_bounds(void **state) {
@@ -483,6 +374,26 @@ static void values_at_the_start(void **state) {
                   WAYS "every event of the kernel was checked");
 #undef WAYS
 #undef STARTS
+}
+
+/* Values that no statement uses change nothing; where the proofs of two ways differ, both are told.
+ */
+static void ways_of_unknown_values(void **state) {
+    (void)state;
+#define LENGTHS(more, end)                                                   \
+    "kernel k on trn2\nparam N = 8\n" more "tensor x : sbuf bf16 (128, 8)\n" \
+    "for i in 0..N { vector w writes x\nvector r reads x }\n" end
+    assert_answer(LENGTHS("unknown spare[8] in 0..9\n", ""), SPAD_VERDICT_PROVED_ALL,
+                  "for every N");
+    assert_int_equal(ask(LENGTHS("unknown spare[8] in 0..9\n", ""), NULL, 0, NULL).counts.runs,
+                     ask(LENGTHS("", ""), NULL, 0, NULL).counts.runs);
+    assert_answer(LENGTHS("unknown spare in 0..9\nunknown u in 0..2\n",
+                          "if u == 1 { vector last reads x }\n"),
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "for all 2 ways that unknown values can be; for every N; with u = 1: for every N "
+                  "from 1 on; not with N = 0: last reads 'x', but nothing has written bytes [0, "
+                  "16) of lanes [0, 128) of its slot; write it first, or declare it as input");
+#undef LENGTHS
 }
 
 /* Agents order each other by all rings together: no proof, and the reason before anything long is
@@ -871,11 +782,10 @@ int main(void) {
         cmocka_unit_test(neighbours_wrong),
         cmocka_unit_test(sizes),
         cmocka_unit_test(parallel_loops_far),
-        cmocka_unit_test(rings_one_by_one),
-        cmocka_unit_test(rings_with_places),
         cmocka_unit_test(indices_of_inexact_bounds),
         cmocka_unit_test(no_kernel_far_away),
         cmocka_unit_test(values_at_the_start),
+        cmocka_unit_test(ways_of_unknown_values),
         cmocka_unit_test(rings_of_agents),
         cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),

@@ -85,11 +85,11 @@ function element(tag, attributes, ...children) {
 
 const plain = (n) => n.toLocaleString("en-US", { maximumFractionDigits: 0 });
 
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 function bytesText(n) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let value = Math.abs(n), unit = 0;
-  while (value >= 1024 && unit < units.length - 1) { value /= 1024; unit++; }
-  return (n < 0 ? "-" : "") + Math.round(value * 10) / 10 + "\u00a0" + units[unit];
+  while (value >= 1024 && unit < UNITS.length - 1) { value /= 1024; unit++; }
+  return (n < 0 ? "-" : "") + Math.round(value * 10) / 10 + "\u00a0" + UNITS[unit];
 }
 
 const bothBytes = (n) => (Math.abs(n) < 1024 ? plain(n) + " B" : plain(n) + " B (" + bytesText(n) + ")");

@@ -121,7 +121,7 @@ function refresh() {
 }
 // What a chart shows without pointer and pins; drawn again only when this changes.
 function baseKey(c) {
-  const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex];
+  const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex, state.whole];
   if (s) parts.push(s.a0, s.a1, s.only);
   return parts.join();
 }
@@ -177,16 +177,23 @@ function niceStep(span, ticks, binary) {
   return 10 * power;
 }
 
+// What the axis shows. A number of an event says what comes first, not how long it takes.
+function axisTitle() {
+  if (["ns", "assumed ns", "cycles"].includes(axis.unit)) return "time in " + axis.unit;
+  if (["event", "statement", "row"].includes(axis.unit)) return "number of the " + axis.unit + ": an order, not time";
+  return axis.unit === "steps" ? "steps, not time" : axis.unit;
+}
+const AXIS = 34; // pixels: ticks, and the title below them
 function drawTimeAxis(c, g, y) {
   const step = niceStep(state.t1 - state.t0, plotWidth(c) / 90, false);
   g.font = FONT; g.textAlign = "center"; g.fillStyle = palette.muted; g.strokeStyle = palette.grid;
   for (let t = Math.ceil(state.t0 / step) * step; t <= state.t1; t += step) {
-    const x = Math.round(X(c, t)) + 0.5;
+    const x = Math.round(X(c, t)) + 0.5, half = widthOf(g, plain(t)) / 2;
     g.beginPath(); g.moveTo(x, y); g.lineTo(x, y + 4); g.stroke();
-    if (x > left - 1 && x < c.width_ - 20) g.fillText(plain(t), x, y + 14);
+    if (x > left - 1) g.fillText(plain(t), Math.min(x, c.width_ - half - 1), y + 14);
   }
   g.textAlign = "right";
-  g.fillText(axis.unit, Math.max(left - 8, widthOf(g, axis.unit) + 1), y + 14);
+  g.fillText(axisTitle(), c.width_ - right, y + 28);
 }
 
 function drawCursor(c, g, top, bottom) {
@@ -221,13 +228,18 @@ function drawGround(c, g) {
   g.restore();
 }
 
+// A multiple of a step, exactly, in the largest unit that two steps consist of.
+function tickText(a, step) {
+  let unit = 0;
+  while (step % 512 === 0) { step /= 1024; a /= 1024; unit++; } // halves too
+  return a === 0 ? "0" : a.toLocaleString("en-US", { maximumFractionDigits: 1 }) + "\u00a0" + UNITS[unit];
+}
 function drawAddressAxis(c, g) {
   const s = c.space, step = niceStep(s.a1 - s.a0, c.plot / 48, true);
   g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
-  const exact = Math.max(widthOf(g, addressText(s.a0)), widthOf(g, addressText(s.a1))) <= left - 10;
   for (let a = Math.ceil(s.a0 / step) * step; a <= s.a1; a += step) {
-    const y = Y(c, a);
-    if (y > c.top + 4) g.fillText(exact ? addressText(a) : bytesText(a), left - 8, y + 4);
+    const y = Y(c, a), text = state.hex ? addressText(a) : tickText(a, step);
+    if (y > c.top + 4) g.fillText(widthOf(g, text) <= left - 9 ? text : bytesText(a), left - 8, y + 4);
   }
   g.strokeStyle = palette.line;
   g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, c.plot - 1);
@@ -382,7 +394,7 @@ function drawLanes(c, g) {
 // Below them: what they are.
 function overLive(c, g) {
   const s = c.space, x0 = c.width_ - right + 26, width = right - 32;
-  drawCursor(c, g, 0, c.height - 18);
+  drawCursor(c, g, 0, c.height - AXIS);
   if (s.laneCount < 2 || width < 40) return;
   g.font = FONT; g.fillStyle = palette.muted; g.textAlign = "center";
   g.fillText(plain(s.laneCount) + " lanes", x0 + width / 2, 12);
@@ -401,8 +413,23 @@ function overMap(c, g) {
   g.restore();
 }
 
+// The most that a memory has: drawn where the curve keeps a third of the height, or when it was asked for.
+function liveLimit(s) {
+  const bytes = Math.max(...sameName(s).map((o) => o.usable)), peak = Math.max(...sameName(s).map((o) => o.peak), 1);
+  return { bytes, drawn: bytes >= 0 && (bytes <= 3 * peak || state.whole), times: bytes / peak };
+}
+function drawLiveLimit(c, g, limit, y) {
+  const text = "capacity " + bytesText(limit.bytes) + (y < 0 ? ", " + plain(limit.times) + " times the peak" : "");
+  g.font = FONT; g.fillStyle = palette.bad; g.textAlign = "right";
+  g.fillText(text, c.width_ - right - 6, Math.max(y - 4, 12));
+  if (y < 0) return;
+  g.strokeStyle = palette.bad; g.lineWidth = 1; g.setLineDash([6, 4]);
+  g.beginPath(); g.moveTo(left, Math.round(y) + 0.5); g.lineTo(c.width_ - right, Math.round(y) + 0.5); g.stroke();
+  g.setLineDash([]);
+}
 function drawLive(c, g) {
-  const s = c.space, base = c.height - 18, high = base - 18, most = Math.max(...sameName(s).map((o) => o.peak), 1);
+  const s = c.space, base = c.height - AXIS, high = base - 18, peak = Math.max(...sameName(s).map((o) => o.peak), 1), limit = liveLimit(s);
+  const most = Math.max(peak, limit.drawn ? limit.bytes : 0);
   const y = (v) => base - v / most * high;
   g.fillStyle = palette.plot; g.fillRect(left, 0, plotWidth(c), base);
   clipPlot(c, g, 0, base + 1);
@@ -415,6 +442,7 @@ function drawLive(c, g) {
   g.lineTo(X(c, axis.end), y(level)); g.lineTo(X(c, axis.end), base); g.closePath();
   g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
   g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
+  if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1);
   const px = X(c, s.peakTime), py = y(s.peak);
   g.fillStyle = palette.bad;
   g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
@@ -424,7 +452,8 @@ function drawLive(c, g) {
   g.fillText(label, px + (toRight ? 8 : -8), py - 4);
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
-  g.fillText(bytesText(most), left - 8, y(most) + 4);
+  const step = niceStep(most, 3, true);
+  for (let v = step; v <= most; v += step) if (y(v) < base - 16) g.fillText(tickText(v, step), left - 8, y(v) + 4);
   g.fillText("live", left - 8, base - 2);
   drawTimeAxis(c, g, base);
 }

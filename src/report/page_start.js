@@ -77,7 +77,7 @@ function buildSpace(s) {
   s.section = section;
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
   addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
-  addChart("live", section, 76, drawLive, overLive, { space: s });
+  addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s });
   s.readout = element("div", { class: "readout" });
   section.append(s.readout);
 }
@@ -86,7 +86,7 @@ function buildTimeline(report) {
   const which = comparing ? (report === reports[0] ? " before" : " after") : "";
   const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which), ...(report.badge ? [element("span", { class: "tag warning" }, clean(report.badge))] : [])));
   byId("charts").append(section);
-  addChart("timeline", section, report.rows.length * ROW + 22, drawTimeline, overTimeline, { report, top: 2 });
+  addChart("timeline", section, report.rows.length * ROW + 2 + AXIS, drawTimeline, overTimeline, { report, top: 2 });
   const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
   const legend_ = element("div", { class: "legend" }), sums = new Map();
   for (const bar of report.bars) sums.set(bar[6], (sums.get(bar[6]) || 0) + bar[2] - bar[1]);

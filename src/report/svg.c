@@ -27,7 +27,8 @@ enum {
     NOTE = 16,
     NAME_CHARACTERS = 31, /* characters of a name in a legend */
     GAP = 14,
-    AXIS = 26,
+    AXIS = 34,
+    TICKS = 8, /* at most, per axis */
     ROW = 22,
     BANKS_MOST = 64
 };
@@ -49,7 +50,7 @@ static const char style[] =
     ".b{stroke:#24292f;stroke-opacity:.45;stroke-width:.5}"
     ".c{fill:url(#hatch);stroke:#cf222e;stroke-width:1.2}.p{fill:url(#dots)}"
     ".r{fill:url(#lines)}.l{fill:#0969da;fill-opacity:.18;stroke:#0969da;stroke-width:1}"
-    ".k{stroke:#cf222e;stroke-width:.8;stroke-dasharray:4 3}"
+    ".e{stroke:#8c959f;stroke-width:.6}.k{stroke:#cf222e;stroke-width:.8;stroke-dasharray:4 3}"
     ".a{fill:#9a6700;font-weight:600}"
     ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}";
 
@@ -111,6 +112,24 @@ static void open_text(spad__out *out, const char *class, const char *anchor, int
     spad__out_string(out, ">");
 }
 
+/* ---- numbers ------------------------------------------------------------------------ */
+
+/* Digits in groups of three. */
+static void write_grouped(spad__out *out, int64_t value) {
+    char text[32];
+    char *at = text + sizeof text;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    int digits = 0;
+    do {
+        if (digits > 0 && digits % 3 == 0) *--at = ',';
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+        digits++;
+    } while (left > 0);
+    if (value < 0) *--at = '-';
+    spad__out_bytes(out, at, (size_t)(text + sizeof text - at));
+}
+
 /* ---- the map ----------------------------------------------------------------------- */
 
 static void write_caption(drawing *d) {
@@ -128,7 +147,9 @@ static void write_caption(drawing *d) {
     }
     spad__out_format(d->out, "%s, live peak ", space->lanes > 1 ? " a lane" : "");
     spad__out_bytes_short(d->out, facts->peak_bytes);
-    spad__out_format(d->out, " at %lld, largest hole then ", (long long)facts->peak_time);
+    spad__out_string(d->out, " at ");
+    write_grouped(d->out, facts->peak_time);
+    spad__out_string(d->out, ", largest hole then ");
     spad__out_bytes_short(d->out, facts->largest_hole);
     spad__out_format(d->out, ", %lld boxes", (long long)facts->boxes);
     if (space->lanes > 1) spad__out_format(d->out, ", %lld lanes", (long long)space->lanes);
@@ -138,12 +159,45 @@ static void write_caption(drawing *d) {
     d->y += CAPTION;
 }
 
-/* All digits where the margin has room for them. */
-static void write_address(spad__out *out, int64_t address) {
-    if (address > -INT64_C(1000000000000) && address < INT64_C(10000000000000)) {
-        spad__out_format(out, "%lld", (long long)address);
-    } else {
-        spad__out_bytes_short(out, address);
+/* ---- axes ------------------------------------------------------------------------- */
+
+/* The least round number with at most TICKS of them in a span: 1, 2, 5, 10, 20 ... or a power of
+ * two. It is below a third of what 64 bits hold, since it is at most 5/2 of an eighth. */
+static int64_t round_step(int64_t span, bool is_binary) {
+    const int64_t least = span / TICKS + (span % TICKS != 0);
+    int64_t step = 1;
+    for (int k = 0; step < least; k++) step = k % 3 == 1 && !is_binary ? step / 2 * 5 : step * 2;
+    return step;
+}
+
+/* The first multiple of a step that is not before `begin`. */
+static int64_t first_tick(int64_t begin, int64_t step) {
+    const int64_t tick = begin / step * step;
+    return tick < begin && tick <= INT64_MAX - step ? tick + step : tick;
+}
+
+/* A multiple of a step, exactly, in the largest unit that two steps consist of. */
+static void write_address(spad__out *out, int64_t address, int64_t step) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (; step % 1024 == 0; step /= 1024, address /= 1024) unit++;
+    const bool is_half = step == 512;
+    if (is_half) unit++;
+    if (is_half && address < 0 && address > -1024) spad__out_string(out, "-");
+    write_grouped(out, is_half ? address / 1024 : address);
+    if (is_half && address % 1024 != 0) spad__out_string(out, ".5");
+    if (address != 0) spad__out_format(out, " %s", units[unit]);
+}
+
+static void write_address_axis(const drawing *d) {
+    const int64_t low = d->view->facts.low;
+    const int64_t step = round_step(d->high - low, true);
+    for (int64_t address = first_tick(low, step); address >= low && address <= d->high;) {
+        open_text(d->out, "m tick address", "end", (LEFT - 6) * 100, y_of(d, address) + 400);
+        write_address(d->out, address, step);
+        spad__out_string(d->out, "</text>\n");
+        if (address > d->high - step) break;
+        address += step;
     }
 }
 
@@ -165,13 +219,7 @@ static void write_frame(const drawing *d) {
         if (!spad__mul(k, space->bank_bytes, &at) || at >= d->high) break;
         line(d->out, "g", x0, y_of(d, at), x1, y_of(d, at));
     }
-    for (int64_t k = 0; k <= 4; k++) {
-        const int64_t span = d->high - facts->low;
-        const int64_t address = facts->low + span / 4 * k + span % 4 * k / 4;
-        open_text(d->out, "m", "end", (LEFT - 6) * 100, y_of(d, address) + 400);
-        write_address(d->out, address);
-        spad__out_string(d->out, "</text>\n");
-    }
+    write_address_axis(d);
 }
 
 static void write_title(spad__out *out, const spad_report_box *box) {
@@ -304,22 +352,37 @@ static void write_curve(const drawing *d) {
     spad__out_string(d->out, "live</text>\n");
 }
 
+/* What the axis shows. A number of an event says what comes first, not how long it takes. */
+static void write_axis_title(const drawing *d) {
+    static const char *const times[] = {"ns", "assumed ns", "cycles"};
+    static const char *const orders[] = {"event", "statement", "row"};
+    const char *unit = d->picture->report->time_unit;
+    const char *before = "";
+    const char *after = strcmp(unit, "steps") == 0 ? ", not time" : "";
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(unit, times[i]) == 0) before = "time in ";
+        if (strcmp(unit, orders[i]) == 0) before = "number of the ", after = ": an order, not time";
+    }
+    open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y + 27) * 100);
+    spad__out_string(d->out, before);
+    spad__out_markup(d->out, unit, 20);
+    spad__out_format(d->out, "%s</text>\n", after);
+}
+
 static void write_time_axis(const drawing *d) {
     const spad__picture *p = d->picture;
-    for (int64_t k = 0; k <= 4; k++) {
-        const int64_t span = p->end - p->begin;
-        const int64_t time = p->begin + span / 4 * k + span % 4 * k / 4;
-        open_text(d->out, "m",
-                  k == 0   ? "start"
-                  : k == 4 ? "end"
-                           : "middle",
-                  x_of(d, time), (d->y + 14) * 100);
-        if (k == 0) {
-            spad__out_markup(d->out, p->report->time_unit, 20);
-            spad__out_string(d->out, " ");
-        }
-        spad__out_format(d->out, "%lld</text>\n", (long long)time);
+    const int64_t step = round_step(p->end - p->begin, false);
+    for (int64_t time = first_tick(p->begin, step); time >= p->begin && time <= p->end;) {
+        const int64_t x = x_of(d, time);
+        line(d->out, "e", x, d->y * 100, x, (d->y + 4) * 100);
+        open_text(d->out, "m tick time", x > (PAGE_WIDTH - 40) * 100 ? "end" : "middle", x,
+                  (d->y + 14) * 100);
+        write_grouped(d->out, time);
+        spad__out_string(d->out, "</text>\n");
+        if (time > p->end - step) break;
+        time += step;
     }
+    write_axis_title(d);
 }
 
 /* ---- the timeline ------------------------------------------------------------------ */

@@ -97,6 +97,9 @@ const percent = (part, whole) => (whole > 0 ? (100 * part / whole).toFixed(1) + 
 // Units that count something, after the number; others, like "event", name a position and stand before it.
 const isCounted = () => ["ns", "assumed ns", "cycles", "steps"].includes(axis.unit);
 const timeText = (t) => (isCounted() ? plain(t) + " " + axis.unit : axis.unit + " " + plain(t));
+// From one time to another, with the unit.
+const spanText = (from, to) => (isCounted() ? plain(from) + " to " + plain(to) + " " + axis.unit : axis.unit + " " + plain(from) + " to " + plain(to));
+const lengthText = (n) => (isCounted() ? plain(n) + " " + axis.unit : ["event", "statement", "row"].includes(axis.unit) ? plain(n) + " " + axis.unit + (n === 1 ? "" : "s") : plain(n));
 const addressText = (n) => {
   if (!state.hex) return plain(n);
   return (n < 0 ? "-" : "") + "0x" + Math.abs(n).toString(16);
@@ -196,7 +199,7 @@ const axis = {
 // ---- state --------------------------------------------------------------------------------
 
 const state = {
-  t0: axis.begin, t1: axis.end, cursor: null, pointer: null, hex: false, whole: false, query: "", matches: [], match: -1,
+  t0: axis.begin, t1: axis.end, cursor: null, pointer: null, at: null, hex: false, whole: false, query: "", matches: [], match: -1,
   hover: null, pinned: null, others: [], line: 0, tab: "peak",
 };
 const charts = []; // { kind, space or report, canvas, height, draw (once per view), over (each frame) }

@@ -126,6 +126,7 @@ function baseKey(c) {
   return parts.join();
 }
 function drawAll() {
+  if (charts.some((c) => c.key !== baseKey(c))) lookAgain();
   for (const c of charts) {
     const key = baseKey(c), g = c.canvas.getContext("2d");
     if (c.key !== key) {

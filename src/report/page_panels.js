@@ -21,12 +21,14 @@ function boxUnder(c, x, y) {
   return best < 0 ? null : { space: s, box: best };
 }
 function barUnder(c, x, y) {
-  let best = null;
+  let best = null, wait = null;
   for (const bar of c.report.bars) {
     const r = barPixels(c, bar);
-    if (x >= r[0] - 2 && x <= r[0] + r[2] + 2 && y >= r[1] && y <= r[1] + r[3]) best = bar;
+    if (y < r[1] || y > r[1] + r[3]) continue;
+    if (x >= r[0] - 2 && x <= r[0] + r[2] + 2) best = bar;
+    if (!wait && x < r[0] && x >= X(c, bar[3])) wait = bar; // the first to run: its wait is what the hatch ends with
   }
-  return best && { report: c.report, bar: best };
+  return best ? { report: c.report, bar: best } : wait && { report: c.report, bar: wait, waits: true };
 }
 
 // Live bytes, free bytes and the largest hole at a time, in the lane that is shown or the fullest.
@@ -110,6 +112,39 @@ function originRows(report, line) {
   }
   return rows;
 }
+// Which statements of the source write and read each tensor, and what each line uses.
+const USES = /\b(reads|writes|updates)\s+([A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*(?:\s*,\s*[A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*)*)/g;
+function usesOf(report) {
+  if (report.uses) return report.uses;
+  const uses = report.uses = { tensors: new Map(), lines: new Map() };
+  sourcesOf(report).lines.forEach((text, k) => {
+    const code = text.replace(/#.*$/, ""), first = code.search(/\b(reads|writes|updates)\b/);
+    if (first < 0 || /^\s*source\b/.test(code)) return;
+    const words = code.slice(0, first).split("{").pop().trim().split(/\s+/), by = words[1] || words[0], own = { reads: [], writes: [] };
+    for (const [, verb, list] of code.matchAll(USES)) for (const item of list.match(/[A-Za-z_]\w*(?:\s*[[(][^\])]*[\])])*/g)) {
+      const key = stem(item.replace(/[\s(].*$/, "")), tensor = uses.tensors.get(key) || { reads: [], writes: [] };
+      for (const way of verb === "updates" ? ["reads", "writes"] : [verb]) { tensor[way].push([by, k + 1]); own[way].push(item); }
+      uses.tensors.set(key, tensor);
+    }
+    uses.lines.set(k + 1, own);
+  });
+  return uses;
+}
+function usersText(list) {
+  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + plain(line) + ")"))];
+  return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
+}
+function userRows(report, name) {
+  const uses = usesOf(report).tensors.get(stem(name).replace(/^.* /, "")), rows = [];
+  if (uses && uses.writes.length) rows.push(["written by", usersText(uses.writes)]);
+  if (uses && uses.reads.length) rows.push(["read by", usersText(uses.reads)]);
+  return rows;
+}
+function lineRows(report, line) {
+  if (!(line > 0)) return [];
+  const origin = originRows(report, line), code = (sourcesOf(report).lines[line - 1] || "").trim();
+  return [["line", plain(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
+}
 function boxCard(s, i) {
   const rows = [];
   if (formOf(s, i)) rows.push(["shape", formOf(s, i)]);
@@ -117,25 +152,43 @@ function boxCard(s, i) {
   if (placed(s, i)) rows.push(["bytes", addressText(s.byte[i]) + " to " + addressText(s.byte[i] + s.bytes[i])]);
   else rows.push(["bytes", "no address"]);
   if (s.laneCount > 1) rows.push(["lanes", plain(s.lane[i]) + " to " + plain(s.lane[i] + s.lanes[i])]);
-  rows.push(["alive", plain(s.begin[i]) + " to " + plain(s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + plain(s.length[i])]);
+  rows.push(["alive", spanText(s.begin[i], s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + lengthText(s.length[i])]);
+  rows.push(...userRows(s.report, nameOf(s, i)));
   rows.push(["placed by", data.modes[s.mode[i]]]);
   if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
   rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
-  if (s.line[i] > 0) rows.push(["line", plain(s.line[i])], ...originRows(data.reports[s.part], s.line[i]));
+  rows.push(...lineRows(data.reports[s.part], s.line[i]));
   if (s.partner[i] >= 0) rows.push(["conflict with", shorten(nameOf(s, s.index.get(s.partner[i])), 80)]);
   if (comparing && s.state[i]) rows.push(["change", stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => word).join(", ")]);
   const where = s.title + (comparing ? (s.part === 0 ? ", before" : ", after") : "");
   return [element("div", { class: "name" }, shorten(nameOf(s, i), 400)), element("div", { class: "muted" }, clean(where)), factsList(rows)];
 }
-function barCard(report, bar) {
-  const rows = [["on", clean(report.rows[bar[0]])], ["runs", plain(bar[1]) + " to " + plain(bar[2]) + ", for " + plain(bar[2] - bar[1])]];
-  if (bar[3] < bar[1]) rows.push(["waited", plain(bar[1] - bar[3]) + " " + axis.unit + (bar[7] ? " for " + clean(bar[7]) : "")]);
+function barCard(report, bar, waits) {
+  const rows = [["on", clean(report.rows[bar[0]])]], own = usesOf(report).lines.get(bar[5]);
+  rows.push(["runs", spanText(bar[1], bar[2]) + ", for " + lengthText(bar[2] - bar[1])]);
+  if (bar[3] < bar[1]) rows.splice(waits ? 1 : 2, 0, ["waited", lengthText(bar[1] - bar[3]) + ", " + spanText(bar[3], bar[1]) + (bar[7] ? ", for " + clean(bar[7]) : "")]);
   if (bar[4]) rows.push(["critical", "on the critical path"]);
-  if (bar[5] > 0) rows.push(["line", plain(bar[5])], ...originRows(report, bar[5]));
-  return [element("div", { class: "name" }, shorten(clean(bar[6]) || "(unnamed)", 400)), factsList(rows)];
+  if (own) for (const way of ["reads", "writes"]) if (own[way].length) rows.push([way, shorten(clean(own[way].join(", ")), 120)]);
+  rows.push(...lineRows(report, bar[5]));
+  const name = shorten(clean(bar[6]) || "(unnamed)", 400);
+  return [element("div", { class: "name" }, (waits ? "waiting: " : "") + name), factsList(rows)];
 }
-const cardOf = (mark) => (mark.bar ? barCard(mark.report, mark.bar) : boxCard(mark.space, mark.box));
+const cardOf = (mark) => (mark.bar ? barCard(mark.report, mark.bar, mark.waits) : boxCard(mark.space, mark.box));
 
+// What is under a pointer that rests, after the view below it has changed.
+function lookAgain() {
+  const at = state.at;
+  if (!at || at.dragged) return;
+  const hover = markUnder(at.chart, at.x, at.y), same = (a, b) => a === b || (a && b && a.bar === b.bar && a.space === b.space && a.box === b.box && a.waits === b.waits);
+  if (same(hover, state.hover)) return;
+  state.hover = hover;
+  showCard(hover, at.clientX, at.clientY);
+}
+function lookAway() {
+  state.hover = null; state.pointer = null; state.at = null;
+  showCard(null);
+  refresh();
+}
 function showCard(mark, x, y) {
   const card = byId("card");
   card.hidden = !mark;

@@ -151,6 +151,7 @@ function listen(chart) {
     if (drag && event.buttons & 1 && (drag.moved || Math.hypot(x - drag.x, y - drag.y) > 4)) {
       drag.moved = true;
       canvas.classList.add("dragging");
+      state.hover = null; state.at = null;
       showCard(null);
       const d = (drag.x - x) / plotWidth(chart) * (drag.t1 - drag.t0);
       if (chart.kind === "map") for (const s of sameName(chart.space)) {
@@ -163,7 +164,8 @@ function listen(chart) {
     state.cursor = x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
     state.pointer = chart.kind === "map" ? { space: chart.space, address: A(chart, y) } : null;
     state.hover = markUnder(chart, x, y);
-    if (event.pointerType !== "touch") showCard(state.hover, event.clientX, event.clientY);
+    state.at = event.pointerType === "touch" ? null : { chart, x, y, clientX: event.clientX, clientY: event.clientY };
+    if (state.at) showCard(state.hover, event.clientX, event.clientY);
     refresh();
   });
   canvas.addEventListener("pointerup", (event) => {
@@ -175,7 +177,7 @@ function listen(chart) {
     }
     drag = null;
   });
-  canvas.addEventListener("pointerleave", () => { state.hover = null; state.pointer = null; showCard(null); refresh(); });
+  canvas.addEventListener("pointerleave", lookAway);
   canvas.addEventListener("dblclick", fit);
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) return;
@@ -305,6 +307,7 @@ for (const [id, action] of [["zoom-in", () => zoomTime(0.7)], ["zoom-out", () =>
   ["radix", toggleHex], ["theme", toggleTheme], ["help-open", help]]) byId(id).addEventListener("click", action);
 dark.addEventListener("change", (event) => setTheme(event.matches));
 addEventListener("resize", resize);
+addEventListener("scroll", () => { if (state.at) lookAway(); }, { passive: true });
 addEventListener("beforeprint", resize);
 new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
 openTab(comparing ? "changes" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
@@ -324,7 +327,11 @@ window.spad = {
     const c = charts.find((chart) => chart.kind === "timeline");
     if (!c) return null;
     const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top], bars: c.report.bars.map((bar) => barPixels(c, bar)) };
+    return { canvas: [r.left, r.top], bars: c.report.bars.map((bar) => barPixels(c, bar)), ready: c.report.bars.map((bar) => X(c, bar[3])) };
+  },
+  under(x, y) { // of the timeline: the name of what is at a point of the page
+    const c = charts.find((chart) => chart.kind === "timeline"), r = c.canvas.getBoundingClientRect(), mark = markUnder(c, x - r.left, y - r.top);
+    return mark && (mark.waits ? "waiting: " : "") + mark.bar[6];
   },
   moment: (k, t) => momentOf(spaces[k], t),
   drawn: performance.now(),

@@ -284,17 +284,28 @@ function markButton(mark, right_, share) {
   return element("li", {}, button);
 }
 
+const columns = (...names) => element("div", { class: "columns" }, ...names.map((name) => element("span", {}, name)));
+// The first entries of a list, and a button for the next ones, so that none is out of reach.
+function longList(kind, items, make, first) {
+  const list = element("ol", { class: "list " + kind }), button = element("button", { class: "more", onclick: () => more() });
+  let shown = 0;
+  const more = () => {
+    for (const item of items.slice(shown, shown + first)) list.append(make(item));
+    shown = Math.min(shown + first, items.length);
+    button.hidden = shown === items.length;
+    button.textContent = "show " + plain(Math.min(first, items.length - shown)) + " more of " + plain(items.length);
+  };
+  more();
+  return [list, button];
+}
 function peakPanel() {
   const out = [];
   for (const s of spaces) {
     out.push(element("h3", {}, clean(s.title) + (comparing ? (s.part === 0 ? ", before" : ", after") : "") + ": " + bothBytes(s.peak) + " at " + timeText(s.peakTime)));
-    const list = element("ol", { class: "list peak" });
-    for (const number of s.peakBoxes.slice(0, 200)) {
+    out.push(columns("name, largest first", "size, share of the peak"), ...longList("peak", s.peakBoxes, (number) => {
       const i = s.index.get(number);
-      list.append(markButton({ space: s, box: i }, bytesText(s.bytes[i]) + "  " + percent(s.bytes[i], s.peak), s.bytes[i] / Math.max(s.peak, 1)));
-    }
-    out.push(list);
-    if (s.peakBoxes.length > 200) out.push(element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 200) + " smaller ones"));
+      return markButton({ space: s, box: i }, bytesText(s.bytes[i]) + "  " + percent(s.bytes[i], s.peak), s.bytes[i] / Math.max(s.peak, 1));
+    }, 200));
     out.push(element("p", { class: "muted" }, "free then: " + bothBytes(s.peakFree) + ", largest hole " + bothBytes(s.peakHole)));
   }
   return out;
@@ -340,19 +351,17 @@ function findingsPanel() {
   return [list];
 }
 
+function conflictEntry({ space: s, box: i }) {
+  const j = s.index.get(s.partner[i]), o = overlap(s, i, j);
+  const text = element("div", { class: "finding-text" }, element("span", { class: "tag error" }, "conflict"),
+    element("span", {}, shorten(nameOf(s, i), 60) + " and " + shorten(nameOf(s, j), 60)),
+    element("div", { class: "muted" }, "bytes " + addressText(o.low) + " to " + addressText(o.high) + ", " + spanText(o.begin, o.end)));
+  return element("li", {}, element("button", { onclick: () => { state.cursor = o.begin; pin({ space: s, box: i }); show(state.pinned); } }, text));
+}
 function conflictsPanel() {
-  const list = element("ol", { class: "list conflicts" });
-  let shown = 0;
-  for (const s of spaces) for (let i = 0; i < s.n && shown < 500; i++) {
-    if (s.partner[i] < 0) continue;
-    const j = s.index.get(s.partner[i]), o = overlap(s, i, j);
-    shown++;
-    const text = element("div", { class: "finding-text" }, element("span", { class: "tag error" }, "conflict"),
-      element("span", {}, shorten(nameOf(s, i), 60) + " and " + shorten(nameOf(s, j), 60)),
-      element("div", { class: "muted" }, "bytes " + addressText(o.low) + " to " + addressText(o.high) + ", " + axis.unit + " " + plain(o.begin) + " to " + plain(o.end)));
-    list.append(element("li", {}, element("button", { onclick: () => { state.cursor = o.begin; pin({ space: s, box: i }); show(state.pinned); } }, text)));
-  }
-  return [list];
+  const marks = [];
+  for (const s of spaces) for (let i = 0; i < s.n; i++) if (s.partner[i] >= 0) marks.push({ space: s, box: i });
+  return [columns("two boxes that share bytes"), ...longList("conflicts", marks, conflictEntry, 500)];
 }
 
 // The box of the other side with the same name, by its turn among those of that name.
@@ -385,17 +394,16 @@ function changesPanel() {
       element("td", { class: "n" + (d > 0 ? " bad" : "") }, (d > 0 ? "+" : "") + bytesText(d))));
   }
   out.push(table);
-  const list = element("ol", { class: "list changes" });
-  let count = 0;
-  for (const s of spaces) for (let i = 0; i < s.n; i++) {
-    if (!s.state[i] || (s.part === 0 && !(s.state[i] & GONE))) continue; // a pair stands once: its second half
-    if (++count > 500) continue;
-    const words = stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => element("span", { class: "tag " + word }, word));
+  const marks = [];
+  for (const s of spaces) for (let i = 0; i < s.n; i++) { // a pair stands once: its second half
+    if (s.state[i] && (s.part === 1 || s.state[i] & GONE)) marks.push({ space: s, box: i });
+  }
+  out.push(element("h3", {}, plain(marks.length) + " boxes changed"), ...longList("changes", marks, (mark) => {
+    const { space: s, box: i } = mark, words = stateNames.filter(([bit]) => s.state[i] & bit).map(([, word]) => element("span", { class: "tag " + word }, word));
     const text = element("div", { class: "finding-text" }, ...words, element("span", {}, shorten(nameOf(s, i), 80)),
       element("div", { class: "muted" }, clean(s.title) + ", " + changeText(s, i)));
-    list.append(element("li", {}, element("button", { onclick: () => { pin({ space: s, box: i }); show(state.pinned); } }, text)));
-  }
-  out.push(element("h3", {}, plain(count) + " boxes changed"), list);
+    return element("li", {}, element("button", { onclick: () => { pin(mark); show(state.pinned); } }, text));
+  }, 500));
   return out;
 }
 
@@ -403,9 +411,8 @@ function boxesPanel() {
   const marks = [];
   for (const s of spaces) for (let i = 0; i < s.n; i++) if (state.query === "" || s.hit[i]) marks.push({ space: s, box: i });
   marks.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
-  const list = element("ol", { class: "list boxes" });
-  for (const mark of marks.slice(0, 300)) list.append(markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])));
-  return [element("p", { class: "muted" }, plain(marks.length) + " boxes, largest first" + (marks.length > 300 ? "; the first 300" : "")), list];
+  return [element("p", { class: "muted" }, plain(marks.length) + " boxes"), columns("name, largest first", "size, alive (" + axis.unit + ")"),
+    ...longList("boxes", marks, (mark) => markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])), 300)];
 }
 
 // Every reason to wait, on every engine, with the time it took in all.
@@ -425,16 +432,15 @@ const waiting_ = reports.some((r) => r.bars.some((bar) => bar[3] < bar[1]));
 function waitsPanel() {
   const out = [];
   for (const report of reports) {
-    const reasons = waitReasons(report), list = element("ol", { class: "list waits" });
-    out.push(element("h3", {}, "what was waited for" + (comparing ? (report === reports[0] ? ", before" : ", after") : "")));
-    for (const reason of reasons.slice(0, 200)) {
+    const reasons = waitReasons(report);
+    out.push(element("h3", {}, "what was waited for" + (comparing ? (report === reports[0] ? ", before" : ", after") : "")), columns("where, for what", "in all"));
+    out.push(...longList("waits", reasons, (reason) => {
       const mark = { report, bar: reason.longest }, share = element("div", { class: "share wait" });
       share.style.width = Math.max(reason.sum / reasons[0].sum * 100, 0.5) + "%";
-      list.append(element("li", {}, element("button", { onclick: () => { pin(mark); show(mark); } },
+      return element("li", {}, element("button", { onclick: () => { pin(mark); show(mark); } },
         element("div", { class: "row two" }, element("span", {}, element("b", {}, clean(report.rows[reason.row])), " for " + (clean(reason.what) || "its turn")),
-          element("span", {}, plain(reason.sum) + " " + axis.unit + (reason.count > 1 ? ", " + plain(reason.count) + "\u00d7" : ""))), share)));
-    }
-    out.push(list);
+          element("span", {}, lengthText(reason.sum) + (reason.count > 1 ? ", " + plain(reason.count) + "\u00d7" : ""))), share));
+    }, 200));
   }
   return out;
 }

@@ -187,6 +187,25 @@ function listen(chart) {
     else zoomTime(factor, T(chart, x));
   }, { passive: false });
 }
+// The side panel is as wide as the reader wants it, within the window.
+function setSide(width) {
+  const side = Math.round(Math.max(240, Math.min(width, innerWidth * 0.7)));
+  document.documentElement.style.setProperty("--side", side + "px");
+  byId("divider").setAttribute("aria-valuenow", String(side));
+}
+function listenDivider() {
+  const divider = byId("divider"), width = () => document.querySelector("aside").offsetWidth;
+  let drag = null;
+  divider.addEventListener("pointerdown", (event) => { drag = { x: event.clientX, width: width() }; divider.setPointerCapture(event.pointerId); event.preventDefault(); });
+  divider.addEventListener("pointermove", (event) => { if (drag) setSide(drag.width + drag.x - event.clientX); });
+  divider.addEventListener("pointerup", () => { drag = null; });
+  divider.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: 40, ArrowRight: -40 }[event.key];
+    if (!step) return;
+    event.preventDefault(); event.stopPropagation();
+    setSide(width() + step);
+  });
+}
 function markUnder(chart, x, y) {
   if (x < left || x > chart.width_ - right) return null;
   if (chart.kind === "map") return boxUnder(chart, x, y);
@@ -302,6 +321,7 @@ for (const tab of tabs) {
   byId("tabs").append(button);
 }
 listenKeys();
+listenDivider();
 byId("search").addEventListener("input", (event) => search(event.target.value));
 for (const [id, action] of [["zoom-in", () => zoomTime(0.7)], ["zoom-out", () => zoomTime(1 / 0.7)], ["fit", fit], ["whole", toggleWhole],
   ["radix", toggleHex], ["theme", toggleTheme], ["help-open", help]]) byId(id).addEventListener("click", action);

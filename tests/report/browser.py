@@ -106,6 +106,14 @@ class Browser:
         self.mouse("mouseReleased", x, y, "left", 1)
         self.settle()
 
+    def tap(self, x, y):
+        """A finger."""
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        self.settle()
+        self.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
     def key(self, key):
         names = {"?": "?", "/": "/"}
         text = names.get(key, key) if len(key) == 1 else ""

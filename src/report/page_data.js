@@ -172,9 +172,19 @@ function readBars(report) {
   return bars;
 }
 
+// Rows of the timeline, those of one agent together: "upper simt", "upper copy 2", or an engine alone.
+const agentOf = (row) => { const words = row.split(" "); return words.length > 1 && !/^\d+$/.test(words[1]) ? words[0] : ""; };
+function placeRows(report) {
+  const agents = [...new Set(report.rows.map(agentOf))], order = [];
+  for (const agent of agents) report.rows.forEach((row, k) => { if (agentOf(row) === agent) order.push(k); });
+  report.order = order; // rows from above
+  report.place = order.map((_, k) => order.indexOf(k));
+}
+
 const spaces = [];
 reports.forEach((report, part) => {
   report.bars = readBars(report);
+  placeRows(report);
   report.hueOf = chooseHues();
   report.bars.forEach((bar) => report.hueOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
@@ -185,7 +195,26 @@ if (comparing) spaces.sort((a, b) => {
   const x = order(a), y = order(b);
   return (x < 0 ? 1e9 : x) - (y < 0 ? 1e9 : y) || a.part - b.part;
 });
-const nameOf = (s, i) => clean(s.report.strings[s.name[i]]) || "(unnamed)";
+const ownName = (s, i) => clean(s.report.strings[s.name[i]]) || "(unnamed)";
+// Tensors of one memory with the same name, declared on different lines: each carries the agent that declares it.
+function ownersOf(s) {
+  const lines = new Map(), owners = new Map();
+  if (s.report.far || !/^\s*agent\s/m.test(s.report.source || "")) return owners;
+  for (let i = 0; i < s.n; i++) {
+    const key = stem(ownName(s, i));
+    if (s.line[i] > 0) lines.set(key, (lines.get(key) || new Set()).add(s.line[i]));
+  }
+  const source = s.report.source.split("\n");
+  for (const set of lines.values()) if (set.size > 1) for (const line of set) {
+    for (let k = line - 1; k >= 0; k--) {
+      const found = /^\s*agent\s+(\w+)/.exec(source[k] || "");
+      if (found || /^\}/.test(source[k] || "")) { if (found) owners.set(line, found[1]); break; }
+    }
+  }
+  return owners;
+}
+for (const s of spaces) s.owners = ownersOf(s);
+const nameOf = (s, i) => (s.owners.has(s.line[i]) ? clean(s.owners.get(s.line[i])) + " " : "") + ownName(s, i);
 const formOf = (s, i) => clean(s.report.strings[s.form[i]]);
 const placed = (s, i) => (s.open[i] & 2) === 0;
 const inLane = (s, i) => s.only < 0 || !placed(s, i) || (s.lane[i] <= s.only && s.only < s.lane[i] + s.lanes[i]);

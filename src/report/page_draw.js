@@ -450,6 +450,9 @@ function drawLive(c, g) {
   g.font = FONT;
   const label = "peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
   g.textAlign = toRight ? "left" : "right";
+  g.fillStyle = palette.plot; g.globalAlpha = 0.85;
+  g.fillRect(px + (toRight ? 6 : -10 - widthOf(g, label)), py - 14, widthOf(g, label) + 4, 13);
+  g.globalAlpha = 1; g.fillStyle = palette.bad;
   g.fillText(label, px + (toRight ? 8 : -8), py - 4);
   g.restore();
   g.textAlign = "right"; g.fillStyle = palette.muted; g.font = FONT;
@@ -461,20 +464,27 @@ function drawLive(c, g) {
 
 const ROW = 24;
 function barPixels(c, bar) {
-  return [X(c, bar[1]), c.top + bar[0] * ROW + 3, Math.max(X(c, bar[2]) - X(c, bar[1]), 0.7), ROW - 6];
+  return [X(c, bar[1]), c.top + c.report.place[bar[0]] * ROW + 3, Math.max(X(c, bar[2]) - X(c, bar[1]), 0.7), ROW - 6];
 }
 function drawTimeline(c, g) {
   const report = c.report, height = report.rows.length * ROW;
   g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
   g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
-  report.rows.forEach((row, k) => g.fillText(labelFor(g, clean(row), left - 12), left - 8, c.top + k * ROW + 16));
+  report.order.forEach((row, k) => {
+    const y = c.top + k * ROW;
+    g.fillText(labelFor(g, clean(report.rows[row]), left - 12), left - 8, y + 16);
+    if (k > 0 && agentOf(report.rows[row]) !== agentOf(report.rows[report.order[k - 1]])) {
+      g.strokeStyle = palette.line; g.lineWidth = 1;
+      g.beginPath(); g.moveTo(8, y + 0.5); g.lineTo(c.width_ - right, y + 0.5); g.stroke();
+    }
+  });
   clipPlot(c, g, c.top, height);
   g.textAlign = "left";
   g.fillStyle = palette.wait;
   const reach = new Float64Array(report.rows.length).fill(-Infinity); // several operations of a queue may wait at once
   for (const bar of report.bars) {
     const from = X(c, Math.max(bar[3], reach[bar[0]])), to = X(c, bar[1]);
-    if (to > from) g.fillRect(from, c.top + bar[0] * ROW + ROW / 2 - 4, to - from, 8);
+    if (to > from) g.fillRect(from, c.top + report.place[bar[0]] * ROW + ROW / 2 - 4, to - from, 8);
     reach[bar[0]] = Math.max(reach[bar[0]], bar[1]);
   }
   for (const bar of report.bars) {

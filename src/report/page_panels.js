@@ -135,7 +135,7 @@ function usersText(list) {
   return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
 }
 function userRows(report, name) {
-  const uses = usesOf(report).tensors.get(stem(name).replace(/^.* /, "")), rows = [];
+  const uses = usesOf(report).tensors.get(stem(name)), rows = [];
   if (uses && uses.writes.length) rows.push(["written by", usersText(uses.writes)]);
   if (uses && uses.reads.length) rows.push(["read by", usersText(uses.reads)]);
   return rows;
@@ -153,7 +153,7 @@ function boxCard(s, i) {
   else rows.push(["bytes", "no address"]);
   if (s.laneCount > 1) rows.push(["lanes", plain(s.lane[i]) + " to " + plain(s.lane[i] + s.lanes[i])]);
   rows.push(["alive", spanText(s.begin[i], s.end[i]) + (s.open[i] & 1 ? " and on" : "") + ", for " + lengthText(s.length[i])]);
-  rows.push(...userRows(s.report, nameOf(s, i)));
+  rows.push(...userRows(s.report, ownName(s, i)));
   rows.push(["placed by", data.modes[s.mode[i]]]);
   if (s.slots[i] > 0) rows.push(["copy", plain(s.slot[i]) + " of " + plain(s.slots[i])]);
   rows.push(["waste", s.padding[i] > 0 ? bothBytes(s.padding[i]) + ", " + percent(s.padding[i], s.bytes[i]) : "none"]);
@@ -250,7 +250,7 @@ function search(query) {
     const hits = state.query === "" ? null : s.report.strings.map((text) => clean(text).toLowerCase().includes(state.query));
     s.hit = new Uint8Array(s.n);
     if (!hits) continue;
-    for (let i = 0; i < s.n; i++) if (hits[s.name[i]]) { s.hit[i] = 1; state.matches.push({ space: s, box: i }); }
+    for (let i = 0; i < s.n; i++) if (hits[s.name[i]] || (s.owners.has(s.line[i]) && nameOf(s, i).toLowerCase().includes(state.query))) { s.hit[i] = 1; state.matches.push({ space: s, box: i }); }
   }
   byId("found").textContent = state.query === "" ? "" : plain(state.matches.length) + " found";
   if (state.tab === "boxes") showPanel();
@@ -318,7 +318,7 @@ function boxesNamed(report, name) {
   for (const s of spaces) {
     if (s.report !== report) continue;
     for (let i = 0; i < s.n; i++) {
-      const own = nameOf(s, i);
+      const own = ownName(s, i);
       if (own === wanted) exact.push({ space: s, box: i });
       else if (stem(own) === stem(wanted)) loose.push({ space: s, box: i });
     }
@@ -329,7 +329,7 @@ function boxesNamed(report, name) {
 function goToFinding(report, finding) {
   if (finding.time !== undefined) state.cursor = finding.time;
   const names = new Set([...finding.message.matchAll(/'([^']+)'/g)].map((match) => clean(match[1])));
-  const quoted = [...names].flatMap((name) => boxesNamed(report, name).filter((m) => nameOf(m.space, m.box) === name));
+  const quoted = [...names].flatMap((name) => boxesNamed(report, name).filter((m) => ownName(m.space, m.box) === name));
   const marks = quoted.concat(boxesNamed(report, finding.subject), boxesNamed(report, finding.other));
   const alive = finding.time === undefined ? null : marks.find((m) => m.space.begin[m.box] <= finding.time && finding.time < m.space.end[m.box]);
   const mark = alive || quoted[0] || marks.find((m) => m.space.partner[m.box] >= 0) || marks[0];

@@ -16,7 +16,7 @@ const gauge = (part) => {
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
-    const i = s.index.get(number), key = stem(nameOf(s, i)), group = groups.get(key) || { key, hue: s.hue[i], bytes: 0, count: 0 };
+    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, hue: s.hue[i], bytes: 0, count: 0 };
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
@@ -339,7 +339,7 @@ window.spad = {
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
   pixels(k) {
     const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
-    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: nameOf(c.space, i), hue: c.space.hue[i], rect: r }); }
+    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), hue: c.space.hue[i], rect: r }); }
     const r = c.canvas.getBoundingClientRect();
     return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
   },

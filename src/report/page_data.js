@@ -121,25 +121,21 @@ function readColumn(value, count) {
 
 const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.slice(0, at) : name; };
 
-// Colours of one map, as in the library: the FNV-1a hash of a stem; the first ones of a map give
-// way until no other is near.
-const HUES = 12, encoder = new TextEncoder();
-function chooseHues() {
-  const hues = new Map(), taken = [];
-  const far = (hue, gap) => taken.every((other) => { const apart = Math.abs(hue - other); return Math.min(apart, 360 - apart) >= gap; });
+// Colours of one map, as in the library: the first stems have one each, in the order in which they come; a later one
+// shares the one that its name gives. Hue, saturation and lightness: see the table of the library for their distances.
+const COLOURS = [[230, 75, 70], [30, 75, 63], [90, 75, 70], [310, 75, 89], [290, 38, 63], [200, 38, 77], [160, 75, 70], [20, 75, 56], [260, 75, 84], [340, 38, 77], [210, 75, 70], [80, 38, 70]];
+const encoder = new TextEncoder();
+function chooseColours() {
+  const known = new Map();
   return (name) => {
     const key = stem(name || "(unnamed)");
-    if (hues.has(key)) return hues.get(key);
+    if (known.has(key)) return known.get(key);
     let hash = 2166136261;
     for (const byte of encoder.encode(key)) hash = Math.imul(hash ^ byte, 16777619);
     hash ^= hash >>> 15;
-    let hue = (hash >>> 0) % 360;
-    if (taken.length < HUES) {
-      for (let gap = 48, k = 0; !far(hue, gap); hue = (hue + 47) % 360) if (++k % 360 === 0) gap /= 2;
-      taken.push(hue);
-    }
-    hues.set(key, hue);
-    return hue;
+    const colour = known.size < COLOURS.length ? known.size : (hash >>> 0) % COLOURS.length;
+    known.set(key, colour);
+    return colour;
   };
 }
 
@@ -149,13 +145,13 @@ function readSpace(report, raw, part) {
   const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
   for (const [key, value] of Object.entries(boxes)) if (key !== "count") space[key] = readColumn(value, n);
   space.end = new Float64Array(n);
-  space.hue = new Int16Array(n);
+  space.colour = new Uint8Array(n);
   space.index = new Map();
-  const hueOf = chooseHues();
+  const colourOf = chooseColours();
   for (let i = 0; i < n; i++) {
     space.end[i] = space.begin[i] + space.length[i];
     space.index.set(space.number[i], i);
-    space.hue[i] = hueOf(report.strings[space.name[i]]);
+    space.colour[i] = colourOf(report.strings[space.name[i]]);
   }
   return space;
 }
@@ -185,8 +181,8 @@ const spaces = [];
 reports.forEach((report, part) => {
   report.bars = readBars(report);
   placeRows(report);
-  report.hueOf = chooseHues();
-  report.bars.forEach((bar) => report.hueOf(bar[6]));
+  report.colourOf = chooseColours();
+  report.bars.forEach((bar) => report.colourOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
 });
 // The two sides of a space stand below each other.

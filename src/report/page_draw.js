@@ -36,12 +36,12 @@ function stripes(g, size) {
   for (const d of [-size, 0, size]) { g.moveTo(d, size); g.lineTo(d + size, 0); }
   g.stroke();
 }
-function fillOf(hue, odd) {
-  const key = hue * 2 + (odd ? 1 : 0);
+function fillOf(colour, odd) {
+  const key = colour * 2 + (odd ? 1 : 0);
   let style = palette.styles.get(key);
   if (!style) {
-    const light = palette.dark ? (odd ? 27 : 35) : (odd ? 72 : 81);
-    style = "hsl(" + hue + "," + (palette.dark ? 42 : 62) + "%," + light + "%)";
+    const [hue, strong, bright] = COLOURS[colour], light = bright - (odd ? 6 : 0);
+    style = palette.dark ? "hsl(" + hue + "," + Math.round(strong * 0.7) + "%," + Math.round((light - 56) * 0.8 + 19) + "%)" : "hsl(" + hue + "," + strong + "%," + light + "%)";
     palette.styles.set(key, style);
   }
   return style;
@@ -58,7 +58,7 @@ function changeFill(bits) {
   if (bits & TIMED) return d ? "#4a3a78" : "#e0d0ff";
   return d ? "#22272e" : "#e7ebef";
 }
-const boxFill = (s, i) => (comparing ? changeFill(s.state[i]) : fillOf(s.hue[i], s.slots[i] > 0 && s.slot[i] % 2 === 1));
+const boxFill = (s, i) => (comparing ? changeFill(s.state[i]) : fillOf(s.colour[i], s.slots[i] > 0 && s.slot[i] % 2 === 1));
 
 // ---- view -----------------------------------------------------------------------------------
 
@@ -490,7 +490,7 @@ function drawTimeline(c, g) {
   for (const bar of report.bars) {
     const [x, y, w, h] = barPixels(c, bar);
     if (x + w < left || x > c.width_ - right) continue;
-    g.fillStyle = fillOf(report.hueOf(bar[6]), false); g.fillRect(x, y, w, h);
+    g.fillStyle = fillOf(report.colourOf(bar[6]), false); g.fillRect(x, y, w, h);
     if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
     if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
     if (w > 18) { g.fillStyle = palette.text; g.fillText(labelFor(g, clean(bar[6]), w - 6), Math.max(x, left) + 4, y + h / 2 + 4); }

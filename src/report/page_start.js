@@ -16,24 +16,48 @@ const gauge = (part) => {
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
-    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, hue: s.hue[i], bytes: 0, count: 0 };
+    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
   const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), bar = element("div", { class: "bar", role: "img", "aria-label": "what the peak consists of" }), names = element("div", { class: "legend" });
   for (const group of all) {
     const piece = element("i", { title: group.key + ": " + bothBytes(group.bytes) });
-    piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.hue, false);
+    piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.colour, false);
     bar.append(piece);
   }
   for (const group of all.slice(0, 10)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
-    swatch.style.background = fillOf(group.hue, false);
+    swatch.style.background = fillOf(group.colour, false);
     names.append(element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
       swatch, element("b", {}, text), " " + bytesText(group.bytes)));
   }
   if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
-  s.parts.replaceChildren(bar, names);
+  s.parts.replaceChildren(bar, names, ...familiesOf(s, Math.min(all.length, 10)));
+}
+// All tensors of a memory with their colours, also those that are not alive at the peak: made when they are asked for.
+function familiesOf(s, listed) {
+  const groups = new Map();
+  for (let i = 0; i < s.n; i++) {
+    const name = s.report.strings[s.name[i]] || "(unnamed)", key = stem(name), group = groups.get(key) || { key: clean(key), colour: s.colour[i], bytes: 0, count: 0 };
+    group.bytes = Math.max(group.bytes, s.bytes[i]); group.count++;
+    groups.set(key, group);
+  }
+  if (groups.size <= listed) return [];
+  const all = [...groups.values()].sort((a, b) => b.bytes - a.bytes), input = element("input", { type: "search", placeholder: "find a tensor", "aria-label": "find a tensor in the legend" });
+  const entries = element("div", { class: "entries" }), most = 120;
+  const fill = () => {
+    const wanted = input.value.trim().toLowerCase(), found = all.filter((group) => group.key.toLowerCase().includes(wanted));
+    entries.replaceChildren(...found.slice(0, most).map((group) => {
+      const swatch = element("i");
+      swatch.style.background = fillOf(group.colour, false);
+      return element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+        swatch, element("b", {}, shorten(group.key, 40)), (group.count > 1 ? " \u00d7" + plain(group.count) : "") + " " + bytesText(group.bytes));
+    }), element("span", {}, found.length > most ? "and " + plain(found.length - most) + " more" : found.length === 0 ? "no tensor has this name" : ""));
+  };
+  input.addEventListener("input", fill);
+  const details = element("details", { class: "families", ontoggle: () => { if (details.open) fill(); } }, element("summary", {}, "all " + plain(groups.size) + " tensors"), input, entries);
+  return [details];
 }
 function setLane(s, lane) {
   for (const other of sameName(s)) { other.only = lane; if (other.laneSelect) other.laneSelect.value = String(lane); }
@@ -93,7 +117,7 @@ function buildTimeline(report) {
   if (report.bars.some((bar) => bar[4])) legend_.append(key("border-bottom:3px solid var(--bad)", "on the critical path"));
   if (report.bars.some((bar) => bar[3] < bar[1])) legend_.append(key("background:repeating-linear-gradient(45deg,var(--warn) 0 1px,transparent 1px 4px);height:8px", "waits"));
   for (const [name, sum] of [...sums].sort((a, b) => b[1] - a[1]).slice(0, 10)) {
-    const entry = key("background:" + fillOf(report.hueOf(name), false), shorten(clean(name) || "(unnamed)", 32));
+    const entry = key("background:" + fillOf(report.colourOf(name), false), shorten(clean(name) || "(unnamed)", 32));
     entry.title = clean(name);
     legend_.append(entry);
   }
@@ -339,7 +363,7 @@ window.spad = {
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
   pixels(k) {
     const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
-    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), hue: c.space.hue[i], rect: r }); }
+    for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), fill: boxFill(c.space, i), rect: r }); }
     const r = c.canvas.getBoundingClientRect();
     return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
   },

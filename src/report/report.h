@@ -161,17 +161,20 @@ size_t spad__stem_length(const char *name);
  * says nothing: then the live bytes alone, unless something is outside. */
 int64_t spad__space_used(const spad__view *view);
 
-enum { SPAD__HUES = 12 };
+enum { SPAD__COLOURS = 12 };
 
-/* Colours of one map. A stem has a hue from 0 to 359 of its own; among the first ones of a map it
- * gives way until no other is near. Zeroed is empty. */
-typedef struct spad__hues {
+/* Colours of one map: the first stems have one each, in the order in which they come; a later one
+ * shares the one that its name gives. Zeroed is empty. */
+typedef struct spad__colours {
     size_t count;
-    const char *names[SPAD__HUES];
-    int hues[SPAD__HUES];
-} spad__hues;
+    const char *names[SPAD__COLOURS];
+} spad__colours;
 
-int spad__hue_of(spad__hues *hues, const char *name);
+/* Below SPAD__COLOURS. */
+int spad__colour_of(spad__colours *known, const char *name);
+
+/* As CSS and SVG write it; odd slots of a ring are a little darker. */
+void spad__out_colour(spad__out *out, int colour, bool is_odd);
 
 /* Text of the user for a terminal: control, formatting and direction characters become '?',
  * and of one longer than `most` characters (0: no limit) the middle is left out, because names

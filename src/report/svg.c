@@ -39,7 +39,7 @@ typedef struct drawing {
     const spad__view *view;
     int64_t y;    /* top of what is drawn now, in pixels */
     int64_t high; /* address at the top of the map */
-    spad__hues hues;
+    spad__colours colours;
 } drawing;
 
 static const char style[] =
@@ -102,6 +102,12 @@ static void line(spad__out *out, const char *class, int64_t x0, int64_t y0, int6
     attribute(out, "x2", x1);
     attribute(out, "y2", y1);
     spad__out_string(out, "/>\n");
+}
+
+static void write_fill(spad__out *out, int colour, bool is_odd) {
+    spad__out_string(out, " fill=\"");
+    spad__out_colour(out, colour, is_odd);
+    spad__out_string(out, "\"");
 }
 
 /* anchor: start, middle or end. The caller writes the text and "</text>\n". */
@@ -248,14 +254,15 @@ static void write_label(spad__out *out, const char *name, int64_t x, int64_t y, 
 /* The first names of a map or timeline with their colours, on one line, up to `right`. */
 static void write_legend(const drawing *d, int64_t right) {
     int64_t x = LEFT * 100;
-    for (size_t i = 0; i < d->hues.count; i++) {
-        const char *name = d->hues.names[i];
+    for (size_t i = 0; i < d->colours.count; i++) {
+        const char *name = d->colours.names[i];
         const size_t length = spad__stem_length(name);
         const int64_t next =
             x + 2600 + 610 * (int64_t)(length < NAME_CHARACTERS ? length : NAME_CHARACTERS);
         if (next > right) return;
         rectangle(d->out, "b", x, (d->y + 1) * 100, x + 1000, (d->y + 11) * 100);
-        spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"/>\n", d->hues.hues[i]);
+        write_fill(d->out, (int)i, false);
+        spad__out_string(d->out, "/>\n");
         open_text(d->out, "m", "start", x + 1400, (d->y + 10) * 100);
         spad__out_markup_stem(d->out, name, NAME_CHARACTERS);
         spad__out_string(d->out, "</text>\n");
@@ -271,9 +278,8 @@ static bool draw_box(drawing *d, const spad_report_box *box) {
     const int64_t y1 = y_of(d, box->rect.byte);
     if (x1 - x0 < 20 && y1 - y0 < 20) return false;
     rectangle(d->out, "b", x0, y0, spad__max(x1, x0 + 20), spad__max(y1, y0 + 20));
-    const int light = box->slots > 0 && box->slot % 2 != 0 ? 70 : 80;
-    spad__out_format(d->out, " fill=\"hsl(%d,62%%,%d%%)\"",
-                     spad__hue_of(&d->hues, spad__box_label(box)), light);
+    write_fill(d->out, spad__colour_of(&d->colours, spad__box_label(box)),
+               box->slots > 0 && box->slot % 2 != 0);
     write_title(d->out, box);
     if (box->padding > 0) {
         rectangle(d->out, "p", x0, y0, x1,
@@ -299,10 +305,10 @@ static void write_conflict(const drawing *d, const spad_report_box *a, const spa
 /* Colours in the order of the boxes, whether they can be seen or not. */
 static void choose_colours(drawing *d) {
     const spad__picture *p = d->picture;
-    d->hues = (spad__hues){0};
+    d->colours = (spad__colours){0};
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const size_t number = p->order[d->view->first + i];
-        spad__hue_of(&d->hues, spad__box_label(&p->report->boxes.items[number]));
+        spad__colour_of(&d->colours, spad__box_label(&p->report->boxes.items[number]));
     }
 }
 
@@ -399,11 +405,11 @@ static void write_bar(drawing *d, const spad__bar *item) {
     const int64_t x0 = x_of(d, bar->begin);
     const int64_t x1 = x_of(d, bar->end);
     const char *name = bar->name != NULL ? bar->name : "(unnamed)";
-    const int hue = spad__hue_of(&d->hues, name);
+    const int colour = spad__colour_of(&d->colours, name);
     if (x1 - x0 < 5) return;
     rectangle(d->out, "b", x0, y + 200, x1, y + 1800);
-    spad__out_format(d->out, " fill=\"hsl(%d,62%%,80%%)\"%s", hue,
-                     bar->critical ? " style=\"stroke:#cf222e;stroke-opacity:1\"" : "");
+    write_fill(d->out, colour, false);
+    if (bar->critical) spad__out_string(d->out, " style=\"stroke:#cf222e;stroke-opacity:1\"");
     spad__out_string(d->out, "><title>");
     spad__out_markup(d->out, name, 0);
     spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
@@ -414,7 +420,7 @@ static void write_bar(drawing *d, const spad__bar *item) {
 static void draw_timeline(drawing *d) {
     const spad_report *report = d->picture->report;
     if (report->rows.count == 0) return;
-    d->hues = (spad__hues){0};
+    d->colours = (spad__colours){0};
     for (size_t i = 0; i < report->rows.count; i++) {
         open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
         spad__out_markup(d->out, report->rows.items[i], 13);

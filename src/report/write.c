@@ -35,40 +35,38 @@ int64_t spad__space_used(const spad__view *view) {
     return spad__max(facts->top, facts->peak_bytes);
 }
 
-/* FNV-1a over the stem, spread over the circle. */
-static int own_hue(const char *name) {
+/* Hue, saturation and lightness. Chosen so that any two stay apart (0.038 or more in OKLab) also as
+ * people without one of the three kinds of cones see them, and that black text can be read on each.
+ */
+static const int colours[SPAD__COLOURS][3] = {
+    {230, 75, 70}, {30, 75, 63}, {90, 75, 70},  {310, 75, 89}, {290, 38, 63}, {200, 38, 77},
+    {160, 75, 70}, {20, 75, 56}, {260, 75, 84}, {340, 38, 77}, {210, 75, 70}, {80, 38, 70}};
+
+/* FNV-1a over the stem. */
+static int own_colour(const char *name) {
     const size_t length = spad__stem_length(name);
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 16777619u;
     hash ^= hash >> 15;
-    return (int)(hash % 360);
+    return (int)(hash % SPAD__COLOURS);
 }
 
-static bool is_far(const spad__hues *hues, int hue, int gap) {
-    for (size_t i = 0; i < hues->count; i++) {
-        const int apart = abs(hue - hues->hues[i]);
-        if (spad__min(apart, 360 - apart) < gap) return false;
-    }
-    return true;
-}
-
-int spad__hue_of(spad__hues *hues, const char *name) {
+int spad__colour_of(spad__colours *known, const char *name) {
     const size_t length = spad__stem_length(name);
-    for (size_t i = 0; i < hues->count; i++) {
-        if (spad__stem_length(hues->names[i]) == length &&
-            memcmp(hues->names[i], name, length) == 0) {
-            return hues->hues[i];
+    for (size_t i = 0; i < known->count; i++) {
+        if (spad__stem_length(known->names[i]) == length &&
+            memcmp(known->names[i], name, length) == 0) {
+            return (int)i;
         }
     }
-    int hue = own_hue(name);
-    if (hues->count == SPAD__HUES) return hue;
-    /* 47 is prime to 360, so all hues come up; 11 gaps of 12 to both sides leave one free */
-    for (int gap = 48, k = 0; !is_far(hues, hue, gap); hue = (hue + 47) % 360) {
-        if (++k % 360 == 0) gap /= 2;
-    }
-    hues->names[hues->count] = name;
-    hues->hues[hues->count++] = hue;
-    return hue;
+    if (known->count == SPAD__COLOURS) return own_colour(name);
+    known->names[known->count] = name;
+    return (int)known->count++;
+}
+
+void spad__out_colour(spad__out *out, int colour, bool is_odd) {
+    const int *c = colours[colour];
+    spad__out_format(out, "hsl(%d,%d%%,%d%%)", c[0], c[1], c[2] - (is_odd ? 6 : 0));
 }
 
 /* ---- text of the user -------------------------------------------------------------- */

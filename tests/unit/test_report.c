@@ -172,29 +172,24 @@ static void a_snapshot_has_segments_in_layers(void **state) {
 
 /* ---- colours ----------------------------------------------------------------------- */
 
-static int apart(int a, int b) {
-    const int d = a > b ? a - b : b - a;
-    return d < 360 - d ? d : 360 - d;
-}
-
-/* The first names of a map can be distinguished; a name keeps its colour, whatever its index. */
-static void colours_are_far_from_each_other(void **state) {
+/* The first names of a map have colours of their own; a name keeps its colour, whatever its index.
+ */
+static void colours_of_the_first_names_differ(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "c", "k[0]", "v#1", "q",
                                         "s", "o", "p", "z",    "y",   "x[2]"};
     enum { COUNT = sizeof names / sizeof names[0] };
-    spad__hues hues = {0};
-    int seen[COUNT];
+    spad__colours colours = {0};
     for (size_t i = 0; i < COUNT; i++) {
-        seen[i] = spad__hue_of(&hues, names[i]);
-        const int least = i < 4 ? 48 : i < 8 ? 24 : 12;
-        for (size_t k = 0; k < i; k++) assert_true(apart(seen[i], seen[k]) >= least);
+        assert_int_equal(spad__colour_of(&colours, names[i]), (int)i);
     }
-    assert_int_equal(hues.count, SPAD__HUES);
-    for (size_t i = 0; i < COUNT; i++) assert_int_equal(spad__hue_of(&hues, names[i]), seen[i]);
-    assert_int_equal(spad__hue_of(&hues, "k[7]"), seen[3]);
-    assert_in_range(spad__hue_of(&hues, "one more"), 0, 359);
-    assert_int_equal(hues.count, SPAD__HUES);
+    assert_int_equal(colours.count, SPAD__COLOURS);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(spad__colour_of(&colours, names[i]), (int)i);
+    }
+    assert_int_equal(spad__colour_of(&colours, "k[7]"), 3);
+    assert_in_range(spad__colour_of(&colours, "one more"), 0, SPAD__COLOURS - 1);
+    assert_int_equal(colours.count, SPAD__COLOURS);
 }
 
 /* ---- comparing --------------------------------------------------------------------- */
@@ -313,7 +308,7 @@ int main(void) {
         cmocka_unit_test(text_fits_80_columns),
         cmocka_unit_test(the_page_keeps_markup_in_its_data),
         cmocka_unit_test(a_snapshot_has_segments_in_layers),
-        cmocka_unit_test(colours_are_far_from_each_other),
+        cmocka_unit_test(colours_of_the_first_names_differ),
         cmocka_unit_test(a_comparison_names_every_change),
         cmocka_unit_test(every_allocation_may_fail),
     };

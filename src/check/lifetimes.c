@@ -295,13 +295,12 @@ static bool grow_writes(spad__life *life) {
     if (room > UINT32_MAX) return false;
     spad__writer_row *rows = spad__new_array(&life->host, room, sizeof *rows);
     spad__write *writes = spad__new_array(&life->host, room, sizeof *writes);
-    int64_t *values =
-        life->depth > 0 ? spad__new_array(&life->host, room, life->depth * sizeof *values) : NULL;
-    const bool done = rows != NULL && writes != NULL && (life->depth == 0 || values != NULL);
+    int64_t *values = spad__new_array(&life->host, room, life->depth * sizeof *values);
+    const bool done = rows != NULL && writes != NULL && values != NULL;
     if (done && old > 0) {
         memcpy(rows, life->writers.rows, old * sizeof *rows);
         memcpy(writes, life->writes, old * sizeof *writes);
-        if (life->depth > 0) memcpy(values, life->values, old * life->depth * sizeof *values);
+        memcpy(values, life->values, old * life->depth * sizeof *values);
     }
     spad__free(&life->host, done ? life->writers.rows : rows, (done ? old : room) * sizeof *rows);
     spad__free(&life->host, done ? life->writes : writes, (done ? old : room) * sizeof *writes);

@@ -172,6 +172,25 @@ static const struct {
           "vector r reads a, c\n"
           "vector r reads b, d\n",
      "LIFETIME-CONFLICT LIFETIME-CONFLICT"},
+    {GPU "mbarrier m count 1\n"
+         "mbarrier n count 1\n"
+         "init m count 2000000\n"
+         "init n count 2000000\n",
+     "MBARRIER-LIMIT MBARRIER-LIMIT"},
+    {GPU "mbarrier m count 1\n"
+         "init m\n"
+         "agent a { expect m by 9223372036854775807\n"
+         "expect m by 9223372036854775807 }\n",
+     "MBARRIER-LIMIT MBARRIER-LIMIT LEFTOVER"},
+    {GPU "mbarrier m count 1\n"
+         "mbarrier n count 1\n"
+         "init m\n"
+         "init n\n"
+         "agent a { for i in 0..2 {\n"
+         "init m\n"
+         "init n\n"
+         "} }\n",
+     "MBARRIER-LIFE MBARRIER-LIFE"},
 };
 
 static void each_of_a_pair_is_found(void **state) {

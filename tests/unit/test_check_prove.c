@@ -686,6 +686,23 @@ static void a_timeout_leaves_it_open(void **state) {
     }
 }
 
+/* Phases count from the init of an mbarrier: one that begins, ends or loses arrivals in the loop is
+ * not the same again. */
+static void barriers_that_begin_in_loops(void **state) {
+    (void)state;
+    assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 1\n"
+                         "tensor x : shared u8 [N] (8) ring 2\nagent a { for i in 0..N {\ninit m\n"
+                         "simt w writes x[i]\narrive m\nwait m parity 0\nsimt r reads x[i]\n"
+                         "invalidate m\n} }\n",
+                         SPAD_VERDICT_PROVED_SHAPE,
+                         "N is fixed at 4: its loop did not return to the same state");
+    assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 8\ninit m\n"
+                         "tensor x : shared u8 [N] (8) ring 2\nagent a { for i in 0..N {\n"
+                         "simt w writes x[i]\narrive m drop\nsimt r reads x[i]\n} }\n",
+                         SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 8: arrive m of iteration i = 7 (a) leaves no arrivals");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_trip_counts),
@@ -713,6 +730,7 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(values_that_are_tried),
         cmocka_unit_test(a_timeout_leaves_it_open),
+        cmocka_unit_test(barriers_that_begin_in_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,6 +308,31 @@ static void registers_in_words(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Numbers that 64 bits do not hold are the largest that they do: no block fits. */
+static void blocks_that_are_too_large(void **state) {
+    (void)state;
+    assert_occupancy_text(
+        "kernel k on chip\nagent a of 9223372036854775807 threads registers 8 { simt op cost 1 ns "
+        "}\n",
+        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+    assert_occupancy_text(
+        "kernel k on chip\nagent a of 9223372036854775807 threads { simt op cost 1 "
+        "ns }\nagent b of 9223372036854775807 threads { simt op cost 1 ns }\n",
+        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+    assert_occupancy_text(
+        "kernel k on chip\ntensor s : shared u8 [2] (4611686018427387000)\n"
+        "tensor t : shared u8 (4611686018427387000)\ncopy c writes s[0], t\n",
+        "occupancy: no block fits a unit: shared, 9223372036854775807 of 102400\n");
+    /* an alias takes nothing, and registers that no agent uses are none of it */
+    assert_occupancy_text("kernel k on chip\ntensor s : shared u8 (20000)\n"
+                          "tensor v : shared u8 (20000) alias of s\n"
+                          "tensor x : registers f32 (64)\ncopy c writes s\n",
+                          "occupancy: 4 blocks on a unit, limited by shared: 21024 B each of "
+                          "102400\n");
+    assert_occupancy_text("kernel k on chip\nagent a of 600 threads { simt op cost 1 ns }\n",
+                          "occupancy: 1 block on a unit, limited by threads: 600 each of 1024\n");
+}
+
 /* ---- roofs ------------------------------------------------------------------------- */
 
 static void check_bound(const char *operations, spad_bound_kind kind, const char *words) {
@@ -477,6 +502,7 @@ int main(void) {
         cmocka_unit_test(calls_of_the_builder),
         cmocka_unit_test(what_limits_blocks),
         cmocka_unit_test(registers_in_words),
+        cmocka_unit_test(blocks_that_are_too_large),
         cmocka_unit_test(what_bounds_a_kernel),
         cmocka_unit_test(kernels_without_work),
         cmocka_unit_test(times_that_do_not_fit),

@@ -59,9 +59,11 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     }
     spad__out_string(out, ";\n           ");
     if (g->waves > 0) {
+        int64_t wave;
+        if (!spad__mul(g->units, g->per_unit, &wave)) wave = INT64_MAX;
         spad__out_format(out, "%lld wave%s of %lld in %s%s", (long long)g->waves,
-                         g->waves == 1 ? "" : "s", (long long)(g->units * g->per_unit),
-                         sim_time(sim, g->wave_time, a), g->tail > 0 ? ", then " : "");
+                         g->waves == 1 ? "" : "s", (long long)wave, sim_time(sim, g->wave_time, a),
+                         g->tail > 0 ? ", then " : "");
     }
     if (g->tail > 0) {
         spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));

@@ -29,7 +29,7 @@ static cli_exit show(const spad_tune *tune, const tune_words *words) {
         if (written != CLI_FINE) return written;
     }
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_sink sink = cli_sink(to_stdout ? stderr : stdout, words->kernel.json);
     const spad_status status = words->kernel.json ? spad_tune_write_json(tune, &sink, &error)
                                                   : spad_tune_write_text(tune, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
@@ -52,7 +52,7 @@ static cli_exit show_layouts(const spad_tune *tune, const tune_words *words) {
     if (status != SPAD_OK) return cli_fail(&error);
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
     FILE *file = to_stdout ? stderr : stdout;
-    const spad_sink sink = spad_sink_file(file);
+    const spad_sink sink = cli_sink(file, false);
     cli_exit exit = CLI_FINE;
     if (spad_frontier_point_count(frontier) > 1 || words->release) {
         fputs("\n", file);

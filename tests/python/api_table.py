@@ -187,6 +187,8 @@ TABLE = {
     "spad_plan_add": "Plan.add",
     "spad_plan_alias": "Plan.alias",
     "spad_plan_apart": "Plan.apart",
+    "spad_plan_slice": "Plan.slice",
+    "spad_plan_in_place": "Plan.in_place",
     "spad_plan_count": "Plan.__len__",
     "spad_plan_get": "Plan.__getitem__",
     "spad_plan_get_capacity": "Plan.capacity",

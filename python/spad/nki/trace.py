@@ -67,13 +67,11 @@ _FROM = re.compile(r" from (\d+)$")
 
 class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
-    ((file, line), text); `operations`, how many were recorded; and `folded`, the numbers of statements
-    and loops that they became, or None where nothing repeats."""
+    ((file, line), text); and `operations`, how many were recorded."""
 
     def __init__(self, recorder, text, fold):
         super().__init__(recorder.chip, recorder.name)
         self.notes, self.operations = recorder.notes, recorder.operations
-        self.folded = None
         self._rows = recorder.sources.rows
         self._text, self._fold = text, fold
         self.faults = recorder.older.findings() if recorder.older is not None else []
@@ -89,11 +87,16 @@ class Traced(_kernel.Kernel):
                     error.add_note(f"recorded at {file}:{line}")
                 raise
             folded = made.fold() if self._fold else None
-            if folded is not None:
-                own = sum(row["kind"] == "operation" for row in folded.statements)
-                self.folded = own, len(folded.loops)
+            self._is_folded = folded is not None
             self._c, self._text = made if folded is None else folded, None
         return self
+
+    @functools.cached_property
+    def folded(self):
+        """The numbers of statements and loops that the operations became, or None where nothing repeats."""
+        if not self._is_folded:
+            return None
+        return sum(row["kind"] == "operation" for row in self.statements), len(self.loops)
 
     def summary(self):
         """How many operations were recorded, and what they became."""
@@ -266,7 +269,10 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside
     meanwhile. fold: find loops again; without it every operation is a statement.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)[0]
+    with _without_gc():
+        traced, recorder, _ = _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)
+        recorder.forget()
+        return traced
 
 
 def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None, fold=True):
@@ -281,7 +287,7 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
     if _current.get() is not None:
         raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
     kept = ()
-    with installed(replace_nki), _forced(options):
+    with installed(replace_nki), _forced(options), _without_gc():
         while True:
             recorder = Recorder(chip, name, lnc, operations_most)
             recorder.kept = kept
@@ -291,9 +297,21 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
                 break
             except Again as again:
                 kept = (*kept, again.place)
-    if not recorder.operations:
-        raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
+        if not recorder.operations:
+            raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
+        return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
+
+
+@contextlib.contextmanager
+def _without_gc():
+    """All that is recorded stays: to search it for garbage takes a third of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Ran:
@@ -373,8 +391,6 @@ def _forced(options):
 def _run(recorder, function, options, args, kwargs):
     """What the kernel returns."""
     token = _current.set(recorder)
-    collects = gc.isenabled()
-    gc.disable()  # all that is recorded stays: to search it for garbage takes a third of the time
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
         if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
@@ -398,8 +414,7 @@ def _run(recorder, function, options, args, kwargs):
         raise _failure(recorder.name, error) from error
     finally:
         _current.reset(token)
-        if collects:
-            gc.enable()
+        recorder.sources.forget_frames()
 
 
 # ---- kernels in files -----------------------------------------------------------------------------

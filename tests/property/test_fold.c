@@ -608,15 +608,17 @@ static void aliases_of_families(void **state) {
                          "for i in 0..3 {\n    vector a writes t0[i] from 0\n"
                          "    vector b reads v0[i] from 0\n    vector b reads v1[i] from 0\n}\n");
     /* an output, tiles, and an alias of an alias */
+#define OF_ALIAS                                             \
+    "tensor u%d : sbuf int32 (128, 4) alias of t%d from 0\n" \
+    "tensor v%d : sbuf int16 (128, 8) alias of u%d from 0\n" \
+    "vector c reads v%d from 0\n"
     static const char *const kept[] = {
         "tensor v%d : sbuf int32 (128, 4) alias of t%d output from 0\n",
-        "tensor v%d : sbuf int32 [2] (128, 2) alias of t%d from 0\n",
-        "tensor u%d : sbuf int32 (128, 4) alias of t%d from 0\n"
-        "tensor v%d : sbuf int16 (128, 8) alias of u%d from 0\nvector c reads v%d from 0\n"};
+        "tensor v%d : sbuf int32 [2] (128, 2) alias of t%d from 0\n", OF_ALIAS};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         char line[512];
         snprintf(line, sizeof line,
-                 "tensor t%%d : sbuf float32 (128, 4) from 0\n%svector a writes t%%d from 0\n",
+                 "tensor t%%d : sbuf float32 (128, 4) at 0 from 0\n%svector a writes t%%d from 0\n",
                  kept[i]);
         rounds_fold_to("", line, NULL);
     }
@@ -625,10 +627,11 @@ static void aliases_of_families(void **state) {
 /* Statements that no trace has, and tensors whose places are not a plain address. */
 static void kernels_that_no_trace_gives(void **state) {
     (void)state;
+#define MOD_TILES                                                       \
+    "tensor m%d : sbuf float32 [1] (128, 4) mod base 0 free 1 from 0\n" \
+    "vector a writes m%d[0] from 0\n"
     static const char *const lines[] = {"vector a writes s latency 5 ns from 0\n",
-                                        "vector a writes s work 3 fma from 0\n",
-                                        "tensor m%d : sbuf float32 [1] (128, 4) mod base 0 free 1 "
-                                        "from 0\nvector a writes m%d[0] from 0\n",
+                                        "vector a writes s work 3 fma from 0\n", MOD_TILES,
                                         "alloc s\nvector a writes s from 0\nfree s\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         rounds_fold_to("tensor s : sbuf float32 (128, 4)\n", lines[i], NULL);

@@ -18,6 +18,9 @@
  * costs its loss: the cheapest choice by loss per byte, the last one in part, is added to the
  * bound.
  *
+ * Before the search that is done for many moments with different buffers, which gives the bound of
+ * the result where the search is ended (`bound_by_moments`).
+ *
  * A node costs O(phases). Depth is at most the number of phases times memories.
  */
 #include <string.h>
@@ -25,11 +28,16 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "base/limit.h"
-#include "base/text.h"
 #include "plan/sort.h"
 #include "plan/tiers.h"
 
-enum { TIER_NODES = 20000, FIT_NODES = 200000, DEEPEST = 4000 };
+enum {
+    TIER_NODES = 20000,
+    FIT_NODES = 200000, /* to place the stays of a memory, if they are few, */
+    FIT_NODES_MANY = 2000,
+    FEW_STAYS = 24,
+    DEEPEST_TIER = 4000
+};
 
 /* A phase of a buffer: in one memory over [from, until), in numbers of moments. */
 typedef struct phase {
@@ -55,6 +63,8 @@ typedef struct tier_search {
     int64_t *cost;  /* of the way of each buffer */
     int64_t *moments;
     int32_t moment_count;
+    int64_t *room;  /* per memory: its capacity, or less */
+    int64_t shrink; /* by which part of the load it becomes less */
     int64_t *load;  /* scratch, per moment */
     int64_t *table; /* scratch of a way: cost of each phase in each memory, */
     int8_t *back;   /* and the memory before it */
@@ -82,8 +92,8 @@ static int64_t move_cost(const tier_search *s, const spad_tier_buffer *b, int32_
 }
 
 /* What it costs to be in a memory in phase k of a buffer, without the way there. */
-static int64_t phase_cost(const tier_search *s, const spad_tier_buffer *b, int32_t k,
-                          int32_t memory) {
+static int64_t tier_phase_cost(const tier_search *s, const spad_tier_buffer *b, int32_t k,
+                               int32_t memory) {
     const int32_t last = 2 * (int32_t)b->use_count - 2;
     int64_t cost = k % 2 == 0 ? b->size * byte_cost(s, memory) : 0;
     if (k == 0 && b->home != SPAD_NO_MEMORY) cost += move_cost(s, b, (int32_t)b->home, memory);
@@ -105,7 +115,7 @@ static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int3
         *here = cost;
         s->back[k * count + memory] = (int8_t)m;
     }
-    if (*here != INT64_MAX) *here += phase_cost(s, b, k, memory);
+    if (*here != INT64_MAX) *here += tier_phase_cost(s, b, k, memory);
 }
 
 /* The cheapest way of a buffer within what is allowed; INT64_MAX: none. With `take` its phases get
@@ -121,7 +131,7 @@ static int64_t cheapest_way(tier_search *s, int32_t buffer, bool take) {
             if (allowed && k > 0)
                 find_cheapest_before(s, b, k, m);
             else
-                s->table[k * count + m] = allowed ? phase_cost(s, b, 0, m) : INT64_MAX;
+                s->table[k * count + m] = allowed ? tier_phase_cost(s, b, 0, m) : INT64_MAX;
         }
     }
     int32_t best = 0;
@@ -151,9 +161,8 @@ static int64_t size_of(const tier_search *s, const phase *p) {
     return s->tiers->buffers.items[p->buffer].size;
 }
 
-/* The moment at which most bytes are missing in a memory; -1: none. */
-static int32_t fullest_moment(tier_search *s, int32_t memory, int64_t *missing) {
-    const int64_t capacity = s->tiers->memories.items[memory].capacity;
+/* The moment at which most bytes are missing in a memory of a capacity; -1: none. */
+static int32_t moment_of_load(tier_search *s, int32_t memory, int64_t capacity, int64_t *missing) {
     memset(s->load, 0, ((size_t)s->moment_count + 1) * sizeof *s->load);
     for (int32_t k = 0; k < s->phase_count; k++) {
         const phase *p = &s->phases[k];
@@ -198,8 +207,9 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
         const spad_plan_buffer none = {.lower = p->from, .upper = p->from + 1};
         status = spad_plan_add(NULL, plan, stay.lower < stay.upper ? &stay : &none, NULL);
     }
+    const bool few = status == SPAD_OK && spad_plan_count(plan) <= FEW_STAYS;
     const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE,
-                                       .node_limit = FIT_NODES,
+                                       .node_limit = few ? FIT_NODES : FIT_NODES_MANY,
                                        .timeout_ns = spad__limit_left(&s->limit)};
     if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, NULL);
     if (status == SPAD_OK) {
@@ -226,20 +236,32 @@ static bool is_choice(const tier_search *s, const phase *p, int32_t memory, int3
     return moment < 0 || (p->from <= moment && moment < p->until);
 }
 
-/* Those phases, by their loss per byte; their number. */
+/* The moment at which a memory has most bytes. */
+static int32_t busiest_moment(tier_search *s, int32_t memory) {
+    int64_t most;
+    const int32_t moment = moment_of_load(s, memory, -1, &most);
+    return moment < 0 ? 0 : moment;
+}
+
+/* What leaves first: the least loss per byte, at the busiest moment before others. */
+static double rank_of_choice(const tier_search *s, const tier_choice *choice, int32_t busiest) {
+    const phase *p = &s->phases[choice->phase];
+    const double rank = (double)choice->loss / (double)size_of(s, p);
+    return p->from <= busiest && busiest < p->until ? rank : rank + 1e30;
+}
+
+/* Those phases, by that rank; their number. */
 static int32_t list_choices(tier_search *s, int32_t memory, int32_t moment, tier_choice *out) {
+    const int32_t busiest = moment >= 0 ? moment : busiest_moment(s, memory);
     int32_t count = 0;
     for (int32_t k = 0; k < s->phase_count; k++) {
         const phase *p = &s->phases[k];
         if (!is_choice(s, p, memory, moment)) continue;
         const tier_choice mine = {k, loss_of(s, k)};
-        const double rank = (double)mine.loss / (double)size_of(s, p);
+        const double rank = rank_of_choice(s, &mine, busiest);
         int32_t at = count++;
-        for (; at > 0; at--) {
-            const phase *q = &s->phases[out[at - 1].phase];
-            if ((double)out[at - 1].loss / (double)size_of(s, q) <= rank) break;
+        for (; at > 0 && rank_of_choice(s, &out[at - 1], busiest) > rank; at--)
             out[at] = out[at - 1];
-        }
         out[at] = mine;
     }
     return count;
@@ -269,13 +291,25 @@ static int64_t total_cost(const tier_search *s) {
     return sum;
 }
 
+/* The stays of a memory were not placed, and it is not known whether that can be done: from now on
+ * plans have less in it, and the search is no proof. */
+static bool shrink_room(tier_search *s, int32_t memory, int32_t *moment, int64_t *missing) {
+    int64_t load;
+    s->cut = true;
+    (void)moment_of_load(s, memory, 0, &load);
+    s->room[memory] = spad__max(spad__min(s->room[memory], load) - load / s->shrink - 1, 0);
+    if (s->shrink > 4) s->shrink /= 2;
+    *moment = moment_of_load(s, memory, s->room[memory], missing);
+    return true;
+}
+
 /* A memory without room at some moment, or whose stays do not fit (moment -1); memory -1: all fit.
  */
 static bool find_conflict(tier_search *s, int32_t *memory, int32_t *moment, int64_t *missing) {
     const int32_t count = (int32_t)s->tiers->memories.count;
     for (*memory = 0; *memory < count; ++*memory) {
         if (s->tiers->memories.items[*memory].capacity == SPAD_UNBOUNDED) continue;
-        *moment = fullest_moment(s, *memory, missing);
+        *moment = moment_of_load(s, *memory, s->room[*memory], missing);
         if (*moment >= 0) return true;
     }
     *moment = -1;
@@ -283,8 +317,8 @@ static bool find_conflict(tier_search *s, int32_t *memory, int32_t *moment, int6
     for (*memory = 0; *memory < count; ++*memory) {
         int32_t fits;
         if (fit_memory(s, *memory, &fits) != SPAD_OK) return s->no_memory = s->cut = true;
-        if (fits < 0) s->cut = true; /* where none is found, none is taken to exist */
-        if (fits <= 0) return true;
+        if (fits == 0) return true;
+        if (fits < 0) return shrink_room(s, *memory, moment, missing);
     }
     *memory = -1;
     return false;
@@ -312,7 +346,7 @@ static void try_choices(tier_search *s, const tier_choice *choices, int32_t coun
         return;
     }
     int32_t k = 0;
-    for (; k < count && choices[k].loss != INT64_MAX && !tiers_spent(s); k++) {
+    for (; k < count && !tiers_spent(s); k++) {
         phase *p = &s->phases[choices[k].phase];
         const int32_t buffer = p->buffer;
         saved[k] = p->allowed;
@@ -351,18 +385,82 @@ static void search_tiers(tier_search *s, int32_t depth) {
     for (int32_t k = 0; k < s->phase_count; k++)
         room += is_choice(s, &s->phases[k], memory, moment);
     tier_choice *choices = spad__arena_array(&s->arena, room, sizeof *choices);
-    if (choices == NULL || depth > DEEPEST) {
+    if (choices == NULL || depth > DEEPEST_TIER) {
         if (choices == NULL) s->no_memory = true;
         s->cut = true;
     } else {
         const int32_t count = list_choices(s, memory, moment, choices);
         const int64_t loss = moment >= 0 ? least_loss(s, choices, count, missing) : 0;
-        if (depth == 0)
-            s->bound = loss == INT64_MAX ? SPAD_UNBOUNDED : spad__max(s->bound, cost + loss);
         if (loss != INT64_MAX && (s->best == SPAD_UNBOUNDED || cost + loss < s->best))
             try_choices(s, choices, count, memory, depth);
     }
     spad__arena_rewind(&s->arena, mark);
+}
+
+/* ---- the bound of all moments ------------------------------------------------------ */
+
+/* Bytes of a memory at every moment, by the cheapest ways, without buffers in `used`. */
+static void load_memory(tier_search *s, int32_t memory, const bool *used) {
+    memset(s->load, 0, ((size_t)s->moment_count + 1) * sizeof *s->load);
+    for (int32_t k = 0; k < s->phase_count; k++) {
+        const phase *p = &s->phases[k];
+        if (p->memory != memory || used[p->buffer]) continue;
+        for (int32_t t = p->from; t < p->until; t++) s->load[t] += size_of(s, p);
+    }
+}
+
+/* The choices at a moment whose buffers are not used; they become used, and are taken from the
+ * loads. */
+static int32_t use_buffers(tier_search *s, int32_t memory, int32_t moment, bool *used,
+                           tier_choice *choices) {
+    const int32_t all = list_choices(s, memory, moment, choices);
+    int32_t count = 0;
+    for (int32_t k = 0; k < all; k++)
+        if (!used[s->phases[choices[k].phase].buffer]) choices[count++] = choices[k];
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t buffer = s->phases[choices[k].phase].buffer;
+        used[buffer] = true;
+        for (int32_t j = s->first[buffer]; j < s->first[buffer + 1]; j++)
+            for (int32_t t = s->phases[j].from; t < s->phases[j].until; t++)
+                if (s->phases[j].memory == memory) s->load[t] -= size_of(s, &s->phases[j]);
+    }
+    return count;
+}
+
+/* The moment with the largest load; -1: there are no moments. */
+static int32_t fullest_moment(const tier_search *s) {
+    int32_t best = s->moment_count > 0 ? 0 : -1;
+    for (int32_t t = 1; t < s->moment_count; t++)
+        if (s->load[t] > s->load[best]) best = t;
+    return best;
+}
+
+/* Moments whose buffers differ, the fullest first: at each, so many bytes must leave that are
+ * missing even if all buffers of earlier ones leave for nothing, and what that costs adds up.
+ * False: no memory. */
+static bool bound_by_moments(tier_search *s) {
+    const size_t buffers = s->tiers->buffers.count;
+    const spad__arena_mark mark = spad__arena_here(&s->arena);
+    bool *used = spad__arena_array(&s->arena, buffers + 1, sizeof *used);
+    tier_choice *choices =
+        spad__arena_array(&s->arena, (size_t)s->phase_count + 1, sizeof *choices);
+    bool possible = true;
+    for (size_t m = 0; used != NULL && choices != NULL && m < s->tiers->memories.count; m++) {
+        const int64_t capacity = s->tiers->memories.items[m].capacity;
+        if (capacity == SPAD_UNBOUNDED) continue;
+        load_memory(s, (int32_t)m, used);
+        for (int32_t t; possible && (t = fullest_moment(s)) >= 0 && s->load[t] > capacity;) {
+            const int64_t missing = s->load[t] - capacity;
+            const int32_t count = use_buffers(s, (int32_t)m, t, used, choices);
+            const int64_t loss = least_loss(s, choices, count, missing);
+            possible = loss != INT64_MAX;
+            if (possible) s->bound += loss;
+        }
+    }
+    if (!possible) s->bound = SPAD_UNBOUNDED;
+    const bool ok = used != NULL && choices != NULL;
+    spad__arena_rewind(&s->arena, mark);
+    return ok;
 }
 
 /* ---- set-up and result ------------------------------------------------------------- */
@@ -443,16 +541,19 @@ static bool start_tiers(tier_search *s) {
     s->best_memory = spad__arena_array(&s->arena, phases, sizeof *s->best_memory);
     s->best_offset = spad__arena_array(&s->arena, phases, sizeof *s->best_offset);
     s->offset = spad__arena_array(&s->arena, phases, sizeof *s->offset);
+    s->room = spad__arena_array(&s->arena, memories, sizeof *s->room);
     if (s->phases == NULL || s->first == NULL || s->cost == NULL || s->table == NULL ||
-        s->back == NULL || s->best_memory == NULL || s->best_offset == NULL || s->offset == NULL)
+        s->back == NULL || s->best_memory == NULL || s->best_offset == NULL || s->offset == NULL ||
+        s->room == NULL)
         return false;
     fill_phases(s);
+    for (size_t m = 0; m < t->memories.count; m++) s->room[m] = t->memories.items[m].capacity;
     for (size_t b = 0; b < t->buffers.count; b++) {
         s->cost[b] = cheapest_way(s, (int32_t)b, true);
         spad__assert(s->cost[b] != INT64_MAX); /* no phase has lost a memory yet */
     }
     s->bound = total_cost(s);
-    return true;
+    return bound_by_moments(s);
 }
 
 void spad_tiers_result_destroy(spad_tiers_result *result) {
@@ -532,7 +633,8 @@ spad_status spad_tiers_solve(spad_tiers_result **out, const spad_tiers *tiers,
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a deadline of %lld ns and %lld nodes: neither may be negative",
                           (long long)timeout, (long long)nodes);
-    tier_search s = {.tiers = tiers, .arena.host = tiers->host, .best = SPAD_UNBOUNDED};
+    tier_search s = {
+        .tiers = tiers, .arena.host = tiers->host, .best = SPAD_UNBOUNDED, .shrink = 64};
     s.node_limit = nodes > 0 ? nodes : TIER_NODES;
     spad_status status = spad__limit_start(&s.limit, timeout, (spad_watch){0}, error);
     if (status == SPAD_OK && !start_tiers(&s)) status = SPAD_ERR_HOST_MEMORY;

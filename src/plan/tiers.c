@@ -5,13 +5,11 @@
  */
 #include "plan/tiers.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/sort.h"
 
 spad_status spad_tiers_create(spad_tiers **out, const spad_host *host, spad_error *error) {
     *out = NULL;
@@ -128,4 +126,89 @@ spad_status spad_tiers_add(size_t *out, spad_tiers *tiers, const spad_tier_buffe
     if (out != NULL) *out = tiers->buffers.count;
     tiers->buffers.items[tiers->buffers.count++] = b;
     return SPAD_OK;
+}
+
+/* ---- in words ---------------------------------------------------------------------- */
+
+static void out_memory(spad__out *out, const spad_tiers *tiers, size_t memory) {
+    if (tiers->memories.items[memory].name != NULL)
+        spad__out_string(out, tiers->memories.items[memory].name);
+    else
+        spad__out_format(out, "memory %zu", memory);
+}
+
+/* The cheapest memory that a buffer may be in. */
+static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b) {
+    size_t best = SPAD_NO_MEMORY;
+    for (size_t m = 0; m < tiers->memories.count; m++) {
+        if ((b->memories >> m & 1) == 0) continue;
+        if (best == SPAD_NO_MEMORY ||
+            tiers->memories.items[m].cost < tiers->memories.items[best].cost)
+            best = m;
+    }
+    return best;
+}
+
+static void write_tier_summary(spad__out *out, const spad_tiers_result *r) {
+    if (r->cost == SPAD_UNBOUNDED) {
+        spad__out_format(out, "verdict   %s: %s\n", spad_plan_verdict_name(r->verdict),
+                         r->verdict == SPAD_PLAN_INFEASIBLE
+                             ? "no choice of memories has room for all buffers"
+                             : "no plan was found within the limits");
+        return;
+    }
+    spad__out_format(out, "cost      %lld\nbound     %lld\nmoved     %lld B\nverdict   %s\n",
+                     (long long)r->cost, (long long)r->bound, (long long)r->moved,
+                     spad_plan_verdict_name(r->verdict));
+}
+
+/* What a memory has: how many stays, and their highest top. */
+static void write_memory(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r,
+                         size_t memory) {
+    size_t stays = 0;
+    int64_t top = 0;
+    for (size_t k = 0; k < r->stay_count; k++) {
+        if (r->stays[k].memory != memory) continue;
+        stays++;
+        top = spad__max(top, r->stays[k].offset + tiers->buffers.items[r->stays[k].buffer].size);
+    }
+    out_memory(out, tiers, memory);
+    spad__out_format(out, ": %lld B", (long long)top);
+    if (tiers->memories.items[memory].capacity != SPAD_UNBOUNDED)
+        spad__out_format(out, " of %lld", (long long)tiers->memories.items[memory].capacity);
+    spad__out_format(out, ", %zu %s\n", stays, stays == 1 ? "stay" : "stays");
+}
+
+/* The stays of buffers that are not where they cost the least. */
+static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r) {
+    size_t count = 0;
+    for (size_t k = 0; k < r->stay_count; k++) {
+        const spad_tier_buffer *b = &tiers->buffers.items[r->stays[k].buffer];
+        const size_t cheapest = cheapest_memory(tiers, b);
+        if (tiers->memories.items[r->stays[k].memory].cost == tiers->memories.items[cheapest].cost)
+            continue;
+        if (count++ == 0) spad__out_string(out, "not in the cheapest memory:\n");
+        spad__out_string(out, "  ");
+        if (b->name != NULL)
+            spad__out_string(out, b->name);
+        else
+            spad__out_format(out, "buffer %zu", r->stays[k].buffer);
+        spad__out_format(out, " (%lld B) in ", (long long)b->size);
+        out_memory(out, tiers, r->stays[k].memory);
+        spad__out_format(out, " from %lld to %lld\n", (long long)r->stays[k].lower,
+                         (long long)r->stays[k].upper);
+    }
+    if (count > 0 && r->verdict == SPAD_PLAN_OPTIMAL)
+        spad__out_string(out, "no other choice costs less: proved\n");
+}
+
+spad_status spad_tiers_write_text(const spad_tiers *tiers, const spad_tiers_result *result,
+                                  const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    write_tier_summary(&out, result);
+    for (size_t m = 0; m < tiers->memories.count && result->cost != SPAD_UNBOUNDED; m++)
+        write_memory(&out, tiers, result, m);
+    write_elsewhere(&out, tiers, result);
+    return spad__out_finish(&out, error);
 }

@@ -69,6 +69,7 @@ static int list_stays(const oracle *o, int memory, stay *out) {
 }
 
 static bool share(const oracle *o, const stay *a, const stay *b) {
+    if (a->lower == a->upper || b->lower == b->upper) return false; /* no time */
     return a->lower < b->upper && b->lower < a->upper &&
            a->offset < b->offset + o->buffer[b->buffer].size &&
            b->offset < a->offset + o->buffer[a->buffer].size;

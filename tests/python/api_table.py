@@ -29,6 +29,7 @@ TABLE = {
     "spad_diagnostics_write_text": "TextError",
     "spad_diagnostics_write_json": "TextError",
     "spad_close_names": "close_names",
+    "spad_bytes_parse": C_ONLY,
     "spad_text_clean": C_ONLY,
     "spad_error_write_json": "Error",
     # dtype, value
@@ -223,6 +224,7 @@ TABLE = {
     "spad_plan_write_text": "PlanResult.text",
     "spad_plan_write_json": "PlanResult.json",
     "spad_plan_read_csv": "Plan.read_csv",
+    "spad_plan_read_csv_with": "Plan.read_csv",
     "spad_plan_write_csv": "PlanResult.csv",
     # kernel, walk
     "spad_statement_kind_name": WORDS,

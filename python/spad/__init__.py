@@ -8,7 +8,7 @@
     list(result.offsets), result.height, result.bound
 
 Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.cubie. For compilers:
-spad.plan, spad.executorch, spad.tflite, spad.models.
+spad.plan, spad.executorch, spad.tflite, spad.tvm, spad.models.
 ``python -m spad`` is the command. docs/python.md has the tutorial.
 """
 
@@ -121,7 +121,7 @@ __all__ = [
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite")
+_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
 
 
 def __getattr__(name: str) -> object:

@@ -322,7 +322,9 @@ class Arena:
         load, step = self.load()
         peak = self.peak()
         if peak:
-            lines.append(f"  the peak is {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
+            shares = self.height is not None and load > self.height  # buffers that take over others
+            words = "the sizes at the peak are" if shares else "the peak is"
+            lines.append(f"  {words} {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
             lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
             if len(peak) > SHOWN:
                 rest = sum(b.size for b in peak[SHOWN:])

@@ -30,6 +30,7 @@ from ._older import Again, unwrapped
 from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
+from ._trips import over_trips
 from ._views import View, item_bytes
 
 __all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
@@ -106,6 +107,13 @@ class Traced(_kernel.Kernel):
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
 
+    def over_trips(self):
+        """The kernel with a parameter for each trip count of its outer loops, to ask the check about others; None
+        where nothing was folded. Of other shapes of the kernel in Python it says nothing: only that the loops
+        that were found, with as many rounds as one likes, are right."""
+        text = over_trips(self.source) if self._is_folded else None
+        return _kernel.Kernel.parse(text, "<traced>", None, None, self._chip) if text is not None else None
+
     def place(self, line):
         """(file, line) of the Python that a line of the kernel comes from, or None."""
         chain = self.chain(line)
@@ -132,6 +140,29 @@ class Traced(_kernel.Kernel):
         check = super().check(layout, **options)
         return TracedCheck(check, self.faults) if self.faults else check
 
+    def report(self, timed=True):
+        """spad.Kernel.report, with what the compiler of the older dialect refuses among the findings."""
+        report = super().report(timed)
+        if self.faults:
+            count = len(self.faults)
+            report.add_note(f"wrong: NKI refuses the placement of tensors, {count} error{'s' * (count > 1)}")
+        for place, code, message in self.faults:
+            where = f" ({os.path.basename(place[0])}:{place[1]})" if place is not None else ""
+            try:
+                report.add_finding(code, message + where, line=self._line_at(place))
+            except ValueError:  # the code of a call that was refused: a place that the memory does not have
+                report.add_finding("SPAD-OUT-OF-SPACE", f"{message}{where} [{code}]", line=self._line_at(place))
+        return report
+
+    def _line_at(self, place):
+        """The first line of the kernel that comes from a (file, line) of Python, or 0."""
+        numbers = {str(number) for number, row in enumerate(self._rows) if row[:2] == place}
+        for number, line in enumerate(self.source.split("\n"), 1):
+            found = _FROM.search(line) if numbers else None
+            if found is not None and found[1] in numbers and not line.startswith("source "):
+                return number
+        return 0
+
     def where(self, line):
         """'file:line' of the user's Python for a line of the kernel, or ''."""
         place = self.place(line)
@@ -151,8 +182,16 @@ class Traced(_kernel.Kernel):
         count = len(self.notes)
         noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
         text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + noted + \
-            ("in Python:\n" + "".join(rows) if rows else "")
+        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + self._said_of_trips(check) + \
+            noted + ("in Python:\n" + "".join(rows) if rows else "")
+
+    def _said_of_trips(self, check):
+        """A line about other trip counts of the outer loops, if these are proved."""
+        over = self.over_trips() if check.verdict == "proved for this shape" else None
+        found = over.check(advice=False) if over is not None else None
+        if found is None or found.verdict != "proved for all trip counts":
+            return ""
+        return f"its outer loops, with any number of rounds: proved {found.reason}\n"
 
 
 class TracedCheck(core.Check):

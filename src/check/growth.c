@@ -122,7 +122,10 @@ static bool probe_declarations(probe *l) {
     const spad_kernel *kernel = l->kernel;
     for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
         const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
-        if (i != l->growth->param && !require_same(l, param->preset, param->name)) return false;
+        int64_t shift;
+        if (i == l->growth->param) continue;
+        if (!shift_of(l, param->preset.expr, (motion){true, -1}, &shift)) return false;
+        if (shift != 0) return refuse(l, SPAD__REFUSED_FOLLOWED, param->name);
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         if (!probe_tensor(l, i)) return false;

@@ -24,6 +24,7 @@ typedef enum spad__refusal_kind {
     SPAD__NOT_REFUSED,
     SPAD__REFUSED_UNEVEN,         /* an expression, or the step itself, does not move evenly */
     SPAD__REFUSED_SIZE,           /* of a tile, a ring, a number of objects changes */
+    SPAD__REFUSED_FOLLOWED,       /* another parameter is computed from it */
     SPAD__REFUSED_MORE_INPUT,     /* an input with bytes that others use gets more tiles */
     SPAD__REFUSED_SHORTER,        /* a loop gets shorter */
     SPAD__REFUSED_NESTED,         /* two growing loops, one inside the other */

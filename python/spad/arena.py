@@ -77,6 +77,7 @@ class Arena:
         self.buffers = []
         self.pairs = []  # numbers of an output and an input whose bytes it may take
         self.their_bytes = self.their_name = None
+        self.reordered = None  # what spad.reorder found, where the order of steps was free
         self.result = None
         self.notes = []  # sentences about what the arena leaves out
         self._plan = None

@@ -81,7 +81,8 @@ typedef struct spad__growth {
     bool *relies;   /* per parameter: the step and the shifts hold for its value only */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */
-    bool rests;  /* an expression has the rest of the parameter by a number in it */
+    bool skipped; /* statements that run with other values of other parameters only */
+    bool rests;   /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 

@@ -59,7 +59,7 @@ static void no_kernel_far_away(void **state) {
                          "for j in 0..M { for i in 0..N { dma w reads g[i] writes x } }\n"
                          "for i in 0..N { vector w writes x\nvector r reads x }\n",
                          SPAD_VERDICT_PROVED_SHAPE,
-                         "for every M; N is fixed at 4: 'g' has 40 tiles, whatever N is");
+                         "for every M; N is fixed at 4: a loop does not run with the given values");
 }
 
 /* Numbers that are taken when the text is read, so that other values need another text. */

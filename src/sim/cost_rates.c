@@ -307,18 +307,18 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
                         int64_t *time) {
     const spad_space *from = &sim->target->spaces[path->from];
     const spad_space *memory = from->off_chip ? from : &sim->target->spaces[path->to];
-    int64_t dram;
-    int64_t cache;
     *time = 0;
     if (!memory->off_chip) return true;
-    if (!shared_time(sim, c->fresh, memory->bytes_per_us, &dram) ||
-        !shared_time(sim, c->asked, memory->cache_bytes_per_us, &cache)) {
+    out->memory = from->off_chip ? path->from : path->to;
+    if (!shared_time(sim, c->fresh, memory->bytes_per_us, &out->shared[0]) ||
+        !shared_time(sim, c->asked, memory->cache_bytes_per_us, &out->shared[1])) {
         return false;
     }
-    *time = spad__max(dram, cache);
+    *time = spad__max(out->shared[0], out->shared[1]);
     if (*time > out->busy) {
+        const bool is_cache = out->shared[1] > out->shared[0];
         spad__cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
-                                              dram >= cache ? "rate" : "cache"));
+                                              is_cache ? "cache" : "rate"));
     }
     return true;
 }

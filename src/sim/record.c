@@ -152,6 +152,12 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
     if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
+    for (int i = 0; i < 2; i++) {
+        int64_t *busy = &sim->parts[sim->first_memory + 2 * cost->memory + (size_t)i].busy;
+        if (!spad__add(*busy, cost->shared[i], busy)) {
+            return spad__sim_fail_long(sim, row->statement, error);
+        }
+    }
     part->operations++;
     count_active(sim, number, row->start - row->queued - cost->startup, row->done);
     sim->totals.unknown += !cost->known;

@@ -51,10 +51,12 @@ struct spad_sim {
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
     spad_sim_engine *engines;               /* per engine of the target */
-    /* What can be occupied: the engines themselves, then the paths of each. */
+    /* What can be occupied: the engines themselves, then the paths of each. Then two counts per
+     * space: what the memory of the chip and its cache take for all transfers, in a grid. */
     spad_sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
+    size_t first_memory;  /* the part of space 0 */
     int64_t load;         /* thousandths of its share of that memory that a block uses */
     spad__active *active; /* per part */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
@@ -78,6 +80,8 @@ typedef struct spad__cost {
     int64_t dependent; /* more if it reads what the one before it on the engine wrote */
     int64_t path;      /* of its engine that it takes; -1: the engine itself */
     int64_t need;      /* of the capacity of that */
+    size_t memory;     /* the space off chip that it reads or writes, where that is shared */
+    int64_t shared[2]; /* what that memory and its cache take for it, at the unit's share */
     spad_origin origin;
     bool by_kernel; /* its cost is in the kernel */
     bool known;     /* false: neither kernel nor target has a figure */

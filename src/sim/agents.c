@@ -10,8 +10,8 @@
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
  * one, at the rate of all of them. An operation with a latency leaves its engine before its
  * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
- * serial. Reads and writes of an operation are done, and what it signals is signalled, when its
- * result is there.
+ * serial. An arrival of an agent at an mbarrier is seen later, where the target says so. Reads and
+ * writes of an operation are done, and what it signals is signalled, when its result is there.
  *
  * The waits are those of the program: bytes are not examined.
  */
@@ -131,10 +131,16 @@ static spad__runner *queue_of(const spad__agents_run *c, int64_t agent, int64_t 
     return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
-/* Queues are not endless: an agent that finds one full waits with what it has. */
+/* Queues are not endless: an agent that finds one full waits with what it has. An engine of the
+ * target may have a shorter one, which is lengthened together with the others. */
 static bool is_full(const spad__agents_run *c, int64_t agent, int64_t unit) {
     const spad__runner *r = queue_of(c, agent, unit);
-    return r->queue.count - r->head >= c->queue_most;
+    const size_t engine = spad_kernel_get_unit(c->sim->kernel, (size_t)unit)->engine;
+    const int64_t most = c->sim->target->engines[engine].queue_most;
+    const size_t room = most > 0 && most < SPAD_SIM_WINDOW
+                            ? (size_t)most * (c->queue_most / SPAD_SIM_WINDOW)
+                            : c->queue_most;
+    return r->queue.count - r->head >= room;
 }
 
 static spad_status queue_entry(spad__agents_run *c, int64_t agent, int64_t unit,
@@ -183,6 +189,29 @@ static void set_request(spad__request *r, const spad_kernel *kernel, const spad_
     r->change.kind = spad__sync_action(s->kind, kind);
 }
 
+/* What is in flight takes effect when it lands, and not before what the runner sent earlier. */
+static void take_off(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
+    if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
+        c->objects.failed = true;
+        return;
+    }
+    r->landed = r->flying > 0 ? spad__max(r->landed, flight->done) : flight->done;
+    r->flying++;
+    spad__flight *kept = &c->flights.items[c->flights.count++];
+    *kept = *flight;
+    kept->runner = (size_t)(r - c->runners);
+    kept->done = r->landed; /* in the order of issue */
+}
+
+/* Do others see it only after a while: an arrival of an agent at an mbarrier? One that announces
+ * bytes is made by the thread that starts their copy, which takes longer. */
+static bool is_seen_later(const spad__agents_run *c, const spad_statement *s,
+                          const spad__request *request) {
+    if (c->sim->target->signal_ns == 0 || s->kind != SPAD_STATEMENT_ARRIVE) return false;
+    const spad_kernel_sync *sync = spad_kernel_get_sync(c->sim->kernel, (size_t)request->object);
+    return sync->kind == SPAD_SYNC_MBARRIER && request->change.expect == 0;
+}
+
 static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_walk_event *event,
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
@@ -191,7 +220,16 @@ static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
         return queue_entry(c, r->agent, s->unit, &e, error);
     }
-    if (!try_request(c, r)) r->state = SPAD__WAITS;
+    if (is_seen_later(c, s, &r->request)) {
+        spad__flight flight = {.request = r->request, .row = r->row};
+        if (!spad__mul(c->sim->target->signal_ns, 1000, &flight.done) ||
+            !spad__add(c->now, flight.done, &flight.done)) {
+            return spad__sim_fail_long(c->sim, event->statement, error);
+        }
+        take_off(c, r, &flight);
+    } else if (!try_request(c, r)) {
+        r->state = SPAD__WAITS;
+    }
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
@@ -279,19 +317,6 @@ static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *mov
 static bool takes_off(const spad__runner *r, const spad__request *request) {
     return r->flying > 0 &&
            (request->kind == SPAD_STATEMENT_ARRIVE || request->kind == SPAD_STATEMENT_SIGNAL);
-}
-
-static void take_off(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
-    if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
-        c->objects.failed = true;
-        return;
-    }
-    r->landed = r->flying > 0 ? spad__max(r->landed, flight->done) : flight->done;
-    r->flying++;
-    spad__flight *kept = &c->flights.items[c->flights.count++];
-    *kept = *flight;
-    kept->runner = (size_t)(r - c->runners);
-    kept->done = r->landed; /* in the order of issue */
 }
 
 static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {

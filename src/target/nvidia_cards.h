@@ -169,7 +169,8 @@ static const spad_rate h200_macs[] = {
     MACS_ROW(INT8, 4096, h200_SOURCE),        MACS_ROW(FLOAT64, 128, h200_SOURCE),
 };
 /* Measured on one H200; the file is examples/chips/h200.chip, and a test compares it with this. */
-#define H200_MEASURED "spad calibrate cuda:0, 2026-11-15"
+#define H200_MEASURED "spad calibrate cuda:0, 2026-11-16"
+#define H200_QUEUE "fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15"
 #define MEASURED_ROW(kind, count)                                   \
     {                                                               \
         .work = SPAD_WORK_##kind, .per_cycle = (count), .figure = { \
@@ -177,12 +178,13 @@ static const spad_rate h200_macs[] = {
             .source = H200_MEASURED                                 \
         }                                                           \
     }
-#define MEASURED_PATH(a, b, rate, ns)                                                   \
-    {                                                                                   \
-        .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .figure = { \
-            .origin = SPAD_ORIGIN_MEASURED,                                             \
-            .source = H200_MEASURED                                                     \
-        }                                                                               \
+#define MEASURED_PATH(a, b, rate, ns, least)                                                   \
+    {                                                                                          \
+        .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .pieces = (least), \
+        .figure = {                                                                            \
+            .origin = SPAD_ORIGIN_MEASURED,                                                    \
+            .source = H200_MEASURED                                                            \
+        }                                                                                      \
     }
 static const spad_rate h200_threads[] = {MEASURED_ROW(FMA, 116), MEASURED_ROW(EXP, 16),
                                          MEASURED_ROW(CONVERT, 126), MEASURED_ROW(REDUCE, 32)};
@@ -190,27 +192,31 @@ static const spad_path h200_paths[] = {
     PATH(SHARED, REGISTERS, 128, 30, PUBLISHED(LUO)),
     PATH(REGISTERS, SHARED, 128, 30, PUBLISHED(LUO)),
     PATH(GLOBAL, REGISTERS, 64, 479, ESTIMATED(L2_PORT)),
-    MEASURED_PATH(REGISTERS, GLOBAL, 23700, 500),
+    MEASURED_PATH(REGISTERS, GLOBAL, 24000, 500, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(GLOBAL, SHARED, 64, 479, ESTIMATED(L2_PORT)),
+    MEASURED_PATH(REGISTERS, GLOBAL, 6200, 500, 4),
 };
 static const spad_path h200_copies[] = {
-    MEASURED_PATH(GLOBAL, SHARED, 128000, 443),
+    MEASURED_PATH(GLOBAL, SHARED, 142000, 584, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(SHARED, SHARED, 32, 200, ESTIMATED("between the blocks of a cluster")),
 };
-static const spad_figure h200_figures[] = {OF_FIELD("units", MEASURED, H200_MEASURED),
-                                           OF_FIELD("clock", MEASURED, H200_MEASURED),
-                                           OF_FIELD("latency", MEASURED, H200_MEASURED)};
-static const spad_figure h200_memory[] = {OF_FIELD("rate", MEASURED, H200_MEASURED),
-                                          OF_FIELD("cache", MEASURED, H200_MEASURED),
-                                          OF_FIELD("queue", MEASURED, H200_MEASURED)};
-#define h200_THREADS CARD_THREADS(h200, 1774000)
-#define h200_MATRIX CARD_MATRIX(h200, 1774000, 0, 54)
-#define h200_COPIES CARD_COPIES(h200, 1774000)
-#define h200_MEMORY \
-    CARD_MEMORY(h200, 4470000, 62914560, 9590000), .cache_merges = 2, .queue_permille = 168
-#define h200_UNITS CARD_UNITS(h200, 132), .launch_ns = 5900
+static const spad_figure h200_figures[] = {
+    OF_FIELD("units", MEASURED, H200_MEASURED), OF_FIELD("clock", MEASURED, H200_MEASURED),
+    OF_FIELD("latency", MEASURED, H200_MEASURED), OF_FIELD("queue", MEASURED, H200_QUEUE)};
+static const spad_figure h200_memory[] = {
+    OF_FIELD("rate", MEASURED, H200_MEASURED), OF_FIELD("written", MEASURED, H200_MEASURED),
+    OF_FIELD("hit", MEASURED, H200_MEASURED), OF_FIELD("cache", MEASURED, H200_MEASURED),
+    OF_FIELD("queue", MEASURED, H200_MEASURED)};
+#define h200_THREADS CARD_THREADS(h200, 1775000)
+#define h200_MATRIX CARD_MATRIX(h200, 1775000, 0, 54), .queue_most = 3
+#define h200_COPIES CARD_COPIES(h200, 1775000)
+#define h200_MEMORY                                                                \
+    CARD_MEMORY(h200, 4460000, 62914560, 10700000),                                \
+        .cache_merges = 2, .write_bytes_per_us = 3510000, .cache_latency_ns = 219, \
+        .queue_permille = 196
+#define h200_UNITS CARD_UNITS(h200, 132), .launch_ns = 5200, .block_ns = 421, .signal_ns = 34
 
 /* ---- B200 ------------------------------------------------------------------------ */
 

@@ -10,8 +10,9 @@
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
  * one, at the rate of all of them. An operation with a latency leaves its engine before its
  * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
- * serial. An arrival of an agent at an mbarrier is seen later, where the target says so. Reads and
- * writes of an operation are done, and what it signals is signalled, when its result is there.
+ * serial. An agent that waits at an mbarrier goes on a moment after the arrival of another one,
+ * where the target says so. Reads and writes of an operation are done, and what it signals is
+ * signalled, when its result is there.
  *
  * The waits are those of the program: bytes are not examined.
  */
@@ -189,29 +190,6 @@ static void set_request(spad__request *r, const spad_kernel *kernel, const spad_
     r->change.kind = spad__sync_action(s->kind, kind);
 }
 
-/* What is in flight takes effect when it lands, and not before what the runner sent earlier. */
-static void take_off(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
-    if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
-        c->objects.failed = true;
-        return;
-    }
-    r->landed = r->flying > 0 ? spad__max(r->landed, flight->done) : flight->done;
-    r->flying++;
-    spad__flight *kept = &c->flights.items[c->flights.count++];
-    *kept = *flight;
-    kept->runner = (size_t)(r - c->runners);
-    kept->done = r->landed; /* in the order of issue */
-}
-
-/* Do others see it only after a while: an arrival of an agent at an mbarrier? One that announces
- * bytes is made by the thread that starts their copy, which takes longer. */
-static bool is_seen_later(const spad__agents_run *c, const spad_statement *s,
-                          const spad__request *request) {
-    if (c->sim->target->signal_ns == 0 || s->kind != SPAD_STATEMENT_ARRIVE) return false;
-    const spad_kernel_sync *sync = spad_kernel_get_sync(c->sim->kernel, (size_t)request->object);
-    return sync->kind == SPAD_SYNC_MBARRIER && request->change.expect == 0;
-}
-
 static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_walk_event *event,
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
@@ -220,16 +198,7 @@ static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
         return queue_entry(c, r->agent, s->unit, &e, error);
     }
-    if (is_seen_later(c, s, &r->request)) {
-        spad__flight flight = {.request = r->request, .row = r->row};
-        if (!spad__mul(c->sim->target->signal_ns, 1000, &flight.done) ||
-            !spad__add(c->now, flight.done, &flight.done)) {
-            return spad__sim_fail_long(c->sim, event->statement, error);
-        }
-        take_off(c, r, &flight);
-    } else if (!try_request(c, r)) {
-        r->state = SPAD__WAITS;
-    }
+    if (!try_request(c, r)) r->state = SPAD__WAITS;
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
@@ -282,12 +251,34 @@ static int64_t queued_on(const spad__agents_run *c, const spad_walk_event *event
     return spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement)->unit;
 }
 
+/* Its wait is over: at an mbarrier, a moment after an agent has arrived there. What a copy delivers
+ * has that moment in its own time. */
+static spad_status wake(spad__agents_run *c, spad__runner *r, spad_error *error) {
+    int64_t after;
+    r->state = SPAD__GOES_ON;
+    if (r->joins || c->sim->target->signal_ns == 0 ||
+        !spad__objects_by_agent(&c->objects, &r->request)) {
+        return SPAD_OK;
+    }
+    if (!spad__mul(c->sim->target->signal_ns, 1000, &after) ||
+        !spad__add(c->now, after, &r->ready)) {
+        return spad__sim_fail_long(c->sim, r->request.statement, error);
+    }
+    r->state = SPAD__WAKES;
+    return SPAD_OK;
+}
+
 static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *moved,
                                  spad_error *error) {
     const spad_walk_event *event;
     if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
-        r->state = SPAD__GOES_ON;
+        const spad_status status = wake(c, r, error);
+        if (status != SPAD_OK) return status;
         r->joins = false;
+        *moved = true;
+    }
+    if (r->state == SPAD__WAKES && r->ready <= c->now) {
+        r->state = SPAD__GOES_ON;
         *moved = true;
     }
     while (r->state == SPAD__GOES_ON) {
@@ -317,6 +308,19 @@ static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *mov
 static bool takes_off(const spad__runner *r, const spad__request *request) {
     return r->flying > 0 &&
            (request->kind == SPAD_STATEMENT_ARRIVE || request->kind == SPAD_STATEMENT_SIGNAL);
+}
+
+static void take_off(spad__agents_run *c, spad__runner *r, const spad__flight *flight) {
+    if (!spad__array_reserve(&c->sim->host, &c->flights, 1)) {
+        c->objects.failed = true;
+        return;
+    }
+    r->landed = r->flying > 0 ? spad__max(r->landed, flight->done) : flight->done;
+    r->flying++;
+    spad__flight *kept = &c->flights.items[c->flights.count++];
+    *kept = *flight;
+    kept->runner = (size_t)(r - c->runners);
+    kept->done = r->landed; /* in the order of issue */
 }
 
 static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
@@ -503,7 +507,8 @@ static bool next_moment(spad__agents_run *c) {
     for (size_t i = 0; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
         if (r->state == SPAD__WORKS) next = spad__min(next, r->end);
-        if (r->state == SPAD__WANTS && r->ready > c->now) next = spad__min(next, r->ready);
+        const bool later = r->state == SPAD__WANTS || r->state == SPAD__WAKES;
+        if (later && r->ready > c->now) next = spad__min(next, r->ready);
     }
     for (size_t i = 0; i < c->flights.count; i++) {
         next = spad__min(next, c->flights.items[i].done);

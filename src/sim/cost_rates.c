@@ -262,7 +262,7 @@ static bool is_cached(const spad_kernel_tensor *tensor, int64_t tile) {
 
 /* Is the path the one for the pieces in which the tensor is accessed: that for the smallest pieces
  * that are no smaller, otherwise the one for all? */
-static bool suits(const spad_engine *engine, const spad_path *path, int64_t pieces) {
+static bool is_for_pieces(const spad_engine *engine, const spad_path *path, int64_t pieces) {
     const spad_path *best = NULL;
     for (size_t i = 0; i < engine->path_count; i++) {
         const spad_path *other = &engine->paths[i];
@@ -304,7 +304,7 @@ static bool weigh(const spad_sim *sim, const spad_engine *engine, const spad_wal
         }
     }
     *out = (cargo){0};
-    if (bytes[0] == 0 || bytes[1] == 0 || !suits(engine, path, pieces)) return true;
+    if (bytes[0] == 0 || bytes[1] == 0 || !is_for_pieces(engine, path, pieces)) return true;
     const bool from_registers = sim->target->spaces[path->from].thread_bytes > 0;
     const bool to_memory = sim->target->spaces[path->to].off_chip;
     out->bytes = bytes[from_registers];

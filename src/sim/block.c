@@ -152,6 +152,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__free(&host, sim->first_path, engines * sizeof *sim->first_path);
     spad__free(&host, sim->parts, (sim->part_count + 1) * sizeof *sim->parts);
     spad__free(&host, sim->active, (sim->part_count + 1) * sizeof *sim->active);
+    spad__free(&host, sim->basis, (sim->part_count + 1) * sizeof *sim->basis);
     spad__free(&host, sim, sizeof *sim);
 }
 
@@ -166,8 +167,9 @@ static bool make_parts(spad_sim *sim) {
     sim->first_path = spad__new_array(&sim->host, engines + 1, sizeof *sim->first_path);
     sim->parts = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->parts);
     sim->active = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->active);
+    sim->basis = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->basis);
     if (sim->engines == NULL || sim->first_path == NULL || sim->parts == NULL ||
-        sim->active == NULL) {
+        sim->active == NULL || sim->basis == NULL) {
         return false;
     }
     size_t next = engines;

@@ -39,6 +39,14 @@ static int compare_roofs(const void *left, const void *right) {
     return order;
 }
 
+static const char *basis_word(unsigned char basis) {
+    static const char *const words[SPAD__BASES] = {
+        [SPAD_ORIGIN_STATED] = "of the target", [SPAD_ORIGIN_PUBLISHED] = "published",
+        [SPAD_ORIGIN_MEASURED] = "measured",    [SPAD_ORIGIN_ESTIMATE] = "estimated",
+        [SPAD__BASIS_KERNEL] = "in the kernel", [SPAD__BASIS_ASSUMED] = "assumed"};
+    return basis == 0 ? NULL : words[basis - 1];
+}
+
 static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
     const size_t part = spad__sim_part(sim, (int64_t)engine, path);
     if (sim->parts[part].operations == 0) return;
@@ -47,6 +55,7 @@ static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
                         .path = path,
                         .memory = -1,
                         .kind = roof_kind(&sim->target->engines[engine], path),
+                        .basis = basis_word(sim->basis[part]),
                         .busy = sim->parts[part].busy};
 }
 
@@ -55,12 +64,18 @@ static void add_memory_roofs(spad_sim *sim, size_t space) {
     for (size_t i = 0; i < 2; i++) {
         const int64_t busy = sim->parts[sim->first_memory + 2 * space + i].busy;
         if (busy == 0) continue;
-        sim->roofs.items[sim->roofs.count++] = (spad_sim_roof){.engine = -1,
-                                                               .path = -1,
-                                                               .memory = (int64_t)space,
-                                                               .cache = i == 1,
-                                                               .kind = SPAD_BOUND_COPIES,
-                                                               .busy = busy};
+        const spad_space *row = &sim->target->spaces[space];
+        const spad_figure *figure =
+            spad_figure_find(row->figures, row->figure_count, i == 1 ? "cache" : "rate");
+        const spad_origin origin = figure == NULL ? SPAD_ORIGIN_STATED : figure->origin;
+        sim->roofs.items[sim->roofs.count++] =
+            (spad_sim_roof){.engine = -1,
+                            .path = -1,
+                            .memory = (int64_t)space,
+                            .cache = i == 1,
+                            .kind = SPAD_BOUND_COPIES,
+                            .basis = basis_word((unsigned char)(origin + 1)),
+                            .busy = busy};
     }
 }
 
@@ -126,6 +141,10 @@ static const char *advice_for(spad_bound_kind kind) {
     case SPAD_BOUND_VECTOR: return "less work per element would help";
     default: return "deeper rings, or more blocks on a unit, would help";
     }
+}
+
+const char *spad__bound_advice(const spad_sim *sim) {
+    return advice_for(spad_sim_get_bound_kind(sim));
 }
 
 void spad__write_roofs(spad__out *out, const spad_sim *sim) {

@@ -59,6 +59,7 @@ struct spad_sim {
     size_t first_memory;  /* the part of space 0 */
     int64_t load;         /* thousandths of its share of that memory that a block uses */
     spad__active *active; /* per part */
+    unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
@@ -99,6 +100,9 @@ bool spad__is_copy_engine(const spad_engine *engine);
 static inline size_t spad__sim_part(const spad_sim *sim, int64_t engine, int64_t path) {
     return path < 0 ? (size_t)engine : sim->first_path[engine] + (size_t)path;
 }
+
+/* What a cost rests on, from the most certain on: origins of figures, then these. */
+enum { SPAD__BASIS_KERNEL = SPAD_ORIGINS, SPAD__BASIS_ASSUMED, SPAD__BASES };
 
 /* How much of a part can be taken at a time: threads, units, or 1. */
 int64_t spad__sim_capacity(const spad_sim *sim, size_t part);
@@ -165,6 +169,7 @@ bool spad__find_roofs(spad_sim *sim);
 
 /* The lines about them in the text of a simulation; "copy global to shared". */
 void spad__write_roofs(spad__out *out, const spad_sim *sim);
+const char *spad__bound_advice(const spad_sim *sim); /* what would help */
 void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size);
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */

@@ -2,12 +2,8 @@
  *
  * spad nki: traces NKI kernels. The kernels are Python programs, so Python runs the command.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -20,32 +16,12 @@ static const char usage[] =
     "that\n"
     "is set; the package spad must be installed in it. See docs/nki-trace.md\n";
 
-enum { FIXED = 4 }; /* the words before those of the user */
-
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {
         fputs(command->usage, stdout);
         return CLI_FINE;
     }
-    char usual[] = "python3", module[] = "-m", package[] = "spad", verb[] = "nki";
-    char *const chosen = getenv("SPAD_PYTHON");
-    char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
-    char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
-    if (all == NULL) {
-        cli_message("out of memory");
-        return CLI_INTERNAL;
-    }
-    all[0] = python;
-    all[1] = module;
-    all[2] = package;
-    all[3] = verb;
-    for (int i = 0; i < count; i++) all[FIXED + i] = words[i];
-    fflush(stdout);
-    execvp(python, all); /* returns only if it fails */
-    cli_message("cannot run '%s': %s; 'spad nki' needs Python 3.11 with the package spad", python,
-                strerror(errno));
-    free(all);
-    return CLI_USAGE;
+    return cli_run_python("nki", "'spad nki'", count, words);
 }
 
 const cli_command cli_nki = {

@@ -41,10 +41,18 @@ static bool take_pairs(spad_define *out, char names[][NAME_ROOM], const char *op
     return true;
 }
 
+static bool is_ttgir(const char *path, const cli_text *text) {
+    const char *ending = strrchr(path, '.');
+    if (ending != NULL && strcmp(ending, ".ttgir") == 0) return true;
+    if (ending != NULL && strcmp(ending, ".spad") == 0) return false;
+    return spad_ttgir_detect(text->bytes, text->length);
+}
+
 bool cli_is_kernel(const char *path, const cli_text *text) {
     const char *ending = strrchr(path, '.');
     if (ending != NULL && strcmp(ending, ".spad") == 0) return true;
     if (ending != NULL && strcmp(ending, ".csv") == 0) return false;
+    if (is_ttgir(path, text)) return true;
     size_t at = 0;
     while (at < text->length && strchr("# \t\r\n", text->bytes[at]) != NULL) {
         if (text->bytes[at] == '#') {
@@ -56,15 +64,38 @@ bool cli_is_kernel(const char *path, const cli_text *text) {
     return text->length - at > 7 && memcmp(text->bytes + at, "kernel ", 7) == 0;
 }
 
+/* What is behind the kernel that a Triton kernel became. */
+static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
+    if (info->assumed[0] != '\0') {
+        cli_message("%s: sizes that were not given with -D: %s", path, info->assumed);
+    }
+    if (info->unrolled) {
+        cli_message("%s: run with its sizes, without loops: no expression for %s", path,
+                    info->reason);
+    }
+}
+
+static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *options,
+                               spad_diagnostics *faults, spad_error *error) {
+    const char *name = cli_input_name(out->path);
+    if (!is_ttgir(out->path, &out->text)) {
+        return spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length, name, options,
+                                 faults, error);
+    }
+    spad_ttgir_info info;
+    const spad_status status = spad_kernel_read_ttgir(
+        &out->kernel, &info, out->text.bytes, out->text.length, name, options, faults, error);
+    if (status == SPAD_OK) tell_ttgir(name, &info);
+    return status;
+}
+
 /* Shows faults on stderr, where *faults says what they are. */
 static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
                       const spad_kernel_options *options, bool json) {
-    const spad_sink messages = spad_sink_file(stderr);
+    const spad_sink messages = cli_sink(stderr, false);
     spad_error error;
     if (spad_diagnostics_create(faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    const spad_status status =
-        spad_kernel_parse(&out->kernel, out->text.bytes, out->text.length,
-                          cli_input_name(out->path), options, *faults, &error);
+    const spad_status status = read_kernel(out, options, *faults, &error);
     if (status == SPAD_ERR_SYNTAX) {
         spad_diagnostics_write_text(*faults, &messages, NULL);
         return CLI_USAGE;
@@ -132,7 +163,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
                          const cli_kernel_words *words) {
     const spad_check_options options = {
         .layout = layout, .no_advice = true, .one_shape = true, .timeout_ns = CHECK_NS};
-    const spad_sink messages = spad_sink_file(stderr);
+    const spad_sink messages = cli_sink(stderr, false);
     spad_check *check;
     spad_error error = {0};
     if (spad_check_create(&check, input->kernel, &options, &error) != SPAD_OK) {

@@ -524,7 +524,8 @@ SPAD_API const spad_kernel_unknown *spad_kernel_get_unknown(const spad_kernel *k
 /** A line of the program that the kernel was made from, by number. */
 SPAD_API const spad_kernel_source *spad_kernel_get_source(const spad_kernel *kernel, size_t number);
 
-/** The source of what is on a line of the text, or -1. O(log statements). */
+/** The source of what is on a line of the text, or -1. O(log statements) where they are in the
+ * order of the text, else O(statements). */
 SPAD_API int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line);
 
 /** A statement by number, in the order of the text. */

@@ -29,6 +29,7 @@
 #include "spad/block.h"
 #include "spad/kernel.h"
 #include "spad/walk.h"
+#include "spad/ttgir.h"
 #include "spad/check.h"
 #include "spad/layout.h"
 #include "spad/occupancy.h"

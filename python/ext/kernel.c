@@ -72,6 +72,55 @@ failed:
     return NULL;
 }
 
+/* What a text of Triton says beyond the kernel. */
+static PyObject *ttgir_info(const spad_ttgir_info *info) {
+    return Py_BuildValue("{sLsLsLsNsNssss}", "shared_bytes", (long long)info->shared_bytes,
+                         "tensor_columns", (long long)info->tensor_columns, "warps",
+                         (long long)info->warps, "placed", PyBool_FromLong(info->placed),
+                         "unrolled", PyBool_FromLong(info->unrolled), "reason", info->reason,
+                         "assumed", info->assumed);
+}
+
+/* As kernel_parse, and a dict with what is not in the kernel. */
+static PyObject *kernel_read_ttgir(PyObject *type, PyObject *const *args, Py_ssize_t count,
+                                   PyObject *keywords) {
+    static const char *const names[] = {"text", "file", "defines", "rings", "target", NULL};
+    PyObject *given[5];
+    if (!py_take(given, "read_ttgir", names, 1, args, count, keywords)) return NULL;
+    const char *text = NULL, *file = "<ttgir>";
+    Py_ssize_t length;
+    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
+    py_kernel *self = py_new((PyTypeObject *)type);
+    spad_kernel_options options = {0};
+    borrowed from = {0};
+    spad_diagnostics *diagnostics = NULL;
+    spad_ttgir_info info;
+    spad_error error;
+    if (self == NULL) return NULL;
+    self->source = PyBytes_FromStringAndSize(text, length);
+    if (self->source == NULL) goto failed;
+    if (given[4] != NULL && given[4] != Py_None) {
+        self->target = (PyObject *)py_target_of(given[4]);
+        if (self->target == NULL) goto failed;
+        options.target = ((py_target *)self->target)->target;
+    }
+    if (!read_options(&options, &from, given[2], given[3])) goto failed;
+    spad_status status = spad_diagnostics_create(&diagnostics, NULL, &error);
+    if (status == SPAD_OK)
+        status = spad_kernel_read_ttgir(&self->kernel, &info, text, (size_t)length, file, &options,
+                                        diagnostics, &error);
+    free_options(&options, &from);
+    if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
+    spad_diagnostics_destroy(diagnostics);
+    if (self->kernel != NULL && self->target == NULL)
+        self->target = py_target_wrap(spad_kernel_get_target(self->kernel));
+    if (self->kernel != NULL && self->target != NULL)
+        return Py_BuildValue("(NN)", self, ttgir_info(&info));
+failed:
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
 py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,
                           const spad_kernel_options *options) {
     const py_kernel *old = (py_kernel *)object;
@@ -225,6 +274,9 @@ static PyMethodDef kernel_methods[] = {
     {"parse", PY_FUNC(kernel_parse), PY_FAST | METH_CLASS,
      "parse($type, text, file='<kernel>', defines=None, rings=None, target=None)\n--\n\nReads a "
      "kernel (docs/kernel.md). TextError.diagnostics has every fault."},
+    {"read_ttgir", PY_FUNC(kernel_read_ttgir), PY_FAST | METH_CLASS,
+     "read_ttgir($type, text, file='<ttgir>', defines=None, rings=None, target=None)\n--\n\nReads "
+     "a kernel as Triton prints it (docs/triton.md). Returns it and a dict of what is not in it."},
     {"reshape", PY_FUNC(kernel_reshape), PY_FAST,
      "reshape($self, defines=None, rings=None)\n--\n\nThe kernel with other parameters and ring "
      "depths."},

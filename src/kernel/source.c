@@ -59,9 +59,9 @@ spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_
     return status;
 }
 
-/* Statements are in the order of the text, apart from those of macros. */
-int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
-    if (kernel->sources.count == 0 || line <= 0) return -1;
+/* The statement of that line: -1 if there is none. Statements are in the order of the text, apart
+ * from those of macros and of texts that are run. */
+static int64_t statement_at(const spad_kernel *kernel, int32_t line) {
     size_t low = 0;
     size_t high = kernel->statements.count;
     while (low < high) {
@@ -72,9 +72,19 @@ int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
             high = middle;
         }
     }
-    if (low == kernel->statements.count) return -1;
-    const spad_statement *s = &kernel->statements.items[low];
-    return s->location.line == line ? s->source : -1;
+    if (low < kernel->statements.count && kernel->statements.items[low].location.line == line) {
+        return (int64_t)low;
+    }
+    for (size_t i = 0; i < kernel->statements.count; i++) {
+        if (kernel->statements.items[i].location.line == line) return (int64_t)i;
+    }
+    return -1;
+}
+
+int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
+    if (kernel->sources.count == 0 || line <= 0) return -1;
+    const int64_t statement = statement_at(kernel, line);
+    return statement < 0 ? -1 : kernel->statements.items[statement].source;
 }
 
 void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size) {

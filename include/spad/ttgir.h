@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ttgir: kernels of Triton, as its compiler prints them before it makes machine code.
+ *
+ * TTGIR is MLIR text with the dialects tt, ttg, ttng, scf and arith. It has the shared and tensor
+ * memory of a kernel, rings, barriers, asynchronous copies and partitions of warps; docs/triton.md
+ * says what becomes of each, and for which versions.
+ */
+#ifndef SPAD_TTGIR_H
+#define SPAD_TTGIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spad/kernel.h"
+#include "spad/source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a text says beyond the kernel. */
+typedef struct spad_ttgir_info {
+    int64_t shared_bytes;   /**< of the compiler's own layout; -1: not in the text */
+    int64_t tensor_columns; /**< of tensor memory, by the compiler; -1: not in the text */
+    int64_t warps;          /**< of the kernel, without those of partitions */
+    bool placed;            /**< buffers have the compiler's addresses */
+    bool unrolled; /**< something that matters is no expression of rounds and sizes, so the kernel
+                        was run with the sizes: it has no loops, and is one of these sizes only */
+    char reason[160];  /**< unrolled: what that was, and the line */
+    char assumed[200]; /**< sizes that were not given and matter: "K = 4096"; "": none */
+} spad_ttgir_info;
+
+/** Does a text look like MLIR of Triton? O(length) at most. */
+SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
+
+/**
+ * Reads the first public function of a module. Options as for spad_kernel_parse; a define gives an
+ * integer argument of the function its value (4096 where there is none), or a parameter of the
+ * kernel. `target` replaces the chip that the module names. Locations are those of the text, and
+ * sources the lines of Python that it came from. info is optional. Statuses as for
+ * spad_kernel_parse: SPAD_ERR_SYNTAX with all faults in `diagnostics`, among them operations on
+ * memory that are not known.
+ */
+SPAD_API spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info,
+                                            const char *text, size_t length, const char *file,
+                                            const spad_kernel_options *options,
+                                            spad_diagnostics *diagnostics, spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

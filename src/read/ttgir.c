@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The reader of TTGIR: the module, its function and the sizes, and which of two ways to take.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "read/ttgir.h"
+
+enum { SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
+
+/* ---- what it is ---------------------------------------------------------------------- */
+
+/* The first word that is no alias, in the first lines of a text. */
+bool spad_ttgir_detect(const char *text, size_t length) {
+    size_t at = 0;
+    while (at < length) {
+        const char *line = text + at;
+        const char *stop = memchr(line, '\n', length - at);
+        const size_t width = stop != NULL ? (size_t)(stop - line) : length - at;
+        size_t skip = 0;
+        while (skip < width && (line[skip] == ' ' || line[skip] == '\t' || line[skip] == '\r')) {
+            skip++;
+        }
+        const char *word = line + skip;
+        const size_t left = width - skip;
+        at += width + 1;
+        if (left == 0 || (left > 1 && word[0] == '/' && word[1] == '/')) continue;
+        if (word[0] == '#' && memchr(word, '=', left) != NULL && left > 1 && word[1] != ' ') {
+            continue;
+        }
+        return (left >= 6 && memcmp(word, "module", 6) == 0) ||
+               (left >= 7 && memcmp(word, "tt.func", 7) == 0) ||
+               (left >= 16 && memcmp(word, "\"builtin.module\"", 16) == 0);
+    }
+    return false;
+}
+
+/* ---- the module ---------------------------------------------------------------------- */
+
+/* The first public function, or the first one, in a region. */
+static int32_t find_function(const spad__mlir *m, int32_t first) {
+    int32_t found = -1;
+    for (int32_t op = first; op >= 0; op = m->ops.items[op].next) {
+        const spad__mlir_op *o = &m->ops.items[op];
+        if (!spad__mlir_named(m, o, "tt.func") || o->first_region < 0) continue;
+        if (spad__mlir_is(m, o->name + 1, "public")) return op;
+        if (found < 0) found = op;
+    }
+    return found;
+}
+
+static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_info *info,
+                        char *chip, size_t size) {
+    const spad__mlir *m = t->m;
+    int64_t value;
+    const uint32_t at = spad__mlir_attribute(m, module, "ttg.target");
+    chip[0] = '\0';
+    if (at != 0 && m->tokens.items[at].kind == SPAD__MLIR_STRING) {
+        const char *text = spad__mlir_text(m, at) + 1;
+        const size_t length = m->tokens.items[at].length - 2;
+        if (length > 5 && memcmp(text, "cuda:", 5) == 0 && length - 5 < size - 3) {
+            snprintf(chip, size, "sm_%.*s", (int)(length - 5), text + 5);
+        } else if (t->options->target == NULL) {
+            SPAD__MLIR_FAULT(t->m, at, "a target of another vendor; name a chip of ours");
+            return false;
+        }
+    }
+    if (spad__mlir_number_of(m, module, "ttg.num-warps", &value) && value > 0 && value <= 64) {
+        t->warps = value;
+    }
+    if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
+        SPAD__MLIR_FAULT(t->m, module->name, "%lld blocks in a cluster: only one is known",
+                         (long long)value);
+        return false;
+    }
+    if (spad__mlir_number_of(m, module, "ttg.shared", &value)) info->shared_bytes = value;
+    if (spad__mlir_number_of(m, module, "ttg.tensor_memory_size", &value)) {
+        info->tensor_columns = value;
+    }
+    info->warps = t->warps;
+    return true;
+}
+
+static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
+    const size_t length = strlen(name);
+    return m->tokens.items[token].length == length + 1 &&
+           memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
+}
+
+static bool read_arguments(spad__ttgir *t, bool *used) {
+    const spad__mlir *m = t->m;
+    const spad__mlir_region *r = &m->regions.items[m->ops.items[t->function].first_region];
+    if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
+        spad__ttgir_argument argument = {.name = value->token, .value = SIZE};
+        argument.integer =
+            spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
+            spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
+        for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
+            if (!name_is(m, value->token, t->options->defines[d].name)) continue;
+            argument.given = used[d] = true;
+            argument.value = t->options->defines[d].value;
+        }
+        t->arguments.items[t->arguments.count++] = argument;
+    }
+    return true;
+}
+
+/* ---- the two ways -------------------------------------------------------------------- */
+
+static void begin_pass(spad__ttgir *t, bool run) {
+    spad__scalars_free(&t->scalars);
+    t->scalars = (spad__scalars){.host = t->host, .run = run};
+    for (size_t i = 0; i < t->names.count; i++) {
+        spad__free(t->host, t->names.items[i], SPAD__TTGIR_NAME);
+    }
+    t->names.count = t->buffers.count = t->notes.count = t->accesses.count = 0;
+    t->params.count = t->agents.count = t->rounds.count = 0;
+    t->run = run;
+    t->unclear = t->has_offsets = t->dry = false;
+    t->regions = t->loops = t->depth = 0;
+    t->used_arguments = 0;
+}
+
+static void free_all(spad__ttgir *t) {
+    begin_pass(t, false);
+    spad__array_free(t->host, &t->values);
+    spad__array_free(t->host, &t->buffers);
+    spad__array_free(t->host, &t->notes);
+    spad__array_free(t->host, &t->accesses);
+    spad__array_free(t->host, &t->params);
+    spad__array_free(t->host, &t->arguments);
+    spad__array_free(t->host, &t->agents);
+    spad__array_free(t->host, &t->rounds);
+    spad__array_free(t->host, &t->names);
+    spad__scalars_free(&t->scalars);
+    spad_kernel_builder_destroy(t->builder);
+}
+
+/* A name for the kernel: that of the function. */
+static void function_name(const spad__ttgir *t, char *name) {
+    const spad__mlir_op *op = &t->m->ops.items[t->function];
+    name[0] = '\0';
+    for (uint32_t at = op->name + 1; at < op->end && name[0] == '\0'; at++) {
+        if (t->m->tokens.items[at].kind != SPAD__MLIR_SYMBOL) continue;
+        spad__ttgir_word_name(t, at, name);
+        break;
+    }
+    if (name[0] == '\0') strcpy(name, "kernel_of_triton");
+}
+
+static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const bool *used,
+                            spad_error *error) {
+    char name[SPAD__TTGIR_NAME], about[160];
+    spad_define defines[DEFINES];
+    spad_kernel_options options = *t->options;
+    begin_pass(t, run);
+    if (!spad__ttgir_run(t)) return SPAD_ERR_SYNTAX;
+    options.defines = defines;
+    options.define_count = 0;
+    for (size_t i = 0; i < t->options->define_count; i++) {
+        if (!used[i]) defines[options.define_count++] = t->options->defines[i];
+    }
+    function_name(t, name);
+    snprintf(about, sizeof about, "from Triton%s",
+             run ? "; run with its sizes, without loops" : "");
+    spad_kernel_builder_destroy(t->builder);
+    t->builder = NULL;
+    const spad_status made =
+        spad_kernel_builder_create(&t->builder, name, about, t->target, &options, error);
+    if (made != SPAD_OK) return made;
+    return spad__ttgir_emit(t, out, t->m->source->file, error);
+}
+
+/* Sizes that decide something and were not given. */
+static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
+    uint64_t matter = t->used_arguments;
+    size_t used = 0;
+    for (size_t i = 0; i < t->params.count; i++) matter |= t->params.items[i].arguments;
+    for (size_t i = 0; i < t->arguments.count && i < 63; i++) {
+        char name[SPAD__TTGIR_NAME];
+        const spad__ttgir_argument *argument = &t->arguments.items[i];
+        if (!argument->integer || argument->given || !(matter >> i & 1)) continue;
+        spad__ttgir_word_name(t, argument->name, name);
+        const int length = snprintf(info->assumed + used, sizeof info->assumed - used, "%s%s = %d",
+                                    used > 0 ? ", " : "", name, SIZE);
+        if (length < 0 || (size_t)length >= sizeof info->assumed - used) break;
+        used += (size_t)length;
+    }
+}
+
+/* With expressions; if something has none, with numbers. */
+static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                            const bool *used, spad_error *error) {
+    if (t->numbers) { /* the second one alone */
+        info->unrolled = true;
+        return one_pass(t, true, out, used, error);
+    }
+    spad_status status = one_pass(t, false, out, used, error);
+    if (status != SPAD_OK && t->unclear && !t->failed) {
+        snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
+                 (long)t->m->tokens.items[t->m->ops.items[t->unclear_op].name].line);
+        info->unrolled = true;
+        list_assumed(t, info);
+        status = one_pass(t, true, out, used, error);
+        if (status != SPAD_OK && t->unclear && !t->failed) {
+            t->op = t->unclear_op;
+            SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", t->unclear_why);
+        }
+    }
+    info->placed = t->has_offsets;
+    if (status == SPAD_OK && !info->unrolled) list_assumed(t, info);
+    return status;
+}
+
+static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                           spad_error *error) {
+    spad__mlir *m = t->m;
+    char chip[32];
+    bool used[DEFINES] = {false};
+    int32_t module = m->first_op;
+    while (module >= 0 && !spad__mlir_named(m, &m->ops.items[module], "module") &&
+           !spad__mlir_named(m, &m->ops.items[module], "builtin.module")) {
+        module = m->ops.items[module].next;
+    }
+    if (module < 0 || m->ops.items[module].first_region < 0) {
+        SPAD__MLIR_FAULT(m, 0, "no module: expected TTGIR, as Triton prints it");
+        return SPAD_ERR_SYNTAX;
+    }
+    const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
+    t->function = find_function(m, body->first_op);
+    if (t->function < 0) {
+        SPAD__MLIR_FAULT(m, m->ops.items[module].name,
+                         "a module without a function of Triton ('tt.func')");
+        return SPAD_ERR_SYNTAX;
+    }
+    if (!read_module(t, &m->ops.items[module], info, chip, sizeof chip)) return SPAD_ERR_SYNTAX;
+    if (t->options->target == NULL) {
+        if (chip[0] == '\0') {
+            SPAD__MLIR_FAULT(m, m->ops.items[module].name,
+                             "no chip: 'ttg.target' is missing (TTGIR of Triton 3.0 and later has "
+                             "it); name one");
+            return SPAD_ERR_SYNTAX;
+        }
+        const spad_status found = spad_target_find(&t->target, chip, error);
+        if (found != SPAD_OK) return found;
+    }
+    if (t->options->define_count > DEFINES) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
+    }
+    if (!read_arguments(t, used)) return spad__fail_host_memory(error);
+    return two_ways(t, out, info, used, error);
+}
+
+/* ---- the call ------------------------------------------------------------------------ */
+
+spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
+                             const spad_kernel_options *options, bool numbers,
+                             spad_diagnostics *diagnostics, spad_error *error) {
+    const spad_host host = spad__host_or_default(options->host);
+    spad__mlir m = {.host = &host, .source = source, .diagnostics = diagnostics};
+    spad__ttgir t = {.m = &m,
+                     .host = &host,
+                     .options = options,
+                     .target = options->target,
+                     .numbers = numbers,
+                     .programs = PROGRAMS,
+                     .warps = 4};
+    spad__diagnostics_begin(diagnostics, source);
+    spad_status status = SPAD_OK;
+    if (!spad__mlir_read(&m)) status = spad__fail_host_memory(error);
+    if (status == SPAD_OK && spad_diagnostics_count(diagnostics) == 0) {
+        status = convert(&t, out, info, error);
+        if (m.out_of_memory || t.scalars.out_of_memory) status = spad__fail_host_memory(error);
+    }
+    free_all(&t);
+    spad__mlir_free(&m);
+    if (status != SPAD_OK && status != SPAD_ERR_SYNTAX) return status;
+    const spad_status faults = spad__diagnostics_end(diagnostics, error);
+    return faults;
+}
+
+spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, const char *text,
+                                   size_t length, const char *file,
+                                   const spad_kernel_options *options,
+                                   spad_diagnostics *diagnostics, spad_error *error) {
+    static const spad_kernel_options defaults = {0};
+    spad_ttgir_info unwanted;
+    spad_diagnostics *own = NULL;
+    *out = NULL;
+    if (info == NULL) info = &unwanted;
+    *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1};
+    if (options == NULL) options = &defaults;
+    if (length > (size_t)SPAD__MLIR_MIB << 20) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "%zu MiB of TTGIR: at most %d are read; a kernel has less than one",
+                          length >> 20, SPAD__MLIR_MIB);
+    }
+    if (diagnostics == NULL) {
+        const spad_status made = spad_diagnostics_create(&own, options->host, error);
+        if (made != SPAD_OK) return made;
+        diagnostics = own;
+    }
+    const spad__source source = {
+        .file = file != NULL ? file : "<text>", .text = length > 0 ? text : "", .length = length};
+    const spad_status status =
+        spad__ttgir_read(out, info, &source, options, false, diagnostics, error);
+    spad_diagnostics_destroy(own);
+    return status;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files that turn TTGIR into a kernel share.
+ *
+ *     ttgir_words.c   types, encodings, locations, names
+ *     ttgir_note.c    the statements that were found, before there is a kernel
+ *     ttgir_memory.c  operations that touch shared or tensor memory
+ *     ttgir_run.c     scalars, loops, conditions, partitions: runs through a function
+ *     ttgir_emit.c    the kernel, through its builder
+ *     ttgir.c         the public call
+ *
+ * A function is run once with expressions for its numbers (scalar.c). Loops stay loops. If
+ * something that matters is no expression of rounds and sizes, it is run a second time, with
+ * numbers: then loops are unrolled, and the kernel is one of the given sizes.
+ */
+#ifndef SPAD_READ_TTGIR_H
+#define SPAD_READ_TTGIR_H
+
+#include "read/mlir.h"
+#include "read/scalar.h"
+#include "spad/kernel.h"
+#include "spad/ttgir.h"
+
+enum {
+    SPAD__TTGIR_RANK = 6,      /* dimensions of a buffer, its stages among them */
+    SPAD__TTGIR_NAME = 48,     /* with its NUL */
+    SPAD__TTGIR_NOTES = 400000 /* statements of a function that is run */
+};
+
+/* ---- values ------------------------------------------------------------------------ */
+
+typedef enum spad__ttgir_kind {
+    SPAD__TTGIR_NOTHING, /* a tensor in registers, a token */
+    SPAD__TTGIR_SCALAR,
+    SPAD__TTGIR_MASK,    /* bits of a tensor, all 0 where `scalar` is */
+    SPAD__TTGIR_POINTER, /* or a descriptor: `buffer` is what it leads to */
+    SPAD__TTGIR_VIEW     /* of a buffer */
+} spad__ttgir_kind;
+
+/* A part of a buffer: in dimension d of the buffer, `length[d]` elements from `from[d]` on; all of
+ * them where length is 0. `order` gives the dimensions of the buffer as those of the view. */
+typedef struct spad__ttgir_view {
+    spad__scalar stage; /* of a ring; below 0: all */
+    int rank;
+    int order[SPAD__TTGIR_RANK];
+    spad__scalar from[SPAD__TTGIR_RANK];
+    int64_t length[SPAD__TTGIR_RANK];
+} spad__ttgir_view;
+
+typedef struct spad__ttgir_value {
+    spad__ttgir_kind kind;
+    spad__scalar scalar;
+    int32_t buffer;
+    spad__ttgir_view view;
+} spad__ttgir_value;
+
+/* ---- buffers ----------------------------------------------------------------------- */
+
+typedef enum spad__ttgir_space {
+    SPAD__TTGIR_SHARED,
+    SPAD__TTGIR_TMEM,
+    SPAD__TTGIR_GLOBAL
+} spad__ttgir_space;
+
+typedef struct spad__ttgir_buffer {
+    char name[SPAD__TTGIR_NAME];
+    spad__ttgir_space space;
+    uint32_t key; /* the token it comes from: an operation is a buffer once */
+    int32_t op;   /* for its location; -1: none */
+    spad_dtype dtype;
+    int64_t stages; /* of a ring; 0: no ring */
+    int rank;       /* without the stages */
+    int64_t dims[SPAD__TTGIR_RANK];
+    int64_t offset; /* in its memory, by the compiler; -1: not given */
+    int64_t align;  /* 0: not given */
+    bool barrier;   /* mbarriers */
+    int64_t count;  /* arrivals */
+    bool read, written;
+    int64_t row; /* in the kernel: tensor or synchronisation object */
+} spad__ttgir_buffer;
+
+/* ---- notes ------------------------------------------------------------------------- */
+
+typedef enum spad__ttgir_unit {
+    SPAD__TTGIR_NO_UNIT,
+    SPAD__TTGIR_CP,
+    SPAD__TTGIR_TMA,
+    SPAD__TTGIR_WGMMA,
+    SPAD__TTGIR_TC5,
+    SPAD__TTGIR_UNITS
+} spad__ttgir_unit;
+
+typedef enum spad__ttgir_group {
+    SPAD__TTGIR_NO_GROUP,
+    SPAD__TTGIR_LOADS,  /* cp.async */
+    SPAD__TTGIR_STORES, /* TMA */
+    SPAD__TTGIR_MMAS,   /* wgmma */
+    SPAD__TTGIR_DONE,   /* tcgen05 that the program waits for at once */
+    SPAD__TTGIR_GROUPS
+} spad__ttgir_group;
+
+typedef enum spad__ttgir_note_kind {
+    SPAD__NOTE_FOR, /* loop, trips */
+    SPAD__NOTE_IF,  /* condition */
+    SPAD__NOTE_ELSE,
+    SPAD__NOTE_END,
+    SPAD__NOTE_OPERATION, /* name, unit, accesses, deliver, group */
+    SPAD__NOTE_STATEMENT, /* statement, buffer (mbarrier) or group, stage, amount, unit */
+    SPAD__NOTE_JOIN       /* all agents meet */
+} spad__ttgir_note_kind;
+
+typedef struct spad__ttgir_access {
+    int32_t buffer;
+    unsigned kind; /* SPAD_ACCESS_... */
+    spad__ttgir_view view;
+} spad__ttgir_access;
+
+typedef struct spad__ttgir_note {
+    spad__ttgir_note_kind kind;
+    int stream; /* whose: SPAD__STREAM_..., or a partition */
+    int32_t op;
+    const char *name; /* static; "": that of the operation */
+    bool matrix;      /* runs on the tensor engine, without a unit */
+    spad__ttgir_unit unit;
+    spad__ttgir_group group;
+    spad_statement_kind statement;
+    int64_t loop;
+    spad__scalar scalar; /* trips, condition or amount; below 0: none */
+    spad__scalar expect;
+    int32_t buffer; /* mbarrier; of an operation: the one it delivers to; -1: none */
+    spad__scalar stage;
+    unsigned flags;
+    uint32_t first_access;
+    uint32_t access_count;
+} spad__ttgir_note;
+
+enum { SPAD__STREAM_BEFORE, SPAD__STREAM_AFTER, SPAD__STREAM_DEFAULT, SPAD__STREAM_PARTITION };
+
+typedef struct spad__ttgir_agent {
+    int64_t warps;
+    int64_t registers; /* 0: not stated */
+} spad__ttgir_agent;
+
+/* A size of the function, or an expression of sizes, that became a parameter of the kernel. */
+typedef struct spad__ttgir_param {
+    char name[SPAD__TTGIR_NAME];
+    spad__scalar trips; /* how often a loop runs: its value */
+    spad__scalar node;  /* value * step; the same as trips where step is 1 */
+    int64_t step;
+    int64_t value;
+    bool any;           /* the program finds it out while it runs */
+    uint64_t arguments; /* of the function, that it stands for */
+    spad_expr expr;
+} spad__ttgir_param;
+
+typedef struct spad__ttgir_argument {
+    uint32_t name; /* token */
+    bool given;
+    bool integer;
+    int64_t value;
+} spad__ttgir_argument;
+
+/* A location: of the file, or the name of a variable and where it is. */
+typedef struct spad__ttgir_place {
+    uint32_t file; /* a string; 0: unknown */
+    int32_t line;
+    uint32_t name; /* a string; 0: none */
+    uint32_t call; /* the token of the location of the call; 0: none */
+} spad__ttgir_place;
+
+typedef struct spad__ttgir {
+    spad__mlir *m;
+    const spad_host *host;
+    const spad_kernel_options *options;
+    const spad_target *target;
+    spad__scalars scalars;
+    SPAD_ARRAY(spad__ttgir_value) values;
+    SPAD_ARRAY(spad__ttgir_buffer) buffers;
+    SPAD_ARRAY(spad__ttgir_note) notes;
+    SPAD_ARRAY(spad__ttgir_access) accesses;
+    SPAD_ARRAY(spad__ttgir_param) params;
+    SPAD_ARRAY(spad__ttgir_argument) arguments;
+    SPAD_ARRAY(spad__ttgir_agent) agents; /* default first; none: no partitions */
+    int32_t function;                     /* its operation */
+    int32_t op;                           /* that is looked at */
+    int stream;
+    bool dry;     /* only scalars and views count */
+    bool run;     /* with numbers */
+    bool numbers; /* never with expressions */
+    bool failed;  /* a fault was reported, or no memory */
+    bool unclear; /* something that matters is no expression */
+    int32_t unclear_op;
+    char unclear_why[120];
+    int regions;      /* warp_specialize so far */
+    int loops;        /* around */
+    int64_t programs; /* tt.get_num_programs */
+    int64_t warps;
+    bool has_offsets;
+    /* while the kernel is made */
+    spad_kernel_builder *builder;
+    uint64_t used_arguments;      /* as numbers, outside of parameters */
+    SPAD_ARRAY(spad_expr) rounds; /* by loop: its variable */
+    int depth;                    /* of open blocks */
+    bool shorter[256];            /* by depth: a loop with a condition for its last rounds */
+    SPAD_ARRAY(char *) names;
+} spad__ttgir;
+
+/* ---- words -------------------------------------------------------------------------- */
+
+/* A type "3x128x64xf16, #shared, #smem": dims and dtype. False: not one we know. */
+typedef struct spad__ttgir_type {
+    int rank;
+    int64_t dims[SPAD__TTGIR_RANK];
+    spad_dtype dtype;
+    uint32_t encoding; /* token; 0: none */
+    bool tensor_memory;
+} spad__ttgir_type;
+bool spad__ttgir_read_type(spad__ttgir *t, uint32_t at, uint32_t end, spad__ttgir_type *out);
+/* The first "tensor<128x64x!tt.ptr<f16>>" of the operation. */
+bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
+                               spad__ttgir_type *out);
+/* The last "!ttg.memdesc<" of the operation; 0: none. */
+uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
+/* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
+void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
+                               int64_t *align);
+/* Does a type of the operation name memory on chip? */
+bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op);
+/* The location at a '(' of loc(...). */
+spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
+/* A name for a thing of the operation: that of the user's variable, or of the value. */
+void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name);
+void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
+/* Makes the name one that no other thing has. False: no memory. */
+bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix);
+
+/* ---- notes -------------------------------------------------------------------------- */
+
+spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kind);
+spad__ttgir_note *spad__ttgir_note_statement(spad__ttgir *t, spad_statement_kind statement);
+spad__ttgir_note *spad__ttgir_note_operation(spad__ttgir *t, const char *name,
+                                             spad__ttgir_unit unit);
+/* A number as an expression of rounds and sizes; unclear with that reason where it is none. */
+spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why);
+/* Adds an access to the newest note. */
+void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind);
+/* Begins an `if`, unless the condition is certain: returns false where it never holds. */
+bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open);
+void spad__ttgir_note_end(spad__ttgir *t, bool open);
+/* Something that matters is no expression: the function is run with numbers. */
+void spad__ttgir_unclear(spad__ttgir *t, const char *why);
+/* A fault of the operation that is looked at; a dry run reports none, because the other one does.
+ */
+#define SPAD__TTGIR_FAULT(t, ...)                                                   \
+    do {                                                                            \
+        if (!(t)->dry) {                                                            \
+            (t)->failed = true;                                                     \
+            SPAD__MLIR_FAULT((t)->m, (t)->m->ops.items[(t)->op].name, __VA_ARGS__); \
+        }                                                                           \
+    } while (0)
+
+/* ---- operations ---------------------------------------------------------------------- */
+
+const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
+                                             uint32_t number);
+/* A number; DATA where it is none. */
+spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number);
+void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
+                     spad__ttgir_value value);
+spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
+/* The buffer of this key, or a new one. -1: no memory. */
+int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh);
+/* What a pointer leads to has the shape of what is copied, the first time. */
+void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
+                            const spad__ttgir_value *view);
+/* An operation on memory; false: it is none that we know. */
+bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+/* Runs through the function. False: a fault, no memory, or unclear. */
+bool spad__ttgir_run(spad__ttgir *t);
+/* spad_kernel_read_ttgir; with `numbers` the function is run in any case, for tests: both kernels
+ * have the same events. */
+spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
+                             const spad_kernel_options *options, bool numbers,
+                             spad_diagnostics *diagnostics, spad_error *error);
+spad_status spad__ttgir_emit(spad__ttgir *t, spad_kernel **out, const char *file,
+                             spad_error *error);
+
+#endif

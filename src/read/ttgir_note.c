@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The statements that were found, before there is a kernel: so that a function can be run again
+ * with numbers, and so that the statements of each agent are together.
+ */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "read/ttgir.h"
+
+void spad__ttgir_unclear(spad__ttgir *t, const char *why) {
+    if (t->dry || t->unclear) return;
+    t->unclear = true;
+    t->unclear_op = t->op;
+    snprintf(t->unclear_why, sizeof t->unclear_why, "%s", why);
+}
+
+/* What notes point to is never moved while it is filled: one note at a time. */
+spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kind) {
+    if (t->failed || t->dry) return NULL;
+    if (t->notes.count == SPAD__TTGIR_NOTES) {
+        SPAD__TTGIR_FAULT(t, "more than %d statements: give smaller sizes", SPAD__TTGIR_NOTES);
+        return NULL;
+    }
+    if (!spad__array_reserve(t->host, &t->notes, 1)) {
+        t->m->out_of_memory = t->failed = true;
+        return NULL;
+    }
+    spad__ttgir_note *note = &t->notes.items[t->notes.count++];
+    *note = (spad__ttgir_note){.kind = kind,
+                               .stream = t->stream,
+                               .op = t->op,
+                               .name = "",
+                               .scalar = SPAD__NO_SCALAR,
+                               .expect = SPAD__NO_SCALAR,
+                               .stage = SPAD__NO_SCALAR,
+                               .buffer = -1,
+                               .first_access = (uint32_t)t->accesses.count};
+    return note;
+}
+
+spad__ttgir_note *spad__ttgir_note_statement(spad__ttgir *t, spad_statement_kind statement) {
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_STATEMENT);
+    if (note != NULL) note->statement = statement;
+    return note;
+}
+
+spad__ttgir_note *spad__ttgir_note_operation(spad__ttgir *t, const char *name,
+                                             spad__ttgir_unit unit) {
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_OPERATION);
+    if (note != NULL) {
+        note->name = name;
+        note->unit = unit;
+    }
+    return note;
+}
+
+/* A number as an expression of rounds and sizes. */
+spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why) {
+    if (n < 0) return n;
+    const spad__scalar solved = spad__scalar_resolve(&t->scalars, n);
+    if (solved < 0 || spad__scalar_get(&t->scalars, solved)->data) spad__ttgir_unclear(t, why);
+    return solved;
+}
+
+void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind) {
+    if (t->failed || t->dry || value->buffer < 0 || value->kind < SPAD__TTGIR_POINTER) return;
+    if (!spad__array_reserve(t->host, &t->accesses, 1)) {
+        t->m->out_of_memory = t->failed = true;
+        return;
+    }
+    spad__ttgir_access *access = &t->accesses.items[t->accesses.count++];
+    *access = (spad__ttgir_access){value->buffer, kind, value->view};
+    if (value->kind == SPAD__TTGIR_POINTER) access->view = (spad__ttgir_view){.stage = -1};
+    access->view.stage = spad__ttgir_clear(t, access->view.stage, "a stage of a ring");
+    for (int d = 0; d < access->view.rank; d++) {
+        if (access->view.length[d] > 0) {
+            access->view.from[d] = spad__ttgir_clear(t, access->view.from[d], "a part of a buffer");
+        }
+    }
+    spad__ttgir_buffer *buffer = &t->buffers.items[value->buffer];
+    if (kind & SPAD_ACCESS_READ) buffer->read = true;
+    if (kind & SPAD_ACCESS_WRITE) buffer->written = true;
+    t->notes.items[t->notes.count - 1].access_count++;
+}
+
+/* Two of them in a row with the same condition are one. */
+static bool reopen_if(spad__ttgir *t, spad__scalar condition) {
+    size_t at = t->notes.count;
+    int depth = 0;
+    if (at == 0 || t->notes.items[at - 1].kind != SPAD__NOTE_END ||
+        t->notes.items[at - 1].stream != t->stream) {
+        return false;
+    }
+    while (at > 0) {
+        const spad__ttgir_note *note = &t->notes.items[--at];
+        if (note->stream != t->stream) return false;
+        if (note->kind == SPAD__NOTE_END) depth++;
+        if (note->kind == SPAD__NOTE_ELSE && depth == 1) return false;
+        if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) {
+            if (--depth > 0) continue;
+            if (note->kind != SPAD__NOTE_IF || note->scalar != condition) return false;
+            t->notes.count--;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open) {
+    int64_t value;
+    *open = false;
+    if (condition < 0) return true;
+    condition = spad__ttgir_clear(t, condition, "a condition");
+    if (condition < 0) return true;
+    const spad__scalar_node *node = spad__scalar_get(&t->scalars, condition);
+    if (!node->arguments && spad__scalar_known(&t->scalars, condition, &value)) return value != 0;
+    *open = true;
+    if (reopen_if(t, condition)) return true;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_IF);
+    if (note != NULL) note->scalar = condition;
+    return true;
+}
+
+void spad__ttgir_note_end(spad__ttgir *t, bool open) {
+    if (open) spad__ttgir_note_add(t, SPAD__NOTE_END);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words of TTGIR: types with their encodings, locations, and names for what a kernel declares.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "read/ttgir.h"
+
+/* ---- types -------------------------------------------------------------------------- */
+
+static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
+    static const struct {
+        const char *name;
+        const char *dtype;
+    } others[] = {{"i1", "u8"},         {"f8E5M2", "float8_e5m2"}, {"f8E4M3FN", "float8_e4m3fn"},
+                  {"f8E4M3FNUZ", "u8"}, {"f8E5M2FNUZ", "u8"},      {"f8E4M3B11FNUZ", "u8"},
+                  {"f8E8M0FNU", "u8"},  {"index", "i64"}};
+    char name[32];
+    if (length == 0 || length >= sizeof name) return false;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(name, others[i].name) == 0) {
+            return spad_dtype_parse(out, others[i].dtype, NULL) == SPAD_OK;
+        }
+    }
+    return spad_dtype_parse(out, name, NULL) == SPAD_OK;
+}
+
+/* The extents of "3x128x64xf16" or "128x64x"; *after: what is behind the last 'x'. */
+static bool read_extents(const char *text, size_t length, spad__ttgir_type *out, size_t *after) {
+    size_t at = 0;
+    while (at < length && text[at] >= '0' && text[at] <= '9') {
+        int64_t extent = 0;
+        while (at < length && text[at] >= '0' && text[at] <= '9') {
+            if (!spad__mul(extent, 10, &extent) || !spad__add(extent, text[at] - '0', &extent)) {
+                return false;
+            }
+            at++;
+        }
+        if (out->rank == SPAD__TTGIR_RANK || extent < 1) return false;
+        out->dims[out->rank++] = extent;
+        if (at == length || text[at] != 'x') return false;
+        at++;
+    }
+    *after = at;
+    return out->rank > 0;
+}
+
+bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
+                               spad__ttgir_type *out) {
+    const spad__mlir *m = t->m;
+    *out = (spad__ttgir_type){0};
+    for (uint32_t at = op->name + 1; at + 5 < op->end; at++) {
+        size_t after;
+        if (!spad__mlir_is(m, at, "tensor")) continue;
+        return read_extents(spad__mlir_text(m, at + 2), m->tokens.items[at + 2].length, out,
+                            &after) &&
+               read_dtype(spad__mlir_text(m, at + 5), m->tokens.items[at + 5].length, &out->dtype);
+    }
+    return false;
+}
+
+bool spad__ttgir_read_type(spad__ttgir *t, uint32_t at, uint32_t end, spad__ttgir_type *out) {
+    const spad__mlir *m = t->m;
+    *out = (spad__ttgir_type){0};
+    while (at < end && m->tokens.items[at].kind != SPAD__MLIR_NUMBER) at++;
+    if (at >= end) return false;
+    const char *text = spad__mlir_text(m, at);
+    const size_t length = m->tokens.items[at].length;
+    size_t after;
+    if (!read_extents(text, length, out, &after) ||
+        !read_dtype(text + after, length - after, &out->dtype)) {
+        return false;
+    }
+    if (at + 2 < end && m->tokens.items[at + 2].kind == SPAD__MLIR_ALIAS) out->encoding = at + 2;
+    for (int depth = 1; at < end && depth > 0; at++) {
+        if (spad__mlir_is_mark(m, at, '<')) depth++;
+        if (spad__mlir_is_mark(m, at, '>')) depth--;
+        if (spad__mlir_is(m, at, "#ttng.tensor_memory")) out->tensor_memory = true;
+    }
+    return true;
+}
+
+uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op) {
+    uint32_t found = 0;
+    for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(t->m, op, at)) {
+        if (spad__mlir_is(t->m, at, "!ttg.memdesc")) found = at;
+    }
+    return found;
+}
+
+bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
+    return spad__ttgir_last_memdesc(t, op) != 0;
+}
+
+/* The number after "word =" in tokens [at, end). */
+static bool find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
+                        int64_t *out) {
+    for (; at + 2 < end; at++) {
+        if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) {
+            return spad__mlir_number(m, at + 2, out);
+        }
+    }
+    return false;
+}
+
+/* How many numbers "order = [1, 0]" has. */
+static int count_order(const spad__mlir *m, uint32_t at, uint32_t end) {
+    int count = 0;
+    for (; at + 3 < end; at++) {
+        if (!spad__mlir_is(m, at, "order") || !spad__mlir_is_mark(m, at + 1, '=')) continue;
+        for (at += 3; at < end && !spad__mlir_is_mark(m, at, ']'); at++) {
+            if (m->tokens.items[at].kind == SPAD__MLIR_NUMBER) count++;
+        }
+        break;
+    }
+    return count;
+}
+
+/* What wgmma and TMA need with a swizzle of 32, 64 or 128 bytes: 8 rows of it. */
+void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
+                               int64_t *align) {
+    const spad__mlir *m = t->m;
+    int64_t bytes;
+    *rank = 0;
+    *align = 0;
+    if (type->encoding == 0) return;
+    const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
+    if (alias == NULL) return;
+    if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
+        if (find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
+            bytes <= 128) {
+            *align = bytes < 16 ? 128 : bytes * 8;
+        }
+        *rank = type->rank > 2 ? type->rank - 1 : type->rank;
+        return;
+    }
+    *rank = count_order(m, alias->first, alias->end);
+}
+
+/* ---- locations ------------------------------------------------------------------------ */
+
+enum { LOCATIONS_DEEP = 16 };
+
+/* After the '(' of loc( or of a name; `depth` bounds aliases that lead in a circle. */
+static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) {
+    const spad__mlir *m = t->m;
+    spad__ttgir_place place = {0};
+    int64_t line;
+    if (depth > LOCATIONS_DEEP) return place;
+    if (m->tokens.items[at].kind == SPAD__MLIR_ALIAS) {
+        const spad__mlir_alias *alias = spad__mlir_find_alias(m, at);
+        if (alias == NULL || alias->end - alias->first < 3) return place;
+        return place_in(t, alias->first + 2, depth + 1);
+    }
+    if (spad__mlir_is(m, at, "callsite")) {
+        const uint32_t callee = at + 2;
+        place = place_in(t, callee, depth + 1);
+        for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
+            if (m->tokens.items[i].fresh && i > callee) break;
+            if (spad__mlir_is(m, i, "at")) {
+                place.call = i + 1;
+                break;
+            }
+        }
+        return place;
+    }
+    if (spad__mlir_is(m, at, "fused")) {
+        uint32_t first = at;
+        while (m->tokens.items[first].kind != SPAD__MLIR_END &&
+               !spad__mlir_is_mark(m, first, '[')) {
+            first++;
+        }
+        return place_in(t, first + 1 < m->tokens.count ? first + 1 : first, depth + 1);
+    }
+    if (m->tokens.items[at].kind != SPAD__MLIR_STRING) return place;
+    if (spad__mlir_is_mark(m, at + 1, ':')) {
+        place.file = at;
+        if (spad__mlir_number(m, at + 2, &line) && line >= 0 && line < INT32_MAX) {
+            place.line = (int32_t)line;
+        }
+    } else if (spad__mlir_is_mark(m, at + 1, '(')) {
+        place = place_in(t, at + 2, depth + 1);
+        place.name = at;
+    }
+    return place;
+}
+
+spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at) {
+    return place_in(t, at, 0);
+}
+
+/* ---- names ----------------------------------------------------------------------------- */
+
+/* Letters, digits and '_'; the number that a printer adds to a name is left out. */
+static void clean_name(char *name, const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length && count < SPAD__TTGIR_NAME - 12; i++) {
+        const char c = text[i];
+        const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9' && count > 0) || c == '_';
+        if (good) name[count++] = c;
+    }
+    name[count] = '\0';
+}
+
+void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name) {
+    clean_name(name, spad__mlir_text(t->m, token), t->m->tokens.items[token].length);
+}
+
+void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name) {
+    const uint32_t at = spad__mlir_location(t->m, op);
+    name[0] = '\0';
+    if (at != 0) {
+        const spad__ttgir_place place = spad__ttgir_place_at(t, at + 1);
+        if (place.name != 0) spad__ttgir_word_name(t, place.name, name);
+    }
+    if (name[0] == '\0' && op->result_count > 0) {
+        spad__ttgir_word_name(t, t->m->values.items[op->first_result].token, name);
+    }
+    if (name[0] == '\0') strcpy(name, "buffer");
+}
+
+static bool is_taken(const spad__ttgir *t, const char *name) {
+    static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",   "loads",
+                                        "stores", "mmas",   "done",   "join",  "simt",
+                                        "copy",   "tensor", "agents", "shared"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i], name) == 0) return true;
+    }
+    for (size_t i = 0; i < t->names.count; i++) {
+        if (strcmp(t->names.items[i], name) == 0) return true;
+    }
+    return false;
+}
+
+bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix) {
+    char plain[SPAD__TTGIR_NAME];
+    snprintf(plain, sizeof plain, "%.24s%.10s", name, suffix);
+    memcpy(name, plain, sizeof plain);
+    for (unsigned n = 2; is_taken(t, name); n++) {
+        snprintf(name, SPAD__TTGIR_NAME, "%.34s_%u", plain, n);
+    }
+    if (!spad__array_reserve(t->host, &t->names, 1)) return false;
+    char *kept = spad__new(t->host, SPAD__TTGIR_NAME);
+    if (kept == NULL) return false;
+    memcpy(kept, name, SPAD__TTGIR_NAME);
+    t->names.items[t->names.count++] = kept;
+    return true;
+}

@@ -1,0 +1,91 @@
+"""Kernels of the tests: what Triton prints for them is tests/ttgir."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm,
+           BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    grid_n = tl.cdiv(N, BN)
+    rows = (pid // grid_n) * BM + tl.arange(0, BM)
+    cols = (pid % grid_n) * BN + tl.arange(0, BN)
+    depth = tl.arange(0, BK)
+    a = a_ptr + rows[:, None] * stride_am + depth[None, :]
+    b = b_ptr + depth[:, None] * stride_bk + cols[None, :]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        left = tl.load(a, mask=depth[None, :] < K - k * BK, other=0.0)
+        right = tl.load(b, mask=depth[:, None] < K - k * BK, other=0.0)
+        acc = tl.dot(left, right, acc)
+        a += BK
+        b += BK * stride_bk
+    c = c_ptr + rows[:, None] * stride_cm + cols[None, :]
+    tl.store(c, acc.to(tl.float16), mask=(rows[:, None] < M) & (cols[None, :] < N))
+
+
+@triton.jit
+def matmul_tma(a_desc, b_desc, c_desc, M, N, K, BM: tl.constexpr, BN: tl.constexpr,
+               BK: tl.constexpr, SPECIALISE: tl.constexpr):
+    pid = tl.program_id(0)
+    grid_n = tl.cdiv(N, BN)
+    row = (pid // grid_n) * BM
+    col = (pid % grid_n) * BN
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BK), warp_specialize=SPECIALISE):
+        left = a_desc.load([row, k * BK])
+        right = b_desc.load([col, k * BK])
+        acc = tl.dot(left, right.T, acc)
+    c_desc.store([row, col], acc.to(tl.float16))
+
+
+@triton.jit
+def matmul_persistent(a_desc, b_desc, c_desc, M, N, K, BM: tl.constexpr, BN: tl.constexpr,
+                      BK: tl.constexpr, SMS: tl.constexpr, SPECIALISE: tl.constexpr,
+                      FLAT: tl.constexpr):
+    start = tl.program_id(0)
+    grid_n = tl.cdiv(N, BN)
+    tiles = tl.cdiv(M, BM) * grid_n
+    steps = tl.cdiv(K, BK)
+    for tile in tl.range(start, tiles, SMS, flatten=FLAT, warp_specialize=SPECIALISE):
+        row = (tile // grid_n) * BM
+        col = (tile % grid_n) * BN
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(steps):
+            left = a_desc.load([row, k * BK])
+            right = b_desc.load([col, k * BK])
+            acc = tl.dot(left, right.T, acc)
+        c_desc.store([row, col], acc.to(tl.float16))
+
+
+@triton.jit
+def attention(q_desc, k_desc, v_desc, o_desc, N, scale, BM: tl.constexpr, BN: tl.constexpr,
+              D: tl.constexpr, SPECIALISE: tl.constexpr):
+    row = tl.program_id(0) * BM
+    q = q_desc.load([row, 0])
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, D), tl.float32)
+    for n in tl.range(0, N, BN, warp_specialize=SPECIALISE):
+        k = k_desc.load([n, 0])
+        s = tl.dot(q, k.T) * scale
+        higher = tl.maximum(top, tl.max(s, 1))
+        p = tl.math.exp2(s - higher[:, None])
+        shrink = tl.math.exp2(top - higher)
+        total = total * shrink + tl.sum(p, 1)
+        acc = acc * shrink[:, None]
+        v = v_desc.load([n, 0])
+        acc = tl.dot(p.to(tl.float16), v, acc)
+        top = higher
+    o_desc.store([row, 0], (acc / total[:, None]).to(tl.float16))
+
+
+@triton.jit
+def softmax(out_ptr, in_ptr, stride, rows, cols, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    first = tl.program_id(0)
+    step = tl.num_programs(0)
+    for row in tl.range(first, rows, step, num_stages=STAGES):
+        at = tl.arange(0, BLOCK)
+        x = tl.load(in_ptr + row * stride + at, mask=at < cols, other=-float("inf"))
+        y = tl.exp(x - tl.max(x, 0))
+        tl.store(out_ptr + row * stride + at, y / tl.sum(y, 0), mask=at < cols)

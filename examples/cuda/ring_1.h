@@ -2,8 +2,8 @@
  * Made by spad 0.2.0; do not edit. Bytes are per lane.
  *
  * identifier <- name
- *   X <- "x" (line 15)
- *   V <- "v" (agent "warps_0", line 18)
+ *   X <- "x" (line 16)
+ *   V <- "v" (agent "warps_0", line 19)
  */
 /* clang-format off */
 #ifndef RING_1_PLACES_H

@@ -77,6 +77,7 @@ class Arena:
         self.buffers = []
         self.pairs = []  # numbers of an output and an input whose bytes it may take
         self.their_bytes = self.their_name = None
+        self.reordered = None  # what spad.reorder found, where the order of steps was free
         self.result = None
         self.notes = []  # sentences about what the arena leaves out
         self._plan = None
@@ -322,7 +323,9 @@ class Arena:
         load, step = self.load()
         peak = self.peak()
         if peak:
-            lines.append(f"  the peak is {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
+            shares = self.height is not None and load > self.height  # buffers that take over others
+            words = "the sizes at the peak are" if shares else "the peak is"
+            lines.append(f"  {words} {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
             lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
             if len(peak) > SHOWN:
                 rest = sum(b.size for b in peak[SHOWN:])

@@ -64,7 +64,7 @@ static bool note_all_loops(spad__folder *f, size_t height) {
     f->known.count = f->known_by_last.count = 0;
     if (!spad__array_reserve(&f->host, &f->known_by_last, f->shapes.count)) return false;
     f->known_by_last.count = f->shapes.count;
-    memset(f->known_by_last.items, 0, f->shapes.count * sizeof *f->known_by_last.items);
+    for (size_t i = 0; i < f->shapes.count; i++) f->known_by_last.items[i] = 0;
     for (size_t i = 0; i < f->nodes.count; i++) {
         if (!note_loops(f, f->nodes.items[i].shape, f->nodes.items[i].fixed, height)) return false;
     }

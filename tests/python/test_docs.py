@@ -64,6 +64,16 @@ def test_executorch(root):
     assert len(code) == 2 and names["planner"].models
 
 
+def test_tvm(root):
+    tvm = pytest.importorskip("tvm", reason="there is no TVM")
+    import test_tvm
+
+    names = {"__name__": "docs", "tvm": tvm, "module": test_tvm.network(tvm, 48)[0]}
+    code = [code for needs, code in blocks(root, "compilers.md") if needs == "tvm"]
+    exec(compile(code[0], "docs/compilers.md", "exec"), names)
+    assert len(code) == 1 and names["planner"].models
+
+
 def test_flatbuffers(root, tmp_path, monkeypatch):
     pytest.importorskip("flatbuffers", reason="there is no flatbuffers")
     import tflite_models

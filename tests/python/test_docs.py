@@ -10,8 +10,8 @@ import pytest
 import spad.ascend
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "ascend.md", "cubie.md",
-         "compilers.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "ascend.md",
+         "cubie.md", "compilers.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -23,7 +23,8 @@ def blocks(root, page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(root, page):
+def test_page(root, page, monkeypatch):
+    monkeypatch.chdir(root)  # pages name files of the repository
     path = root / "docs" / page
     names = {"__name__": "docs"}
     count = 0

@@ -8,7 +8,7 @@
 #include "spad/source.h"
 
 /* The value of a digit; 16: it is none. */
-static int64_t digit_value(char c) {
+static int64_t hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
     if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -39,8 +39,8 @@ bool spad_bytes_parse(int64_t *out, const char *text, size_t length) {
     const size_t first = hex ? 2 : 0;
     int64_t value = 0;
     size_t i = first;
-    for (; i < length && digit_value(text[i]) < base; i++) {
-        if (!spad__mul(value, base, &value) || !spad__add(value, digit_value(text[i]), &value))
+    for (; i < length && hex_value(text[i]) < base; i++) {
+        if (!spad__mul(value, base, &value) || !spad__add(value, hex_value(text[i]), &value))
             return false;
     }
     if (i == first) return false;

@@ -118,7 +118,7 @@ static bool is_csv_blank(char c) {
 }
 
 /* Blanks around a cell; a tab that divides cells is none. */
-static bool is_around(const reader *r, char c) {
+static bool pads_cell(const reader *r, char c) {
     return is_csv_blank(c) && c != r->separator;
 }
 
@@ -135,7 +135,7 @@ static bool skip_quoted(reader *r) {
 /* Reads one cell; *last: it ends its row. A quote that is not closed is a part of the cell. */
 static csv_cell next_cell(reader *r, bool *last) {
     const char *from = r->at;
-    while (from < r->end && is_around(r, *from)) from++;
+    while (from < r->end && pads_cell(r, *from)) from++;
     r->at = from;
     bool quoted = from < r->end && *from == '"' && skip_quoted(r);
     if (!quoted) r->at = from;
@@ -144,7 +144,7 @@ static csv_cell next_cell(reader *r, bool *last) {
     const char *until = r->at;
     *last = r->at == r->end || *r->at == '\n';
     if (r->at < r->end) r->at++;
-    while (until > from && is_around(r, until[-1])) until--;
+    while (until > from && pads_cell(r, until[-1])) until--;
     quoted = quoted && until == closed; /* else there is more after the quote */
     const int32_t at = characters(r->line_start, from) + 1 + quoted;
     return (csv_cell){from + quoted, (size_t)(until - from) - 2 * (size_t)quoted, r->line, at,
@@ -649,7 +649,7 @@ static spad_status join_aliases(reader *r) {
 }
 
 /* Can reading go on after a fault? It is then in the collection; *status is that of the first. */
-static bool goes_on(reader *r, spad_status *first, spad_status status) {
+static bool reads_on(reader *r, spad_status *first, spad_status status) {
     if (status == SPAD_OK) return true;
     if (*first == SPAD_OK) *first = status;
     if (r->faults == NULL || status == SPAD_ERR_HOST_MEMORY) return false;
@@ -659,29 +659,29 @@ static bool goes_on(reader *r, spad_status *first, spad_status status) {
 }
 
 /* A row that is wrong is left at the end of its line. */
-static void skip_row(reader *r, const char *from) {
+static void skip_bad_row(reader *r, const char *from) {
     const char *end = memchr(from, '\n', (size_t)(r->end - from));
     r->at = end != NULL ? end + 1 : r->end;
 }
 
 static spad_status read_all(reader *r) {
     spad_status first = SPAD_OK;
-    bool more = goes_on(r, &first, read_header(r)) && first == SPAD_OK;
+    bool more = reads_on(r, &first, read_header(r)) && first == SPAD_OK;
     while (more && r->at < r->end) {
         begin_line(r);
         if (skip_blank_line(r)) continue;
         const char *from = r->at;
         const spad_status status = read_row(r);
-        if (status != SPAD_OK) skip_row(r, from);
-        more = goes_on(r, &first, status);
+        if (status != SPAD_OK) skip_bad_row(r, from);
+        more = reads_on(r, &first, status);
     }
-    if (first == SPAD_OK) goes_on(r, &first, join_aliases(r));
-    if (first == SPAD_OK) goes_on(r, &first, resolve_references(r));
+    if (first == SPAD_OK) reads_on(r, &first, join_aliases(r));
+    if (first == SPAD_OK) reads_on(r, &first, resolve_references(r));
     return first;
 }
 
 /* Takes back what was added to a plan after these counts. */
-static void take_back(spad_plan *plan, const spad_plan *before, spad__arena_mark mark) {
+static void take_back_rows(spad_plan *plan, const spad_plan *before, spad__arena_mark mark) {
     spad__plan_forget(plan, before->buffers.count);
     plan->aliases.count = before->aliases.count;
     plan->aparts.count = before->aparts.count;
@@ -709,7 +709,7 @@ spad_status spad_plan_read_csv_with(spad_plan *plan, const char *text, size_t le
     if (r.faults != NULL && spad__diagnostics_end(r.faults, &r.scratch) == SPAD_ERR_HOST_MEMORY) {
         status = spad__fail_host_memory(error);
     }
-    if (status != SPAD_OK) take_back(plan, &before, mark);
+    if (status != SPAD_OK) take_back_rows(plan, &before, mark);
     if (options != NULL && options->end_inclusive != NULL) *options->end_inclusive = r.inclusive;
     spad__array_free(&plan->host, &r.gaps);
     spad__array_free(&plan->host, &r.clocks);

@@ -283,8 +283,11 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
     if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
     if (cli_is_model(path, &text)) {
         exit = plan_model(given, path);
-    } else if (words->fix || words->steps || words->arena != NULL) {
-        cli_message("options '--fix' and '--steps' are for kernels, '--arena' is for models");
+    } else if (words->fix || words->steps) {
+        cli_message("options '--fix' and '--steps' are for kernels");
+        exit = CLI_USAGE;
+    } else if (words->arena != NULL) {
+        cli_message("option '--arena' is for files of other compilers");
         exit = CLI_USAGE;
     } else if (cli_refuse_foreign(path, &text)) {
         exit = CLI_USAGE;

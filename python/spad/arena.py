@@ -122,7 +122,7 @@ class Arena:
 
     def in_place(self, output, input):
         """The buffer with the number output may take the bytes of the buffer input, if that one is not
-        alive after the first step of output. A build without this rule keeps them apart."""
+        alive after the first step of output."""
         for number in (output, input):
             whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
         self.pairs.append((output, input))
@@ -142,15 +142,14 @@ class Arena:
         return self._plan
 
     def _add_pairs(self):
-        rule = getattr(self._plan, "in_place", None)
         at, number = 0, {}
         for index, buffer in enumerate(self.buffers):
             if buffer.size:
                 number[index] = self._numbers[at]
                 at += 1
         for output, input in self.pairs:
-            if rule is not None and output in number and input in number:
-                rule(number[output], number[input])
+            if output in number and input in number:
+                self._plan.in_place(number[output], number[input])
 
     def _problem(self, pin):
         plan, numbers = Plan(capacity=self.capacity), []

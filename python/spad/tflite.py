@@ -81,7 +81,9 @@ class _Table:
 
     def target(self, place):
         """What an offset points at."""
-        return place + self.get("<I", place)
+        found = place + self.get("<I", place)
+        self.get("<I", found)  # every table, vector and string has four bytes there
+        return found
 
     def child(self, field):
         place = self.at(field)

@@ -184,6 +184,16 @@ def test_wrong_models():
 
 
 @needs_flatbuffers
+def test_a_field_that_points_outside():
+    """One that the plan does not need, too: the new root refers to it."""
+    content = bytearray(models.chain().build())
+    file = tflite.TFLite(content)
+    place = file.model.at(3)  # the description
+    content[place:place + 4] = struct.pack("<I", 0x7FFFFFFF)
+    wrong(bytes(content), "outside")
+
+
+@needs_flatbuffers
 def test_subgraphs_that_run_themselves_or_too_often():
     model = models.branches()
     y = model.graphs[1].inputs[0]

@@ -261,6 +261,8 @@ def validate(tree):
             raise _bad(f"'{name}' is missing or of another kind")
     if len(tree["threads"]) != 3 or len(tree["grid"]) != 3 or not all(isinstance(v, str) for v in tree["bound"].values()):
         raise _bad("threads, grid and bound have to name three axes")
+    if any(isinstance(n, int) and not 0 < n <= 1024 for n in tree["threads"]):
+        raise _bad("a block has 1 to 1024 threads")
     for name, facts in tree["buffers"].items():
         if not isinstance(facts, dict) or not isinstance(facts.get("scope"), str) or not _is_size(facts.get("bits")):
             raise _bad(f"buffer '{name}' has no scope or size")

@@ -253,7 +253,7 @@ class Walk:
         return total
 
     def _most(self, extent):
-        return extent if isinstance(extent, int) else 64
+        return max(1, extent) if isinstance(extent, int) else 64
 
     def _uniform(self, tree):
         """A number where an expression of threads is the same for all of the warp."""

@@ -497,11 +497,17 @@ static int64_t warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t wh
     return warps;
 }
 
-/* Number `which` of "requestedRegisters = array<i32: 24, 24>". */
+/* Number `which` of "requestedRegisters = array<i32: 24, 24>", or what a later pass made of it:
+ * "actualRegisters = array<i32: 200, 24, 24>", those of the default warps first. */
 static int64_t registers_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
-    uint32_t at = spad__mlir_attribute(t->m, op, "requestedRegisters");
+    uint32_t at = spad__mlir_attribute(t->m, op, "actualRegisters");
     size_t seen = 0;
     int64_t value = 0;
+    if (at != 0) {
+        which++;
+    } else {
+        at = spad__mlir_attribute(t->m, op, "requestedRegisters");
+    }
     for (; at != 0 && at < op->end && !spad__mlir_is_mark(t->m, at, '>'); at++) {
         if (spad__mlir_number(t->m, at, &value) && seen++ == which) return value;
     }

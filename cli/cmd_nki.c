@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad nki: traces NKI kernels. The kernels are Python programs, so Python runs the command.
+ * spad nki and spad triton: kernels that are Python programs, so Python runs the command.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -20,14 +20,25 @@ static const char usage[] =
     "that\n"
     "is set; the package spad must be installed in it. See docs/nki-trace.md\n";
 
-enum { FIXED = 4 }; /* the words before those of the user */
+static const char triton_usage[] =
+    "usage: spad triton COMMAND FILE.py:KERNEL [--signature NAME=TYPE,...] "
+    "[--constexprs NAME=VALUE,...]\n"
+    "                   [--target CHIP] [--stages N..M] [--warps N] [-D NAME=N]... [-o FILE]\n"
+    "\n"
+    "Compiles a Triton kernel, without a GPU, and shows what spad says about it. COMMAND is "
+    "check,\n"
+    "plan, sim, report, compare, text or ttgir. Runs 'python3 -m spad triton', with the Python of\n"
+    "SPAD_PYTHON if that is set; the packages spad and triton must be installed in it. TTGIR that\n"
+    "was printed needs neither: spad check kernel.ttgir. See docs/triton.md\n";
+
+enum { FIXED = 4, VERB_ROOM = 16 }; /* the words before those of the user */
 
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {
         fputs(command->usage, stdout);
         return CLI_FINE;
     }
-    char usual[] = "python3", module[] = "-m", package[] = "spad", verb[] = "nki";
+    char usual[] = "python3", module[] = "-m", package[] = "spad", verb[VERB_ROOM];
     char *const chosen = getenv("SPAD_PYTHON");
     char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
     char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
@@ -35,6 +46,7 @@ static cli_exit run(const cli_command *command, int count, char **words) {
         cli_message("out of memory");
         return CLI_INTERNAL;
     }
+    snprintf(verb, sizeof verb, "%s", command->name);
     all[0] = python;
     all[1] = module;
     all[2] = package;
@@ -42,8 +54,8 @@ static cli_exit run(const cli_command *command, int count, char **words) {
     for (int i = 0; i < count; i++) all[FIXED + i] = words[i];
     fflush(stdout);
     execvp(python, all); /* returns only if it fails */
-    cli_message("cannot run '%s': %s; 'spad nki' needs Python 3.11 with the package spad", python,
-                strerror(errno));
+    cli_message("cannot run '%s': %s; 'spad %s' needs Python 3.11 with the package spad", python,
+                strerror(errno), command->name);
     free(all);
     return CLI_USAGE;
 }
@@ -52,5 +64,12 @@ const cli_command cli_nki = {
     .name = "nki",
     .about = "trace an NKI kernel, and check, plan or simulate it",
     .usage = usage,
+    .run = run,
+};
+
+const cli_command cli_triton = {
+    .name = "triton",
+    .about = "compile a Triton kernel, and check, plan or simulate it",
+    .usage = triton_usage,
     .run = run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TTGIR: any bytes give a kernel or faults with a message. A kernel that was read can be written, and
- * what is written reads back; its walk ends, or says why not.
+ * TTGIR: any bytes give a kernel or faults with a message. A kernel that was read can be written,
+ * and what is written reads back; its walk ends, or says why not.
  */
 #include "fuzz.h"
 #include "spad/spad.h"

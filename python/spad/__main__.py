@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which is beside this file; `nki` is in Python (docs/nki-trace.md)."""
+"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md) and `triton`
+(docs/triton.md) are in Python."""
 
 import os
 import sys
@@ -11,6 +12,10 @@ def main() -> None:
         from .nki._command import main as nki_main
 
         sys.exit(nki_main(sys.argv[2:]))
+    if sys.argv[1:2] == ["triton"]:
+        from ._triton_command import main as triton_main
+
+        sys.exit(triton_main(sys.argv[2:]))
     command = Path(__file__).with_name("spad")
     if not command.exists():
         sys.exit("spad: the package was built without the command")

@@ -124,6 +124,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->unclear = t->has_offsets = t->dry = false;
     t->regions = t->loops = t->depth = 0;
     t->used_arguments = 0;
+    t->register_bytes = 0;
 }
 
 static void free_all(spad__ttgir *t) {
@@ -217,6 +218,13 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
     return status;
 }
 
+static bool has_matrix_registers(const spad_target *target) {
+    size_t engine, space;
+    return spad_target_find_engine(&engine, target, "tensor", NULL) == SPAD_OK &&
+           spad_target_find_space(&space, target, "registers", NULL) == SPAD_OK &&
+           (target->engines[engine].writes >> space & 1) != 0;
+}
+
 static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                            spad_error *error) {
     spad__mlir *m = t->m;
@@ -249,6 +257,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         const spad_status found = spad_target_find(&t->target, chip, error);
         if (found != SPAD_OK) return found;
     }
+    t->matrix_registers = has_matrix_registers(t->target);
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }

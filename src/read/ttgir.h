@@ -59,7 +59,8 @@ typedef struct spad__ttgir_value {
 typedef enum spad__ttgir_space {
     SPAD__TTGIR_SHARED,
     SPAD__TTGIR_TMEM,
-    SPAD__TTGIR_GLOBAL
+    SPAD__TTGIR_GLOBAL,
+    SPAD__TTGIR_REGISTERS /* operands of products, for their time */
 } spad__ttgir_space;
 
 typedef struct spad__ttgir_buffer {
@@ -195,6 +196,8 @@ typedef struct spad__ttgir {
     int loops;        /* around */
     int64_t programs; /* tt.get_num_programs */
     int64_t warps;
+    int64_t register_bytes; /* of operands of products */
+    bool matrix_registers;  /* products of this chip have operands in registers */
     bool has_offsets;
     /* while the kernel is made */
     spad_kernel_builder *builder;
@@ -221,6 +224,8 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);
 /* The last "!ttg.memdesc<" of the operation; 0: none. */
 uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
+/* The type of operand or result `which` of a product, as the token of its "tensor"; 0: none. */
+uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which);
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);

@@ -467,7 +467,7 @@ static spad_status go_to(spad__ttgir *t, int32_t number, spad_error *error) {
 }
 
 static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error *error) {
-    static const char *const spaces[] = {"shared", "tmem", "global"};
+    static const char *const spaces[] = {"shared", "tmem", "global", "registers"};
     spad_amount dims[SPAD__TTGIR_RANK];
     const spad_amount stages = {.value = b->stages};
     spad_kernel_tensor tensor = {.name = b->name,
@@ -485,6 +485,9 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
     if (b->space == SPAD__TTGIR_GLOBAL) {
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
+    if (b->space == SPAD__TTGIR_REGISTERS) {
+        tensor.flags = b->written ? SPAD_TENSOR_OUTPUT : SPAD_TENSOR_INPUT;
+    }
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
 }
 
@@ -496,7 +499,10 @@ static spad_status emit_buffers(spad__ttgir *t, spad_error *error) {
         const spad_amounts dims = {b->stages > 0 ? 1 : 0, &stages};
         if (!b->barrier && !b->read && !b->written) continue;
         TRY(go_to(t, b->op, error));
-        if (!spad__ttgir_unique(t, b->name, b->barrier ? "_bar" : "")) {
+        if (!spad__ttgir_unique(t, b->name,
+                                b->barrier                          ? "_bar"
+                                : b->space == SPAD__TTGIR_REGISTERS ? "_r"
+                                                                    : "")) {
             return spad__fail_host_memory(error);
         }
         if (b->barrier) {
@@ -605,7 +611,9 @@ static spad_status emit_operation(spad__ttgir *t, const spad__ttgir_rows *rows,
     char name[SPAD__TTGIR_NAME + 16], user[SPAD__TTGIR_NAME];
     spad__ttgir_name(t, &t->m->ops.items[note->op], user);
     snprintf(name, sizeof name, "%s_%.30s", note->name, user);
-    const char *runner = note->unit != SPAD__TTGIR_NO_UNIT ? unit_names[note->unit] : "simt";
+    const char *runner = note->unit != SPAD__TTGIR_NO_UNIT ? unit_names[note->unit]
+                         : note->matrix                    ? "tensor"
+                                                           : "simt";
     TRY(spad_kernel_builder_operation(t->builder, runner, name, error));
     for (uint32_t i = 0; i < note->access_count; i++) {
         TRY(emit_access(t, &t->accesses.items[note->first_access + i], error));

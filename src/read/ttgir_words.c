@@ -93,6 +93,24 @@ uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op)
     return found;
 }
 
+/* Operands are in front of the "->", with '*' between them. */
+uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which) {
+    const spad__mlir *m = t->m;
+    bool types = false, result = false;
+    int operand = 0;
+    for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(m, op, at)) {
+        if (!types && spad__mlir_is_mark(m, at, ':') &&
+            m->tokens.items[at + 1].kind != SPAD__MLIR_NUMBER) {
+            types = spad__mlir_is(m, at + 1, "tensor") || spad__mlir_is(m, at + 1, "!ttg.memdesc");
+        }
+        if (types && spad__mlir_is_mark(m, at, '*')) operand = 1;
+        if (m->tokens.items[at].arrow) result = true;
+        if (!types || !spad__mlir_is(m, at, "tensor")) continue;
+        if (result ? which == 2 : which == operand) return at;
+    }
+    return 0;
+}
+
 bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_last_memdesc(t, op) != 0;
 }

@@ -486,7 +486,7 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
     if (b->space == SPAD__TTGIR_REGISTERS) {
-        tensor.flags = b->written ? SPAD_TENSOR_OUTPUT : SPAD_TENSOR_INPUT;
+        tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
 }
@@ -713,6 +713,10 @@ static spad_status emit_all(spad__ttgir *t, spad_error *error) {
     size_t fence;
     if (spad_target_find_fence(&fence, t->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
+    }
+    if (t->grid != 0) {
+        const spad_amount blocks = {.value = t->grid};
+        TRY(spad_kernel_builder_grid(t->builder, blocks, error));
     }
     TRY(emit_params(t, error));
     TRY(emit_units(t, &rows, error));

@@ -31,10 +31,12 @@ typedef struct cli_command {
 
 extern const cli_command cli_calibrate;
 extern const cli_command cli_check;
+extern const cli_command cli_completion;
 extern const cli_command cli_devices;
 extern const cli_command cli_diff;
 extern const cli_command cli_emit;
 extern const cli_command cli_fit;
+extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;
 extern const cli_command cli_triton;
@@ -42,6 +44,15 @@ extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;
+
+#define CLI_ABOUT "decides, checks and shows where the buffers of accelerator kernels live on chip"
+#define CLI_STATUS "0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal"
+
+/* All commands, in the order of the help; the one with a name, or NULL; and the message for a name
+ * that none has. */
+const cli_command *const *cli_list_commands(size_t *count);
+const cli_command *cli_find_command(const char *name);
+cli_exit cli_unknown_command(const char *name);
 
 /* ---- options ----------------------------------------------------------------------- */
 
@@ -91,6 +102,12 @@ int64_t cli_time_left(int64_t timeout_ns, int64_t started);
 void cli_message(const char *format, ...) CLI_PRINTF(1);
 /* A piece of a line with names from a file or the command line, made safe in the same way. */
 void cli_print(FILE *out, const char *format, ...) CLI_PRINTF(2);
+
+/* Colour on a terminal unless NO_COLOR is set; "auto", "always" or "never". False: another word,
+ * and the reason was printed. */
+bool cli_choose_color(const char *when);
+/* Takes what the library writes: text for a person, with colour where that is wanted, or JSON. */
+spad_sink cli_sink(FILE *out, bool json);
 
 /* The message of a failed call, with its place if it has one, and its exit code. */
 cli_exit cli_fail(const spad_error *error);
@@ -179,6 +196,16 @@ cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
                          const cli_kernel_words *words);
 
+/* ---- Python ------------------------------------------------------------------------ */
+
+/* Runs 'python3 -m spad VERB WORDS' in place of this process, with the Python of SPAD_PYTHON if
+ * that is set. Returns only if that fails; `what` is what needs it. */
+cli_exit cli_run_python(const char *verb, const char *what, int count, char **words);
+
+/* A file of another compiler that the Python package reads: by its ending, or by its content. */
+bool cli_is_model_name(const char *path);
+bool cli_is_model(const char *path, const cli_text *text);
+
 /* ---- places ------------------------------------------------------------------------ */
 
 /* What the command line says about a file that is to be placed. */
@@ -231,6 +258,15 @@ enum { CLI_CLASH_MAX = 256 };
 /* Names the two rows of a plan whose rules clash. */
 void cli_clash_sentence(char field[CLI_CLASH_MAX], const spad_plan *plan,
                         const spad_plan_result *result);
+
+/* "192 KiB", "1020 B": the largest unit that divides. */
+enum { CLI_SIZE_ROOM = 32 };
+void cli_format_size(char field[CLI_SIZE_ROOM], int64_t bytes);
+
+/* A table of places: of the buffers of a plan, if it was found, or of the tensors of a kernel, if
+ * they fit. Of many, the largest. */
+cli_exit cli_print_plan(FILE *out, const spad_plan *plan, const spad_plan_result *result);
+cli_exit cli_print_layout(FILE *out, const spad_layout *layout);
 
 /* ---- reports ----------------------------------------------------------------------- */
 

@@ -80,7 +80,7 @@ static cli_exit start_job(job *j, const char *path, const check_words *words) {
 /* The faults of a text that cannot be read have been shown. */
 static cli_exit show_text(const job *j, FILE *out) {
     if (j->input.kernel == NULL) return CLI_FINE;
-    const spad_sink sink = spad_sink_file(out);
+    const spad_sink sink = cli_sink(out, false);
     spad_error error;
     const spad_status status = spad_check_write_text(
         check_of(j), j->input.kernel, j->input.text.bytes, j->input.text.length, &sink, &error);

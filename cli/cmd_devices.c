@@ -9,6 +9,8 @@
 static const char usage[] =
     "usage: spad devices [--json]    list the devices of this computer\n"
     "\n"
+    "  --json                    the list as JSON\n"
+    "\n"
     "Opens the drivers of CUDA (libcuda.so.1), OpenCL (libOpenCL.so.1), Ascend (libascendcl.so)\n"
     "and Neuron (libnrt.so.1), and lists those that are missing as well. See docs/device.md\n";
 

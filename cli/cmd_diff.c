@@ -48,7 +48,8 @@ static cli_exit show(const spad_report *before, const spad_report *after, const 
     if (spad_report_diff_create(&diff, before, after, NULL, &error) != SPAD_OK) {
         return cli_fail(&error);
     }
-    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, NULL));
+    const spad_sink sink =
+        cli_sink(cli_summary_file(&words->pictures, NULL), words->plan.kernel.json);
     const spad_status status = words->plan.kernel.json
                                    ? spad_report_diff_write_json(diff, &sink, &error)
                                    : spad_report_diff_write_text(diff, &sink, &error);

@@ -34,7 +34,7 @@ static cli_exit analyse(spad_analysis **out, const cli_kernel *input, const fit_
 static cli_exit show(const spad_analysis *analysis, bool json) {
     const spad_layout *layout = spad_analysis_get_layout(analysis);
     const spad_fit *fit = spad_analysis_get_fit(analysis);
-    const spad_sink sink = spad_sink_file(stdout);
+    const spad_sink sink = cli_sink(stdout, json);
     spad_status status;
     spad_error error;
     if (json) {

@@ -2,12 +2,8 @@
  *
  * spad nki and spad triton: kernels that are Python programs, so Python runs the command.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -31,33 +27,14 @@ static const char triton_usage[] =
     "SPAD_PYTHON if that is set; the packages spad and triton must be installed in it. TTGIR that\n"
     "was printed needs neither: spad check kernel.ttgir. See docs/triton.md\n";
 
-enum { FIXED = 4, VERB_ROOM = 16 }; /* the words before those of the user */
-
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {
         fputs(command->usage, stdout);
         return CLI_FINE;
     }
-    char usual[] = "python3", module[] = "-m", package[] = "spad", verb[VERB_ROOM];
-    char *const chosen = getenv("SPAD_PYTHON");
-    char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
-    char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
-    if (all == NULL) {
-        cli_message("out of memory");
-        return CLI_INTERNAL;
-    }
-    snprintf(verb, sizeof verb, "%s", command->name);
-    all[0] = python;
-    all[1] = module;
-    all[2] = package;
-    all[3] = verb;
-    for (int i = 0; i < count; i++) all[FIXED + i] = words[i];
-    fflush(stdout);
-    execvp(python, all); /* returns only if it fails */
-    cli_message("cannot run '%s': %s; 'spad %s' needs Python 3.11 with the package spad", python,
-                strerror(errno), command->name);
-    free(all);
-    return CLI_USAGE;
+    char needed[32];
+    snprintf(needed, sizeof needed, "'spad %s'", command->name);
+    return cli_run_python(command->name, needed, count, words);
 }
 
 const cli_command cli_nki = {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad plan: offsets for the buffers of a CSV file, or the places of a kernel.
+ * spad plan: offsets for the buffers of a CSV file, or the places of a kernel. Files of other
+ * compilers are for the Python package.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ typedef struct plan_words {
     const char *output;
     cli_pictures pictures;
     const char *goal;
+    const char *arena;
     bool frontier;
     bool release;
     bool steps;
@@ -42,9 +45,23 @@ static void show_json_progress(const spad_plan_progress *p) {
             (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
 }
 
+/* Set by the first Ctrl-C: the plan ends with the best so far. The second one ends spad. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+enum { PATIENCE_NS = 1000000000 }; /* progress that was not asked for starts then */
+
 /* On a terminal one line that is written over, elsewhere a line each time. */
 static int show_progress(void *context, const spad_plan_progress *p) {
     plan_words *words = context;
+    if (interrupted) return 1;
+    if (!words->progress && !words->progress_json &&
+        (p->nanoseconds < PATIENCE_NS || !isatty(STDERR_FILENO)))
+        return 0;
     if (words->progress_json) {
         show_json_progress(p);
         return 0;
@@ -91,10 +108,8 @@ static bool read_options(spad_plan_options *options, const spad_plan *plan, plan
     options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
     const bool bounded = spad_plan_get_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
-    if (words->progress || words->progress_json) {
-        options->progress = show_progress;
-        options->context = words;
-    }
+    options->progress = show_progress;
+    options->context = words;
     return true;
 }
 
@@ -147,11 +162,14 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
         cli_message("'%s' is not written: there is no plan within the capacity", words->output);
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
-    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
+    const spad_sink sink =
+        cli_sink(cli_summary_file(&words->pictures, words->output), words->input.kernel.json);
     const spad_status status = words->input.kernel.json
                                    ? spad_plan_write_json(plan, result, reason, &sink, &error)
                                    : spad_plan_write_text(plan, result, reason, &sink, &error);
     cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
+    if (drawn == CLI_FINE && fits && !words->input.kernel.json)
+        drawn = cli_print_plan(cli_summary_file(&words->pictures, words->output), plan, result);
     if (drawn == CLI_FINE && cli_wants_pictures(&words->pictures)) {
         drawn = draw(input, result, reason, words, file);
     }
@@ -165,9 +183,12 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
     spad_plan_result *result;
     spad_error error;
     if (!read_options(&options, input->plan, words)) return CLI_USAGE;
-    if (spad_plan_solve(&result, input->plan, &options, &error) != SPAD_OK)
-        return cli_fail_input(&error, file, words->input.kernel.json);
+    signal(SIGINT, interrupt);
+    const spad_status status = spad_plan_solve(&result, input->plan, &options, &error);
+    signal(SIGINT, SIG_DFL);
     if (words->line_open) fputc('\n', stderr);
+    if (status != SPAD_OK) return cli_fail_input(&error, file, words->input.kernel.json);
+    if (interrupted) cli_message("interrupted: this is the best so far");
     const cli_exit exit = show(input, result, words, text, file);
     spad_plan_result_destroy(result);
     return exit;
@@ -202,6 +223,8 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    } else if (words->arena != NULL) {
+        cli_message("option '--arena' is for files of other compilers");
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
                strcmp(words->goal, "bytes") != 0) {
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
@@ -221,6 +244,55 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     return exit;
 }
 
+/* The words as the user gave them; taking the options moves them. */
+typedef struct given_words {
+    int count;
+    char **words;
+} given_words;
+
+static given_words keep_words(int count, char **words) {
+    const given_words given = {count, calloc((size_t)count + 1, sizeof *words)};
+    if (given.words == NULL)
+        cli_message("out of memory");
+    else
+        memcpy(given.words, words, (size_t)count * sizeof *words);
+    return given;
+}
+
+static cli_exit plan_model(given_words given, const char *path) {
+    if (strcmp(path, "-") == 0) {
+        cli_message("a file of another compiler has to have a name; it cannot be read from stdin");
+        return CLI_USAGE;
+    }
+    return cli_run_python("model", "a file of another compiler", given.count, given.words);
+}
+
+static cli_exit run_words(plan_words *words, given_words given, int count, char **arguments) {
+    if (count != 1) {
+        cli_message("one kernel, CSV file or model is needed; see 'spad plan --help'");
+        return CLI_USAGE;
+    }
+    const char *path = arguments[0];
+    if (cli_is_model_name(path)) return plan_model(given, path);
+    if (!cli_pictures_fit(&words->pictures, words->input.kernel.json, words->output))
+        return CLI_USAGE;
+    words->started = cli_clock();
+    cli_text text;
+    cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
+    if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
+    if (cli_is_model(path, &text)) {
+        exit = plan_model(given, path);
+    } else if (words->fix || words->steps || words->arena != NULL) {
+        cli_message("options '--fix' and '--steps' are for kernels, '--arena' is for models");
+        exit = CLI_USAGE;
+    } else {
+        exit = plan_buffers(words, &text, path);
+    }
+    free(text.bytes);
+    return exit;
+}
+
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
     const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
@@ -230,6 +302,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--steps", .flag = &words.steps},
                                   {.name = "--minimize", .flag = &words.minimize},
                                   {.name = "--fix", .flag = &words.fix},
+                                  {.name = "--arena", .value = &words.arena},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
                                   {.name = "--threads", .value = &words.threads},
@@ -241,24 +314,11 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--progress", .flag = &words.progress},
                                   {.name = NULL}};
     cli_exit exit;
-    if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
-    if (count != 1) {
-        cli_message("one kernel or CSV file is needed; see 'spad plan --help'");
-        return CLI_USAGE;
-    }
-    if (!cli_pictures_fit(&words.pictures, words.input.kernel.json, words.output)) return CLI_USAGE;
-    words.started = cli_clock();
-    cli_text text;
-    exit = cli_read(&text, arguments[0], CLI_ROWS_MIB);
-    if (exit != CLI_FINE) return exit;
-    if (cli_is_kernel(arguments[0], &text)) return plan_kernel(&words, text, arguments[0]);
-    if (words.fix || words.steps) {
-        cli_message("options '--fix' and '--steps' are for kernels");
-        exit = CLI_USAGE;
-    } else {
-        exit = plan_buffers(&words, &text, arguments[0]);
-    }
-    free(text.bytes);
+    const given_words given = keep_words(count, arguments);
+    if (given.words == NULL) return CLI_INTERNAL;
+    if (cli_take_options(command, options, &count, arguments, &exit))
+        exit = run_words(&words, given, count, arguments);
+    free(given.words);
     return exit;
 }
 
@@ -268,6 +328,7 @@ const cli_command cli_plan = {
     .usage =
         "usage: spad plan KERNEL.spad [options]\n"
         "       spad plan FILE.csv [options]\n"
+        "       spad plan MODEL [options]\n"
         "\n"
         "For a kernel: gives every tensor that has no address a place, checks the kernel, and\n"
         "shows how full each memory is and where the peak is.\n"
@@ -283,7 +344,7 @@ const cli_command cli_plan = {
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
-        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart.\n"
+        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
         "\n"
         "  --capacity N              bytes per lane; without it, minimize the height\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
@@ -291,7 +352,17 @@ const cli_command cli_plan = {
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
         "  --progress[=json]         progress on stderr\n"
         "\n"
-        "For both; '-' is stdin or stdout:\n"
+        "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "
+        "PyTorch,\n"
+        "logs of RMM): plans its buffers and compares with what that compiler had. Python does "
+        "it,\n"
+        "see docs/compilers.md\n"
+        "\n"
+        "  -o, --output OUT          OUT.tflite: the model with the plan in it; OUT.csv: the "
+        "buffers\n"
+        "  --arena NAME              of several arenas, the one to draw and to write\n"
+        "\n"
+        "For all; '-' is stdin or stdout:\n"
         "\n"
         "  --timeout SECONDS         stop then, with the best so far; default for CSV\n"
         "                            files: 30\n"

@@ -16,7 +16,7 @@ typedef struct sim_words {
 } sim_words;
 
 static cli_exit show(const spad_sim *sim, const sim_words *words) {
-    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, NULL));
+    const spad_sink sink = cli_sink(cli_summary_file(&words->pictures, NULL), words->kernel.json);
     spad_error error;
     const spad_status status = words->kernel.json ? spad_sim_write_json(sim, &sink, &error)
                                                   : spad_sim_write_text(sim, &sink, &error);

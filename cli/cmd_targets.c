@@ -15,17 +15,17 @@ static const char usage[] =
     "       spad targets show TARGET [--json]      the same\n"
     "       spad targets check FILE... [--json]    read target files, report every fault\n"
     "\n"
+    "  --json                    the result as JSON\n"
+    "\n"
     "TARGET is a name, an alias, a product (H100) or a target file. A file named '-' is\n"
     "read from stdin. The format of target files: docs/targets.md\n";
 
 /* ---- list -------------------------------------------------------------------------- */
 
-/* "192 KiB", "1020 B": the largest unit that divides. */
 static void print_size(int64_t bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    size_t unit = 0;
-    for (; unit < 3 && bytes != 0 && bytes % 1024 == 0; unit++) bytes /= 1024;
-    printf("%" PRId64 " %s", bytes, units[unit]);
+    char size[CLI_SIZE_ROOM];
+    cli_format_size(size, bytes);
+    fputs(size, stdout);
 }
 
 /* "sbuf 128 x 192 KiB, psum 128 x 16 KiB" */
@@ -160,7 +160,7 @@ cli_exit cli_find_target(const spad_target **target, spad_target **owned, const 
     cli_exit exit = read_target(owned, diagnostics, word);
     *target = *owned;
     if (exit == CLI_FINDINGS) {
-        const spad_sink messages = spad_sink_file(stderr);
+        const spad_sink messages = cli_sink(stderr, false);
         spad_diagnostics_write_text(diagnostics, &messages, NULL);
         exit = CLI_USAGE; /* bad input: showing was the task, not checking */
     }
@@ -207,7 +207,7 @@ static cli_exit check_file(const char *path, spad_diagnostics *diagnostics, cli_
         cli_list_next(list);
         status = spad_diagnostics_write_json(diagnostics, &list->items, &error);
     } else {
-        const spad_sink messages = spad_sink_file(stderr);
+        const spad_sink messages = cli_sink(stderr, false);
         status = spad_diagnostics_write_text(diagnostics, &messages, &error);
     }
     return status == SPAD_OK ? exit : cli_fail(&error);

@@ -21,7 +21,81 @@ static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_
     return spad_kernel_write_text(kernel, sink, error);
 }
 
-static cli_exit show(const spad_tune *tune, const tune_words *words) {
+/* ---- JSON: the document of the layouts in the one of the tuner ----------------------- */
+
+#define DOCUMENT_END "\n}\n"
+
+/* The end of a document is held back, so that there can be more in it. */
+typedef struct held_end {
+    FILE *file;
+    char bytes[sizeof DOCUMENT_END - 1];
+    size_t count;
+} held_end;
+
+static int write_held(void *context, const char *bytes, size_t count) {
+    held_end *held = context;
+    for (size_t i = 0; i < count; i++) {
+        if (held->count == sizeof held->bytes) {
+            if (putc(held->bytes[0], held->file) == EOF) return 1;
+            memmove(held->bytes, held->bytes + 1, --held->count);
+        }
+        held->bytes[held->count++] = bytes[i];
+    }
+    return 0;
+}
+
+/* Lines of a document in another one; without the end of the last one. */
+typedef struct inner_lines {
+    FILE *file;
+    bool ended; /* a line: if there is another one, it is further in */
+} inner_lines;
+
+static int write_inner(void *context, const char *bytes, size_t count) {
+    inner_lines *lines = context;
+    for (size_t i = 0; i < count; i++) {
+        if (lines->ended && fputs("\n  ", lines->file) == EOF) return 1;
+        lines->ended = bytes[i] == '\n';
+        if (!lines->ended && putc(bytes[i], lines->file) == EOF) return 1;
+    }
+    return 0;
+}
+
+static spad_status write_json(const spad_tune *tune, const spad_frontier *layouts, FILE *file,
+                              spad_error *error) {
+    held_end held = {.file = file};
+    inner_lines lines = {.file = file};
+    const spad_sink outer = {.write = write_held, .context = &held};
+    const spad_sink inner = {.write = write_inner, .context = &lines};
+    spad_status status = spad_tune_write_json(tune, &outer, error);
+    if (status != SPAD_OK) return status;
+    fputs(",\n  \"layouts\": ", file);
+    if (layouts != NULL) {
+        status = spad_frontier_write_json(layouts, &inner, error);
+    } else {
+        fputs("null", file);
+    }
+    fputs(DOCUMENT_END, file);
+    return status;
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+/* The layouts of the chosen kernel between the fewest bytes and the least time; NULL: nothing was
+ * chosen, or there was no time for them. */
+static cli_exit find_layouts(spad_frontier **out, const spad_tune *tune, const tune_words *words) {
+    const spad_frontier_options options = {
+        .release = words->release,
+        .steps = words->steps,
+        .timeout_ns = cli_time_left(SPAD_FRONTIER_TIMEOUT, words->started)};
+    const spad_kernel *chosen = spad_tune_get_chosen(tune);
+    spad_error error;
+    *out = NULL;
+    if (chosen == NULL) return CLI_FINE;
+    const spad_status status = spad_frontier_create(out, chosen, &options, &error);
+    return status == SPAD_OK || status == SPAD_ERR_TIME ? CLI_FINE : cli_fail(&error);
+}
+
+static cli_exit show(const spad_tune *tune, const spad_frontier *layouts, const tune_words *words) {
     const spad_kernel *chosen = spad_tune_get_chosen(tune);
     spad_error error;
     if (words->output != NULL && chosen != NULL) {
@@ -29,37 +103,22 @@ static cli_exit show(const spad_tune *tune, const tune_words *words) {
         if (written != CLI_FINE) return written;
     }
     const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
-    const spad_status status = words->kernel.json ? spad_tune_write_json(tune, &sink, &error)
-                                                  : spad_tune_write_text(tune, &sink, &error);
+    FILE *file = to_stdout ? stderr : stdout;
+    const spad_sink sink = cli_sink(file, words->kernel.json);
+    spad_status status;
+    if (words->kernel.json) {
+        status = write_json(tune, layouts, file, &error);
+    } else {
+        status = spad_tune_write_text(tune, &sink, &error);
+        const bool several =
+            layouts != NULL && (spad_frontier_point_count(layouts) > 1 || words->release);
+        if (status == SPAD_OK && several) {
+            fputs("\n", file);
+            status = spad_frontier_write_text(layouts, &sink, &error);
+        }
+    }
     if (status != SPAD_OK) return cli_fail(&error);
     return chosen != NULL ? CLI_FINE : CLI_FINDINGS;
-}
-
-/* The layouts of the chosen kernel between the fewest bytes and the least time, where there are
- * several. JSON has one document: `spad plan --frontier --json` has them. */
-static cli_exit show_layouts(const spad_tune *tune, const tune_words *words) {
-    const spad_frontier_options options = {
-        .release = words->release,
-        .steps = words->steps,
-        .timeout_ns = cli_time_left(SPAD_FRONTIER_TIMEOUT, words->started)};
-    const spad_kernel *chosen = spad_tune_get_chosen(tune);
-    spad_frontier *frontier;
-    spad_error error;
-    if (chosen == NULL || words->kernel.json) return CLI_FINE;
-    const spad_status status = spad_frontier_create(&frontier, chosen, &options, &error);
-    if (status == SPAD_ERR_TIME) return CLI_FINE;
-    if (status != SPAD_OK) return cli_fail(&error);
-    const bool to_stdout = words->output != NULL && strcmp(words->output, "-") == 0;
-    FILE *file = to_stdout ? stderr : stdout;
-    const spad_sink sink = spad_sink_file(file);
-    cli_exit exit = CLI_FINE;
-    if (spad_frontier_point_count(frontier) > 1 || words->release) {
-        fputs("\n", file);
-        if (spad_frontier_write_text(frontier, &sink, &error) != SPAD_OK) exit = cli_fail(&error);
-    }
-    spad_frontier_destroy(frontier);
-    return exit;
 }
 
 static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
@@ -79,8 +138,10 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     if (spad_tune_create(&tune, input->kernel, &options, &error) != SPAD_OK) {
         return cli_fail_kernel(&error, input->path, words->kernel.json);
     }
-    cli_exit exit = show(tune, words);
-    if (exit == CLI_FINE) exit = show_layouts(tune, words);
+    spad_frontier *layouts;
+    cli_exit exit = find_layouts(&layouts, tune, words);
+    if (exit == CLI_FINE) exit = show(tune, layouts, words);
+    spad_frontier_destroy(layouts);
     spad_tune_destroy(tune);
     return exit;
 }

@@ -168,6 +168,9 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
             fputs(command->usage, stdout);
             *exit = CLI_FINE;
             return false;
+        } else if (strncmp(word, "--color=", 8) == 0) {
+            *exit = CLI_USAGE;
+            if (!cli_choose_color(word + 8)) return false;
         } else if (!take_option(command, options, &i, total, words, exit)) {
             return false;
         }

@@ -230,7 +230,10 @@ cli_exit cli_write_file(const char *path,
     const spad_status status = write(&sink, context, &error);
     const bool written = close_output(&out, status == SPAD_OK);
     if (status != SPAD_OK && status != SPAD_ERR_IO) return cli_fail(&error);
-    if (written) return CLI_FINE;
+    if (written) {
+        if (out.target[0] != '\0') cli_print(stderr, "wrote %s", path), fputc('\n', stderr);
+        return CLI_FINE;
+    }
     cli_message("writing '%s' failed", path);
     return CLI_INTERNAL;
 }

@@ -15,7 +15,7 @@ static spad_status write_changed(const spad_sink *sink, const void *advice, spad
 static cli_exit show_changes(const spad_advice *advice, const char *output, bool json) {
     const bool proved = spad_advice_get_totals(advice).proved;
     const bool to_stdout = output != NULL && strcmp(output, "-") == 0;
-    const spad_sink sink = spad_sink_file(to_stdout ? stderr : stdout);
+    const spad_sink sink = cli_sink(to_stdout ? stderr : stdout, json);
     spad_error error;
     const spad_status status = json ? spad_advice_write_json(advice, &sink, &error)
                                     : spad_advice_write_text(advice, &sink, &error);

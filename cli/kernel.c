@@ -92,7 +92,7 @@ static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *optio
 /* Shows faults on stderr, where *faults says what they are. */
 static cli_exit parse(cli_kernel *out, spad_diagnostics **faults,
                       const spad_kernel_options *options, bool json) {
-    const spad_sink messages = spad_sink_file(stderr);
+    const spad_sink messages = cli_sink(stderr, false);
     spad_error error;
     if (spad_diagnostics_create(faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
     const spad_status status = read_kernel(out, options, *faults, &error);
@@ -163,7 +163,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
                          const cli_kernel_words *words) {
     const spad_check_options options = {
         .layout = layout, .no_advice = true, .one_shape = true, .timeout_ns = CHECK_NS};
-    const spad_sink messages = spad_sink_file(stderr);
+    const spad_sink messages = cli_sink(stderr, false);
     spad_check *check;
     spad_error error = {0};
     if (spad_check_create(&check, input->kernel, &options, &error) != SPAD_OK) {

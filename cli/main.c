@@ -10,37 +10,45 @@
 #include "cli.h"
 
 static const cli_command *const commands[] = {
-    &cli_plan, &cli_fit,    &cli_check,   &cli_sim,     &cli_tune,   &cli_diff,      &cli_emit,
-    &cli_nki,  &cli_triton, &cli_targets, &cli_devices, &cli_replay, &cli_calibrate,
+    &cli_plan,    &cli_fit,    &cli_check,     &cli_sim,    &cli_tune,
+    &cli_diff,    &cli_emit,   &cli_nki,       &cli_triton, &cli_targets,
+    &cli_devices, &cli_replay, &cli_calibrate, &cli_man,    &cli_completion,
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
+const cli_command *const *cli_list_commands(size_t *count) {
+    *count = COMMANDS;
+    return commands;
+}
+
 static void print_help(void) {
-    fputs("spad decides, checks and shows where the buffers of accelerator kernels live on chip.\n"
+    fputs("spad " CLI_ABOUT ".\n"
           "\n"
           "usage: spad COMMAND ...\n"
           "       spad COMMAND --help\n"
-          "       spad --version\n"
+          "       spad --version | -V\n"
           "\n"
           "commands:\n",
           stdout);
     for (size_t i = 0; i < COMMANDS; i++) {
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->about);
+        printf("  %-11s %s\n", commands[i]->name, commands[i]->about);
     }
     fputs("\n"
-          "exit status: 0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal\n",
+          "  --color=WHEN              colour in text: auto, always or never; for every command\n"
+          "\n"
+          "exit status: " CLI_STATUS "\n",
           stdout);
 }
 
-static const cli_command *find_command(const char *word) {
+const cli_command *cli_find_command(const char *word) {
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(word, commands[i]->name) == 0) return commands[i];
     }
     return NULL;
 }
 
-static cli_exit unknown_command(const char *word) {
+cli_exit cli_unknown_command(const char *word) {
     static const char *const options[] = {"--help", "--version"};
     const char *names[COMMANDS];
     for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
@@ -54,9 +62,13 @@ static cli_exit run(int count, char **words) {
         return CLI_USAGE;
     }
     const char *word = words[0];
+    if (strncmp(word, "--color=", 8) == 0) {
+        if (!cli_choose_color(word + 8)) return CLI_USAGE;
+        return run(count - 1, words + 1);
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        const cli_command *about = count > 1 ? find_command(words[1]) : NULL;
-        if (count > 1 && about == NULL) return unknown_command(words[1]);
+        const cli_command *about = count > 1 ? cli_find_command(words[1]) : NULL;
+        if (count > 1 && about == NULL) return cli_unknown_command(words[1]);
         if (about != NULL) {
             fputs(about->usage, stdout);
         } else {
@@ -64,12 +76,13 @@ static cli_exit run(int count, char **words) {
         }
         return CLI_FINE;
     }
-    if (strcmp(word, "--version") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("spad %s\n", spad_version());
         return CLI_FINE;
     }
-    const cli_command *command = find_command(word);
-    return command != NULL ? command->run(command, count - 1, words + 1) : unknown_command(word);
+    const cli_command *command = cli_find_command(word);
+    return command != NULL ? command->run(command, count - 1, words + 1)
+                           : cli_unknown_command(word);
 }
 
 int main(int argc, char **argv) {

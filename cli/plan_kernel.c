@@ -19,10 +19,15 @@ static cli_exit show(const spad_analysis *analysis, const plan_kernel_words *wor
         const cli_exit exit = cli_write_file(words->output, write_placements, layout);
         if (exit != CLI_FINE) return exit;
     }
-    const spad_sink sink = spad_sink_file(cli_summary_file(&words->pictures, words->output));
+    const spad_sink sink = cli_sink(cli_summary_file(&words->pictures, words->output), words->json);
     const spad_status status = words->json ? spad_analysis_write_json(analysis, &sink, &error)
                                            : spad_analysis_write_text(analysis, &sink, &error);
     if (status != SPAD_OK) return cli_fail(&error);
+    if (!words->json) {
+        const cli_exit exit =
+            cli_print_layout(cli_summary_file(&words->pictures, words->output), layout);
+        if (exit != CLI_FINE) return exit;
+    }
     return cli_draw_analysis(&words->pictures, analysis);
 }
 
@@ -50,7 +55,7 @@ static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
 }
 
 static cli_exit show_frontier(const spad_frontier *frontier, bool json) {
-    const spad_sink sink = spad_sink_file(stdout);
+    const spad_sink sink = cli_sink(stdout, json);
     spad_error error;
     const spad_status status = json ? spad_frontier_write_json(frontier, &sink, &error)
                                     : spad_frontier_write_text(frontier, &sink, &error);

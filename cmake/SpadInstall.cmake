@@ -24,4 +24,5 @@ endforeach()
 
 if(TARGET spad_cli)
     install(TARGETS spad_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    include(cmake/SpadManual.cmake)
 endif()

@@ -117,6 +117,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int64_t k = 0; k < pairs; k++) {
         (void)spad_plan_alias(plan, (size_t)take(&b, 40), (size_t)take(&b, 40), &error);
         (void)spad_plan_apart(plan, (size_t)k, (size_t)k + 1, &error);
+        (void)spad_plan_slice(plan, (size_t)take(&b, 40), (size_t)take(&b, 40),
+                              take(&b, 16) * s.byte, &error);
+        (void)spad_plan_in_place(plan, (size_t)take(&b, 40), (size_t)take(&b, 40), &error);
     }
     if (goal == SPAD_PLAN_DECIDE) (void)spad_plan_set_capacity(plan, capacity, &error);
     const spad_plan_options options = {.goal = goal, .node_limit = 2000, .seed = 1};

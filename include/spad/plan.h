@@ -96,6 +96,23 @@ SPAD_API spad_status spad_plan_add(size_t *out, spad_plan *plan, const spad_plan
  *  of their banks and their common alignment, one does not divide the other. */
 SPAD_API spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error);
 
+/** Makes `slice` the bytes [at, at + its size) of `whole`: its offset is that of `whole` plus `at`,
+ *  its lane is the same, and it may share bytes at any time with `whole`, with other slices of it
+ *  and with aliases of these. So a concatenation is one buffer and its inputs are slices of it; a
+ *  reshape is a slice at 0. Slices may have slices. SPAD_ERR_BOUNDS: it is not inside `whole`;
+ *  SPAD_ERR_ALIGNMENT: `at` is not a multiple of the alignment of the slice, or the slice has a
+ *  bank and `whole` has not the same one. */
+SPAD_API spad_status spad_plan_slice(spad_plan *plan, size_t slice, size_t whole, int64_t at,
+                                     spad_error *error);
+
+/** `output` may have the offset and the lane of `input`, and then share its bytes, if `input` dies
+ *  where `output` is born: it is not alive after the first moment of `output` (input.upper <=
+ *  output.lower + 1). If it lives longer, or begins later than `output`, the call has no effect.
+ *  An output may have several such inputs, and an input several such outputs; the planner decides.
+ *  SPAD_ERR_ARGUMENT: buffers with vector clocks. */
+SPAD_API spad_status spad_plan_in_place(spad_plan *plan, size_t output, size_t input,
+                                        spad_error *error);
+
 /** The two share no byte even if they never live at the same time. */
 SPAD_API spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *error);
 
@@ -178,7 +195,8 @@ typedef enum spad_plan_clash {
     SPAD_PLAN_CLASH_ALIAS_PINS,  /**< aliases pinned at different places */
     SPAD_PLAN_CLASH_ALIAS_RULE,  /**< the pin of the first breaks a rule of the second, its alias */
     SPAD_PLAN_CLASH_ALIAS_APART, /**< aliases that are kept apart */
-    SPAD_PLAN_CLASH_ALIAS_LANES  /**< aliases without a start lane in common */
+    SPAD_PLAN_CLASH_ALIAS_LANES, /**< aliases without a start lane in common */
+    SPAD_PLAN_CLASH_SLICES       /**< slices and aliases that put the two at different distances */
 } spad_plan_clash;
 
 typedef struct spad_plan_place {
@@ -322,7 +340,8 @@ SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan
 /**
  * Adds the buffers of a CSV text (the dialect of MiniMalloc): a header with the columns
  * id, lower, upper, size and optionally alignment, hint, gaps, offset, and as extensions lanes,
- * bank, alias (a group name), apart (ids, separated by blanks). `start` and `begin` mean lower;
+ * bank, alias (a group name), apart (ids, separated by blanks), slice (id@byte: the whole and
+ * where in it), in_place (ids of inputs, separated by blanks). `start` and `begin` mean lower;
  * `end` means upper but is the last time, not the one after it. An offset is a pin; -1 or empty: no
  * pin. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with
  * line and column, and nothing is added.

@@ -308,6 +308,23 @@ static PyObject *plan_apart(PyObject *self, PyObject *args) {
     return pair(self, args, spad_plan_apart);
 }
 
+static PyObject *plan_in_place(PyObject *self, PyObject *args) {
+    return pair(self, args, spad_plan_in_place);
+}
+
+static PyObject *plan_slice(PyObject *object, PyObject *args) {
+    py_plan *self = (py_plan *)object;
+    Py_ssize_t slice, whole;
+    long long at;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "nnL", &slice, &whole, &at) || !py_change_begin(&self->guard))
+        return NULL;
+    const spad_status status =
+        spad_plan_slice(self->plan, (size_t)slice, (size_t)whole, at, &error);
+    py_change_end(&self->guard);
+    return py_done(status, &error);
+}
+
 static PyObject *plan_add_trace(PyObject *object, PyObject *args) {
     py_plan *self = (py_plan *)object;
     PyObject *trace;
@@ -467,6 +484,12 @@ static PyMethodDef plan_methods[] = {
      "(docs/planner.md)."},
     {"alias", plan_alias, METH_VARARGS, "alias($self, a, b, /)\n--\n\nBoth get the same offset."},
     {"apart", plan_apart, METH_VARARGS, "apart($self, a, b, /)\n--\n\nThe two never share a byte."},
+    {"slice", plan_slice, METH_VARARGS,
+     "slice($self, slice, whole, at, /)\n--\n\nMakes a buffer the bytes from `at` on of another "
+     "one; they may share bytes at any time."},
+    {"in_place", plan_in_place, METH_VARARGS,
+     "in_place($self, output, input, /)\n--\n\nThe output may be where the input is, if the input "
+     "is not alive after\nthe first moment of the output."},
     {"add_trace", plan_add_trace, METH_VARARGS,
      "add_trace($self, trace, space, /)\n--\n\nAdds the tensors of one space of a trace."},
     {"solve", PY_FUNC(plan_solve), METH_VARARGS | METH_KEYWORDS,

@@ -7,7 +7,8 @@
     result = plan.solve()
     list(result.offsets), result.height, result.bound
 
-Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.cubie.
+Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.cubie. For compilers:
+spad.plan, spad.executorch, spad.tflite, spad.models.
 ``python -m spad`` is the command. docs/python.md has the tutorial.
 """
 
@@ -102,6 +103,7 @@ from .core import (
     torch_library,
     tune,
 )
+from .graph import plan
 from .kernel import Condition, Expr, Kernel
 
 # What is imported above is public, for type checkers, too.
@@ -114,12 +116,12 @@ __all__ = [
     "advise", "analyse", "check", "check_text", "close_names", "codes", "copy", "copy_part", "copy_tile",
     "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
-    "placement_thresholds", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
+    "placement_thresholds", "plan", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
     "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "ascend", "cubie")
+_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite")
 
 
 def __getattr__(name: str) -> object:

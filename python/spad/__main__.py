@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md) and `triton`
-(docs/triton.md) are in Python."""
+"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md), `triton` (docs/triton.md)
+and the files of other compilers (docs/compilers.md) are in Python."""
 
 import os
 import sys
@@ -16,6 +16,10 @@ def main() -> None:
         from ._triton_command import main as triton_main
 
         sys.exit(triton_main(sys.argv[2:]))
+    if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
+        from .models import main as model_main
+
+        sys.exit(model_main(sys.argv[2:]))
     command = Path(__file__).with_name("spad")
     if not command.exists():
         sys.exit("spad: the package was built without the command")

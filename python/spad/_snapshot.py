@@ -120,9 +120,8 @@ class _Reader:
                                 time, (action, address, size, stream) in enumerate(old + self.rows))
 
 
-def read(snapshot, device, file):
-    """The log of a device as text, and the names of its allocations. device: its number; None: the
-    only one of which the snapshot has something."""
+def _parts(snapshot, file):
+    """The traces, the segments, and the numbers of the devices of which there is something."""
     if not isinstance(snapshot, dict) or not ("segments" in snapshot or "device_traces" in snapshot):
         _fail(file, "not a snapshot of PyTorch: it has neither segments nor device_traces")
     reader = _Reader(file)
@@ -132,6 +131,19 @@ def read(snapshot, device, file):
     segments = reader.items(snapshot, "segments")
     known = {i for i, trace in enumerate(traces) if trace}
     known |= {reader.number(segment, "device", 0) for segment in segments}
+    return traces, segments, known
+
+
+def devices(snapshot, file):
+    """The numbers of the devices of which a snapshot has something."""
+    return sorted(_parts(snapshot, file)[2])
+
+
+def read(snapshot, device, file):
+    """The log of a device as text, and the names of its allocations. device: its number; None: the
+    only one of which the snapshot has something."""
+    traces, segments, known = _parts(snapshot, file)
+    reader = _Reader(file)
     if device is None and len(known) > 1:
         raise _spad.ArgumentError(f"{file}: there are devices {', '.join(map(str, sorted(known)))}; "
                                   "say which one with device=")

@@ -4,7 +4,9 @@
     import tilelang.language as T      # before
     import spad.tilelang as T          # after
 
-Two ways. The buffers of a block alone, with places when the with block ends:
+Three ways. A kernel that TileLang itself lowers, from its objects: load(prim_func, target="sm_90") gives a
+spad.Kernel with what its compiler decided; docs/tilelang-load.md. The buffers of a block alone, with places when the
+with block ends:
 
     with T.block("sm_100") as block:
         a = T.alloc_shared((128, 64), "float16")
@@ -32,6 +34,7 @@ from contextlib import contextmanager
 from . import _spad
 from . import core
 from . import _tilelang_record as _record
+from ._tilelang_load import LoadedKernel, Unsupported, load  # noqa: F401
 from ._tilelang_record import PrimFunc, Tensor, macro  # noqa: F401
 from ._tilelang_values import Uncovered, Value
 from ._tilelang_words import (  # noqa: F401

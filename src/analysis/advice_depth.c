@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analysis/advice.h"
+#include "base/assert.h"
 #include "base/checked.h"
 #include "spad/walk.h"
 
@@ -207,7 +208,8 @@ static spad_status try_depth(spad_advice *a, spad_advice_kind kind, const ring_d
                                        .location = d->location};
     spad_kernel *kernel;
     const spad_status status = reshape_depth(a, d, value, &kernel, error);
-    if (status != SPAD_OK || kernel == NULL) return status;
+    if (status != SPAD_OK) return status;
+    spad__assert(kernel != NULL); /* it was simulated */
     return spad__advice_try(a, kernel, &change, taken, error);
 }
 

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "analysis/advice.h"
+#include "base/assert.h"
 
 /* ---- expressions ------------------------------------------------------------------- */
 
@@ -152,10 +153,12 @@ static size_t loaded_access(const spad_kernel *k, const spad_statement *s, int64
     return plain ? write : SIZE_MAX;
 }
 
-/* The statement of the loop around a statement, if that is directly in it; -1: it is not. */
+/* The statement of the loop around a statement, if that is directly in it; -1: it is in an if.
+ * It must be in a loop somewhere. */
 static int64_t loop_around(const spad_kernel *k, size_t statement) {
     const int64_t parent = k->statements.items[statement].parent;
-    return parent >= 0 && k->statements.items[parent].kind == SPAD_STATEMENT_FOR ? parent : -1;
+    spad__assert(parent >= 0);
+    return k->statements.items[parent].kind == SPAD_STATEMENT_FOR ? parent : -1;
 }
 
 /* ---- without synchronisation ------------------------------------------------------- */
@@ -173,8 +176,8 @@ static bool find_implicit(const spad_kernel *k, size_t number, int64_t *to, spad
         if (!has_one_index(k, access)) return false;
         load->edit.flat = access->tensor;
     }
-    if (tensor->statement > (size_t)loop && tensor->statement < head->end) {
-        if (loop_around(k, tensor->statement) != loop) return false;
+    if (tensor->statement > (size_t)loop) { /* declared where the load is: it comes along */
+        spad__assert(loop_around(k, tensor->statement) == loop);
         to[tensor->statement] = loop;
     }
     to[number] = loop;
@@ -238,7 +241,7 @@ static bool move_full(const spad_kernel *k, size_t number, int64_t loop, int64_t
             continue;
         }
         if (other->kind == SPAD_STATEMENT_WAIT_PARITY) {
-            if (other->loop < 0 || other->unit >= 0) continue;
+            if (other->loop < 0) continue;
             to[i] = outermost_alone(k, i);
             if (to[i] < 0) return false;
         } else if (other->kind == SPAD_STATEMENT_ARRIVE || other->kind == SPAD_STATEMENT_EXPECT) {
@@ -277,9 +280,7 @@ static void leave_out_empty(const spad_kernel *k, size_t number, int64_t *to, sp
 static bool find_explicit(const spad_kernel *k, size_t number, int64_t *to, spad__load *load) {
     const spad_statement *s = &k->statements.items[number];
     const int64_t loop = outermost_alone(k, number);
-    if (loop < 0 || loop_around(k, number) < 0 || s->group >= 0 || s->completion_count > 1) {
-        return false;
-    }
+    if (loop < 0 || s->group >= 0 || s->completion_count > 1) return false;
     const size_t write = loaded_access(k, s, -1);
     if (write == SIZE_MAX) return false;
     const spad_kernel_access *access = &k->accesses.items[write];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/advice.h"
+#include "base/assert.h"
 #include "sim/tune.h"
 #include "spad/analysis.h"
 
@@ -39,7 +40,8 @@ static void describe_standing(const spad_analysis *analysis, spad__standing *out
     const spad_layout *layout = spad_analysis_get_layout(analysis);
     const spad_check *check = spad_analysis_get_check(analysis);
     const spad_sim *sim = spad_analysis_get_sim(analysis);
-    if (layout == NULL || check == NULL || sim == NULL || !spad_analysis_is_fine(analysis)) return;
+    if (!spad_analysis_is_fine(analysis)) return;
+    spad__assert(layout != NULL && check != NULL && sim != NULL); /* none was left out, or failed */
     const spad_sim_totals totals = spad_sim_get_totals(sim);
     out->strength = verdict_strength(spad_check_get_verdict(check));
     out->fine = out->strength > 0;

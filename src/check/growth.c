@@ -526,8 +526,8 @@ static bool drift_of(probe *l, size_t statement, spad_expr expr, index_drift *ou
 }
 
 /* Is an index examined when the kernel is made, for all iterations, and counts for nothing else?
- * Shapes where it is outside are then refused, even if it does not move in even steps. */
-static bool is_refused_outside(const probe *l, size_t statement, int64_t tensor) {
+ * It then need not move in even steps if its bounds are inside at every value. */
+static bool is_examined_once(const probe *l, size_t statement, int64_t tensor) {
     return !l->growth->tracked[tensor] && !spad_kernel_get_statement(l->kernel, statement)->guarded;
 }
 
@@ -562,7 +562,7 @@ static bool require_all_inside(probe *l, size_t statement, int64_t tensor, const
     const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, (size_t)tensor);
     for (size_t d = 0; d < count; d++) {
         const spad_amount extent = t->blocks.items[d];
-        if (is_refused_outside(l, statement, tensor) &&
+        if (is_examined_once(l, statement, tensor) &&
             spad__growth_index_settled(l->kernel, index[d], extent) &&
             !(moves_evenly(l, statement, index[d]) && moves_evenly(l, statement, extent.expr))) {
             continue;
@@ -586,17 +586,34 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     return true;
 }
 
-/* Is a loop around a statement that does not run, and does not grow either? */
+/* Is a loop around a statement that does not run, whatever the parameters are? */
 static bool is_never_run(const probe *l, const spad_statement *s) {
     for (int64_t number = s->loop; number >= 0;) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, (size_t)number);
-        if (l->growth->extra[number] == 0 && loop->begin.value >= loop->end.value) return true;
+        const bool varies = spad__expr_has(l->kernel, loop->begin.expr, SPAD_EXPR_PARAM, -1) ||
+                            spad__expr_has(l->kernel, loop->end.expr, SPAD_EXPR_PARAM, -1);
+        if (!varies && loop->begin.value >= loop->end.value) return true;
         number = loop->outer;
     }
     return false;
 }
 
+/* Extents stay at 1 or more; those of tensors with indices have room for them, too. */
+static bool probe_extents(probe *l) {
+    for (size_t i = 0; i < spad_kernel_tensor_count(l->kernel); i++) {
+        const spad_kernel_tensor *t = spad_kernel_get_tensor(l->kernel, i);
+        for (size_t d = 0; d < t->blocks.count; d++) {
+            int64_t grows;
+            if (spad__growth_extent_settled(l->kernel, t->blocks.items[d])) continue;
+            if (!shift_of(l, t->blocks.items[d].expr, (motion){true, -1}, &grows)) return false;
+            if (grows < 0) return refuse(l, SPAD__REFUSED_EXTENT_FALLS, t->name);
+        }
+    }
+    return true;
+}
+
 static bool probe_bounds(probe *l) {
+    if (!probe_extents(l)) return false;
     for (size_t i = 0; i < spad_kernel_statement_count(l->kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(l->kernel, i);
         if (is_never_run(l, s)) continue;

@@ -40,8 +40,9 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_ELECTED,        /* an operation of one thread: threads.c looks at one shape */
     SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
-    SPAD__REFUSED_BREAK,   /* a loop ends before its end */
-    SPAD__REFUSED_TOO_LONG /* a step beyond what is worth its runs */
+    SPAD__REFUSED_EXTENT_FALLS, /* to 0 sooner or later */
+    SPAD__REFUSED_BREAK,        /* a loop ends before its end */
+    SPAD__REFUSED_TOO_LONG      /* a step beyond what is worth its runs */
 } spad__refusal_kind;
 
 typedef struct spad__refusal {
@@ -109,8 +110,10 @@ bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, sp
 bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
                        size_t group, spad__form *runs);
 
-/* Does an index that no condition is around need no look at how it moves: for every value of the
- * trip counts it is inside of the extent, or the kernel is refused? */
+/* Is an extent 1 or more for every value of the trip counts, as its bounds show? */
+bool spad__growth_extent_settled(const spad_kernel *kernel, spad_amount extent);
+
+/* Is an index inside of an extent for every value of the trip counts, as its bounds show? */
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent);
 
 /* Fills in `guarded`. */

@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Indices that need no look at how they move.
- *
- * An index outside of all conditions is examined when a kernel is made, for all iterations. That
- * settles it for every value of a trip count in two cases:
- *
- * - Its bounds are exact (kernel/expr.c) at every value: then a shape where it is outside is
- *   refused. Sums, multiples, quotients, and the smaller or larger of two are exact if their sides
- *   share no loop, which no value changes. A rest is exact if no value below it is left out, which
- *   only multiples can do. So `i % 7 + i % 5` is not exact, nor is `7 * i % 101`, whose bounds are
- *   exact as long as it does not come round.
- * - Its bounds are inside whatever the trip counts are, as those of `(t * N + n) % S`.
+ * Indices that need no look at how they move: their bounds are inside whatever the trip counts are,
+ * as those of `(t * N + n) % S`, `min(i, 8)` and `i % 7 + i % 5`. Other ones leave their tensor at
+ * some value, where there is no kernel or a wrong one, unless they move as its extent does
+ * (growth.c).
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/growth.h"
 #include "kernel/kernel.h"
 
 /* Numbers of an expression; INT64_MIN and INT64_MAX are no bounds. */
-typedef struct index_reach {
+typedef struct far_range {
     int64_t least;
     int64_t most;
-} index_reach;
+} far_range;
 
-static const index_reach anywhere = {INT64_MIN, INT64_MAX};
+static const far_range anywhere = {INT64_MIN, INT64_MAX};
 
 static bool has_op(const spad_kernel *kernel, spad_expr expr, spad_expr_op op) {
     const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
@@ -32,13 +26,8 @@ static bool has_op(const spad_kernel *kernel, spad_expr expr, spad_expr_op op) {
     return false;
 }
 
-static bool stays_exact(const spad_kernel *kernel, spad_expr expr) {
-    return spad_kernel_get_expr(kernel, expr).exact &&
-           !(has_op(kernel, expr, SPAD_EXPR_MOD) && has_op(kernel, expr, SPAD_EXPR_MUL));
-}
-
 /* A parameter that bounds a loop, or is computed from others, may be any number. */
-static index_reach index_reach_of_param(const spad_kernel *kernel, size_t number) {
+static far_range far_range_of_param(const spad_kernel *kernel, size_t number) {
     const spad_kernel_param *param = spad_kernel_get_param(kernel, number);
     bool varies = has_op(kernel, param->preset.expr, SPAD_EXPR_PARAM);
     for (size_t i = 0; i < spad_kernel_loop_count(kernel) && !varies; i++) {
@@ -46,12 +35,12 @@ static index_reach index_reach_of_param(const spad_kernel *kernel, size_t number
         varies = spad__expr_has(kernel, loop->begin.expr, SPAD_EXPR_PARAM, (int64_t)number) ||
                  spad__expr_has(kernel, loop->end.expr, SPAD_EXPR_PARAM, (int64_t)number);
     }
-    return varies ? anywhere : (index_reach){param->value, param->value};
+    return varies ? anywhere : (far_range){param->value, param->value};
 }
 
-static index_reach reach_of_loop(const spad_kernel *kernel, size_t number) {
+static far_range far_range_of_loop(const spad_kernel *kernel, size_t number) {
     const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, number);
-    index_reach r = anywhere;
+    far_range r = anywhere;
     if (!has_op(kernel, loop->begin.expr, SPAD_EXPR_PARAM)) r.least = loop->begin.value;
     if (!has_op(kernel, loop->end.expr, SPAD_EXPR_PARAM)) {
         r.most = spad__max(loop->end.value - 1, loop->begin.value);
@@ -59,8 +48,8 @@ static index_reach reach_of_loop(const spad_kernel *kernel, size_t number) {
     return r;
 }
 
-static index_reach reach_of_sum(index_reach a, index_reach b) {
-    index_reach sum = anywhere;
+static far_range far_range_of_sum(far_range a, far_range b) {
+    far_range sum = anywhere;
     const bool low = a.least == INT64_MIN || b.least == INT64_MIN;
     const bool high = a.most == INT64_MAX || b.most == INT64_MAX;
     if (low || !spad__add(a.least, b.least, &sum.least)) sum.least = INT64_MIN;
@@ -69,59 +58,66 @@ static index_reach reach_of_sum(index_reach a, index_reach b) {
 }
 
 /* By a number that is at least 1; a divisor that varies says nothing. */
-static index_reach reach_of_division(spad_expr_op op, index_reach a, index_reach by) {
+static far_range far_range_of_division(spad_expr_op op, far_range a, far_range by) {
     if (by.least != by.most || by.least < 1) return anywhere;
-    if (op == SPAD_EXPR_MOD) return (index_reach){0, by.least - 1};
+    if (op == SPAD_EXPR_MOD) return (far_range){0, by.least - 1};
     if (a.least != INT64_MIN) a.least = spad__floor_div(a.least, by.least);
     if (a.most != INT64_MAX) a.most = spad__floor_div(a.most, by.least);
     return a;
 }
 
-static index_reach reach_of_two(spad_expr_op op, index_reach a, index_reach b) {
+static far_range far_range_of_two(spad_expr_op op, far_range a, far_range b) {
     switch (op) {
-    case SPAD_EXPR_ADD: return reach_of_sum(a, b);
+    case SPAD_EXPR_ADD: return far_range_of_sum(a, b);
     case SPAD_EXPR_DIV:
-    case SPAD_EXPR_MOD: return reach_of_division(op, a, b);
+    case SPAD_EXPR_MOD: return far_range_of_division(op, a, b);
     case SPAD_EXPR_SMALLER:
-        return (index_reach){spad__min(a.least, b.least), spad__min(a.most, b.most)};
+        return (far_range){spad__min(a.least, b.least), spad__min(a.most, b.most)};
     case SPAD_EXPR_LARGER:
-        return (index_reach){spad__max(a.least, b.least), spad__max(a.most, b.most)};
+        return (far_range){spad__max(a.least, b.least), spad__max(a.most, b.most)};
     default: return anywhere; /* products and differences: not worth it */
     }
 }
 
-static index_reach reach_of_leaf(const spad_kernel *kernel, const spad_expr_node *node) {
+static far_range far_range_of_leaf(const spad_kernel *kernel, const spad_expr_node *node) {
     switch (node->op) {
-    case SPAD_EXPR_NUMBER: return (index_reach){node->value, node->value};
-    case SPAD_EXPR_PARAM: return index_reach_of_param(kernel, (size_t)node->value);
-    case SPAD_EXPR_VARIABLE: return reach_of_loop(kernel, (size_t)node->value);
+    case SPAD_EXPR_NUMBER: return (far_range){node->value, node->value};
+    case SPAD_EXPR_PARAM: return far_range_of_param(kernel, (size_t)node->value);
+    case SPAD_EXPR_VARIABLE: return far_range_of_loop(kernel, (size_t)node->value);
     default: return anywhere;
     }
 }
 
 /* The bounds of an expression whatever the trip counts are. */
-static index_reach index_reach_of(const spad_kernel *kernel, spad_expr expr) {
+static far_range far_range_of(const spad_kernel *kernel, spad_expr expr) {
     const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
-    index_reach stack[SPAD_EXPR_MAX + 1];
+    far_range stack[SPAD_EXPR_MAX + 1];
     size_t top = 0;
     for (size_t i = 0; i < info.node_count; i++) {
         const spad_expr_op op = info.nodes[i].op;
         if (op == SPAD_EXPR_NEGATE || op == SPAD_EXPR_UNKNOWN) {
             stack[top - 1] = anywhere;
         } else if (op < SPAD_EXPR_ADD) {
-            stack[top++] = reach_of_leaf(kernel, &info.nodes[i]);
+            stack[top++] = far_range_of_leaf(kernel, &info.nodes[i]);
         } else {
             top--;
-            stack[top - 1] = reach_of_two(op, stack[top - 1], stack[top]);
+            stack[top - 1] = far_range_of_two(op, stack[top - 1], stack[top]);
         }
     }
-    return top == 1 ? stack[0] : anywhere;
+    spad__assert(top == 1);
+    return stack[0];
+}
+
+/* The least value of an extent, which is 1 or more where a kernel has been made. */
+static int64_t least_extent(const spad_kernel *kernel, spad_amount extent) {
+    return extent.expr == 0 ? extent.value : far_range_of(kernel, extent.expr).least;
+}
+
+bool spad__growth_extent_settled(const spad_kernel *kernel, spad_amount extent) {
+    return least_extent(kernel, extent) >= 1;
 }
 
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent) {
-    if (stays_exact(kernel, index)) return true;
-    const index_reach at = index_reach_of(kernel, index);
-    const int64_t least =
-        extent.expr == 0 ? extent.value : index_reach_of(kernel, extent.expr).least;
-    return at.least >= 0 && at.most < least;
+    const far_range at = far_range_of(kernel, index);
+    return at.least >= 0 && at.most < least_extent(kernel, extent);
 }

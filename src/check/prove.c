@@ -115,7 +115,8 @@ static void format_exceptions(const spad__prover *p, char *field, size_t size) {
         used = spad__append(field, size, used, "%s%s",
                             i == 0 ? "; there is no kernel with " : " or ", values);
     }
-    if (all->refused_count > SPAD__REFUSED_MAX) spad__append(field, size, used, ", and so on");
+    if (all->refused_on || all->refused_count > SPAD__REFUSED_MAX)
+        spad__append(field, size, used, ", and so on");
 }
 
 /* A warning that the given shape does not have, or "". */
@@ -180,6 +181,10 @@ static spad_status judge_all(spad__prover *p, spad_error *error) {
     } else if (all->outcome == SPAD__NO_REPEAT) {
         spad__shape_text(p, &all->last, values, sizeof values);
         snprintf(reason, sizeof reason, "with %s it does not return to the same state", values);
+        set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
+    } else if (all->outcome == SPAD__NO_KERNEL) {
+        spad__shape_text(p, &all->last, values, sizeof values);
+        snprintf(reason, sizeof reason, "there is no kernel with %s: %s", values, p->refusal);
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, reason);
     } else if (spad__is_late(p->run)) {
         set_verdict(p, SPAD_VERDICT_PROVED_SHAPE, spad__time_is_up);

@@ -3,7 +3,8 @@
  * All shapes of a proof: their runs, and for which values the kernel is right.
  *
  * A shape is right, wrong, or refused: there is no kernel with these values. Where every shape with
- * a value of a trip count below K is wrong or refused, the proof is for the values from K on.
+ * a value of a trip count below K is wrong or refused, the proof is for the values from K on. If a
+ * shape far away is refused there is no proof.
  */
 #include "base/assert.h"
 #include "base/checked.h"
@@ -40,6 +41,14 @@ static bool is_above(const spad__prover *p, const spad__shape *s) {
     return true;
 }
 
+/* Does a shape stand for larger ones? */
+static bool is_beyond(const spad__prover *p, const spad__shape *s) {
+    for (size_t i = 0; i < p->count; i++) {
+        if (s->values[i] >= p->trips[i].repeats) return true;
+    }
+    return false;
+}
+
 /* Fills in from which values on it holds, and what is left out above them. */
 static void find_ranges(spad__prover *p, const uint8_t *results) {
     spad__all_shapes *all = &p->all_shapes;
@@ -59,8 +68,95 @@ static void find_ranges(spad__prover *p, const uint8_t *results) {
         if (result == SPAD__SHAPE_REFUSED) {
             if (all->refused_count < SPAD__REFUSED_MAX) all->refused[all->refused_count] = s;
             all->refused_count++;
+            all->refused_on = all->refused_on || is_beyond(p, &s);
         }
     } while (next_shape(p, &s));
+}
+
+/* ---- values far away --------------------------------------------------------------- */
+
+/* How far, as a power of 2 of steps, for all trip counts together: products of extents must fit 64
+ * bits. Rests of a long step that are looked at. */
+enum { FAR_POWER = 20, FAR_RESTS = 32 };
+
+/* The first shape that is right and has these values or larger ones; false: there is none. */
+static bool find_right(const spad__prover *p, const uint8_t *results, const int64_t *least,
+                       spad__shape *s) {
+    *s = (spad__shape){.possible = false};
+    size_t number = 0;
+    do {
+        bool large = true;
+        for (size_t i = 0; i < p->count; i++) large = large && s->values[i] >= least[i];
+        if (large && results[number] == SPAD__SHAPE_RIGHT) return true;
+        number++;
+    } while (next_shape(p, s));
+    return false;
+}
+
+/* Is there a kernel with some trip counts of a shape so many steps further? */
+static spad_status is_possible(spad__prover *p, const spad__shape *s, const bool *moves,
+                               int64_t steps, bool *possible, spad_error *error) {
+    spad__shape at = *s;
+    spad_kernel *kernel;
+    for (size_t i = 0; i < p->count; i++) {
+        if (moves[i]) at.values[i] += steps * p->trips[i].growth.step;
+    }
+    const spad_status status = spad__shape_kernel_or_why(p, &at, &kernel, error);
+    *possible = kernel != NULL;
+    spad_kernel_destroy(kernel);
+    if (status != SPAD_OK || *possible) return status;
+    p->all_shapes.outcome = SPAD__NO_KERNEL;
+    p->all_shapes.last = at;
+    return SPAD_OK;
+}
+
+/* There is a kernel with a shape; is there one far away? Otherwise a near one without is kept. */
+static spad_status look_far_from(spad__prover *p, const spad__shape *s, const bool *moves,
+                                 int power, spad_error *error) {
+    int64_t low = 0;
+    int64_t high = INT64_C(1) << power;
+    bool possible;
+    spad_status status = is_possible(p, s, moves, high, &possible, error);
+    if (possible) return status;
+    while (status == SPAD_OK && high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        status = is_possible(p, s, moves, middle, &possible, error);
+        if (possible) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return status;
+}
+
+/* How indices move says that they stay inside (growth.c). Whatever else has no kernel with large
+ * values, such as an extent that falls to 0 or a loop that only other values of another parameter
+ * run, has none far away either. Each rest of each trip count is looked at, and all together. */
+static spad_status look_far(spad__prover *p, const uint8_t *results, spad_error *error) {
+    const spad__all_shapes *all = &p->all_shapes;
+    int64_t least[SPAD__TRIPS_MAX] = {0};
+    bool moves[SPAD__TRIPS_MAX] = {false};
+    spad__shape s;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < p->count; i++) {
+        const spad__trip *t = &p->trips[i];
+        moves[i] = true;
+        for (int64_t rest = 0; rest < spad__min(t->growth.step, FAR_RESTS); rest++) {
+            least[i] = t->repeats + rest;
+            if (!find_right(p, results, least, &s)) break;
+            status = look_far_from(p, &s, moves, FAR_POWER, error);
+            if (status != SPAD_OK || all->outcome != SPAD__ALL_RIGHT) return status;
+        }
+        moves[i] = false;
+        least[i] = 0;
+    }
+    for (size_t i = 0; i < p->count; i++) {
+        least[i] = p->trips[i].repeats;
+        moves[i] = true;
+    }
+    if (p->count < 2 || !find_right(p, results, least, &s)) return SPAD_OK;
+    return look_far_from(p, &s, moves, FAR_POWER / (int)p->count, error);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -110,11 +206,13 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
     p->all = true;
     uint8_t *results = spad__new_array(&p->host, (size_t)count, sizeof *results);
     if (results == NULL) return spad__fail_host_memory(error);
-    const spad_status status = run_all(p, results, error);
+    spad_status status = run_all(p, results, error);
     if (status == SPAD_OK && p->all_shapes.outcome == SPAD__ALL_RIGHT) {
         find_ranges(p, results);
         if (p->all_shapes.hole) p->all_shapes.outcome = SPAD__ONE_WRONG;
     }
+    const bool right = status == SPAD_OK && p->all_shapes.outcome == SPAD__ALL_RIGHT;
+    if (right) status = look_far(p, results, error);
     spad__free(&p->host, results, (size_t)count * sizeof *results);
     return status;
 }

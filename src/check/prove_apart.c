@@ -164,6 +164,7 @@ static void merge_proof(spad__all_shapes *all, const spad__prover *part) {
     if (own->refused_count > all->refused_count) {
         all->refused_count = own->refused_count;
         memcpy(all->refused, own->refused, sizeof all->refused);
+        all->refused_on = own->refused_on;
     }
     all->outcome = SPAD__ALL_RIGHT;
 }

@@ -137,6 +137,11 @@ spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad
     return build_shape(p, s, out, NULL, error);
 }
 
+spad_status spad__shape_kernel_or_why(spad__prover *p, const spad__shape *s, spad_kernel **out,
+                                      spad_error *error) {
+    return build_shape(p, s, out, p->refusal, error);
+}
+
 void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';

@@ -51,6 +51,7 @@ typedef enum spad__outcome {
     SPAD__ALL_RIGHT, /* from some values on */
     SPAD__ONE_WRONG,
     SPAD__NO_REPEAT,
+    SPAD__NO_KERNEL, /* with larger values */
     SPAD__NOT_ALL
 } spad__outcome;
 
@@ -65,6 +66,7 @@ typedef struct spad__all_shapes {
     char message[SPAD_MESSAGE_MAX];         /* of the first that is wrong */
     spad__shape refused[SPAD__REFUSED_MAX]; /* not below `from` */
     size_t refused_count;                   /* of all */
+    bool refused_on;                        /* larger ones may be, too */
 } spad__all_shapes;
 
 /* A warning that a shape has: it counts if the given one has not. */
@@ -108,6 +110,10 @@ typedef struct spad__prover {
 /* The kernel with the values of a shape. SPAD_OK and NULL: there is none. */
 spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad_kernel **out,
                                spad_error *error);
+
+/* The same; `refusal` gets the reason why there is none. */
+spad_status spad__shape_kernel_or_why(spad__prover *p, const spad__shape *s, spad_kernel **out,
+                                      spad_error *error);
 
 /* "T = 2, N = 3" */
 void spad__shape_text(const spad__prover *p, const spad__shape *s, char *field, size_t size);

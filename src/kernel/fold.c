@@ -336,6 +336,9 @@ static void free_folder(spad__folder *f) {
     spad__index_free(&f->shape_index, &f->host);
     spad__array_free(&f->host, &f->newest);
     spad__array_free(&f->host, &f->nodes);
+    spad__array_free(&f->host, &f->operations);
+    spad__array_free(&f->host, &f->known);
+    spad__array_free(&f->host, &f->known_by_last);
     spad__array_free(&f->host, &f->powers);
     spad__array_free(&f->host, &f->code);
     spad__array_free(&f->host, &f->numbers);
@@ -378,6 +381,7 @@ static spad_status fold_straight(spad_kernel **out, spad__folder *f, spad_error 
 /* Families and loops. False: no memory. */
 static bool fold_find(spad__folder *f) {
     f->families.count = f->shapes.count = f->newest.count = f->nodes.count = 0;
+    f->operations.count = 0;
     spad__index_free(&f->shape_index, &f->host);
     f->shape_index = (spad__index){0};
     return spad__fold_families(f) && spad__fold_loops(f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Folding from the inside: see fold.c for families of tensors, fold_loops.c for loops,
- * and fold_needs.c for what a folded kernel needs.
+ * Folding from the inside: see fold.c for families of tensors, fold_loops.c for loops, fold_short.c
+ * for loops of one or two rounds, and fold_needs.c for what a folded kernel needs.
  */
 #ifndef SPAD_KERNEL_FOLD_H
 #define SPAD_KERNEL_FOLD_H
@@ -43,6 +43,7 @@ typedef struct spad__fold_shape {
     const uint32_t *children; /* shapes */
     size_t moving;
     size_t fixed;
+    size_t height; /* loops inside one another; 0: an operation */
 } spad__fold_shape;
 
 typedef struct spad__fold_node {
@@ -54,6 +55,13 @@ typedef struct spad__fold_node {
     size_t loop;     /* the nearest loop at or below, + 1; 0: none */
     uint64_t prefix; /* hash of the shapes up to this node */
 } spad__fold_node;
+
+/* A loop that was found: its shape and fixed numbers. */
+typedef struct spad__fold_known {
+    uint32_t shape;
+    int64_t *fixed;
+    size_t next; /* another one with the same last child, + 1; 0: none */
+} spad__fold_known;
 
 typedef struct spad__folder {
     spad_host host;
@@ -70,8 +78,12 @@ typedef struct spad__folder {
     spad__index shape_index;
     SPAD_ARRAY(size_t) newest; /* per shape: the top node of it, + 1; 0: none */
     SPAD_ARRAY(spad__fold_node) nodes;
-    SPAD_ARRAY(uint64_t) powers; /* of the base of the hash */
-    SPAD_ARRAY(int64_t) code;    /* of the statement that is looked at */
+    SPAD_ARRAY(spad__fold_node) operations; /* all of them, in order */
+    SPAD_ARRAY(spad__fold_known) known;
+    SPAD_ARRAY(size_t) known_by_last; /* per shape: the first of known with this last child, + 1 */
+    size_t height_most;               /* of loops that are made */
+    SPAD_ARRAY(uint64_t) powers;      /* of the base of the hash */
+    SPAD_ARRAY(int64_t) code;         /* of the statement that is looked at */
     SPAD_ARRAY(int64_t) numbers;
 } spad__folder;
 
@@ -80,6 +92,20 @@ bool spad__fold_families(spad__folder *f);
 
 /* The same operations as few nodes. False: no memory. */
 bool spad__fold_loops(spad__folder *f);
+
+/* The stack of nodes: empty; with one more, not yet looked at; without the top ones. */
+void spad__fold_restart(spad__folder *f);
+bool spad__fold_push(spad__folder *f, spad__fold_node node);
+void spad__fold_pop(spad__folder *f, size_t count);
+
+/* The shape of a loop; UINT32_MAX: no memory. The list of its children must stay. */
+uint32_t spad__fold_loop_shape(spad__folder *f, const uint32_t *children, size_t count);
+
+/* Makes what loops there are at the top of the stack. False: no memory. */
+bool spad__fold_reduce(spad__folder *f);
+
+/* The nodes with loops of one and two rounds where that makes them fewer. False: no memory. */
+bool spad__fold_short_loops(spad__folder *f);
 
 /* The layout of a kernel in which the planner places something; NULL: there is none. */
 spad_status spad__fold_measure(spad_layout **out, const spad_kernel *kernel, const spad_host *host,

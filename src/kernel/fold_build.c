@@ -256,10 +256,22 @@ static void fold_add_body(fold_maker *m, const spad__fold_shape *shape, const in
     for (size_t d = 0; d < m->depth; d++) m->steps[d] -= moved;
 }
 
+/* Has a loop one round, in every round of the loops around it? */
+static bool fold_is_once(const fold_maker *m, size_t trips, int64_t first) {
+    for (size_t d = 0; d < m->depth; d++) {
+        if (m->steps[d][trips] != 0) return false;
+    }
+    return first == 1;
+}
+
 static void fold_add_loop(fold_maker *m, const spad__fold_shape *shape, const int64_t *moving,
                           const int64_t *fixed) {
     char name[32];
     const size_t trips = shape->moving - 1;
+    if (fold_is_once(m, trips, moving[trips])) {
+        fold_add_body(m, shape, moving, fixed);
+        return;
+    }
     if (m->depth == SPAD__LOOPS_DEEP) {
         m->status = spad__fail(m->error, SPAD_ERR_ARGUMENT, "loops are nested too deep: at most %d",
                                SPAD__LOOPS_DEEP);

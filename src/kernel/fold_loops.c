@@ -126,7 +126,7 @@ static bool is_loop_node(const spad__folder *f, size_t node) {
 
 /* ---- the stack --------------------------------------------------------------------- */
 
-static bool fold_push(spad__folder *f, spad__fold_node node) {
+bool spad__fold_push(spad__folder *f, spad__fold_node node) {
     if (!spad__array_reserve(&f->host, &f->nodes, 1) ||
         !spad__array_reserve(&f->host, &f->powers, 2)) {
         return false;
@@ -148,11 +148,16 @@ static bool fold_push(spad__folder *f, spad__fold_node node) {
     return true;
 }
 
-static void fold_pop(spad__folder *f, size_t count) {
+void spad__fold_pop(spad__folder *f, size_t count) {
     while (count-- > 0) {
         const spad__fold_node *node = &f->nodes.items[--f->nodes.count];
         f->newest.items[node->shape] = node->same;
     }
+}
+
+void spad__fold_restart(spad__folder *f) {
+    f->nodes.count = 0;
+    for (size_t i = 0; i < f->newest.count; i++) f->newest.items[i] = 0;
 }
 
 static uint64_t fold_window(const spad__folder *f, size_t first, size_t count) {
@@ -208,7 +213,7 @@ static bool fold_add_round(spad__folder *f) {
         if (top - at > BODY_MOST) return false;
         if (shape->child_count == top - at && fold_is_followed(f, at)) {
             f->nodes.items[at].moving[shape->moving - 1]++;
-            fold_pop(f, shape->child_count);
+            spad__fold_pop(f, shape->child_count);
             return true;
         }
         loop = at > 0 ? f->nodes.items[at - 1].loop : 0;
@@ -238,24 +243,33 @@ static bool fold_moves_evenly(const spad__folder *f, size_t first, size_t count)
            (memcmp(a->fixed, b->fixed, size) == 0 && memcmp(b->fixed, c->fixed, size) == 0);
 }
 
-/* The shape of a loop over `count` nodes from `first` on. */
-static uint32_t fold_loop_shape(spad__folder *f, size_t first, size_t count) {
+uint32_t spad__fold_loop_shape(spad__folder *f, const uint32_t *children, size_t count) {
     f->code.count = 0;
     size_t moving = 0;
     size_t fixed = 0;
-    uint32_t *children = spad__arena_array(&f->arena, count, sizeof *children);
-    if (children == NULL || !fold_put_code(f, (int64_t)count)) return UINT32_MAX;
+    size_t height = 0;
+    if (!fold_put_code(f, (int64_t)count)) return UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
-        children[i] = f->nodes.items[first + i].shape;
+        const spad__fold_shape *child = &f->shapes.items[children[i]];
         if (!fold_put_code(f, children[i])) return UINT32_MAX;
-        moving += f->shapes.items[children[i]].moving;
-        fixed += f->shapes.items[children[i]].fixed;
+        moving += child->moving;
+        fixed += child->fixed;
+        if (child->height > height) height = child->height;
     }
     return fold_find_shape(f, (spad__fold_shape){.statement = SIZE_MAX,
                                                  .child_count = count,
                                                  .children = children,
                                                  .moving = moving + 1,
-                                                 .fixed = fixed + moving});
+                                                 .fixed = fixed + moving,
+                                                 .height = height + 1});
+}
+
+/* The shape of a loop over `count` nodes from `first` on. */
+static uint32_t shape_of_nodes(spad__folder *f, size_t first, size_t count) {
+    uint32_t *children = spad__arena_array(&f->arena, count, sizeof *children);
+    if (children == NULL) return UINT32_MAX;
+    for (size_t i = 0; i < count; i++) children[i] = f->nodes.items[first + i].shape;
+    return spad__fold_loop_shape(f, children, count);
 }
 
 /* The numbers of the first round, and how far they move to the second. */
@@ -285,7 +299,7 @@ static void fold_fill_loop(const spad__folder *f, size_t first, size_t count,
 /* Makes a loop of the top; *failed: no memory. */
 static bool fold_make_loop(spad__folder *f, size_t count, bool *failed) {
     const size_t first = f->nodes.count - ROUNDS_LEAST * count;
-    const uint32_t number = fold_loop_shape(f, first, count);
+    const uint32_t number = shape_of_nodes(f, first, count);
     *failed = number == UINT32_MAX;
     if (*failed) return false;
     const spad__fold_shape *shape = &f->shapes.items[number];
@@ -295,8 +309,8 @@ static bool fold_make_loop(spad__folder *f, size_t count, bool *failed) {
     *failed = node.moving == NULL || node.fixed == NULL;
     if (*failed) return false;
     fold_fill_loop(f, first, count, &node);
-    fold_pop(f, ROUNDS_LEAST * count);
-    *failed = !fold_push(f, node);
+    spad__fold_pop(f, ROUNDS_LEAST * count);
+    *failed = !spad__fold_push(f, node);
     return !*failed;
 }
 
@@ -309,7 +323,9 @@ static bool fold_is_repeated(const spad__folder *f, size_t count) {
         return false;
     }
     for (size_t i = count; i-- > 0;) {
-        if (!fold_moves_evenly(f, all - 3 * count + i, count)) return false;
+        const size_t first = all - 3 * count + i;
+        if (fold_shape_of(f, first)->height >= f->height_most) return false;
+        if (!fold_moves_evenly(f, first, count)) return false;
     }
     return true;
 }
@@ -337,17 +353,23 @@ static bool push_statement(spad__folder *f, size_t statement) {
     node.moving = spad__arena_array(&f->arena, count + 1, sizeof *node.moving);
     if (node.shape == UINT32_MAX || node.moving == NULL) return false;
     if (count > 0) memcpy(node.moving, f->numbers.items, count * sizeof *node.moving);
-    return fold_push(f, node);
+    if (!spad__array_reserve(&f->host, &f->operations, 1)) return false;
+    f->operations.items[f->operations.count++] = node;
+    return spad__fold_push(f, node);
+}
+
+bool spad__fold_reduce(spad__folder *f) {
+    bool failed = false;
+    while (fold_add_round(f) || fold_find_loop(f, &failed)) {
+    }
+    return !failed;
 }
 
 bool spad__fold_loops(spad__folder *f) {
-    bool failed = false;
+    f->height_most = SIZE_MAX;
     for (size_t i = 0; i < f->kernel->statements.count; i++) {
         if (f->kernel->statements.items[i].kind != SPAD_STATEMENT_OPERATION) continue;
-        if (!push_statement(f, i)) return false;
-        while (fold_add_round(f) || fold_find_loop(f, &failed)) {
-        }
-        if (failed) return false;
+        if (!push_statement(f, i) || !spad__fold_reduce(f)) return false;
     }
-    return true;
+    return spad__fold_short_loops(f);
 }

@@ -183,13 +183,17 @@ spad_status spad_layout_write_text(const spad_layout *layout, const spad_sink *s
                                    spad_error *error) {
     spad__out out;
     size_t width = strlen("space");
+    bool lanes = false;
     spad__out_start_text(&out, sink);
     for (size_t i = 0; i < layout->space_count; i++) {
-        const size_t length = strlen(space_of(layout, &layout->spaces[i].row)->name);
+        const spad_space *space = space_of(layout, &layout->spaces[i].row);
+        const size_t length = strlen(space->name);
         if (length > width) width = length;
+        if (space->lanes > 1) lanes = true;
     }
     write_left_aligned(&out, "space", (int64_t)width);
-    spad__out_string(&out, "        used   live peak       bound    capacity  (bytes per lane)\n");
+    spad__out_format(&out, "        used   live peak       bound    capacity  (bytes%s)\n",
+                     lanes ? " per lane" : "");
     for (size_t i = 0; i < layout->space_count; i++) {
         write_space_line(&out, layout, &layout->spaces[i].row, (int64_t)width);
     }

@@ -114,6 +114,10 @@ bool spad__read_amounts(spad__reader *r, spad_amount *items, size_t *count,
 /* "[i, j + 1]" or nothing. */
 bool spad__read_index(spad__reader *r, spad_expr *index, size_t *count);
 
+/* Of an expression only the number is kept, or how often something was read: its parameters cannot
+ * be replaced in what was read, nor can those before them that they follow. */
+void spad__fix_params(const spad_kernel *kernel, spad_expr expr);
+
 /* ---- names ------------------------------------------------------------------------- */
 
 /* The number of a thing of a kind, by the last word or by the next. */

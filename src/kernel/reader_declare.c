@@ -238,6 +238,7 @@ static bool read_unknown_values(spad__reader *r, int64_t **values, size_t *count
             *values = longer;
             room = more;
         }
+        spad__fix_params(r->builder->kernel, one.expr);
         (*values)[(*count)++] = one.value;
     } while (list && spad__next_item(r));
     return !list || spad__parser_expect(&r->parser, SPAD__RIGHT_BRACKET, "',' or ']'");
@@ -379,6 +380,7 @@ static bool read_alias(spad__reader *r, spad_kernel_tensor *row) {
                 return false;
             }
             row->alias_tile = row->alias_tile * extent + index[i].value;
+            spad__fix_params(r->builder->kernel, index[i].expr);
         }
     }
     return !spad__parser_accept(&r->parser, SPAD__PLUS) || spad__read_amount(r, &row->byte);

@@ -237,10 +237,8 @@ static void fix_params_in(const spad_kernel *kernel, spad_expr expr) {
     }
 }
 
-/* A parameter that says how often something is read cannot be replaced in what was read, nor can
- * those before it that it follows. */
-static void fix_params(const spad_kernel *kernel, spad_expr count) {
-    fix_params_in(kernel, count);
+void spad__fix_params(const spad_kernel *kernel, spad_expr expr) {
+    fix_params_in(kernel, expr);
     for (size_t i = kernel->params.count; i-- > 0;) {
         const spad_kernel_param *param = &kernel->params.items[i];
         if (param->fixed) fix_params_in(kernel, param->preset.expr);
@@ -270,7 +268,7 @@ bool spad__read_copies(spad__reader *r, const char *name, spad__span span) {
     if (r->parser.token.kind != SPAD__LEFT_BRACE) {
         return spad__parser_expected(&r->parser, "'{'");
     }
-    fix_params(r->builder->kernel, count.expr);
+    spad__fix_params(r->builder->kernel, count.expr);
     spad__expansion e = {.macro = -1,
                          .copies = count.value,
                          .threads = threads,

@@ -4,12 +4,14 @@
  * lowest legal offset, and the banks that are needed.
  *
  * The load of a section is the sum of bytes x lanes of the pieces in use,
- * divided by the lanes of the space. Of an alias group only the largest piece in a
- * section counts, since aliases may share bytes. When every offset is a multiple
+ * divided by the lanes of the space. Of an alias group the bytes of all pieces of a section
+ * count once, since aliases may share bytes. What outputs save in the places of their inputs is
+ * taken from it (in_place.c). When every piece begins at a multiple
  * of A, all pieces of a section but the topmost end at a multiple of A with what
  * follows, so on one lane the sizes count rounded up, less the largest rounding
  * of the pieces in that section: whichever is the topmost one, no more is lost. So the bound
- * is never below the load of any section as it is.
+ * is never below the load of any section as it is. A is the largest common divisor of all
+ * alignments and of the bytes at which windows begin; pins and banks change nothing about that.
  *
  * Lanes. Where a space has several, the tiles that are on the same one whatever their start lane,
  * and the start lanes that tiles block, give more than the average (lanes.c). Banks and pairs are
@@ -28,15 +30,20 @@
  */
 #include "plan/bound.h"
 
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/checked.h"
 #include "plan/clique.h"
+#include "plan/in_place.h"
 #include "plan/lanes.h"
 #include "plan/loads.h"
 
-/* Whole boxes of one alignment on one lane: sizes may be rounded up. */
+enum { ROWS_OF_SUMS = 5 };
+
+/* Where no two pieces are beside each other in the lanes, sizes may be rounded up. */
 static int64_t rounding(const spad__model *m) {
-    return m->plain && m->common_alignment != 0 ? m->common_alignment : 1;
+    return m->boxable || m->plan->lanes == 1 ? m->grain : 1;
 }
 
 /* What a piece adds to the load of its sections as it is, */
@@ -146,6 +153,7 @@ typedef struct loads {
     int64_t *rounded;
     int64_t *bytes; /* not rounded; the same array where nothing is */
     int64_t *trims; /* the largest rounding of a piece */
+    int64_t *saved; /* room for two sums of savings */
 } loads;
 
 static void find_largest(spad__bound *bound, const spad__model *m, const loads *l) {
@@ -156,12 +164,14 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
             bound->load = load;
             bound->peak = s;
         }
-        const int64_t height = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
+        /* the largest rounding may be that of an alias that does not count */
+        const int64_t rounded = l->rounded[s] / lanes + (l->rounded[s] % lanes > 0) - l->trims[s];
+        const int64_t height = spad__max(load, rounded);
         if (height <= bound->height) continue;
         bound->height = height;
         bound->section = s;
     }
-    spad__assert(bound->load <= bound->height); /* rounding takes no more than it adds */
+    spad__assert(bound->load <= bound->height);
     for (int32_t i = 0; i < m->item_count; i++) {
         const spad__item *item = &m->items[i];
         const int64_t top = (item->pinned ? item->offset : 0) + item->size;
@@ -175,6 +185,7 @@ static void find_largest(spad__bound *bound, const spad__model *m, const loads *
 /* Rows that are needed at once: of the pieces of one group, or of all that are rounded. */
 static size_t rows_needed(const spad__model *m) {
     int64_t most = rounding(m) > 1 ? m->piece_count : 0;
+    most = spad__max(most, m->in_place_count);
     for (int32_t i = 0; i < m->item_count; i++) most = spad__max(most, m->items[i].piece_count);
     return 3 * ((size_t)most + 1);
 }
@@ -217,9 +228,8 @@ static spad_status bound_by_banks(spad__bound *bound, const spad__model *m, spad
 static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__stop *stop,
                                    spad_error *error) {
     if (m->apart_count == 0) return SPAD_OK;
-    const int64_t unit = spad__max(m->common_alignment, 1);
     spad__clique clique;
-    if (spad__clique_find(&clique, m, stop, unit, bound->load) != SPAD_OK)
+    if (spad__clique_find(&clique, m, stop, m->grain, bound->load) != SPAD_OK)
         return spad__fail_host_memory(error);
     const int64_t height = clique.weight - clique.trim;
     if (clique.bytes > bound->load || height > bound->height) {
@@ -234,18 +244,35 @@ static spad_status bound_by_clique(spad__bound *bound, spad__model *m, spad__sto
     return SPAD_OK;
 }
 
+/* Takes from the loads what outputs save that are in the places of their inputs. */
+static bool take_savings(const spad__model *m, spad__row *rows, const loads *l, int64_t unit,
+                         int64_t *sums) {
+    const size_t sections = (size_t)m->section_count + 1;
+    if (m->in_place_count == 0) return true;
+    for (size_t s = 0; s < 2 * sections; s++) l->saved[s] = 0;
+    const bool flat = m->boxable || m->plan->lanes == 1;
+    if (!spad__in_place_save(m, unit, flat, rows, l->saved, l->saved + sections)) return false;
+    for (size_t s = 0; s + 1 < sections; s++) sums[s] = spad__max(sums[s] - l->saved[s], 0);
+    return true;
+}
+
 static bool sum_all(const spad__model *m, spad__row *rows, const loads *l) {
-    if (!spad__loads_sum(m, rounded_of, NULL, rows, l->rounded)) return false;
+    const int64_t unit = rounding(m);
+    if (!spad__loads_sum(m, rounded_of, NULL, unit, rows, l->rounded) ||
+        !take_savings(m, rows, l, unit, l->rounded))
+        return false;
     if (l->bytes == l->rounded) return true;
-    return spad__loads_sum(m, piece_bytes, NULL, rows, l->bytes) && find_trims(m, rows, l->trims);
+    return spad__loads_sum(m, piece_bytes, NULL, 1, rows, l->bytes) &&
+           take_savings(m, rows, l, 1, l->bytes) && find_trims(m, rows, l->trims);
 }
 
 spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *stop,
                              spad_error *error) {
     *bound = (spad__bound){.section = -1, .item = -1, .peak = -1};
+    const bool rounded = rounding(m) > 1;
     const size_t sections = (size_t)m->section_count + 1;
-    const size_t room = 3 * sections * sizeof(int64_t);
-    int64_t *numbers = spad__new_array(&m->arena.host, sections, 3 * sizeof *numbers);
+    const size_t room = ROWS_OF_SUMS * sections * sizeof(int64_t);
+    int64_t *numbers = spad__new_array(&m->arena.host, sections, ROWS_OF_SUMS * sizeof *numbers);
     const size_t rows_room = rows_needed(m) * sizeof(spad__row);
     spad__row *rows = spad__new_array(&m->arena.host, rows_needed(m), sizeof *rows);
     spad_status status = SPAD_OK;
@@ -253,12 +280,21 @@ spad_status spad__bound_find(spad__bound *bound, spad__model *m, spad__stop *sto
         status = spad__fail_host_memory(error);
     } else {
         const loads l = {.rounded = numbers,
-                         .bytes = rounding(m) > 1 ? numbers + sections : numbers,
-                         .trims = numbers + 2 * sections};
-        if (sum_all(m, rows, &l)) {
+                         .bytes = rounded ? numbers + sections : numbers,
+                         .trims = numbers + 2 * sections,
+                         .saved = numbers + 3 * sections};
+        bool sums = sum_all(m, rows, &l);
+        if (!sums && !m->plain && m->grain > 1) { /* without rounding they may fit 64 bits */
+            m->grain = 1;
+            memset(numbers, 0, room);
+            sums = sum_all(m, rows, &l);
+        }
+        if (sums) {
             find_largest(bound, m, &l);
-            status = bound_by_lanes(bound, m, error);
-            if (status == SPAD_OK) status = bound_by_banks(bound, m, error);
+            /* lanes and banks are counted for pieces of which no two share bytes */
+            if (m->in_place_count == 0) status = bound_by_lanes(bound, m, error);
+            if (status == SPAD_OK && m->in_place_count == 0)
+                status = bound_by_banks(bound, m, error);
             if (status == SPAD_OK) status = bound_by_clique(bound, m, stop, error);
         } else {
             status = fail_sum(m, error);

@@ -9,8 +9,8 @@
  * highest top so far (a tree of range maxima): a rectangle overlaps an earlier
  * one exactly when the highest top over its time is above its lowest byte.
  * Lanes between two borders of tiles are alike, so only one of each kind is
- * walked. O(n log n) per kind of lane; aliases, which may overlap each other, are
- * settled by looking at all earlier rectangles.
+ * walked. O(n log n) per kind of lane; aliases, slices and outputs in the places of their inputs,
+ * which may overlap each other, are settled by looking at all earlier rectangles.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,11 @@ typedef struct checker {
     size_t rect_count;
     int64_t *moments; /* all times, sorted, different */
     int32_t moment_count;
-    int64_t *highest; /* range maxima over the moments: leaves at [moment_count, 2 x) */
-    int64_t *whole;   /* tops that hold for a whole subtree */
-    int32_t *group;   /* alias group of a buffer */
+    int64_t *highest;     /* range maxima over the moments: leaves at [moment_count, 2 x) */
+    int64_t *whole;       /* tops that hold for a whole subtree */
+    int32_t *group;       /* alias group of a buffer */
+    spad__pair *in_place; /* output and input, sorted */
+    size_t in_place_count;
 } checker;
 
 /* ---- rules of one buffer ----------------------------------------------------------- */
@@ -129,6 +131,13 @@ static spad_status check_pairs(const checker *c, spad_error *error) {
             c->places[pair.a].lane != c->places[pair.b].lane)
             return fail_pair(c, SPAD_ERR_NO_FIT, pair.a, pair.b,
                              "are aliases but not in the same place", error);
+    }
+    for (size_t k = 0; k < plan->slices.count; k++) {
+        const spad__slice *s = &plan->slices.items[k];
+        if (c->places[s->slice].offset - c->places[s->whole].offset != s->at ||
+            c->places[s->slice].lane != c->places[s->whole].lane)
+            return fail_pair(c, SPAD_ERR_NO_FIT, s->slice, s->whole,
+                             "are a slice and its whole but not where they must be", error);
     }
     for (size_t k = 0; k < plan->aparts.count; k++) {
         const spad__pair pair = plan->aparts.items[k];
@@ -264,11 +273,45 @@ static void lift_top(checker *c, int32_t from, int32_t until, int64_t top) {
     for (int32_t k = last / 2; k >= 1; k /= 2) c->highest[k] = spad__max(c->highest[k], top);
 }
 
+static int by_output(const void *x, const void *y) {
+    const spad__pair *a = x;
+    const spad__pair *b = y;
+    if (a->a != b->a) return a->a < b->a ? -1 : 1;
+    return (a->b > b->b) - (a->b < b->b);
+}
+
+static bool sort_in_places(checker *c) {
+    const size_t n = c->plan->in_places.count;
+    if (n == 0) return true;
+    c->in_place = spad__arena_array(&c->arena, n, sizeof *c->in_place);
+    if (c->in_place == NULL) return false;
+    memcpy(c->in_place, c->plan->in_places.items, n * sizeof *c->in_place);
+    qsort(c->in_place, n, sizeof *c->in_place, by_output);
+    c->in_place_count = n;
+    return true;
+}
+
 /* ---- overlaps ---------------------------------------------------------------------- */
 
 static bool on_lane(const checker *c, int32_t buffer, int64_t lane) {
     const int64_t start = c->places[buffer].lane;
     return start <= lane && lane < start + c->plan->buffers.items[buffer].lanes;
+}
+
+/* Is one of two buffers an output in the place of the other, an input that dies there? */
+static bool is_in_place(const checker *c, int32_t i, int32_t j) {
+    const spad_plan_place *p = &c->places[i];
+    const spad_plan_place *q = &c->places[j];
+    if (c->in_place_count == 0 || p->offset != q->offset || p->lane != q->lane) return false;
+    const spad__pair both[2] = {{i, j}, {j, i}};
+    for (int32_t k = 0; k < 2; k++) {
+        const spad_plan_buffer *output = &c->plan->buffers.items[both[k].a];
+        const spad_plan_buffer *input = &c->plan->buffers.items[both[k].b];
+        if (output->lower < input->lower || input->upper > output->lower + 1) continue;
+        if (bsearch(&both[k], c->in_place, c->in_place_count, sizeof both[k], by_output) != NULL)
+            return true;
+    }
+    return false;
 }
 
 /* The buffer of an earlier rectangle that really overlaps, or -1. */
@@ -277,7 +320,8 @@ static int32_t find_culprit(const checker *c, size_t before, int64_t lane) {
     for (size_t k = 0; k < before; k++) {
         const rect *q = &c->rects[k];
         if (q->buffer != r->buffer && c->group[q->buffer] != c->group[r->buffer] && q->hi > r->lo &&
-            q->lower < r->upper && r->lower < q->upper && on_lane(c, q->buffer, lane))
+            q->lower < r->upper && r->lower < q->upper && on_lane(c, q->buffer, lane) &&
+            !is_in_place(c, q->buffer, r->buffer))
             return q->buffer;
     }
     return -1;
@@ -335,6 +379,11 @@ static bool label_groups(checker *c) {
         const int32_t b = group_of(c->group, plan->aliases.items[k].b);
         c->group[a < b ? b : a] = a < b ? a : b;
     }
+    for (size_t k = 0; k < plan->slices.count; k++) {
+        const int32_t a = group_of(c->group, plan->slices.items[k].whole);
+        const int32_t b = group_of(c->group, plan->slices.items[k].slice);
+        c->group[a < b ? b : a] = a < b ? a : b;
+    }
     for (int32_t i = 0; i < n; i++) c->group[i] = group_of(c->group, i);
     return true;
 }
@@ -355,7 +404,7 @@ spad_status spad_plan_check(int64_t *height, const spad_plan *plan, const spad_p
     }
     if (status == SPAD_OK) status = check_pairs(&c, error);
     if (status == SPAD_OK) {
-        if (label_groups(&c) && cut_rects(&c)) {
+        if (label_groups(&c) && sort_in_places(&c) && cut_rects(&c)) {
             status = check_unordered(&c, error);
             if (status == SPAD_OK) status = check_overlaps(&c, error);
         } else

@@ -6,6 +6,7 @@
  *   a pin that breaks the alignment, bank or start lanes of an alias
  *   aliases that are also kept apart
  *   an alias group whose members have no start lane in common
+ *   slices and aliases that put two buffers at different distances (found with the items)
  *   two pins that share a byte while both are alive, or that are kept apart
  * Found once, they are a proof, and the two buffers are the reason to report.
  *
@@ -42,12 +43,22 @@ static bool found(finder *f, spad_plan_clash kind, int32_t a, int32_t b) {
     return true;
 }
 
-/* Whether a member may be where its group is pinned. */
-static bool suits(const spad_plan *plan, const spad_plan_buffer *b, const spad__item *item) {
+/* Whether a member at byte `delta` of its group may be where the group is pinned. */
+static bool suits(const spad_plan *plan, const spad_plan_buffer *b, const spad__item *item,
+                  int64_t delta) {
+    int64_t offset;
     int64_t top;
-    return item->offset % b->alignment == 0 && spad__add(item->offset, b->size, &top) &&
-           (b->bank == 0 || item->offset % b->bank <= b->bank - b->size) &&
+    return item->offset >= 0 && spad__add(item->offset, delta, &offset) &&
+           offset % b->alignment == 0 && spad__add(offset, b->size, &top) &&
+           (b->bank == 0 || offset % b->bank <= b->bank - b->size) &&
            spad__plan_start_lane(plan, b->lanes, item->lane) == item->lane;
+}
+
+/* The first member that is at the beginning of the group of i. */
+static int32_t lowest_member(const finder *f, int32_t i) {
+    int32_t k = 0;
+    while (f->m->item_of[k] != f->m->item_of[i] || spad__delta(f->m, (size_t)k) != 0) k++;
+    return k;
 }
 
 static bool clash_in_group(finder *f) {
@@ -59,14 +70,18 @@ static bool clash_in_group(finder *f) {
         if (f->first[item] < 0) f->first[item] = i;
         if (!b->pinned) continue;
         if (f->pin[item] < 0) f->pin[item] = i;
-        const spad_plan_buffer *other = &plan->buffers.items[f->pin[item]];
-        if (b->offset != other->offset || b->lane != other->lane)
+        const spad__item *pinned = &f->m->items[item]; /* as its first pin has it */
+        if (b->offset - spad__delta(f->m, (size_t)i) != pinned->offset || b->lane != pinned->lane)
             return found(f, SPAD_PLAN_CLASH_ALIAS_PINS, f->pin[item], i);
     }
     for (int32_t i = 0; i < n; i++) {
         const int32_t item = f->m->item_of[i];
-        if (f->pin[item] >= 0 && !suits(plan, &plan->buffers.items[i], &f->m->items[item]))
-            return found(f, SPAD_PLAN_CLASH_ALIAS_RULE, f->pin[item], i);
+        if (f->pin[item] < 0 ||
+            suits(plan, &plan->buffers.items[i], &f->m->items[item], spad__delta(f->m, (size_t)i)))
+            continue;
+        /* a pin too low for its group: what begins the group would be below 0 */
+        const int32_t other = f->pin[item] != i ? i : lowest_member(f, i);
+        return found(f, SPAD_PLAN_CLASH_ALIAS_RULE, f->pin[item], other);
     }
     return false;
 }
@@ -173,7 +188,7 @@ static bool pieces_collide(const finder *f, int32_t p, int32_t q) {
     const int32_t i = f->owner[p];
     const int32_t j = f->owner[q];
     if (i == j || !spad__pieces_meet(a, b)) return false;
-    const spad__conflict c = spad__conflict_of(i, a, j, b);
+    const spad__conflict c = spad__conflict_of(f->m, i, a, j, b);
     return spad__conflict_holds(&c, &f->place[i], &f->place[j]);
 }
 
@@ -221,14 +236,14 @@ static bool finder_start(finder *f) {
 /* Nothing can clash without pins, aliases or pairs kept apart. */
 static bool may_clash(const spad__model *m) {
     const spad_plan *plan = m->plan;
-    if (plan->aliases.count > 0 || plan->aparts.count > 0) return true;
+    if ((size_t)m->item_count < plan->buffers.count || plan->aparts.count > 0) return true;
     for (size_t i = 0; i < plan->buffers.count; i++)
         if (plan->buffers.items[i].pinned) return true;
     return false;
 }
 
 bool spad__clash_find(spad__model *m) {
-    if (!may_clash(m)) return true;
+    if (m->clash.kind != SPAD_PLAN_NO_CLASH || !may_clash(m)) return true;
     finder f = {.m = m, .arena.host = m->arena.host};
     const bool ok = finder_start(&f);
     if (ok && !clash_in_group(&f) && !clash_of_lanes(&f) && !clash_of_aparts(&f) &&

@@ -192,12 +192,17 @@ static bool is_apart_as_a_whole(const spad__model *m, const spad__conflict *pair
            pair->lanes_b >= b->lanes;
 }
 
+static bool exclude_each_other(const spad__model *m, const spad__piece *p, const spad__piece *q) {
+    return spad__pieces_meet(p, q) &&
+           !(m->in_place_count > 0 && spad__in_place_find(m, p->buffer, q->buffer));
+}
+
 static void find_meetings(seeker *s) {
     const spad__model *m = s->m;
     for (int32_t a = 0; a < s->count; a++) {
         const spad__piece *p = &m->pieces[m->items[s->item[a]].piece_first];
         for (int32_t b = a + 1; b < s->count; b++)
-            if (spad__pieces_meet(p, &m->pieces[m->items[s->item[b]].piece_first]))
+            if (exclude_each_other(m, p, &m->pieces[m->items[s->item[b]].piece_first]))
                 join_nodes(s, a, b);
     }
     for (int32_t k = 0; k < m->apart_count; k++)

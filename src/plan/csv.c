@@ -5,8 +5,8 @@
  * One pass over the text. Cells are plain: no quotes, a comma ends one, a
  * line feed ends the row; blanks around a cell and a carriage return at the
  * end of a row do not count, nor does a byte order mark before the header. Empty lines are skipped.
- * Every fault has the line and the column of its cell. Ids in `apart` may be those of later rows,
- * so they are looked up after the last one. O(length).
+ * Every fault has the line and the column of its cell. Ids in `apart`, `slice` and `in_place` may
+ * be those of later rows, so they are looked up after the last one. O(length).
  */
 #include <string.h>
 
@@ -30,6 +30,8 @@ typedef enum column {
     BANK,
     ALIAS,
     APART,
+    SLICE,
+    IN_PLACE,
     COLUMN_KINDS
 } column;
 
@@ -46,7 +48,8 @@ static const struct {
                     {"hint", HINT, false},     {"gaps", GAPS, false},
                     {"offset", OFFSET, false}, {"lane", LANE, false},
                     {"lanes", LANES, false},   {"bank", BANK, false},
-                    {"alias", ALIAS, false},   {"apart", APART, false}};
+                    {"alias", ALIAS, false},   {"apart", APART, false},
+                    {"slice", SLICE, false},   {"in_place", IN_PLACE, false}};
 
 enum { NAMES = sizeof column_names / sizeof *column_names };
 
@@ -57,9 +60,11 @@ typedef struct csv_cell {
     int32_t column; /* in characters, 1-based */
 } csv_cell;
 
+/* A cell with ids, which may be those of later rows. */
 typedef struct wish {
     int32_t buffer;
-    csv_cell names; /* of an apart cell */
+    column kind;
+    csv_cell names;
 } wish;
 
 /* A buffer of an alias group. */
@@ -285,6 +290,10 @@ static void skip_mark(reader *r) {
     if ((size_t)(r->end - r->at) >= length && memcmp(r->at, mark, length) == 0) r->at += length;
 }
 
+static bool has_ids(column kind) {
+    return kind == APART || kind == SLICE || kind == IN_PLACE;
+}
+
 static spad_status read_header(reader *r) {
     static const struct {
         column kind;
@@ -294,17 +303,18 @@ static spad_status read_header(reader *r) {
     do begin_line(r);
     while (r->at < r->end && skip_blank_line(r));
     csv_cell c = {r->at, 0, r->line, 1};
-    csv_cell apart = c;
+    csv_cell names = {NULL, 0, 0, 0}; /* a column of ids */
     for (bool last = r->at == r->end; !last;) {
         c = next_cell(r, &last);
         const spad_status status = read_column_name(r, &c);
         if (status != SPAD_OK) return at_cell(r, &c, status);
-        if (r->kinds[r->column_count - 1] == APART) apart = c;
+        if (names.text == NULL && has_ids(r->kinds[r->column_count - 1])) names = c;
     }
-    if (r->present[APART] && !r->present[ID])
-        return at_cell(r, &apart,
+    if (names.text != NULL && !r->present[ID])
+        return at_cell(r, &names,
                        spad__fail(r->error, SPAD_ERR_SYNTAX,
-                                  "column 'apart' names ids, but there is no column 'id'"));
+                                  "column '%.*s' names ids, but there is no column 'id'",
+                                  QUOTED(&names)));
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
         if (r->present[needed[k].kind]) continue;
         c.column = 1;
@@ -463,6 +473,17 @@ static spad_status note_alias(reader *r, size_t number) {
     return SPAD_OK;
 }
 
+static spad_status note_wishes(reader *r, size_t number) {
+    static const column kinds[] = {APART, SLICE, IN_PLACE};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        if (!r->present[kinds[k]] || r->cells[kinds[k]].length == 0) continue;
+        if (!spad__array_reserve(&r->plan->host, &r->wishes, 1))
+            return spad__fail_host_memory(r->error);
+        r->wishes.items[r->wishes.count++] = (wish){(int32_t)number, kinds[k], r->cells[kinds[k]]};
+    }
+    return SPAD_OK;
+}
+
 static spad_status read_row(reader *r) {
     spad_plan_buffer b = {0};
     spad_status status = split_row(r);
@@ -487,12 +508,40 @@ static spad_status read_row(reader *r) {
         const csv_cell blamed = blamed_cell(r, field);
         return at_cell(r, &blamed, status);
     }
-    if (r->present[APART] && r->cells[APART].length > 0) {
-        if (!spad__array_reserve(&r->plan->host, &r->wishes, 1))
-            return spad__fail_host_memory(r->error);
-        r->wishes.items[r->wishes.count++] = (wish){(int32_t)number, r->cells[APART]};
-    }
-    return note_alias(r, number);
+    status = note_wishes(r, number);
+    return status == SPAD_OK ? note_alias(r, number) : status;
+}
+
+/* Cuts the byte off the end of "id@byte". False: there is none. */
+static bool split_slice(csv_cell *word, int64_t *at) {
+    size_t i = word->length;
+    while (i > 0 && word->text[i - 1] != '@') i--;
+    if (i == 0 || !parse_number(word->text + i, word->length - i, at)) return false;
+    word->length = i - 1;
+    return true;
+}
+
+/* What one id of a cell asks for. */
+static spad_status grant_wish(reader *r, const wish *w, csv_cell word) {
+    const char *what = w->kind == APART ? "apart" : w->kind == SLICE ? "slice" : "in_place";
+    const size_t mine = (size_t)w->buffer;
+    int64_t at = 0;
+    if (w->kind == SLICE && !split_slice(&word, &at))
+        return spad__fail(r->error, SPAD_ERR_SYNTAX, "slice '%.*s' is not of the form id@64",
+                          QUOTED(&word));
+    const int32_t other = spad__plan_find(r->plan, word.text, word.length);
+    if (other < 0)
+        return spad__fail(r->error, SPAD_ERR_UNKNOWN, "%s: there is no buffer '%.*s'", what,
+                          QUOTED(&word));
+    if (other == w->buffer)
+        return spad__fail(r->error, SPAD_ERR_ARGUMENT, "%s: buffer '%.*s' cannot be %s itself",
+                          what, QUOTED(&word),
+                          w->kind == APART   ? "kept apart from"
+                          : w->kind == SLICE ? "a slice of"
+                                             : "in the place of");
+    if (w->kind == APART) return spad_plan_apart(r->plan, mine, (size_t)other, r->error);
+    if (w->kind == SLICE) return spad_plan_slice(r->plan, mine, (size_t)other, at, r->error);
+    return spad_plan_in_place(r->plan, mine, (size_t)other, r->error);
 }
 
 static spad_status resolve_references(reader *r) {
@@ -500,18 +549,7 @@ static spad_status resolve_references(reader *r) {
         csv_cell rest = r->wishes.items[k].names;
         csv_cell word;
         while (next_word(&rest, &word)) {
-            const int32_t other = spad__plan_find(r->plan, word.text, word.length);
-            spad_status status;
-            if (other < 0)
-                status = spad__fail(r->error, SPAD_ERR_UNKNOWN, "apart: there is no buffer '%.*s'",
-                                    QUOTED(&word));
-            else if (other == r->wishes.items[k].buffer)
-                status = spad__fail(r->error, SPAD_ERR_ARGUMENT,
-                                    "apart: buffer '%.*s' cannot be kept apart from itself",
-                                    QUOTED(&word));
-            else
-                status = spad_plan_apart(r->plan, (size_t)r->wishes.items[k].buffer, (size_t)other,
-                                         r->error);
+            const spad_status status = grant_wish(r, &r->wishes.items[k], word);
             if (status != SPAD_OK) return at_cell(r, &word, status);
         }
     }
@@ -569,12 +607,16 @@ spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
     const size_t buffers = plan->buffers.count;
     const size_t aliases = plan->aliases.count;
     const size_t aparts = plan->aparts.count;
+    const size_t slices = plan->slices.count;
+    const size_t in_places = plan->in_places.count;
     const spad__arena_mark mark = spad__arena_here(&plan->arena);
     const spad_status status = read_all(&r);
     if (status != SPAD_OK) { /* take back what was added */
         spad__plan_forget(plan, buffers);
         plan->aliases.count = aliases;
         plan->aparts.count = aparts;
+        plan->slices.count = slices;
+        plan->in_places.count = in_places;
         spad__arena_rewind(&plan->arena, mark);
     }
     spad__array_free(&plan->host, &r.gaps);

@@ -66,14 +66,19 @@ static bool lanes_meet(const spad__conflict *c, int64_t lane_a, int64_t lane_b) 
 static void forbid(fitter *f, const spad__conflict *c, int64_t lane) {
     const spad_plan_place *other = &f->place[c->b];
     if (!lanes_meet(c, lane, other->lane)) return;
-    if (!spad__array_reserve(&f->m->arena.host, &f->ranges, 1)) {
+    if (!spad__array_reserve(&f->m->arena.host, &f->ranges, 2)) {
         f->no_memory = true;
         return;
     }
     spad__assert(other->offset >= 0 && c->above > -c->below); /* else the range would be empty */
     /* offset of b - offset of a < above, > -below */
-    f->ranges.items[f->ranges.count++] =
-        (offset_range){other->offset - c->above, other->offset + c->below};
+    offset_range range = {other->offset - c->above, other->offset + c->below};
+    if (c->in_place && lane == other->lane) { /* but in its place is allowed */
+        const int64_t place = other->offset - c->same;
+        f->ranges.items[f->ranges.count++] = (offset_range){range.begin, place};
+        range.begin = place;
+    }
+    f->ranges.items[f->ranges.count++] = range;
 }
 
 static void forbid_by_item(fitter *f, int32_t i, int32_t j, int64_t lane) {
@@ -84,7 +89,7 @@ static void forbid_by_item(fitter *f, int32_t i, int32_t j, int64_t lane) {
         for (int32_t l = 0; l < b->piece_count; l++) {
             const spad__piece *q = &f->m->pieces[b->piece_first + l];
             if (!spad__pieces_meet(p, q)) continue;
-            const spad__conflict c = spad__conflict_of(i, p, j, q);
+            const spad__conflict c = spad__conflict_of(f->m, i, p, j, q);
             forbid(f, &c, lane);
         }
     }

@@ -29,8 +29,10 @@ static bool is_legal(const spad__model *m, size_t number, int64_t height) {
     const spad_plan_buffer *b = &m->plan->buffers.items[number];
     const spad__item *item = &m->items[m->item_of[number]];
     int64_t offset;
-    if (!b->hinted || item->pinned || b->hint < 0 || b->hint > height - item->size) return false;
-    return spad__item_next_offset(m, item, b->hint, &offset) && offset == b->hint;
+    if (!b->hinted || item->pinned || b->hint < 0) return false;
+    const int64_t wanted = b->hint - spad__delta(m, number);
+    if (wanted < 0 || wanted > height - item->size) return false;
+    return spad__item_next_offset(m, item, wanted, &offset) && offset == wanted;
 }
 
 static bool any_hint(const spad_plan *plan) {
@@ -50,7 +52,7 @@ bool spad__hint_apply(spad__model *m, spad_plan_place *place, int64_t height, sp
         if (!is_legal(m, n, height)) continue;
         if (++tried % HINTS_PER_CLOCK_CHECK == 0 && spad__stopped(stop)) break;
         const spad_plan_place before = place[i];
-        place[i].offset = m->plan->buffers.items[n].hint;
+        place[i].offset = m->plan->buffers.items[n].hint - spad__delta(m, n);
         if (!is_free(&near, i, place)) place[i] = before;
     }
     return true;

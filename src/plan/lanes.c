@@ -162,7 +162,7 @@ static void try_points(const survey *v, const lane_set *set, int64_t rounding) {
     points_weight w = {.set = set, .rounding = rounding, .lanes = -1};
     clear_sections(v, v->loads);
     clear_sections(v, v->largest);
-    if (spad__loads_sum(v->m, weigh_points, &w, v->rows, v->loads))
+    if (spad__loads_sum(v->m, weigh_points, &w, rounding, v->rows, v->loads))
         raise_all(v, set->count, rounding);
 }
 
@@ -227,7 +227,7 @@ static void try_stack(const survey *v, stack_weight w, int64_t rounding) {
     w.rounding = rounding;
     clear_sections(v, v->loads);
     clear_sections(v, v->largest);
-    if (!spad__loads_sum(v->m, weigh_stack, &w, v->rows, v->loads)) return;
+    if (!spad__loads_sum(v->m, weigh_stack, &w, rounding, v->rows, v->loads)) return;
     const size_t n = list_above(v, &w);
     if (spad__loads_largest(v->m, weigh_size, &w, v->rows, n, v->largest))
         raise_all(v, 1, rounding);
@@ -305,7 +305,7 @@ spad_status spad__lanes_bound(spad__lane_bound *bound, const spad__model *m) {
     spad__row *rows = spad__new_array(host, pieces + 1, 3 * sizeof *rows);
     if (numbers != NULL && rows != NULL) {
         survey v = {.m = m,
-                    .rounding = m->whole ? spad__max(m->common_alignment, 1) : 1,
+                    .rounding = m->grain,
                     .loads = numbers,
                     .largest = numbers + sections,
                     .trims = numbers + 2 * sections,

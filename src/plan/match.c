@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which problem a result was made from. A fingerprint covers all that places and a verdict depend
- * on: buffers with their names, gaps and clocks, aliases, buffers kept apart, capacity and lanes.
- * It is taken from the problem as it is and kept in nothing but results, so no call that changes a
- * problem can forget to update it. Whoever reads places together with a problem starts here. O(n).
+ * on: buffers with their names, gaps and clocks, aliases, slices, outputs in place, buffers kept
+ * apart, capacity and lanes. It is taken from the problem as it is and kept in nothing but results,
+ * so no call that changes a problem can forget to update it. Whoever reads places together with a
+ * problem starts here. O(n).
  */
 #include "base/hash.h"
 #include "plan/problem.h"
@@ -36,6 +37,15 @@ static uint64_t mix_pairs(uint64_t hash, const spad__pair *pairs, size_t count) 
     return hash;
 }
 
+static uint64_t mix_slices(uint64_t hash, const spad_plan *plan) {
+    hash = spad__hash_add(hash, -(int64_t)plan->slices.count);
+    for (size_t k = 0; k < plan->slices.count; k++) {
+        const spad__slice *s = &plan->slices.items[k];
+        hash = spad__hash_add(spad__hash_add(spad__hash_add(hash, s->slice), s->whole), s->at);
+    }
+    return hash;
+}
+
 /* Start lanes are the one rule of a space that is not in the buffers already. */
 static uint64_t mix_lane_rules(uint64_t hash, const spad_space *space) {
     for (size_t k = 0; k < space->lane_rule_count; k++) {
@@ -52,7 +62,11 @@ uint64_t spad_plan_get_fingerprint(const spad_plan *plan) {
     for (size_t i = 0; i < plan->buffers.count; i++)
         hash = mix_buffer(hash, &plan->buffers.items[i]);
     hash = mix_pairs(hash, plan->aliases.items, plan->aliases.count);
-    return mix_pairs(hash, plan->aparts.items, plan->aparts.count);
+    hash = mix_pairs(hash, plan->aparts.items, plan->aparts.count);
+    if (plan->slices.count > 0) hash = mix_slices(hash, plan);
+    if (plan->in_places.count > 0)
+        hash = mix_pairs(hash, plan->in_places.items, plan->in_places.count);
+    return hash;
 }
 
 /* `what`: "result" or "reason". */

@@ -4,7 +4,8 @@
  *
  * Items. Buffers that are aliases share one offset, so they are one item: a
  * shape made of pieces. A buffer without gaps gives one piece; a gap cuts it
- * into pieces, the one inside the gap with the window as its bytes.
+ * into pieces, the one inside the gap with the window as its bytes. A slice is an alias
+ * at a distance: its pieces begin at its place in the item.
  *
  * Sections. Walk the ends and beginnings of all pieces in time order, ends
  * first at equal times. Whenever a piece ends after another one began since
@@ -19,53 +20,148 @@
 #include "base/assert.h"
 #include "base/checked.h"
 #include "plan/clash.h"
+#include "plan/in_place.h"
+#include "plan/pieces.h"
 #include "plan/sort.h"
 
-/* ---- items: union of aliases ------------------------------------------------------- */
+/* ---- items: union of aliases and slices -------------------------------------------- */
 
-static int32_t find_root(int32_t *parent, int32_t i) {
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
+/* offset of i = offset of parent[i] + shift[i]; the first buffer of a group is its root. */
+typedef struct forest {
+    int32_t *parent;
+    int64_t *shift; /* NULL: all are 0 */
+    bool overflow;
+} forest;
+
+static int32_t find_root(forest *f, int32_t i) {
+    while (f->parent[i] != i) {
+        const int32_t up = f->parent[i];
+        if (f->shift != NULL && f->parent[up] != up &&
+            !spad__add(f->shift[i], f->shift[up], &f->shift[i])) {
+            f->overflow = true;
+            return up;
+        }
+        f->parent[i] = f->parent[up];
+        i = f->parent[up];
     }
     return i;
 }
 
-/* Numbers the alias groups in the order of their first buffer. */
-static bool number_items(spad__model *m) {
-    const spad_plan *plan = m->plan;
-    const int32_t n = (int32_t)plan->buffers.count;
-    int32_t *parent = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *parent);
-    m->item_of = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *m->item_of);
-    if (parent == NULL || m->item_of == NULL) return false;
-    for (int32_t i = 0; i < n; i++) parent[i] = i;
-    for (size_t k = 0; k < plan->aliases.count; k++) {
-        const int32_t a = find_root(parent, plan->aliases.items[k].a);
-        const int32_t b = find_root(parent, plan->aliases.items[k].b);
-        parent[a < b ? b : a] = a < b ? a : b; /* the first buffer is the root */
-    }
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t root = find_root(parent, i);
-        spad__assert(root <= i); /* the first buffer is the root, so its item has a number */
-        m->item_of[i] = root == i ? m->item_count++ : m->item_of[root];
-    }
+/* The distance of i from its root, once find_root was called: one step or two. */
+static int64_t shift_from_root(forest *f, int32_t i) {
+    int64_t sum = 0;
+    for (; f->shift != NULL && f->parent[i] != i; i = f->parent[i])
+        if (!spad__add(sum, f->shift[i], &sum)) f->overflow = true;
+    return sum;
+}
+
+/* Puts b at a + distance. False: they are at another distance already. */
+static bool tie(forest *f, int32_t a, int32_t b, int64_t distance) {
+    const int32_t x = find_root(f, a);
+    const int32_t y = find_root(f, b);
+    int64_t d;
+    if (!spad__add(shift_from_root(f, a), distance, &d) || !spad__sub(d, shift_from_root(f, b), &d))
+        f->overflow = true;
+    if (f->overflow || x == y) return f->overflow || d == 0;
+    f->parent[x < y ? y : x] = x < y ? x : y;
+    if (f->shift != NULL) f->shift[x < y ? y : x] = x < y ? d : -d;
     return true;
 }
 
-/* Joins the rules of a buffer into its item. */
-static spad_status join_rules(spad__item *item, const spad_plan_buffer *b, spad_error *error) {
+static void tie_all(spad__model *m, forest *f, const spad__pair *merges, size_t merge_count) {
+    const spad_plan *plan = m->plan;
+    for (size_t k = 0; k < plan->aliases.count; k++)
+        (void)tie(f, plan->aliases.items[k].a, plan->aliases.items[k].b, 0);
+    for (size_t k = 0; k < plan->slices.count; k++) {
+        const spad__slice *s = &plan->slices.items[k];
+        if (!tie(f, s->whole, s->slice, s->at) && m->clash.kind == SPAD_PLAN_NO_CLASH)
+            m->clash =
+                (spad__plan_clash){SPAD_PLAN_CLASH_SLICES, (size_t)s->whole, (size_t)s->slice};
+    }
+    for (size_t k = 0; k < merge_count; k++) (void)tie(f, merges[k].a, merges[k].b, 0);
+}
+
+/* Where buffers are in their items: the lowest of an item is at 0. */
+static bool find_deltas(spad__model *m, forest *f) {
+    const int32_t n = (int32_t)m->plan->buffers.count;
+    int64_t *lowest = spad__arena_array(&m->arena, (size_t)m->item_count + 1, sizeof *lowest);
+    if (lowest == NULL) return false;
+    m->delta = f->shift;
+    for (int32_t i = 0; i < n; i++) lowest[m->item_of[i]] = 0;
+    for (int32_t i = 0; i < n; i++)
+        lowest[m->item_of[i]] = spad__min(lowest[m->item_of[i]], f->shift[i]);
+    for (int32_t i = 0; i < n; i++)
+        if (!spad__sub(f->shift[i], lowest[m->item_of[i]], &m->delta[i])) f->overflow = true;
+    return true;
+}
+
+/* Numbers the groups in the order of their first buffer. */
+static spad_status number_items(spad__model *m, const spad__pair *merges, size_t merge_count) {
+    const int32_t n = (int32_t)m->plan->buffers.count;
+    forest f = {.parent = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *f.parent)};
+    m->item_of = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *m->item_of);
+    const bool sliced = m->plan->slices.count > 0;
+    if (sliced) f.shift = spad__arena_array(&m->arena, (size_t)n + 1, sizeof *f.shift);
+    if (f.parent == NULL || m->item_of == NULL || (sliced && f.shift == NULL))
+        return SPAD_ERR_HOST_MEMORY;
+    for (int32_t i = 0; i < n; i++) f.parent[i] = i;
+    tie_all(m, &f, merges, merge_count);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t root = find_root(&f, i);
+        if (f.overflow) return SPAD_ERR_OVERFLOW;
+        spad__assert(root <= i); /* the first buffer is the root, so its item has a number */
+        if (f.shift != NULL && f.parent[i] != i) {
+            f.shift[i] = shift_from_root(&f, i);
+            f.parent[i] = root;
+        }
+        m->item_of[i] = root == i ? m->item_count++ : m->item_of[root];
+    }
+    if (sliced && !find_deltas(m, &f)) return SPAD_ERR_HOST_MEMORY;
+    return f.overflow ? SPAD_ERR_OVERFLOW : SPAD_OK;
+}
+
+/* Whether the bank of a buffer is also that of a buffer of which it is a slice: its bytes are
+ * then in one bank if those of the whole are. */
+static bool has_bank_of_whole(const spad_plan *plan, size_t number) {
+    for (size_t k = 0; k < plan->slices.count; k++)
+        if ((size_t)plan->slices.items[k].slice == number) return true;
+    return false;
+}
+
+/* A buffer that is not at the beginning of its item: can its rules be those of the item? */
+static spad_status check_delta(const spad__model *m, size_t number, spad_error *error) {
+    const spad_plan_buffer *b = &m->plan->buffers.items[number];
+    const int64_t delta = spad__delta(m, number);
+    char label[SPAD_NAME_FACT_MAX + 16];
+    if (delta == 0) return SPAD_OK;
+    if (delta % b->alignment == 0 && (b->bank == 0 || has_bank_of_whole(m->plan, number)))
+        return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                      "buffer %s is %lld B above another one by way of slices, which its "
+                      "alignment %lld or its bank of %lld B does not allow",
+                      spad__plan_label(m->plan, number, label, sizeof label), (long long)delta,
+                      (long long)b->alignment, (long long)b->bank);
+}
+
+/* Joins the rules of a buffer at byte `delta` into its item. */
+static spad_status join_rules(spad__item *item, const spad_plan_buffer *b, int64_t delta,
+                              spad_error *error) {
+    int64_t top;
+    if (!spad__add(delta, b->size, &top))
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "a group of slices and aliases is larger than 64 bits hold");
     if (!spad__lcm(item->alignment, b->alignment, &item->alignment)) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
                           "the common alignment of an alias group does not fit 64 bits");
     }
     if (b->pinned && !item->pinned) {
         item->pinned = true;
-        item->offset = b->offset;
+        item->offset = b->offset - delta;
         item->lane = b->lane;
     }
-    item->size = spad__max(item->size, b->size);
+    item->size = spad__max(item->size, top);
     item->lanes = spad__max(item->lanes, b->lanes);
-    if (b->bank > 0) item->banked = true;
+    if (b->bank > 0 && delta == 0) item->banked = true; /* else it is that of the whole */
     return SPAD_OK;
 }
 
@@ -73,11 +169,14 @@ static int32_t pieces_of(const spad_plan_buffer *b) {
     return b->size == 0 ? 0 : (int32_t)(2 * b->gap_count + 1);
 }
 
-static void add_piece(spad__model *m, spad__item *item, int32_t *slot, const spad_plan_buffer *b,
-                      int64_t lo, int64_t hi) {
+static void add_piece(spad__model *m, spad__item *item, int32_t *slot, int32_t number, int64_t lo,
+                      int64_t hi) {
     if (lo == hi) return;
+    const spad_plan_buffer *b = &m->plan->buffers.items[number];
+    const int64_t delta = spad__delta(m, (size_t)number);
     spad__assert(lo >= 0 && lo < hi && hi <= b->size && *slot < m->piece_count);
-    m->pieces[*slot] = (spad__piece){.lo = lo, .hi = hi, .lanes = b->lanes};
+    m->pieces[*slot] =
+        (spad__piece){.lo = delta + lo, .hi = delta + hi, .lanes = b->lanes, .buffer = number};
     item->piece_count++;
     (*slot)++;
 }
@@ -94,21 +193,22 @@ static void add_times(moment_list *times, int32_t piece, int64_t lower, int64_t 
 }
 
 /* The pieces of one buffer, with their times. */
-static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, const spad_plan_buffer *b,
+static void cut_buffer(spad__model *m, spad__item *item, int32_t *slot, int32_t number,
                        moment_list *times) {
+    const spad_plan_buffer *b = &m->plan->buffers.items[number];
     if (b->size == 0) return;
     int64_t from = b->lower;
     for (size_t k = 0; k <= b->gap_count; k++) {
         const int64_t until = k < b->gap_count ? b->gaps[k].lower : b->upper;
         if (from < until) {
             add_times(times, *slot, from, until);
-            add_piece(m, item, slot, b, 0, b->size);
+            add_piece(m, item, slot, number, 0, b->size);
         }
         if (k == b->gap_count) return;
         const spad_plan_gap *gap = &b->gaps[k];
         if (gap->window_lower < gap->window_upper) {
             add_times(times, *slot, gap->lower, gap->upper);
-            add_piece(m, item, slot, b, gap->window_lower, gap->window_upper);
+            add_piece(m, item, slot, number, gap->window_lower, gap->window_upper);
         }
         from = gap->upper;
     }
@@ -165,10 +265,11 @@ static bool is_ordered_by_sums_only(const spad__model *m, size_t i, size_t j) {
 static void add_apart(spad__model *m, size_t i, size_t j) {
     const spad_plan_buffer *a = &m->plan->buffers.items[i];
     const spad_plan_buffer *b = &m->plan->buffers.items[j];
+    const int64_t distance = spad__delta(m, i) - spad__delta(m, j);
     m->aparts[m->apart_count++] = (spad__conflict){.a = m->item_of[i],
                                                    .b = m->item_of[j],
-                                                   .above = a->size,
-                                                   .below = b->size,
+                                                   .above = a->size + distance,
+                                                   .below = b->size - distance,
                                                    .lanes_a = a->lanes,
                                                    .lanes_b = b->lanes};
 }
@@ -247,8 +348,19 @@ static void find_hulls(spad__model *m) {
     }
 }
 
+static void find_grain(spad__model *m) {
+    for (int32_t i = 0; i < m->item_count && m->grain != 1; i++) {
+        const spad__item *item = &m->items[i];
+        if (item->piece_count == 0) continue;
+        m->grain = spad__gcd(item->alignment, m->grain);
+        for (int32_t k = 0; k < item->piece_count; k++)
+            m->grain = spad__gcd(m->grain, m->pieces[item->piece_first + k].lo);
+    }
+    if (m->grain == 0) m->grain = 1; /* no bytes */
+}
+
 static void classify_model(spad__model *m) {
-    m->boxable = m->apart_count == 0;
+    m->boxable = m->apart_count == 0 && m->in_place_count == 0;
     m->whole = true;
     m->common_alignment = -1;
     int64_t least_lanes = INT64_MAX;
@@ -275,6 +387,19 @@ static bool needs_rule(const spad_plan *plan, const spad_plan_buffer *b) {
     return b->bank > 0 || plan->lanes > 1;
 }
 
+/* The rules of buffer `number`, as its item sees them. */
+static spad_status add_rules(spad__model *m, spad__item *item, size_t number, spad_error *error) {
+    const spad_plan_buffer *b = &m->plan->buffers.items[number];
+    const int64_t delta = spad__delta(m, number);
+    const bool clash = m->clash.kind != SPAD_PLAN_NO_CLASH; /* then distances mean nothing */
+    const spad_status status = clash ? SPAD_OK : check_delta(m, number, error);
+    if (status != SPAD_OK) return status;
+    if (needs_rule(m->plan, b))
+        m->rules[item->rule_first + item->rule_count++] =
+            (spad__rule){delta == 0 ? b->bank : 0, b->size, b->lanes};
+    return join_rules(item, b, delta, error);
+}
+
 static spad_status fill_items(spad__model *m, moment_list *times, spad_error *error) {
     const spad_plan *plan = m->plan;
     const int32_t n = (int32_t)plan->buffers.count;
@@ -296,23 +421,18 @@ static spad_status fill_items(spad__model *m, moment_list *times, spad_error *er
         rules += rule_room;
     }
     for (int32_t i = 0; i < n; i++) {
-        const spad_plan_buffer *b = &plan->buffers.items[i];
         spad__item *item = &m->items[m->item_of[i]];
-        int32_t slot = item->piece_first + item->piece_count;
-        cut_buffer(m, item, &slot, b, times);
-        if (needs_rule(plan, b))
-            m->rules[item->rule_first + item->rule_count++] =
-                (spad__rule){b->bank, b->size, b->lanes};
-        spad__assert(slot == item->piece_first + item->piece_count);
-        const spad_status status = join_rules(item, b, error);
+        const spad_status status = add_rules(m, item, (size_t)i, error);
         if (status != SPAD_OK) return status;
+        int32_t slot = item->piece_first + item->piece_count;
+        cut_buffer(m, item, &slot, i, times);
+        spad__assert(slot == item->piece_first + item->piece_count);
     }
     return SPAD_OK;
 }
 
-spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error *error) {
-    *m = (spad__model){.plan = plan, .arena.host = plan->host};
-    if (!number_items(m)) return spad__fail_host_memory(error);
+static spad_status build_model(spad__model *m, spad_error *error) {
+    const spad_plan *plan = m->plan;
     size_t pieces = 0;
     size_t rules = 0;
     for (size_t i = 0; i < plan->buffers.count; i++) {
@@ -338,10 +458,34 @@ spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error 
     if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
     if (status == SPAD_OK) status = check_nestings(m, error);
     if (status != SPAD_OK) return status;
+    spad__pieces_join(m);
     find_hulls(m);
+    find_grain(m);
     classify_model(m);
     spad__assert_valid(spad__model_is_valid(m));
     return spad__clash_find(m) ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+static spad_status start_model(spad__model *m, const spad_plan *plan, const spad__pair *merges,
+                               size_t count, spad_error *error) {
+    *m = (spad__model){.plan = plan, .arena.host = plan->host};
+    const spad_status status = number_items(m, merges, count);
+    if (status == SPAD_ERR_HOST_MEMORY) return spad__fail_host_memory(error);
+    if (status == SPAD_OK) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_OVERFLOW,
+                      "a group of slices and aliases is larger than 64 bits hold");
+}
+
+spad_status spad__model_build(spad__model *m, const spad_plan *plan, spad_error *error) {
+    spad_status status = start_model(m, plan, NULL, 0, error);
+    if (status == SPAD_OK && !spad__in_place_list(m)) status = spad__fail_host_memory(error);
+    return status == SPAD_OK ? build_model(m, error) : status;
+}
+
+spad_status spad__model_build_merged(spad__model *m, const spad_plan *plan,
+                                     const spad__pair *merges, size_t count, spad_error *error) {
+    const spad_status status = start_model(m, plan, merges, count, error);
+    return status == SPAD_OK ? build_model(m, error) : status;
 }
 
 void spad__model_free(spad__model *m) {

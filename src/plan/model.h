@@ -15,6 +15,7 @@ typedef struct spad__piece {
     int64_t lo;
     int64_t hi;
     int64_t lanes;
+    int32_t buffer; /* whose it is; of joined pieces, that of the first */
 } spad__piece;
 
 /* A rule of one member of an item: it starts at a lane that suits its lanes and does
@@ -27,7 +28,8 @@ typedef struct spad__rule {
 
 /* Items a and b share no byte if, with d = offset of b - offset of a,
  *   d >= above, or d <= -below, or lane of b >= lane of a + lanes_a,
- *   or lane of a >= lane of b + lanes_b. */
+ *   or lane of a >= lane of b + lanes_b.
+ * With in_place they may share bytes if d == same and their lanes are equal. */
 typedef struct spad__conflict {
     int32_t a;
     int32_t b;
@@ -35,6 +37,8 @@ typedef struct spad__conflict {
     int64_t below;
     int64_t lanes_a;
     int64_t lanes_b;
+    int64_t same;
+    bool in_place;
 } spad__conflict;
 
 typedef struct spad__item {
@@ -60,11 +64,20 @@ typedef struct spad__plan_clash {
     size_t b;
 } spad__plan_clash;
 
+/* An output that may be in the place of its input, which dies where it is born. */
+typedef struct spad__in_place {
+    uint64_t key; /* both buffers: the lower number in the high half */
+    int32_t output;
+    int32_t input;
+} spad__in_place;
+
 /*
  * Invariants
  *   two pieces are in use at a common moment exactly when their sections meet
  *   moment[s] is a time at which every piece with begin <= s < end is in use
  *   item_of[b] is the item of buffer b; items are numbered by their first buffer
+ *   buffer b is at byte delta[b] of its item; some buffer of every item is at 0
+ *   in_places are sorted by key, each once, of buffers with bytes in two items
  */
 typedef struct spad__model {
     const spad_plan *plan;
@@ -79,18 +92,34 @@ typedef struct spad__model {
     bool boxable; /* no pins, banks, aparts; no two tiles fit side by side in the lanes */
     bool plain;   /* boxable and whole */
     int64_t common_alignment; /* of all items with bytes, if it is the same; else 0 */
+    int64_t grain; /* divides the first byte of every piece, wherever its item is: the largest
+                      common divisor of all alignments and of all `lo` */
     spad__item *items;
     spad__piece *pieces;
     spad__rule *rules;
     spad__conflict *aparts; /* see apart_count */
     int32_t *item_of;
+    int64_t *delta; /* NULL: all are 0 */
     int64_t *moment;
+    spad__in_place *in_places;
+    int32_t in_place_count;
+    bool *takes_part; /* per item: a buffer of it is in one of them; NULL: no pairs */
 } spad__model;
+
+static inline int64_t spad__delta(const spad__model *m, size_t buffer) {
+    return m->delta != NULL ? m->delta[buffer] : 0;
+}
 
 /* SPAD_ERR_HOST_MEMORY, SPAD_ERR_ALIGNMENT (alignments and banks of an alias group that do not
  * divide one another), SPAD_ERR_OVERFLOW. Free the model in every case. */
 spad_status spad__model_build(spad__model *model, const spad_plan *plan, spad_error *error);
 void spad__model_free(spad__model *model);
+
+/* The same with the buffers of every pair at one offset, and no other outputs in the places of
+ * inputs: a problem all of whose plans are plans of the whole problem, if `merges` come from
+ * spad__in_place_choose. */
+spad_status spad__model_build_merged(spad__model *model, const spad_plan *plan,
+                                     const spad__pair *merges, size_t count, spad_error *error);
 
 /* The lowest legal offset of an item at or above `from`; false: none below 2^63. */
 bool spad__item_next_offset(const spad__model *model, const spad__item *item, int64_t from,

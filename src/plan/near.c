@@ -77,6 +77,7 @@ bool spad__conflict_holds(const spad__conflict *c, const spad_plan_place *a,
                           const spad_plan_place *b) {
     const int64_t d = b->offset - a->offset;
     const int64_t lanes = b->lane - a->lane;
+    if (c->in_place && d == c->same && lanes == 0) return false;
     return d < c->above && -d < c->below && lanes < c->lanes_a && -lanes < c->lanes_b;
 }
 
@@ -88,7 +89,7 @@ bool spad__items_collide(const spad__model *m, int32_t i, int32_t j, const spad_
         for (int32_t l = 0; l < b->piece_count; l++) {
             const spad__piece *q = &m->pieces[b->piece_first + l];
             if (!spad__pieces_meet(p, q)) continue;
-            const spad__conflict c = spad__conflict_of(i, p, j, q);
+            const spad__conflict c = spad__conflict_of(m, i, p, j, q);
             if (spad__conflict_holds(&c, &place[i], &place[j])) return true;
         }
     }

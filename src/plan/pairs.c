@@ -5,14 +5,16 @@
  * Every item has an offset and a lane, each as low as the decisions so far
  * allow. A conflict is a pair of pieces in use together, or a pair of
  * buffers kept apart; it is settled in one of four ways: a below b, b below
- * a, a left of b, b left of a. Each way is a difference constraint
- * "x >= y + distance" between offsets or between lanes. Constraints of this
+ * a, a left of b, b left of a; or, where one may be in the place of the other, in a
+ * fifth: in the same place. Each way is one difference constraint
+ * "x >= y + distance" between offsets or between lanes, or some: two of them make two values
+ * equal. Constraints of this
  * form, together with any rule about single values (alignment, banks, start
  * lanes, pins), have a least solution, found by raising values until all hold:
  * the minimum of two solutions, item by item, is a solution too. So:
  *   - if the least solution breaks no conflict, it is the lowest plan that agrees
  *     with the decisions;
- *   - otherwise some broken conflict must be decided, and its four ways are all
+ *   - otherwise some broken conflict must be decided, and its ways are all
  *     there are.
  * Depth first over these decisions is therefore exact, whatever the rules are.
  * A plan that is found lowers the limit on all tops; a search that ends proves
@@ -25,7 +27,8 @@
  * max(x, z - L), value by value, is a solution too: an older decision holds in x and in z - L,
  * so in their maximum; the newest holds in z - L, from which u has its value. But it is lower
  * than z, which was the least. So u rises by less than L, or there is no solution. Where all
- * distances are positive, as between lanes, a cycle can never hold and L is 1.
+ * distances are positive, as between lanes, a cycle can never hold and L is 1. Where lanes may have
+ * to be equal, they end at the last one.
  *
  * The broken conflict with the fewest ways that respect the limit is decided first,
  * then the lowest one; of its ways the one that raises least. Cost of a node:
@@ -39,7 +42,8 @@
 #include "plan/shapes.h"
 
 enum {
-    WAYS = 4,
+    WAYS = 5,
+    WAY_EDGES = 4, /* same place: offsets and lanes, from both sides */
     MAX_CONFLICTS = 1 << 22,
     STEP_WORK = 64,                     /* of a node or a raised value, next to what it scans, */
     PAIR_WORK_PER_CLOCK_CHECK = 1 << 14 /* in conflicts, pairs or edges that are examined */
@@ -64,7 +68,8 @@ typedef struct decision {
     int32_t change_mark;
     int32_t way_next;
     int32_t way_count;
-    edge way[WAYS];
+    spad__conflict conflict;
+    int8_t ways[WAYS]; /* see edges_of */
 } decision;
 
 typedef struct searcher {
@@ -81,6 +86,7 @@ typedef struct searcher {
     bool positive; /* all distances are: a cycle of decisions cannot hold */
     int64_t
         period; /* an offset rises by less than this when a decision is made that begins at it */
+    int64_t lane_rise; /* and a lane by at most this */
     bool no_memory;
     bool cut;
     int64_t steps;
@@ -148,7 +154,7 @@ static bool raise_value(searcher *s, int32_t variable, int64_t least) {
 static bool propagate(searcher *s) {
     const edge *newest = &s->edges.items[s->edges.count - 1];
     const int32_t origin = newest->from;
-    const int64_t most = s->positive || origin % 2 == 1 ? 0 : s->period - 1;
+    const int64_t most = s->positive ? 0 : origin % 2 == 1 ? s->lane_rise : s->period - 1;
     const int64_t origin_least = s->value[origin];
     int32_t head = 0;
     int32_t count = 0;
@@ -206,31 +212,57 @@ static bool is_broken(const searcher *s, const spad__conflict *c) {
     const int64_t d = s->value[2 * c->b] - s->value[2 * c->a];
     if (d >= c->above || -d >= c->below) return false;
     const int64_t l = s->value[2 * c->b + 1] - s->value[2 * c->a + 1];
+    if (c->in_place && d == c->same && l == 0) return false;
     return l < c->lanes_a && -l < c->lanes_b;
 }
 
-/* Lists the ways to settle a conflict that respect the limit, the cheapest first. */
-static int32_t list_ways(const searcher *s, const spad__conflict *c, edge *ways) {
+/* The edges of a way to settle a conflict; their number. */
+static int32_t edges_of(const searcher *s, const spad__conflict *c, int32_t kind, edge *out) {
     const int32_t a = 2 * c->a;
     const int32_t b = 2 * c->b;
-    const edge all[WAYS] = {{a, b, c->above, -1},
-                            {b, a, c->below, -1},
-                            {a + 1, b + 1, c->lanes_a, -1},
-                            {b + 1, a + 1, c->lanes_b, -1}};
+    switch (kind) {
+    case 0: return out[0] = (edge){a, b, c->above, -1}, 1;
+    case 1: return out[0] = (edge){b, a, c->below, -1}, 1;
+    case 2: return out[0] = (edge){a + 1, b + 1, c->lanes_a, -1}, 1;
+    case 3: return out[0] = (edge){b + 1, a + 1, c->lanes_b, -1}, 1;
+    default: break;
+    }
+    out[0] = (edge){a, b, c->same, -1};
+    out[1] = (edge){b, a, -c->same, -1};
+    out[2] = (edge){a + 1, b + 1, 0, -1};
+    out[3] = (edge){b + 1, a + 1, 0, -1};
+    return s->m->plan->lanes > 1 ? 4 : 2;
+}
+
+/* How far edges raise offsets at once; -1: beyond the limit. */
+static int64_t rise_of(const searcher *s, const edge *edges, int32_t count) {
+    int64_t rise = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const edge *e = &edges[k];
+        const int64_t least = s->value[e->from] + e->distance;
+        int64_t value;
+        if (count > 1 && s->value[e->to] >= least) continue; /* holds already */
+        if (!legal_value(s, e->to, least, &value)) return -1;
+        if (e->to % 2 == 0) rise += value - s->value[e->to];
+    }
+    return rise;
+}
+
+/* Lists the ways to settle a conflict that respect the limit, the cheapest first. */
+static int32_t list_ways(const searcher *s, const spad__conflict *c, int8_t *ways) {
     int64_t cost[WAYS];
     int32_t count = 0;
-    for (int32_t k = 0; k < WAYS; k++) {
-        int64_t value;
-        const int64_t least = s->value[all[k].from] + all[k].distance;
-        if (!legal_value(s, all[k].to, least, &value)) continue;
-        const int64_t rise = k < 2 ? value - s->value[all[k].to] : 0;
+    for (int32_t k = 0; k < (c->in_place ? WAYS : WAYS - 1); k++) {
+        edge edges[WAY_EDGES];
+        const int64_t rise = rise_of(s, edges, edges_of(s, c, k, edges));
+        if (rise < 0) continue;
         int32_t at = count++;
         for (; at > 0 && cost[at - 1] > rise; at--) {
             cost[at] = cost[at - 1];
             ways[at] = ways[at - 1];
         }
         cost[at] = rise;
-        ways[at] = all[k];
+        ways[at] = (int8_t)k;
     }
     return count;
 }
@@ -244,14 +276,15 @@ static bool choose_decision(searcher *s, decision *d) {
         if (!work(s, 1)) return false;
         if (!is_broken(s, c)) continue;
         const int64_t height = spad__max(s->value[2 * c->a], s->value[2 * c->b]);
-        edge ways[WAYS];
+        int8_t ways[WAYS];
         const int32_t count = list_ways(s, c, ways);
         if (found && (count > d->way_count || (count == d->way_count && height >= lowest)))
             continue;
         found = true;
         lowest = height;
         d->way_count = count;
-        for (int32_t w = 0; w < count; w++) d->way[w] = ways[w];
+        d->conflict = *c;
+        for (int32_t w = 0; w < count; w++) d->ways[w] = ways[w];
         if (count == 0) return true;
     }
     return found;
@@ -286,6 +319,15 @@ static void keep_ordered_plan(searcher *s) {
     s->limit = s->pairs->height - 1;
 }
 
+/* Adds the edges of a way one by one; each holds with all before it, or the way fails. */
+static bool add_way(searcher *s, const spad__conflict *c, int32_t kind) {
+    edge edges[WAY_EDGES];
+    const int32_t count = edges_of(s, c, kind, edges);
+    bool holds = true;
+    for (int32_t k = 0; k < count && holds; k++) holds = add_order_edge(s, edges[k]);
+    return holds;
+}
+
 /* Takes the next way of the newest decision that has one; false: none is left. */
 static bool advance(searcher *s) {
     while (s->decisions.count > 0) {
@@ -297,7 +339,7 @@ static bool advance(searcher *s) {
             s->decisions.count--;
             continue;
         }
-        if (add_order_edge(s, d->way[d->way_next++])) return true;
+        if (add_way(s, &d->conflict, d->ways[d->way_next++])) return true;
     }
     return false;
 }
@@ -305,7 +347,7 @@ static bool advance(searcher *s) {
 static void search_orders(searcher *s) {
     for (;;) {
         if (!spad__array_reserve(&s->host, &s->decisions, 1) ||
-            !spad__array_reserve(&s->host, &s->edges, 1)) {
+            !spad__array_reserve(&s->host, &s->edges, WAY_EDGES)) {
             s->no_memory = s->cut = true;
             return;
         }
@@ -333,7 +375,8 @@ static bool add_conflict(searcher *s, const spad__conflict *c) {
     if (s->conflicts.count >= MAX_CONFLICTS) return s->pairs->too_large = s->cut = true, false;
     if (!spad__array_reserve(&s->host, &s->conflicts, 1)) return s->no_memory = true, false;
     s->conflicts.items[s->conflicts.count++] = *c;
-    if (c->above <= 0 || c->below <= 0) s->positive = false;
+    if (c->above <= 0 || c->below <= 0 || c->in_place) s->positive = false;
+    if (c->in_place) s->lane_rise = s->m->plan->lanes;
     return true;
 }
 
@@ -348,7 +391,7 @@ static bool list_item_conflicts(searcher *s, int32_t i, int32_t j) {
         for (int32_t l = 0; l < b->piece_count; l++) {
             const spad__piece *q = &s->m->pieces[b->piece_first + l];
             if (!spad__pieces_meet(p, q)) continue;
-            const spad__conflict c = spad__conflict_of(i, p, j, q);
+            const spad__conflict c = spad__conflict_of(s->m, i, p, j, q);
             if (!add_conflict(s, &c)) return false;
         }
     }

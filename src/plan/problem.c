@@ -40,6 +40,8 @@ void spad_plan_destroy(spad_plan *plan) {
     spad__array_free(&host, &plan->buffers);
     spad__array_free(&host, &plan->aliases);
     spad__array_free(&host, &plan->aparts);
+    spad__array_free(&host, &plan->slices);
+    spad__array_free(&host, &plan->in_places);
     spad__index_free(&plan->names, &host);
     spad__arena_free(&plan->arena);
     spad__free(&host, plan, sizeof *plan);
@@ -457,5 +459,56 @@ spad_status spad_plan_apart(spad_plan *plan, size_t a, size_t b, spad_error *err
     if (status != SPAD_OK) return status;
     if (!spad__array_reserve(&plan->host, &plan->aparts, 1)) return spad__fail_host_memory(error);
     plan->aparts.items[plan->aparts.count++] = (spad__pair){(int32_t)a, (int32_t)b};
+    return SPAD_OK;
+}
+
+static spad_status check_slice(const spad_plan *plan, size_t slice, size_t whole, int64_t at,
+                               spad_error *error) {
+    const spad_plan_buffer *part = &plan->buffers.items[slice];
+    const spad_plan_buffer *all = &plan->buffers.items[whole];
+    char first[SPAD_NAME_FACT_MAX + 16];
+    char second[SPAD_NAME_FACT_MAX + 16];
+    spad__plan_label(plan, slice, first, sizeof first);
+    spad__plan_label(plan, whole, second, sizeof second);
+    int64_t top;
+    if (at < 0 || !spad__add(at, part->size, &top) || top > all->size) {
+        return spad__fail(error, SPAD_ERR_BOUNDS,
+                          "slice %s of %lld B at byte %lld is not inside %s of %lld B", first,
+                          (long long)part->size, (long long)at, second, (long long)all->size);
+    }
+    if (at % part->alignment != 0) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "slice %s at byte %lld of %s is not at a multiple of its alignment %lld",
+                          first, (long long)at, second, (long long)part->alignment);
+    }
+    if (part->bank != 0 && part->bank != all->bank) {
+        return spad__fail(error, SPAD_ERR_ALIGNMENT,
+                          "slice %s has banks of %lld B, which %s has not", first,
+                          (long long)part->bank, second);
+    }
+    return SPAD_OK;
+}
+
+spad_status spad_plan_slice(spad_plan *plan, size_t slice, size_t whole, int64_t at,
+                            spad_error *error) {
+    spad_status status = check_pair(plan, slice, whole, error);
+    if (status == SPAD_OK) status = check_slice(plan, slice, whole, at, error);
+    if (status == SPAD_OK) status = check_alias(plan, slice, whole, error);
+    if (status != SPAD_OK) return status;
+    if (!spad__array_reserve(&plan->host, &plan->slices, 1)) return spad__fail_host_memory(error);
+    plan->slices.items[plan->slices.count++] = (spad__slice){(int32_t)slice, (int32_t)whole, at};
+    return SPAD_OK;
+}
+
+spad_status spad_plan_in_place(spad_plan *plan, size_t output, size_t input, spad_error *error) {
+    const spad_status status = check_pair(plan, output, input, error);
+    if (status != SPAD_OK) return status;
+    if (plan->buffers.items[output].clock_count > 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "lives with vector clocks have no last moment, so nothing is in place");
+    }
+    if (!spad__array_reserve(&plan->host, &plan->in_places, 1))
+        return spad__fail_host_memory(error);
+    plan->in_places.items[plan->in_places.count++] = (spad__pair){(int32_t)output, (int32_t)input};
     return SPAD_OK;
 }

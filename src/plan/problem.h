@@ -15,6 +15,13 @@ typedef struct spad__pair {
     int32_t b;
 } spad__pair;
 
+/* Buffer `slice` is at byte `at` of buffer `whole`. */
+typedef struct spad__slice {
+    int32_t slice;
+    int32_t whole;
+    int64_t at;
+} spad__slice;
+
 /*
  * Invariants
  *   every buffer obeys its own rules (see spad_plan_add), alignment >= 1, lanes >= 1
@@ -29,6 +36,8 @@ struct spad_plan {
     SPAD_ARRAY(spad_plan_buffer) buffers;
     SPAD_ARRAY(spad__pair) aliases;
     SPAD_ARRAY(spad__pair) aparts;
+    SPAD_ARRAY(spad__slice) slices;   /* at most one for a slice */
+    SPAD_ARRAY(spad__pair) in_places; /* a: the output, b: the input */
     spad__index names;
 };
 
@@ -65,6 +74,11 @@ static inline bool spad__is_before(const spad_plan_buffer *a, const spad_plan_bu
     for (size_t k = 0; k < a->clock_count; k++)
         if (a->upper_clock[k] > b->lower_clock[k]) return false;
     return true;
+}
+
+/* May the output be where the input is? It dies there, and was there before. */
+static inline bool spad__dies_at(const spad_plan_buffer *input, const spad_plan_buffer *output) {
+    return input->lower <= output->lower && input->upper - 1 <= output->lower;
 }
 
 /* Whether one of two alignments or bank sizes divides the other. */

@@ -65,6 +65,8 @@ static const char *clash_sentence(spad_plan_clash clash) {
                "second";
     case SPAD_PLAN_CLASH_ALIAS_APART: return "are aliases, but must be kept apart";
     case SPAD_PLAN_CLASH_ALIAS_LANES: return "are aliases, but have no start lane in common";
+    case SPAD_PLAN_CLASH_SLICES:
+        return "are at two different distances by their slices and aliases";
     }
     return "";
 }
@@ -109,6 +111,7 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
         const char *name;
     } kinds[] = {{plan->aparts.count > 0, "buffers kept apart"},
                  {plan->aliases.count > 0, "aliases"},
+                 {plan->slices.count > 0, "slices"},
                  {aligned, "alignments"},
                  {banked, "banks"},
                  {gaps, "gaps and windows"},
@@ -272,6 +275,18 @@ static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_re
     spad__out_string(out, ")\n");
 }
 
+/* "42 us", "50.8 ms", "20.0 s" */
+static void text_duration(spad__out *out, int64_t nanoseconds) {
+    const int64_t us = nanoseconds / 1000;
+    if (us < 10000)
+        spad__out_format(out, "%lld us", (long long)us);
+    else if (us < 1000000)
+        spad__out_format(out, "%lld.%lld ms", (long long)(us / 1000), (long long)(us / 100 % 10));
+    else
+        spad__out_format(out, "%lld.%lld s", (long long)(us / 1000000),
+                         (long long)(us / 100000 % 10));
+}
+
 spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
@@ -298,8 +313,9 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
                      r->verdict == SPAD_PLAN_INFEASIBLE ? " (proved)"
                      : r->verdict == SPAD_PLAN_UNKNOWN  ? " (not found in time, no proof)"
                                                         : "");
-    spad__out_format(&out, "time      %lld us, %lld nodes, %lld restarts\n",
-                     (long long)(r->nanoseconds / 1000), (long long)r->nodes,
+    spad__out_string(&out, "time      ");
+    text_duration(&out, r->nanoseconds);
+    spad__out_format(&out, ", %lld nodes, %lld restarts\n", (long long)r->nodes,
                      (long long)r->restarts);
     if (reason != NULL) text_reason(&out, plan, r, reason);
     return spad__out_finish(&out, error);

@@ -5,17 +5,24 @@
 #ifndef SPAD_PLAN_SHAPES_H
 #define SPAD_PLAN_SHAPES_H
 
+#include "plan/in_place.h"
 #include "plan/model.h"
 
 /* Of one piece of a and one of b. */
-static inline spad__conflict spad__conflict_of(int32_t a, const spad__piece *p, int32_t b,
+static inline spad__conflict spad__conflict_of(const spad__model *m, int32_t a,
+                                               const spad__piece *p, int32_t b,
                                                const spad__piece *q) {
-    return (spad__conflict){.a = a,
-                            .b = b,
-                            .above = p->hi - q->lo,
-                            .below = q->hi - p->lo,
-                            .lanes_a = p->lanes,
-                            .lanes_b = q->lanes};
+    spad__conflict c = {.a = a,
+                        .b = b,
+                        .above = p->hi - q->lo,
+                        .below = q->hi - p->lo,
+                        .lanes_a = p->lanes,
+                        .lanes_b = q->lanes};
+    if (m->in_place_count > 0 && spad__in_place_find(m, p->buffer, q->buffer)) {
+        c.in_place = true;
+        c.same = spad__delta(m, (size_t)p->buffer) - spad__delta(m, (size_t)q->buffer);
+    }
+    return c;
 }
 
 static inline bool spad__pieces_meet(const spad__piece *p, const spad__piece *q) {

@@ -19,6 +19,7 @@
 #include "plan/fit.h"
 #include "plan/hint.h"
 #include "plan/hunt.h"
+#include "plan/in_place.h"
 #include "plan/model.h"
 #include "plan/pairs.h"
 
@@ -43,6 +44,7 @@ typedef struct solver {
     spad_plan_proof proof;
     bool exact_boxes; /* the problem is one of boxes */
     bool impossible;  /* no plan at any height: proved */
+    bool variant;     /* a part of the plans of another problem: only its plans are of interest */
 } solver;
 
 /* ---- results ----------------------------------------------------------------------- */
@@ -121,7 +123,8 @@ static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error
     const bool decide = s->options->goal == SPAD_PLAN_DECIDE;
     /* boxes that are only hulls are worth some effort, not all of it */
     int64_t node_limit = solver_nodes_left(s);
-    if (!b->exact && (node_limit == 0 || node_limit > HULL_NODES * (int64_t)b->count))
+    if ((!b->exact || s->variant) &&
+        (node_limit == 0 || node_limit > HULL_NODES * (int64_t)b->count))
         node_limit = HULL_NODES * (int64_t)b->count;
     spad__hunt hunt = {.boxes = b,
                        .host = &s->plan->host,
@@ -226,6 +229,62 @@ static spad_status search_items(solver *s, spad_error *error) {
     return status;
 }
 
+/* ---- outputs in the places of inputs ----------------------------------------------- */
+
+/* Takes the plan of a problem with the same buffers in other items. */
+static void take_variant(solver *s, const solver *v) {
+    for (size_t b = 0; b < s->plan->buffers.count; b++) {
+        spad_plan_place *place = &s->place[s->model.item_of[b]];
+        *place = v->place[v->model.item_of[b]];
+        place->offset += spad__delta(&v->model, b) - spad__delta(&s->model, b);
+    }
+    s->height = v->height;
+}
+
+/* A plan with these outputs in the places of their inputs and no others. Boxes are worth some
+ * effort there; whether that choice was the best one is not known. */
+static spad_status try_merges(solver *s, const spad__pair *merges, size_t count,
+                              spad_error *error) {
+    solver v = {.plan = s->plan,
+                .options = s->options,
+                .result = s->result,
+                .stop = s->stop,
+                .height = SPAD_UNBOUNDED,
+                .low = s->low,
+                .variant = true};
+    spad_status status = spad__model_build_merged(&v.model, s->plan, merges, count, NULL);
+    const bool sound = status == SPAD_OK && v.model.clash.kind == SPAD_PLAN_NO_CLASH;
+    if (sound) {
+        v.place =
+            spad__arena_array(&v.model.arena, (size_t)v.model.item_count + 1, sizeof *v.place);
+        if (v.place == NULL) status = SPAD_ERR_HOST_MEMORY;
+        if (status == SPAD_OK && v.model.boxable && solver_nodes_left(s) >= 0)
+            status = solve_boxes(&v, NULL);
+        if (status == SPAD_OK && !(v.height <= enough(s)) && !v.exact_boxes)
+            status = fit_items(&v, 0, NULL);
+        if (status == SPAD_OK && v.height < s->height) take_variant(s, &v);
+    }
+    spad__model_free(&v.model);
+    /* rules that exclude each other only after merging do not matter */
+    return status == SPAD_ERR_HOST_MEMORY ? spad__fail_host_memory(error) : SPAD_OK;
+}
+
+/* First as many as possible in place, then none. */
+static spad_status solve_in_place(solver *s, spad_error *error) {
+    const size_t room = ((size_t)s->model.in_place_count + 1) * sizeof(spad__pair);
+    spad__pair *merges = spad__new(&s->plan->host, room);
+    size_t count;
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    if (merges != NULL && spad__in_place_choose(&s->model, merges, &count)) {
+        status = try_merges(s, merges, count, error);
+        if (status == SPAD_OK && !is_plan_settled(s)) status = try_merges(s, NULL, 0, error);
+    } else {
+        spad__fail_host_memory(error);
+    }
+    spad__free(&s->plan->host, merges, room);
+    return status;
+}
+
 /* ---- places and the verdict -------------------------------------------------------- */
 
 static spad_status write_places(solver *s, spad_error *error) {
@@ -236,7 +295,10 @@ static spad_status write_places(solver *s, spad_error *error) {
     if (!spad__hint_apply(&s->model, s->place, s->height, &s->stop))
         return spad__fail_host_memory(error);
     s->height = spad__items_height(&s->model, s->place); /* a hint may lower the topmost item */
-    for (size_t i = 0; i < r->count; i++) r->places[i] = s->place[s->model.item_of[i]];
+    for (size_t i = 0; i < r->count; i++) {
+        r->places[i] = s->place[s->model.item_of[i]];
+        r->places[i].offset += spad__delta(&s->model, i);
+    }
     r->height = s->height;
     return SPAD_OK;
 }
@@ -255,7 +317,7 @@ static void write_peak(const solver *s) {
     if (b->peak >= 0) s->result->peak_time = s->model.moment[b->peak];
 }
 
-/* Of aliases the largest, and of equal ones the first, has the bytes of its item. */
+/* Of aliases the largest, and of equal ones the first, stands for its item. */
 static bool is_largest_alias(const solver *s, size_t number) {
     const spad_plan_buffer *buffers = s->plan->buffers.items;
     for (size_t i = 0; i < s->plan->buffers.count; i++) {
@@ -294,12 +356,15 @@ static void write_bound(const solver *s) {
     write_peak(s);
     if (b->section >= 0) r->bound_time = s->model.moment[b->section];
     r->bound_buffer = SIZE_MAX;
+    int64_t highest = 0;
     for (size_t i = 0; i < r->count; i++) {
         const spad_plan_buffer *buffers = s->plan->buffers.items;
         if (s->model.item_of[i] != b->item) continue;
-        /* of aliases the largest has the top */
-        if (r->bound_buffer == SIZE_MAX || buffers[i].size > buffers[r->bound_buffer].size)
-            r->bound_buffer = i;
+        /* of aliases the one with the top */
+        const int64_t top = buffers[i].size + spad__delta(&s->model, i);
+        if (r->bound_buffer != SIZE_MAX && top <= highest) continue;
+        r->bound_buffer = i;
+        highest = top;
     }
 }
 
@@ -322,6 +387,7 @@ static spad_status solve_model(solver *s, spad_error *error) {
         spad__arena_array(&s->model.arena, (size_t)s->model.item_count + 1, sizeof *s->place);
     if (s->place == NULL) return spad__fail_host_memory(error);
     if (s->model.boxable) status = solve_boxes(s, error);
+    if (status == SPAD_OK && s->model.in_place_count > 0) status = solve_in_place(s, error);
     if (status == SPAD_OK && !s->exact_boxes && !(s->height <= enough(s)))
         status = fit_items(s, 0, error);
     if (status == SPAD_OK && !s->exact_boxes && !is_plan_settled(s))

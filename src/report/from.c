@@ -156,6 +156,12 @@ static void join_alias_groups(size_t *parents, bool *shares, const spad_plan *pl
         parents[a > b ? a : b] = a > b ? b : a;
         shares[plan->aliases.items[k].a] = shares[plan->aliases.items[k].b] = true;
     }
+    for (size_t k = 0; k < plan->slices.count; k++) {
+        const size_t a = find_alias_root(parents, (size_t)plan->slices.items[k].whole);
+        const size_t b = find_alias_root(parents, (size_t)plan->slices.items[k].slice);
+        parents[a > b ? a : b] = a > b ? b : a;
+        shares[plan->slices.items[k].whole] = shares[plan->slices.items[k].slice] = true;
+    }
 }
 
 int64_t spad__next_family(const spad_report *report) {

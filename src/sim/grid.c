@@ -8,6 +8,7 @@
  * waiting, and share what is busy. The last wave has fewer blocks, on fewer units if there are not
  * enough for all, which then have a larger share.
  */
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "sim/sim.h"
@@ -32,7 +33,8 @@ spad_status spad__grid_start(spad_sim *sim, spad_error *error) {
     if (!spad__mul(g->units, g->per_unit, &wave)) wave = INT64_MAX;
     g->waves = g->blocks / wave;
     g->tail = g->blocks % wave;
-    if (sim->active_units == 0) sim->active_units = spad__min(g->units, g->blocks);
+    spad__assert(sim->active_units == 0);
+    sim->active_units = spad__min(g->units, g->blocks);
     return SPAD_OK;
 }
 

@@ -248,6 +248,54 @@ static void make_agents(page *p) {
     }
 }
 
+/* ---- tensors off the chip: indices that may leave them at some N --------------------- */
+
+/* What is about as large as i, or as N. */
+static void put_amount(page *p, const char *name, int64_t depth) {
+    const long long n = (long long)pick(p, 5) + 1;
+    const char *plus = pick(p, 4) == 0 ? "-" : "+";
+    switch (pick(p, depth > 0 ? 9 : 3)) {
+    case 0: put(p, "%s", name); break;
+    case 1: put(p, "(%s %s %lld)", name, plus, n); break;
+    case 2: put(p, "%lld", (long long)pick(p, 12)); break;
+    case 3: put(p, "%s / %lld", name, n); break;
+    case 4: put(p, "(%s + %lld) / %lld", name, n - 1, n); break;
+    case 5: put(p, "%s %% %lld", name, 2 * n); break;
+    case 6:
+    case 7:
+        put(p, pick(p, 2) == 0 ? "min(" : "max(");
+        put_amount(p, name, depth - 1);
+        put(p, ", ");
+        put_amount(p, name, depth - 1);
+        put(p, ")");
+        break;
+    default:
+        put_amount(p, name, depth - 1);
+        put(p, " + ");
+        put_amount(p, name, depth - 1);
+        break;
+    }
+}
+
+static void make_tables(page *p) {
+    static const char *const ends[] = {"N", "N", "N / 2", "2 * N", "N + 3", "40 - N"};
+    const int64_t tables = pick(p, 2) + 1;
+    p->used = 0;
+    put(p, "kernel k on trn2\nparam N = 3\ntensor x : sbuf u8 [N + 1] (128, 8) ring 2\n");
+    for (int64_t i = 0; i < tables; i++) {
+        put(p, "tensor g%lld : hbm u8 [", (long long)i);
+        put_amount(p, "N", pick(p, 3));
+        put(p, " + %lld] (128, 8) input\n", (long long)pick(p, 60));
+    }
+    put(p, "for i in 0..%s {\n", ends[pick(p, 6)]);
+    for (int64_t i = 0; i < tables; i++) {
+        put(p, "dma l reads g%lld[", (long long)i);
+        put_amount(p, pick(p, 8) == 0 ? "N" : "i", pick(p, 3));
+        put(p, "]\n");
+    }
+    put(p, "}\n");
+}
+
 /* ---- two trip counts --------------------------------------------------------------- */
 
 enum { TILES = 11 }; /* of what is written once */
@@ -373,6 +421,39 @@ typedef struct counts {
     int64_t reported; /* and the proof says so */
 } counts;
 
+/* Is there no kernel with N, and does the reason not say so? */
+static bool is_left_out(const page *p, const char *reason, int64_t n) {
+    const spad_define define = {"N", n};
+    const spad_kernel_options options = {.defines = &define, .define_count = 1};
+    spad_error error;
+    spad_kernel *kernel;
+    long long from = 0;
+    if (spad_kernel_parse(&kernel, p->text, p->used, "k", &options, NULL, &error) == SPAD_OK) {
+        spad_kernel_destroy(kernel);
+        return false;
+    }
+    if (sscanf(reason, "for every N from %lld on", &from) == 1 && n < from) return false;
+    const char *named = strstr(reason, "there is no kernel with");
+    if (named == NULL) return true;
+    char text[32];
+    snprintf(text, sizeof text, " N = %lld ", (long long)n);
+    char list[SPAD_MESSAGE_MAX + 1];
+    snprintf(list, sizeof list, "%s ", named);
+    return strstr(list, text) == NULL && strstr(list, "and so on") == NULL;
+}
+
+/* What is proved for all N is about kernels that there are. */
+static void look_at_tables(const page *p, counts *c) {
+    const answer all = ask(p, 3, -1, false);
+    if (!all.possible) return;
+    c->wrong += all.verdict != SPAD_VERDICT_PROVED_ALL;
+    if (all.verdict != SPAD_VERDICT_PROVED_ALL) return;
+    c->proved++;
+    for (int64_t n = 0; n < LARGE; n++) {
+        if (is_left_out(p, all.reason, n)) fail_with(p, all.reason, n);
+    }
+}
+
 static void look_at(const page *p, counts *c) {
     const int64_t large = p->long_rings ? LONG_LARGE : LARGE;
     const answer all = ask(p, large, -1, false);
@@ -461,6 +542,21 @@ static void long_rings(void **state) {
     look_at_many(make_kernel, true);
 }
 
+static void tables(void **state) {
+    (void)state;
+    page p = {.used = 0};
+    counts c = {0};
+    p.random.state = 5;
+    for (int64_t i = 0; i < most; i++) {
+        make_tables(&p);
+        look_at_tables(&p, &c);
+    }
+    print_message("%lld kernels: %lld proved for all N, %lld not\n", (long long)most,
+                  (long long)c.proved, (long long)c.wrong);
+    assert_true(c.proved * 20 > most);
+    assert_true(c.wrong * 20 > most);
+}
+
 static void agents(void **state) {
     (void)state;
     look_at_many(make_agents, false);
@@ -492,6 +588,7 @@ static void two_trip_counts(void **state) {
 int main(int count, char **words) {
     if (count > 1) most = atoll(words[1]);
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_program), cmocka_unit_test(long_rings),
-                                       cmocka_unit_test(agents), cmocka_unit_test(two_trip_counts)};
+                                       cmocka_unit_test(tables), cmocka_unit_test(agents),
+                                       cmocka_unit_test(two_trip_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

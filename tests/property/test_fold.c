@@ -257,7 +257,9 @@ static void put_body(writer *w, int source, uint64_t seed) {
 static void put_nest(writer *w, int source, uint64_t seed) {
     w->random = (spad__random){seed};
     int64_t rounds = 1 + below(w, 6);
-    if (w->depth > 0 && below(w, 3) == 0) rounds = 1 + w->loops[w->depth - 1]; /* a triangle */
+    if (w->depth > 0 && below(w, 3) == 0) { /* a triangle */
+        rounds = w->loops[w->depth - 1] + (seed % 3 != 0);
+    }
     for (int64_t i = 0; i < rounds && w->statements < 1500; i++) {
         w->loops[w->depth++] = i;
         put_body(w, source + 1, seed + 11);
@@ -363,6 +365,52 @@ static void triangles_and_falling_numbers(void **state) {
                          "        vector b reads i(.., 5 * i_ + j) cost 20 - j ns from 0\n"
                          "    }\n"
                          "}\n");
+}
+
+/* `rows` rounds of a loop around one of first, first + step, ... rounds, unrolled. */
+static void unroll_triangle(char *text, size_t size, int rows, int first, int step) {
+    for (int i = 0; i < rows; i++) {
+        char row[256];
+        snprintf(row, sizeof row, "vector a writes t(.., %d) from 0\n", i);
+        strncat(text, row, size - strlen(text) - 1);
+        for (int j = 0; j < first + step * i; j++) {
+            snprintf(row, sizeof row,
+                     "tensor b reads u(.., %d) updates t(.., %d) from 0\n"
+                     "vector c reads u(.., %d) from 0\n",
+                     j, i, j);
+            strncat(text, row, size - strlen(text) - 1);
+        }
+    }
+}
+
+#define TRIANGLE(ROUNDS)                                              \
+    START "tensor t : psum float32 (128, 64) at 0 output from 0\n"    \
+          "tensor u : sbuf float32 (128, 64) at 0 input from 0\n"     \
+          "for i in 0..6 {\n"                                         \
+          "    vector a writes t(.., i) from 0\n"                     \
+          "    for j in 0.." ROUNDS " {\n"                            \
+          "        tensor b reads u(.., j) updates t(.., i) from 0\n" \
+          "        vector c reads u(.., j) from 0\n"                  \
+          "    }\n"                                                   \
+          "}\n"
+
+/* The first rounds, or the last ones, have one or two rounds of the loop inside, or none. */
+static void whole_triangles(void **state) {
+    (void)state;
+    static const struct {
+        int first;
+        int step;
+        const char *expected;
+    } rows[] = {{1, 1, TRIANGLE("1 + i")},
+                {0, 1, TRIANGLE("i")},
+                {6, -1, TRIANGLE("6 - i")},
+                {2, 2, TRIANGLE("2 + 2 * i")}};
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        char text[16384] = START "tensor t : psum float32 (128, 64) at 0 output from 0\n"
+                                 "tensor u : sbuf float32 (128, 64) at 0 input from 0\n";
+        unroll_triangle(text, sizeof text, 6, rows[n].first, rows[n].step);
+        folds_to(text, rows[n].expected);
+    }
 }
 
 /* Ten banks at a time do not fit, and one after the other they do: such rounds stay straight, and
@@ -501,10 +549,15 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rings_and_rows),        cmocka_unit_test(triangles_and_falling_numbers),
-        cmocka_unit_test(what_needs_more_stays), cmocka_unit_test(what_does_not_repeat_stays),
-        cmocka_unit_test(places_by_turns),       cmocka_unit_test(random_nests_are_folded_exactly),
-        cmocka_unit_test(long_ones_are_short),   cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(rings_and_rows),
+        cmocka_unit_test(triangles_and_falling_numbers),
+        cmocka_unit_test(whole_triangles),
+        cmocka_unit_test(what_needs_more_stays),
+        cmocka_unit_test(what_does_not_repeat_stays),
+        cmocka_unit_test(places_by_turns),
+        cmocka_unit_test(random_nests_are_folded_exactly),
+        cmocka_unit_test(long_ones_are_short),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

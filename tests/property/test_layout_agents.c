@@ -13,35 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/random.h"
 #include "spad/spad.h"
 #include "support/executor.h"
 #include "support/kernels.h"
+#include "support/random_text.h"
 #include "support/support.h"
 
-enum { TILES = 3, BYTES = 64, STEPS = 5, TEXT = 4096, LEAST_TO_COUNT = 1000 };
+enum { TILES = 3, BYTES = 64, STEPS = 5, LEAST_TO_COUNT = 1000 };
 
 static int64_t kernels = 20000;
 static uint64_t seed = 16;
-
-typedef struct text {
-    char bytes[TEXT];
-    size_t used;
-} text;
-
-SPAD_PRINTF(2, 3) static void put(text *t, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int more = vsnprintf(t->bytes + t->used, TEXT - t->used, format, arguments);
-    va_end(arguments);
-    assert_true(more >= 0 && (size_t)more < TEXT - t->used);
-    t->used += (size_t)more;
-}
-
-static int below(spad__random *random, int bound) {
-    return (int)spad__random_below(random, (uint64_t)bound);
-}
 
 /* ---- kernels ----------------------------------------------------------------------- */
 

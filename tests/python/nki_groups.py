@@ -162,9 +162,49 @@ def random_numbers(x, seed):
     return out
 
 
+@nki.jit
+def rings(a, b):
+    """Every tensor has an address, in rings of two and three tiles, so that loops are found again."""
+    out = nl.ndarray((512, 512), dtype=nl.float32, buffer=nl.shared_hbm)
+    for m in nl.affine_range(4):
+        acc = tile(512, buffer=nl.psum, address=(0, m % 2 * 2048))
+        for k in nl.affine_range(6):
+            left = tile(128, a.dtype, address=(0, k % 3 * 256))
+            right = tile(512, b.dtype, address=(0, 1024 + k % 2 * 1024))
+            nisa.dma_copy(dst=left, src=a[nl.ds(k * 128, 128), nl.ds(m * 128, 128)])
+            nisa.dma_copy(dst=right, src=b[nl.ds(k * 128, 128), :])
+            nisa.nc_matmul(acc, left, right)
+        res = tile(512, address=(0, 4096 + m % 2 * 2048))
+        nisa.tensor_copy(dst=res, src=acc)
+        nisa.dma_copy(dst=out[nl.ds(m * 128, 128), :], src=res)
+    return out
+
+
+@nki.jit
+def causal(q, k):
+    """Row i has i + 1 parts: a loop whose bound is that of the loop around it."""
+    out = nl.ndarray((q.shape[1], 128), dtype=nl.float32, buffer=nl.shared_hbm)
+    count = q.shape[1] // 128
+    parts = [tile(128, k.dtype, address=(0, j * 256)) for j in range(count)]
+    for j in nl.affine_range(count):
+        nisa.dma_copy(dst=parts[j], src=k[:, nl.ds(j * 128, 128)])
+    for i in nl.affine_range(count):
+        row = tile(128, q.dtype, address=(0, 8192 + i % 2 * 256))
+        acc = tile(128, buffer=nl.psum, address=(0, i % 2 * 2048))
+        res = tile(128, address=(0, 9216 + i % 2 * 512))
+        nisa.dma_copy(dst=row, src=q[:, nl.ds(i * 128, 128)])
+        for j in range(i + 1):
+            nisa.nc_matmul(dst=acc, stationary=row, moving=parts[j])
+        nisa.tensor_copy(dst=res, src=acc)
+        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), :], src=res)
+    return out
+
+
 def spad_example(kernel):
     import spad.nki.trace as nt
     return {"transfers": [nt.hbm((768, 128), "bf16")],
+            "rings": [nt.hbm((768, 512), "bf16"), nt.hbm((768, 512), "bf16")],
+            "causal": [nt.hbm((128, 1024), "bf16"), nt.hbm((128, 1024), "bf16")],
             "indirect": [nt.hbm((1024, 64), "bf16"), nt.hbm((128, 1), "int32")],
             "sums": [nt.hbm((512, 512), "bf16"), nt.hbm((512, 128), "bf16")],
             "pointwise": [nt.hbm((4, 128, 64), "f32")],

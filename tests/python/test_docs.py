@@ -10,7 +10,8 @@ import pytest
 import spad.ascend
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "ascend.md", "cubie.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "ascend.md", "cubie.md",
+         "compilers.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -47,6 +48,32 @@ def test_dask(root):
         if needs in ("", "dask"):
             exec(compile(code, "docs/python.md", "exec"), names)
     assert names["fits"] and names["makespan"] > 0
+
+
+def test_executorch(root):
+    pytest.importorskip("executorch.exir", reason="there is no ExecuTorch")
+    import torch
+    from executorch.exir import to_edge
+
+    inputs = (torch.rand(4, 8),)
+    names = {"__name__": "docs"}
+    code = [code for needs, code in blocks(root, "compilers.md") if needs == "executorch"]
+    for part in code:
+        names["edge_program"] = to_edge(torch.export.export(torch.nn.Linear(8, 8), inputs))
+        exec(compile(part, "docs/compilers.md", "exec"), names)
+    assert len(code) == 2 and names["planner"].models
+
+
+def test_flatbuffers(root, tmp_path, monkeypatch):
+    pytest.importorskip("flatbuffers", reason="there is no flatbuffers")
+    import tflite_models
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.tflite").write_bytes(tflite_models.chain().build())
+    names = {"__name__": "docs"}
+    code = [code for needs, code in blocks(root, "compilers.md") if needs == "flatbuffers"]
+    exec(compile(code[0], "docs/compilers.md", "exec"), names)
+    assert len(code) == 1 and (tmp_path / "planned.tflite").read_bytes() == names["planned"]
 
 
 def test_numpy(root):

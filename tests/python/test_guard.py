@@ -80,6 +80,8 @@ CHANGES = {
     "add_many, hint": lambda plan, n: plan.add_many([0], [1], [1], hint=[n]),
     "alias": lambda plan, n: plan.alias(n, 3),
     "apart": lambda plan, n: plan.apart(n, 3),
+    "slice": lambda plan, n: plan.slice(3, 4, n),
+    "in_place": lambda plan, n: plan.in_place(n, 3),
 }
 
 

@@ -16,6 +16,7 @@ import spad.nki.trace as nt
 FILE = Path(__file__).with_name("nki_groups.py")
 GOLDEN = Path(__file__).with_name("golden")
 KERNELS = re.findall(r"@nki.jit\ndef (\w+)", FILE.read_text())
+FOLDED = {"rings": (8, 2), "causal": (6, 3)}  # kernels with addresses: statements and loops that they become
 
 
 def traced(name, **options):
@@ -56,6 +57,7 @@ def test_unfolded_they_are_the_same(name):
                 for event in kernel.walk() if event["kind"] == "operation"]
 
     folded, straight = traced(name), traced(name, fold=False)
+    assert folded.folded == FOLDED.get(name) and (name in FOLDED) == (folded.source != straight.source)
     assert straight.folded is None and events(folded) == events(straight)
     assert len(events(straight)) == straight.operations == folded.operations
     assert folded.sim().makespan == straight.sim().makespan

@@ -2,6 +2,7 @@
 """Traces of kernels in the older dialect, neuronxcc.nki: results and slots, index tiles, masks, blocks, and
 direct allocation with its mistakes, in the order of the guide to direct allocation."""
 
+import json
 import linecache
 import os
 import re
@@ -654,3 +655,38 @@ def test_modules_of_the_older_package():
     assert all(getattr(isa, row.split("|")[0].strip()) for row in _neuronxcc_isa._ROWS.strip().split("\n"))
     with pytest.raises(spad.StateError, match="only in a trace"):
         language.ndarray((128, 4), language.float32)
+
+
+def test_a_page_has_the_errors_of_the_trace():
+    """What the compiler refuses is among the findings of the page, at a line of the kernel and with that of Python."""
+    with nt.installed():
+        import neuronxcc.nki.compiler as ncc
+        import neuronxcc.nki.language as nl
+
+        def mixed(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            t = nl.load(x)
+            u = nl.ndarray((nl.par_dim(128), 512), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+            u[...] = nl.exp(t)
+            nl.store(out, value=u)
+            return out
+
+    k = nt.trace(mixed, nt.hbm((128, 512), "bf16"))
+    faults = k.check().own
+    made = json.loads(k.report().write("json"))
+    shown = [finding for finding in made["findings"] if finding["code"] == "SPAD-IMPLICIT-TENSOR"]
+    assert faults and len(shown) == sum(fault.code == "SPAD-IMPLICIT-TENSOR" for fault in faults)
+    line = mixed.__code__.co_firstlineno + 2
+    assert shown[0]["severity"] == "error" and f"test_nki_older.py:{line})" in shown[0]["message"]
+    assert k.place(shown[0]["line"]) == (__file__, line)
+    page = k.report().write("html")
+    assert "SPAD-IMPLICIT-TENSOR" in page and "NKI refuses the placement of tensors" in page
+    with pytest.raises(ValueError, match="no code"):
+        k.report().add_finding("SPAD-NOTHING", "x")
+    with pytest.raises(ValueError, match="no severity"):
+        k.report().add_finding("SPAD-GRANULE", "x", "worse")
+    k.faults.append((None, "SPAD-BANK", "no such bank"))
+    assert "no such bank [SPAD-BANK]" in k.report().write("html")
+    long = k.report()
+    long.add_finding("SPAD-GRANULE", "\u00e9" * 5000, "advice", "\u00e9" * 500)
+    assert "\u00e9" * 20 in long.write("html")

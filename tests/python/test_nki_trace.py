@@ -2,6 +2,7 @@
 """Traces of NKI kernels: what is recorded, what is said about it, and what is refused."""
 
 import itertools
+import json
 import os
 import random
 import re
@@ -15,7 +16,7 @@ import pytest
 import nki_public
 import spad
 import spad.nki.trace as nt
-from spad.nki import _access, _isa, _stand_in
+from spad.nki import _access, _command, _isa, _stand_in
 from spad.nki._views import Storage, View
 
 FILE = Path(__file__).with_name("nki_kernels.py")
@@ -701,8 +702,35 @@ def test_command(tmp_path):
     assert done.returncode == 2 and "seven columns" in done.stderr and "Traceback" not in done.stderr
     assert run("check", f"{FILE}:matmul", "--arg", "lhsT").returncode == 2
     assert run("report", f"{FILE}:matmul").returncode == 2
+    assert json.loads(run("plan", f"{FILE}:matmul", "--json").stdout)["fits"] is True
     assert "recorded once" in run("text", f"{FILE}:dynamic", "--arg", "x=bf16[8,128,64]",
                                   "--arg", "count=int32[1,1]").stderr
+
+
+def command(capsys, *words):
+    """(exit status, standard output, standard error) of the command in this process."""
+    path = list(sys.path)
+    status = _command.main([*map(str, words)])
+    sys.path[:] = path
+    made = capsys.readouterr()
+    return status, made.out, made.err
+
+
+def test_plans_for_time_or_bytes(capsys):
+    kernel = f"{FILE}:direct"
+    made = {}
+    for goal in ("time", "bytes"):
+        status, out, _ = command(capsys, "plan", kernel, "--for", goal, "--release")
+        assert status == 0 and "layouts of direct on trn2" in out
+        status, out, _ = command(capsys, "plan", kernel, "--for", goal, "--release", "--json")
+        made[goal] = sum(space["used"] for space in json.loads(out)["spaces"] if space["space"] in ("sbuf", "psum"))
+    as_it_is = json.loads(command(capsys, "plan", kernel, "--json")[1])
+    assert made["bytes"] <= made["time"] < sum(space["used"] for space in as_it_is["spaces"])
+    for words, message in ((("sim", kernel, "--for", "time"), "option of plan"),
+                           (("plan", kernel, "--release"), "--release is for"),
+                           (("emit", kernel, "--json"), "no form as JSON")):
+        status, out, err = command(capsys, *words)
+        assert status == 2 and message in err and not out
 
 
 # ---- public kernels --------------------------------------------------------------------------------------

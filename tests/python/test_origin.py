@@ -67,6 +67,8 @@ CHANGES = {
                  "(buffers: 2 then, 3 now)"),
     "alias": (lambda p: p.alias(0, 1), "before its buffers, rules or capacity changed"),
     "apart": (lambda p: p.apart(0, 1), "before its buffers, rules or capacity changed"),
+    "slice": (lambda p: p.slice(0, 1, 0), "before its buffers, rules or capacity changed"),
+    "in_place": (lambda p: p.in_place(0, 1), "before its buffers, rules or capacity changed"),
 }
 
 

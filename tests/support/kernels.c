@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spad/check.h"
 #include "spad/source.h"
 #include "support/support.h"
 
@@ -31,4 +32,17 @@ spad_kernel *test_parse_with(const char *text, const spad_kernel_options *option
 
 spad_kernel *test_parse(const char *text) {
     return test_parse_with(text, NULL);
+}
+
+static spad_status check_one_shape(const spad_host *host, void *context) {
+    const spad_kernel *const *kernel = context;
+    const spad_check_options options = {.host = host, .one_shape = true};
+    spad_check *check;
+    const spad_status status = spad_check_create(&check, *kernel, &options, NULL);
+    spad_check_destroy(check);
+    return status;
+}
+
+void test_check_without_memory(const spad_kernel *kernel) {
+    test_fail_each_allocation(check_one_shape, &kernel);
 }

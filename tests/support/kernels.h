@@ -12,4 +12,7 @@ spad_kernel *test_parse_with(const char *text, const spad_kernel_options *option
 spad_kernel *test_parse_named(const char *text, const char *name,
                               const spad_kernel_options *options);
 
+/* A check of one shape of the kernel, with each of its allocations failing. */
+void test_check_without_memory(const spad_kernel *kernel);
+
 #endif

@@ -1,256 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes of kernels: which are offered, what they give, and that nothing is lost by any of them.
+ * Changes of kernels: depths of rings, aliases, and searches that end early. Loads:
+ * test_advice_loads.c.
  */
-#include "support/support.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#include "spad/spad.h"
-#include "support/kernels.h"
-
-/* ---- helpers ----------------------------------------------------------------------- */
-
-typedef struct proof {
-    spad_verdict verdict;
-    char reason[1024];
-    int64_t makespan;
-    int64_t warnings;
-} proof;
-
-static proof prove(const spad_kernel *kernel) {
-    spad_error error;
-    spad_analysis *analysis;
-    proof p = {0};
-    assert_ok(spad_analysis_create(&analysis, kernel, NULL, &error), &error);
-    assert_true(spad_analysis_is_fine(analysis));
-    const spad_check *check = spad_analysis_get_check(analysis);
-    p.verdict = spad_check_get_verdict(check);
-    snprintf(p.reason, sizeof p.reason, "%s", spad_check_get_reason(check));
-    p.makespan = spad_sim_get_totals(spad_analysis_get_sim(analysis)).makespan;
-    p.warnings = spad_check_get_counts(check).warnings;
-    spad_analysis_destroy(analysis);
-    return p;
-}
-
-/* What is offered has the proof of the kernel that was given, also when its text is read again. */
-static void assert_nothing_lost(const spad_advice *advice, const spad_kernel *given) {
-    const proof before = prove(given);
-    test_text text;
-    spad_error error;
-    test_text_init(&text);
-    assert_ok(spad_kernel_write_text(spad_advice_get_kernel(advice), &text.sink, &error), &error);
-    spad_kernel *read = test_parse(text.bytes);
-    const proof after = prove(read);
-    assert_true(after.verdict == before.verdict || after.verdict == SPAD_VERDICT_PROVED_ALL);
-    if (before.verdict == SPAD_VERDICT_PROVED_ALL) assert_string_equal(after.reason, before.reason);
-    assert_true(after.makespan <= before.makespan);
-    assert_true(after.warnings <= before.warnings);
-    spad_kernel_destroy(read);
-    test_text_free(&text);
-}
-
-static spad_advice *advise(const spad_kernel *kernel, const spad_advice_options *options) {
-    spad_advice *advice;
-    spad_error error;
-    assert_ok(spad_advice_create(&advice, kernel, options, &error), &error);
-    if (spad_advice_get_totals(advice).proved) assert_nothing_lost(advice, kernel);
-    return advice;
-}
-
-/* The changes of one kind, as "name>other" or "name:from>to", and the text of the result. */
-static void expect_kind(const char *text, spad_advice_kind kind, const char *expected) {
-    const unsigned others = ((1u << SPAD_ADVICE_KINDS) - 1) & ~(1u << kind);
-    const spad_advice_options options = {.skip = others, .steps = true};
-    spad_kernel *kernel = test_parse(text);
-    spad_advice *advice = advise(kernel, &options);
-    char found[512] = "";
-    for (size_t i = 0; i < spad_advice_count(advice); i++) {
-        const spad_advice_change *c = spad_advice_get(advice, i);
-        char one[160];
-        assert_int_equal(c->kind, kind);
-        assert_true(c->location.line > 0);
-        if (kind == SPAD_ADVICE_LOAD || kind == SPAD_ADVICE_ALIAS) {
-            snprintf(one, sizeof one, "%s>%s ", c->name, c->other);
-        } else {
-            snprintf(one, sizeof one, "%s:%lld>%lld ", c->name, (long long)c->from,
-                     (long long)c->to);
-        }
-        strcat(found, one);
-    }
-    assert_string_equal(found, expected);
-    spad_advice_destroy(advice);
-    spad_kernel_destroy(kernel);
-}
-
-/* ---- loads ------------------------------------------------------------------------- */
-
-#define HEAD                                                                    \
-    "kernel k on trn2\nparam N = 6\ntensor in : hbm bf16 [N] (128, 64) input\n" \
-    "tensor w : hbm bf16 [2] (128, 64) input\n"                                 \
-    "tensor out : hbm bf16 [N] (128, 64) output\n"                              \
-    "tensor x : sbuf bf16 [N] (128, 64) ring 2\n"
-/* The statements of a loop over i, around which everything else is the same. */
-static void expect_load(const char *declare, const char *body, const char *after,
-                        const char *expected) {
-    char text[2000];
-    snprintf(text, sizeof text, "%s%sfor i in 0..N {\n%s}\n%s", HEAD, declare, body, after);
-    expect_kind(text, SPAD_ADVICE_LOAD, expected);
-}
-
-#define S "tensor s : sbuf bf16 (128, 64)\n"
-#define X                                                            \
-    "dma l reads in[i] writes x[i]\nvector m reads s updates x[i]\n" \
-    "dma o reads x[i] writes out[i]\n"
-
-static void loads_that_give_the_same_leave_their_loop(void **state) {
-    (void)state;
-    expect_load(S, "dma q reads w[0] writes s\n" X, "", "s>i ");
-    expect_load("", S "dma q reads w[0] writes s\n" X, "", "s>i ");
-    expect_load("tensor s : sbuf bf16 [N] (128, 64) ring 2\n",
-                "dma q reads w[1] writes s[i]\ndma l reads in[i] writes x[i]\n"
-                "vector m reads s[i] updates x[i]\ndma o reads x[i] writes out[i]\n",
-                "", "s>i ");
-    expect_load(S,
-                "dma q reads w[0](.., 0..32) writes s(.., 0..32)\n"
-                "dma l reads in[i] writes x[i]\nvector m reads s(.., 0..32) updates x[i]\n"
-                "dma o reads x[i] writes out[i]\n",
-                "", "s>i ");
-}
-
-static void loads_that_do_not_stay(void **state) {
-    (void)state;
-    expect_load(S, "dma q reads w[i % 2] writes s\n" X, "", ""); /* what it reads */
-    expect_load(S, "dma q reads in[i] writes s\n" X, "", "");
-    expect_load(S, "if i % 2 == 0 { dma q reads w[0] writes s }\n" X, "", ""); /* not always */
-    expect_load(S, "dma q reads w[0] writes s cost 10 + i ns\n" X, "", "");
-    expect_load(S, "dma q reads w[0] writes s\nvector e updates s\n" X, "", ""); /* changed */
-    expect_load(S, "dma q reads w[0] writes s\n" X, "dma p reads in[0] writes s\n", "");
-    expect_load(S, "dma q reads w[0] writes s\n" X,
-                "tensor y : sbuf bf16 (128, 64)\nvector z reads s writes y\n", ""); /* read after */
-    expect_load(S "dma p reads w[1] writes s\n", X "dma q reads w[0] writes s\n", "", "");
-    expect_load("tensor s : sbuf bf16 (128, 64) at 4096\n", "dma q reads w[0] writes s\n" X, "",
-                ""); /* a place of its own */
-    expect_load(S "tensor t : sbuf bf16 (128, 32) alias of s\n",
-                "dma q reads w[0] writes s\nvector z reads t updates x[i]\n" X, "", "");
-    expect_load("tensor s : sbuf bf16 [N] (128, 64) ring 2\n",
-                "dma q reads w[1] writes s[i]\ndma l reads in[i] writes x[i]\n"
-                "vector m reads s[i - i % 2] updates x[i]\ndma o reads x[i] writes out[i]\n",
-                "", ""); /* several tiles at once */
-    expect_load(S, "alloc s\ndma q reads w[0] writes s\n" X "free s\n", "", "");
-    expect_load(S, "vector q writes s\n" X, "", ""); /* no load */
-    expect_load(S, "dma q reads w[0], x[0] writes s\n" X, "", "");
-}
-
-/* A kernel that writes what is loaded. */
-static void sources_that_are_written_may_change(void **state) {
-    (void)state;
-    expect_kind("kernel k on trn2\nparam N = 6\ntensor w : hbm bf16 (128, 64) persistent\n"
-                "tensor s : sbuf bf16 (128, 64)\ntensor x : sbuf bf16 (128, 64)\n"
-                "for i in 0..N {\ndma l reads w writes s\nvector m reads s writes x\n"
-                "dma o reads x writes w\n}\n",
-                SPAD_ADVICE_LOAD, "");
-}
-
-/* One load that does not depend on the inner loop, and leaves that one only; then another. */
-static void loads_leave_one_loop_after_another(void **state) {
-    (void)state;
-    static const char *const indices[] = {"i", "0"};
-    static const char *const expected[] = {"s>j ", "s>j s>i "};
-    for (int c = 0; c < 2; c++) {
-        char text[1000];
-        snprintf(text, sizeof text,
-                 "kernel k on trn2\nparam N = 3\nparam M = 4\n"
-                 "tensor in : hbm bf16 [M] (128, 64) input\n"
-                 "tensor w : hbm bf16 [N] (128, 64) input\n"
-                 "tensor out : hbm bf16 [N, M] (128, 64) output\n"
-                 "for i in 0..N { for j in 0..M {\ntensor s : sbuf bf16 (128, 64)\n"
-                 "tensor x : sbuf bf16 (128, 64)\ndma q reads w[%s] writes s\n"
-                 "dma l reads in[j] writes x\nvector m reads s updates x\n"
-                 "dma o reads x writes out[i, j]\n} }\n",
-                 indices[c]);
-        expect_kind(text, SPAD_ADVICE_LOAD, expected[c]);
-    }
-}
-
-/* Weights that a producer loads for every tile, with two mbarriers of their own. */
-#define WEIGHTS(head, index, before, extra)                                                   \
-    "kernel k on sm_90\nparam N = 6\nunit tma on copy free proxy\n" head                      \
-    "mbarrier w_full count 1\nmbarrier w_empty count 1\n"                                     \
-    "mbarrier full[2] count 1\nmbarrier empty[2] count 1\n"                                   \
-    "tensor w : global fp16 [N] (64, 64) input\ntensor in : global fp16 [N] (64, 64) input\n" \
-    "tensor out : global f32 [N] (64, 64) output\n"                                           \
-    "tensor sw : shared fp16 (64, 64) align 128\n"                                            \
-    "tensor sx : shared fp16 [N] (64, 64) ring 2 align 128\n"                                 \
-    "init w_full\ninit w_empty\nfor s in 0..2 { init full[s]\n init empty[s] }\nfence\n"      \
-    "agent producer { for n in 0..N {\n" before "arrive w_full expect 8192\n"                 \
-    "tma load_w reads w[" index "] writes sw delivers w_full\n"                               \
-    "wait empty[n % 2] parity (n / 2 + 1) % 2\narrive full[n % 2] expect 8192\n"              \
-    "tma load_x reads in[n] writes sx[n] delivers full[n % 2]\n} }\n"                         \
-    "agent consumer {\ntensor acc : registers f32 (64, 64)\nfor n in 0..N {\n"                \
-    "wait w_full parity n % 2\nwait full[n % 2] parity n / 2 % 2\n" extra                     \
-    "simt mul reads sw, sx[n] writes acc\nfence\narrive w_empty\narrive empty[n % 2]\n"       \
-    "simt store reads acc writes out[n]\n} }\n"
-#define EMPTY "wait w_empty parity (n + 1) % 2\n"
-
-static void what_belongs_to_a_load_comes_along(void **state) {
-    (void)state;
-    const char *const text = WEIGHTS("", "0", EMPTY, "");
-    expect_kind(text, SPAD_ADVICE_LOAD, "sw>n ");
-    spad_kernel *kernel = test_parse(text);
-    const spad_advice_options options = {.skip = 1u << SPAD_ADVICE_ALIAS};
-    spad_advice *advice = advise(kernel, &options);
-    const spad_kernel *changed = spad_advice_get_kernel(advice);
-    assert_int_equal(spad_kernel_sync_count(changed), 3); /* w_empty is not there any more */
-    assert_string_equal(spad_kernel_get_sync(changed, 1)->name, "full");
-    assert_int_equal(spad_kernel_get_sync(changed, 1)->location.line, 6);
-    const spad_advice_change *c = spad_advice_get(advice, 0);
-    assert_string_equal(c->operation, "load_w");
-    assert_int_equal(c->before.operations - c->after.operations, 5);
-    assert_true(c->after.makespan <= c->before.makespan);
-    assert_int_equal(c->before.placed - c->after.placed, 8);
-    /* every row has the line of the text that was given */
-    for (size_t i = 0; i < spad_kernel_statement_count(changed); i++) {
-        const spad_statement *s = spad_kernel_get_statement(changed, i);
-        if (s->kind != SPAD_STATEMENT_OPERATION) continue;
-        for (size_t o = 0; o < spad_kernel_statement_count(kernel); o++) {
-            const spad_statement *old = spad_kernel_get_statement(kernel, o);
-            if (old->kind != s->kind || strcmp(old->name, s->name) != 0) continue;
-            assert_int_equal(s->location.line, old->location.line);
-            assert_int_equal(spad_kernel_get_access(changed, s->first_access)->location.line,
-                             old->location.line);
-        }
-    }
-    spad_advice_destroy(advice);
-    spad_kernel_destroy(kernel);
-}
-
-static void loads_of_agents_that_do_not_stay(void **state) {
-    (void)state;
-    expect_kind(WEIGHTS("", "n", EMPTY, ""), SPAD_ADVICE_LOAD, "");
-    expect_kind(WEIGHTS("", "0", EMPTY, "wait w_full parity n % 2\n"), SPAD_ADVICE_LOAD, "sw>n ");
-    /* a wait that only some iterations have, and an arrival of another agent */
-    expect_kind(WEIGHTS("", "0", EMPTY, "if n > 1 { wait w_full parity n % 2 }\n"),
-                SPAD_ADVICE_LOAD, "");
-    /* a group, whose bundles count */
-    expect_kind("kernel k on sm_80\nparam N = 4\nunit async on copy free\ngroup g\n"
-                "tensor w : global fp16 (64, 64) input\n"
-                "tensor out : global f32 [N] (64, 64) output\ntensor s : shared fp16 (64, 64)\n"
-                "agent a { for n in 0..N {\nasync l reads w writes s in g\ncommit g\n"
-                "wait g pending 0\nsimt m reads s writes out[n]\n} }\n",
-                SPAD_ADVICE_LOAD, "");
-}
-
-/* An agent that copies by itself needs no barrier. */
-static void copies_of_an_agent_leave_its_loop(void **state) {
-    (void)state;
-    expect_kind("kernel k on sm_80\nparam N = 4\ntensor w : global fp16 (64, 64) input\n"
-                "tensor out : global f32 [N] (64, 64) output\ntensor s : shared fp16 (64, 64)\n"
-                "agent a { for n in 0..N {\nsimt l reads w writes s\nsimt m reads s writes out[n]\n"
-                "} }\n",
-                SPAD_ADVICE_LOAD, "s>n ");
-}
+#include "advice_fixture.h"
 
 /* ---- rings ------------------------------------------------------------------------- */
 
@@ -327,6 +80,91 @@ static void assumed_costs_decide_no_depth(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* No figures of the chip: everything is a step. */
+#define STEPS(declare, slots, free)                                                            \
+    "kernel k on sm_87\nparam N = 8\n" declare "counter full\ncounter free = " free "\n"       \
+    "tensor in : global u8 [N] (64) input\ntensor out : global u8 [N] (64) output\n"           \
+    "tensor x : shared u8 [N] (64) ring " slots "\n"                                           \
+    "agent p { for n in 0..N {\ntake free\nsimt l reads in[n] writes x[n]\nsignal full\n} }\n" \
+    "agent c { for n in 0..N {\ntake full\nsimt s reads x[n] writes out[n]\nsignal free\n} }\n"
+
+static void expect_text(const char *kernel_text, const spad_advice_options *options,
+                        const char *expected) {
+    spad_kernel *kernel = test_parse(kernel_text);
+    spad_advice *advice = advise(kernel, options);
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_advice_write_text(advice, &text.sink, &error), &error);
+    assert_string_equal(text.bytes, expected);
+    test_text_free(&text);
+    spad_advice_destroy(advice);
+    spad_kernel_destroy(kernel);
+}
+
+static void steps_decide_on_request(void **state) {
+    (void)state;
+    const spad_advice_options steps = {.steps = true};
+    const spad_advice_options skip = {.skip = 1u << SPAD_ADVICE_SHORTER};
+    const spad_advice_options shallow = {.depth_most = 1};
+    expect_text(STEPS("param S = 6\n", "S", "S"), NULL,
+                "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n"
+                "depths of rings stay, because of that; --steps shortens them where that takes no "
+                "more steps\n");
+    expect_text(STEPS("param S = 6\n", "S", "S"), &steps,
+                "line 3: parameter 'S' 1 instead of 6: 16 steps as before, 320 B less placed, "
+                "320 B less declared\n1 change: 16 steps as before, 320 B less placed, "
+                "320 B less declared\n16 of 16 costs assumed: steps, not time\n");
+    expect_text(STEPS("param S = 6\n", "S", "S"), &skip,
+                "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n");
+    expect_text(RING("2", "cost 100 ns"), NULL, "no changes: 1.600 us as before\n");
+    expect_text(RING("1", "cost 100 ns"), NULL,
+                "line 5: ring of 'x' 2 instead of 1: 1.600 us instead of 2.400 us, 16384 B more "
+                "placed, 16384 B more declared\n1 change: 1.600 us instead of 2.400 us, 16384 B "
+                "more placed, 16384 B more declared\n");
+    expect_text(RING("1", "cost 100 ns"), &shallow, "no changes: 2.400 us as before\n");
+}
+
+/* Which numbers are no depths. */
+static void numbers_that_stay(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {STEPS("param S = 6\n", "S", "S - 1"), "S:6>2 "}, /* one slot: no free one at all */
+        {STEPS("param S = 6 fixed\n", "S", "S"), ""},
+        {STEPS("param S = 6\ntensor y : global u8 [S] (64)\n", "S", "S"), ""},
+        {STEPS("param S = 6\ntensor y : global u8 (64, S)\n", "S", "S"), ""},
+        {STEPS("", "6", "6"), ""}, /* the counter has six */
+        {"kernel k on sm_87\nparam S = 4\ntensor out : global u8 [4] (64) output\n"
+         "tensor x : shared u8 [S] (64)\nagent a { for n in 0..4 {\nsimt w writes x[n]\n"
+         "simt r reads x[n] writes out[n]\n} }\n",
+         ""}, /* fewer tiles than there are uses of them */
+        {"kernel k on trn2\nparam N = 8\ntensor in : hbm bf16 [N] (128, 64) input\n"
+         "tensor far : hbm bf16 [N] (128, 64)\ntensor out : hbm bf16 [N] (128, 64) output\n"
+         "for i in 0..N {\ntensor x : sbuf bf16 (128, 64)\ndma l reads in[i] writes x\n"
+         "dma o reads x writes far[i]\ndma p reads far[i] writes x\n"
+         "dma q reads x writes out[i]\n}\n",
+         ""}, /* off the chip */
+        {"kernel k on trn2\nparam N = 4\ntensor in : hbm bf16 [N, 2] (128, 64) input\n"
+         "tensor out : hbm bf16 [N, 2] (128, 64) output\n"
+         "tensor x : sbuf bf16 [N, 2] (128, 64) ring [3, 2]\nfor i in 0..N { for j in 0..2 {\n"
+         "dma l reads in[i, j] writes x[i, j]\ndma o reads x[i, j] writes out[i, j]\n} }\n",
+         ""}, /* two numbers */
+        {"kernel k on trn2\nparam N = 4\ntensor in : hbm bf16 [N] (128, 64) input\n"
+         "tensor out : hbm bf16 [2, N] (128, 64) output\nfor a in 0..1 {\n"
+         "tensor x : sbuf bf16 [N] (128, 64) ring 4\nfor i in 0..N {\n"
+         "dma l reads in[i] writes x[i]\ndma o reads x[i] writes out[0, i]\n} }\nfor b in 0..1 {\n"
+         "tensor x : sbuf bf16 [N] (128, 64) ring 4\nfor i in 0..N {\n"
+         "dma l reads in[i] writes x[i]\ndma o reads x[i] writes out[1, i]\n} }\n",
+         ""}, /* two rings with one name */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_kind(cases[i].text, SPAD_ADVICE_SHORTER, cases[i].expected);
+    }
+}
+
 /* A parameter that says how much is computed is no depth, even if only slots depend on it. */
 static void less_work_is_no_advice(void **state) {
     (void)state;
@@ -335,6 +173,55 @@ static void less_work_is_no_advice(void **state) {
                 "agent a { for i in 0..W {\nsimt w writes x[i] cost 5 ns\n"
                 "simt r reads x[i] writes out[i] cost 5 ns\n} }\n",
                 SPAD_ADVICE_SHORTER, "");
+}
+
+/* Depths that cannot be chosen alone: places that are given, a parameter that any value may have,
+ * one that tiles of an input depend on, and a ring that nothing but another number of tiles fits.
+ */
+static void depths_that_are_not_chosen(void **state) {
+    (void)state;
+    expect_kind("kernel k on trn2\nparam N = 8\ntensor in : hbm bf16 [N] (128, 64) input\n"
+                "tensor out : hbm bf16 [N] (128, 64) output\n"
+                "tensor x : sbuf bf16 [N] (128, 64) mod base 0 free 4\nfor i in 0..N {\n"
+                "dma l reads in[i] writes x[i] cost 9 ns\n"
+                "dma o reads x[i] writes out[i] cost 9 ns\n}\n",
+                SPAD_ADVICE_SHORTER, "");
+    expect_kind(STEPS("param S = 6\ntensor y : shared u8 [S] (64) input\n", "S", "S"),
+                SPAD_ADVICE_SHORTER, "");
+    expect_kind("kernel k on sm_87\nparam S = 4 any\ntensor out : global u8 [S] (64) output\n"
+                "tensor x : shared u8 [S] (64) ring 2\nagent a { for n in 0..S {\n"
+                "simt w writes x[n]\nsimt r reads x[n] writes out[n]\n} }\n",
+                SPAD_ADVICE_SHORTER, "x:2>1 ");
+    /* with three slots an index leaves its tensor */
+    expect_kind("kernel k on sm_87\nparam S = 4\ntensor out : global u8 [4] (64) output\n"
+                "tensor x : shared u8 [4] (64) ring S\nagent a { for n in 0..4 {\n"
+                "simt w writes x[n + 4 - S]\nsimt r reads x[n + 4 - S] writes out[n]\n} }\n",
+                SPAD_ADVICE_SHORTER, "");
+}
+
+/* Cycles of a chip without a clock are times as well. */
+static void cycles_decide_depths(void **state) {
+    (void)state;
+    expect_text("kernel k on sm_87\nparam N = 8\ntensor in : global u8 [N] (64) input\n"
+                "tensor out : global u8 [N] (64) output\ntensor x : shared u8 [N] (64) ring 3\n"
+                "for n in 0..N {\nsimt l reads in[n] writes x[n] cost 5 cycles\n"
+                "simt s reads x[n] writes out[n] cost 5 cycles\n}\n",
+                NULL,
+                "line 5: ring of 'x' 1 instead of 3: 80 cycles as before, 128 B less placed, 128 B "
+                "less declared\n1 change: 80 cycles as before, 128 B less placed, 128 B less "
+                "declared\n16 of 16 costs without a clock: cycles, not time\n");
+}
+
+/* Two rings, one after the other, with one trial at a time. */
+static void rings_one_after_another(void **state) {
+    (void)state;
+    static const char two[] =
+        "kernel k on trn2\nparam N = 8\ntensor in : hbm bf16 [N] (128, 64) input\n"
+        "tensor out : hbm bf16 [N] (128, 64) output\n"
+        "tensor x : sbuf bf16 [N] (128, 64) ring 3\ntensor y : sbuf bf16 [N] (128, 64) ring 3\n"
+        "for i in 0..N {\ndma l reads in[i] writes x[i] cost 9 ns\n"
+        "vector m reads x[i] writes y[i] cost 1 ns\ndma o reads y[i] writes out[i] cost 9 ns\n}\n";
+    expect_kind(two, SPAD_ADVICE_SHORTER, "x:3>1 y:3>1 ");
 }
 
 /* ---- aliases ----------------------------------------------------------------------- */
@@ -346,10 +233,12 @@ static void epilogues_get_the_bytes_of_rings(void **state) {
         const char *before;
         const char *after;
         const char *expected;
-    } cases[] = {{"tensor so : shared u8 (64)\n", "", "so>x "},
-                 {"", "tensor so : shared u8 (64)\n", "so>x "},
-                 {"", "tensor so : shared u8 (65)\n", ""},
-                 {"", "tensor so : shared u8 (64) at 4096\n", ""}};
+    } cases[] = {
+        {"tensor so : shared u8 (64)\n", "", "so>x "},
+        {"", "tensor so : shared u8 (64)\n", "so>x "},
+        {"", "tensor so : shared u8 (65)\n", ""},
+        {"", "tensor so : shared u8 (64) at 4096\n", ""},
+        {"", "tensor so : shared u8 (64)\ntensor part : shared u8 (32) alias of so\n", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1000];
         snprintf(text, sizeof text,
@@ -375,6 +264,26 @@ static void rings_in_use_are_no_place(void **state) {
         "} }\nagent c { for n in 0..N {\ntake full\nsimt m reads x[n] writes so\n"
         "signal free\nsimt o reads so writes out[n]\n} }\n",
         SPAD_ADVICE_ALIAS, "");
+}
+
+/* Tensors that no ring can hold: off the chip, in lanes that are given, or in more lanes. */
+static void places_that_are_no_alias(void **state) {
+    (void)state;
+    static const char *const so[] = {"sbuf u8 (64, 64)", "hbm u8 (64, 64)",
+                                     "sbuf u8 (64, 64) lane 64", "sbuf u8 (64, 64) lane N - N",
+                                     "sbuf u8 (128, 64)"};
+    for (size_t i = 0; i < sizeof so / sizeof *so; i++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "kernel k on trn2\nparam N = 5\ntensor out : hbm u8 (64, 64) output\n"
+                 "tensor in : hbm u8 [N] (64, 64) input\ntensor x : sbuf u8 [N] (64, 64) ring 2\n"
+                 "tensor so : %s\ntensor acc : sbuf u8 (64, 64)\ncounter c\nagent a {\n"
+                 "vector z writes acc\nfor n in 0..N {\ndma l reads in[n] writes x[n]\n"
+                 "vector m reads x[n] updates acc\n}\n%s e reads acc writes so\n"
+                 "dma o reads so writes out\nsignal c\n}\n",
+                 so[i], i == 1 ? "dma" : "vector");
+        expect_kind(text, SPAD_ADVICE_ALIAS, i == 0 ? "so>x " : "");
+    }
 }
 
 /* ---- limits ------------------------------------------------------------------------ */
@@ -487,6 +396,13 @@ static void failing_allocations_leak_nothing(void **state) {
         test_fail_each_allocation(advise_with, kernel);
         spad_kernel_destroy(kernel);
     }
+    spad_kernel *kernel =
+        test_parse("kernel k on sm_87\nparam S = 2\ncounter full\ncounter free = S\n"
+                   "tensor out : global u8 (64) output\ntensor x : shared u8 [2] (64) ring S\n"
+                   "agent p {\ntake free\nsimt l writes x[0]\nsignal full\n}\n"
+                   "agent c {\ntake full\nsimt s reads x[0] writes out\nsignal free\n}\n");
+    test_fail_each_allocation(advise_with, kernel); /* a parameter: what is computed is compared */
+    spad_kernel_destroy(kernel);
 }
 
 static void sinks_that_fail(void **state) {
@@ -508,19 +424,13 @@ static void sinks_that_fail(void **state) {
     spad_advice_destroy(advice);
     spad_kernel_destroy(kernel);
 }
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_that_give_the_same_leave_their_loop),
-        cmocka_unit_test(loads_that_do_not_stay),
-        cmocka_unit_test(sources_that_are_written_may_change),
-        cmocka_unit_test(loads_leave_one_loop_after_another),
-        cmocka_unit_test(what_belongs_to_a_load_comes_along),
-        cmocka_unit_test(loads_of_agents_that_do_not_stay),
-        cmocka_unit_test(copies_of_an_agent_leave_its_loop),
         cmocka_unit_test(rings_are_as_deep_as_they_help),
         cmocka_unit_test(no_ring_is_too_short),
         cmocka_unit_test(assumed_costs_decide_no_depth),
+        cmocka_unit_test(steps_decide_on_request),
+        cmocka_unit_test(numbers_that_stay),
         cmocka_unit_test(less_work_is_no_advice),
         cmocka_unit_test(epilogues_get_the_bytes_of_rings),
         cmocka_unit_test(rings_in_use_are_no_place),
@@ -529,6 +439,10 @@ int main(void) {
         cmocka_unit_test(bad_options_and_cancelled_calls),
         cmocka_unit_test(failing_allocations_leak_nothing),
         cmocka_unit_test(sinks_that_fail),
+        cmocka_unit_test(depths_that_are_not_chosen),
+        cmocka_unit_test(cycles_decide_depths),
+        cmocka_unit_test(rings_one_after_another),
+        cmocka_unit_test(places_that_are_no_alias),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,6 +301,138 @@ static void test_time_runs_out(void **unused) {
     drop(&f);
 }
 
+/* Limits of the parts are cut to that of all of them, and stay where they are tighter. */
+static void test_limits_of_parts(void **unused) {
+    (void)unused;
+    const int64_t long_time = INT64_C(1000000000000);
+    const spad_analysis_options cases[] = {
+        {.timeout_ns = long_time, .check = {.timeout_ns = 1}},
+        {.timeout_ns = 1, .check = {.timeout_ns = long_time}, .sim = {.timeout_ns = long_time}}};
+    for (size_t i = 0; i < 2; i++) {
+        fixture f = analyse(right, cases[i]);
+        const spad_verdict verdict = spad_check_get_verdict(spad_analysis_get_check(f.analysis));
+        assert_true(verdict == SPAD_VERDICT_UNKNOWN || verdict == SPAD_VERDICT_PROVED_SHAPE);
+        drop(&f);
+    }
+}
+
+/* A run is simulated to its end where the caller asks for more iterations than it has. */
+static void test_iterations_of_the_caller(void **unused) {
+    (void)unused;
+    fixture all = analyse(right, (spad_analysis_options){.sim = {.repeat_after = 1000}});
+    fixture few = analyse(right, (spad_analysis_options){.sim = {.repeat_after = 1}});
+    const spad_sim_totals a = spad_sim_get_totals(spad_analysis_get_sim(all.analysis));
+    const spad_sim_totals b = spad_sim_get_totals(spad_analysis_get_sim(few.analysis));
+    assert_int_equal(a.makespan, b.makespan);
+    assert_int_equal(a.operations, 48);
+    assert_int_equal(b.operations, 48);
+    drop(&all);
+    drop(&few);
+}
+
+/* A layout that cannot be described is a finding where the check has none of its own. */
+static void test_faults_become_findings(void **unused) {
+    (void)unused;
+    fixture f =
+        analyse("kernel k on sm_90\nmbarrier m[4611686018427387904] count 1\n"
+                "tensor x : shared u8 (64)\nagent a {\nsimt w writes x\nsimt r reads x\n}\n",
+                (spad_analysis_options){0});
+    const spad_check *check = spad_analysis_get_check(f.analysis);
+    const spad_error *fault = spad_analysis_get_fault(f.analysis, SPAD_PART_LAYOUT);
+    assert_non_null(fault);
+    assert_null(spad_analysis_get_layout(f.analysis));
+    assert_false(spad_analysis_is_fine(f.analysis));
+    assert_int_equal(spad_check_get_counts(check).errors, 1);
+    const spad_finding *finding = spad_check_get_finding(check, 0);
+    assert_int_equal(finding->code, SPAD_FINDING_DOES_NOT_FIT);
+    assert_string_equal(finding->message, "4611686018427387904 mbarriers do not fit 64 bits");
+    assert_int_equal(finding->line, 2);
+    test_text text = written(f.analysis, spad_analysis_write_text);
+    assert_non_null(strstr(text.bytes, "not placed: "));
+    test_text_free(&text);
+    drop(&f);
+}
+
+/* Work of which nothing is used has the time that the simulation gives, if that is a time. */
+static void test_wasted_work_has_a_time(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *cost;
+        const char *words; /* NULL: no time at all */
+    } cases[] = {{"cost 40 ns", "40.000 ns"}, {"cost 7 cycles", "7 cycles"}, {"", NULL}};
+    for (size_t i = 0; i < 3; i++) {
+        char kernel[400];
+        snprintf(
+            kernel, sizeof kernel,
+            "kernel k on sm_87\ntensor x : shared u8 (64)\ntensor out : global u8 (64) output\n"
+            "simt first writes x %s\nsimt w writes x %s\nsimt r reads x writes out %s\n",
+            cases[i].cost, cases[i].cost, cases[i].cost);
+        fixture f = analyse(kernel, (spad_analysis_options){0});
+        test_text text = written(f.analysis, spad_analysis_write_text);
+        const char *line = strstr(text.bytes, "warning: first writes 'x'");
+        assert_non_null(line);
+        const char *end = strstr(line, "[SPAD-DEAD-WRITE]");
+        assert_non_null(end);
+        if (cases[i].words != NULL) {
+            const char *time = strstr(line, cases[i].words);
+            assert_true(time != NULL && time < end);
+        } else {
+            assert_memory_equal(line, "warning: first writes 'x', and nothing reads it", 47);
+        }
+        test_text_free(&text);
+        drop(&f);
+    }
+}
+
+/* Operations that take no time have no share of it. */
+static void test_work_without_time(void **unused) {
+    (void)unused;
+    fixture f = analyse("kernel k on sm_90\ntensor x : shared u8 (64)\nsimt w writes x cost 0 ns\n"
+                        "simt r reads x cost 0 ns\n",
+                        (spad_analysis_options){0});
+    test_text text = written(f.analysis, spad_analysis_write_text);
+    assert_null(strstr(text.bytes, "engines:"));
+    assert_non_null(strstr(text.bytes, "k on sm_90: fits, proved"));
+    test_text_free(&text);
+    drop(&f);
+    f = analyse(too_deep, (spad_analysis_options){0});
+    text = written(f.analysis, spad_analysis_write_text);
+    assert_memory_equal(text.bytes, "rows on trn2 (N = 16): does not fit, ", 37);
+    test_text_free(&text);
+    drop(&f);
+}
+
+static int end_after(void *context) {
+    int *left = context;
+    return --*left < 0;
+}
+
+/* A cancelled call says so, wherever it was, and gives nothing. */
+static void test_cancelled(void **unused) {
+    (void)unused;
+    fixture f = analyse(right, (spad_analysis_options){0});
+    bool done = false;
+    int cancelled = 0;
+    for (int asks = 0; !done && asks < 2000; asks++) {
+        int left = asks;
+        spad_analysis *analysis;
+        spad_error error;
+        const spad_analysis_options options = {.watch = {end_after, &left}};
+        const spad_status status = spad_analysis_create(&analysis, f.kernel, &options, &error);
+        done = status == SPAD_OK;
+        if (!done) {
+            assert_int_equal(status, SPAD_ERR_CANCELLED);
+            assert_int_equal(error.code, SPAD_ERR_CANCELLED);
+            assert_null(analysis);
+            cancelled++;
+        }
+        spad_analysis_destroy(analysis);
+    }
+    assert_true(done);
+    assert_true(cancelled > 3); /* in every part */
+    drop(&f);
+}
+
 /* ---- reports ----------------------------------------------------------------------- */
 
 static void test_report_has_all_of_it(void **unused) {
@@ -408,6 +541,12 @@ int main(void) {
         cmocka_unit_test(test_title_of_the_caller_stays),
         cmocka_unit_test(test_without_memory),
         cmocka_unit_test(test_sinks_that_fail),
+        cmocka_unit_test(test_limits_of_parts),
+        cmocka_unit_test(test_iterations_of_the_caller),
+        cmocka_unit_test(test_faults_become_findings),
+        cmocka_unit_test(test_wasted_work_has_a_time),
+        cmocka_unit_test(test_work_without_time),
+        cmocka_unit_test(test_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,19 +241,7 @@ static void memory_that_runs_out_is_reported(void **state) {
     const size_t picked[] = {1, 11, 14};
     for (size_t i = 0; i < sizeof picked / sizeof picked[0]; i++) {
         spad_kernel *kernel = test_parse(cases[picked[i]].text);
-        spad_status status = SPAD_ERR_HOST_MEMORY;
-        for (long n = 1; status == SPAD_ERR_HOST_MEMORY; n++) {
-            test_host host;
-            spad_check *check;
-            spad_error error;
-            test_host_init(&host);
-            host.fail_at = n;
-            const spad_check_options options = {.host = &host.host, .one_shape = true};
-            status = spad_check_create(&check, kernel, &options, &error);
-            if (status == SPAD_OK) spad_check_destroy(check);
-            test_host_assert_clean(&host);
-        }
-        assert_int_equal(status, SPAD_OK);
+        test_check_without_memory(kernel);
         spad_kernel_destroy(kernel);
     }
 }

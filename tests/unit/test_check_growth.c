@@ -377,8 +377,9 @@ static void other_parts_that_grow(void **state) {
         {TRN2 "tensor g : hbm bf16 [N / 2 + 64] (128, 8)\nfor i in 0..N { if i >= 0 { dma a reads "
               "g[i / 2] } }\n",
          "step 2 i+2"},
+        /* there is no kernel from N = 129 on */
         {TRN2 "tensor g : hbm bf16 [N / 2 + 64] (128, 8)\nfor i in 0..N { dma a reads g[i] }\n",
-         "step 1 i+1"},
+         "no: 'g' has an index that advances faster than it grows"},
     };
 #undef TRN4
     check_rows(rows, sizeof rows / sizeof rows[0]);

@@ -48,8 +48,8 @@ static void run_case(const output_case *c) {
 static void shapes_that_do_not_show_it(void **state) {
     (void)state;
     static const output_case cases[] = {
-        {LARGE("[N / 2 + 2]", PUT("[0]")), SPAD_VERDICT_PROVED_ALL,
-         "nothing writes 'out[0]', and 1 more of its 2 tiles are incomplete", NULL},
+        {LARGE("[N / 2 + 2]", PUT("[0]")), SPAD_VERDICT_PROVED_ALL, "for every N",
+         "nothing writes 'out[1]', and 2 more of its 4 tiles are incomplete (with N = 4)"},
         {LARGE("[N / 3 + 1]", PUT("[i / 3]")), SPAD_VERDICT_PROVED_ALL,
          "but with N = 0: 'out' is an output, and nothing writes 'out[0]'", NULL},
         {LARGE("[N]", PUT("[N - 1 - i]")), SPAD_VERDICT_PROVED_ALL,

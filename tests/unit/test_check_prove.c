@@ -1,48 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Verdicts: proved for this shape or for all trip counts, wrong, unknown, and the reasons
  * about them; a cost that does not depend on the trip count. */
-#include "support/kernels.h"
-#include "support/support.h"
+#include "prove_fixture.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "spad/check.h"
-
-typedef struct answer {
-    spad_verdict verdict;
-    char reason[SPAD_MESSAGE_MAX];
-    spad_check_counts counts;
-} answer;
-
-static answer ask(const char *text, const spad_define *defines, size_t count,
-                  const spad_check_options *how) {
-    const spad_kernel_options options = {.defines = defines, .define_count = count};
-    spad_check *check;
-    spad_error error;
-    spad_kernel *kernel = test_parse_with(text, &options);
-    assert_ok(spad_check_create(&check, kernel, how, &error), &error);
-    answer a = {.verdict = spad_check_get_verdict(check), .counts = spad_check_get_counts(check)};
-    strcpy(a.reason, spad_check_get_reason(check));
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return a;
-}
-
-static void assert_answer(const char *text, spad_verdict verdict, const char *reason) {
-    const answer a = ask(text, NULL, 0, NULL);
-    assert_string_equal(a.reason, reason);
-    assert_int_equal(a.verdict, verdict);
-}
-
-/* The same for a reason that goes on with values that were tried. */
-static void assert_answer_starts(const char *text, spad_verdict verdict, const char *reason) {
-    answer a = ask(text, NULL, 0, NULL);
-    assert_true(strlen(a.reason) > strlen(reason));
-    a.reason[strlen(reason)] = '\0';
-    assert_string_equal(a.reason, reason);
-    assert_int_equal(a.verdict, verdict);
-}
 
 static const char *const pipeline = "kernel k on trn2\nparam N = 16\n"
                                     "tensor g : hbm bf16 [N] (128, 512) input\n"
@@ -337,76 +298,6 @@ static void parallel_loops_far(void **state) {
                            "events"));
 }
 
-/* Rings that come round together only after very many iterations are proved one by one, if they
- * share no bytes. The rings of a, b and c have their slots as numbers. */
-#define COPRIME(a, b, c, ahead)                                                                \
-    "kernel k on trn2\nparam N = 40\ntensor g : hbm bf16 [N] (128, 512) input\n"               \
-    "tensor x : sbuf bf16 [N] (128, 8) " a "\ntensor y : sbuf bf16 [N] (128, 8) " b            \
-    "\ntensor z : sbuf bf16 [N] (128, 8) " c "\nfor i in 0..N {\nvector w writes x[i], y[i]\n" \
-    "vector r reads x[i] writes z[i]\nif i >= " ahead " { vector r reads y[i - " ahead         \
-    "], z[i] }\n}\n"
-
-static void rings_one_by_one(void **state) {
-    (void)state;
-    static const char *const right[] = {COPRIME("ring 31", "ring 33", "ring 2", "32"),
-                                        COPRIME("ring 97", "ring 89", "ring 83", "88"),
-                                        COPRIME("ring 31", "mod base 0 free 33",
-                                                "mod base 4096 free 2",
-                                                "32"), /* places of their own */
-                                        COPRIME("ring 31", "ring 33", "alias of y", "0")};
-    static const char *const many = COPRIME("ring 97", "ring 89", "ring 83", "88");
-    const spad_define far = {"N", 1000000000};
-    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
-        const answer a = ask(right[i], NULL, 0, NULL);
-        const bool aliased = strstr(right[i], "alias") != NULL;
-        assert_string_equal(a.reason, aliased ? "there are errors" : "for every N from 1 on");
-        assert_int_equal(a.verdict, aliased ? SPAD_VERDICT_WRONG : SPAD_VERDICT_PROVED_ALL);
-    }
-    const answer near = ask(many, NULL, 0, NULL);
-    const answer large = ask(many, &far, 1, NULL);
-    assert_int_equal(large.verdict, SPAD_VERDICT_PROVED_ALL);
-    assert_true(large.counts.events < 2 * near.counts.events);
-    /* one of them is too short, which shows with large values only */
-    assert_answer_starts(COPRIME("ring 97", "ring 89", "ring 83", "89"), SPAD_VERDICT_PROVED_SHAPE,
-                         "right at N = 40, not with N = 90: r reads 'y[0]' (i = 89), but bytes ");
-    const answer wrong = ask(COPRIME("ring 97", "ring 89", "ring 83", "89"), &far, 1, NULL);
-    assert_int_not_equal(wrong.verdict, SPAD_VERDICT_PROVED_ALL);
-    /* places that meet are one part: no proof, and the reason */
-    assert_answer_starts(COPRIME("mod base 0 free 97", "mod base 64 free 89", "ring 83", "0"),
-                         SPAD_VERDICT_PROVED_SHAPE,
-                         "N is fixed at 40: the kernel repeats itself only after too many "
-                         "iterations");
-}
-
-/* The same with places from the planner: what shares bytes there is one part. Here x and y are
- * alive together, and z after them, in their bytes or not. */
-static void rings_with_places(void **state) {
-    (void)state;
-    spad_kernel *kernel = test_parse(
-        "kernel k on trn2\nparam N = 40\ntensor x : sbuf bf16 [N] (128, 8) ring 31\n"
-        "tensor y : sbuf bf16 [N] (128, 8) ring 33\ntensor m : sbuf bf16 (128, 8) at 65536\n"
-        "tensor p : psum f32 [N] (128, 8) ring 3\ntensor q : psum f32 (128, 8)\n"
-        "for i in 0..N { vector w writes x[i], y[i]\nvector r reads x[i], y[i] writes p[i]\n"
-        "vector r reads p[i] writes q\nvector r reads q }\n");
-    spad_kernel *apart = test_parse(COPRIME("ring 31", "ring 33", "ring 2", "32"));
-    const spad_kernel *const kernels[] = {kernel, apart};
-    for (size_t i = 0; i < 2; i++) {
-        spad_layout *layout;
-        spad_check *check;
-        spad_error error;
-        assert_ok(spad_layout_create(&layout, kernels[i], NULL, &error), &error);
-        const spad_check_options how = {.layout = layout};
-        assert_ok(spad_check_create(&check, kernels[i], &how, &error), &error);
-        /* a tensor with a place of its own may be anywhere among the planned ones */
-        assert_int_equal(spad_check_get_verdict(check),
-                         i == 0 ? SPAD_VERDICT_PROVED_SHAPE : SPAD_VERDICT_PROVED_ALL);
-        spad_check_destroy(check);
-        spad_layout_destroy(layout);
-    }
-    spad_kernel_destroy(apart);
-    spad_kernel_destroy(kernel);
-}
-
 /* An index that no condition is around is examined when a kernel is made, but bounds that are not
  * exact refuse nothing: how it moves counts then, and a value that is far away is found. */
 static void indices_of_inexact_bounds(void **state) {
@@ -417,6 +308,12 @@ static void indices_of_inexact_bounds(void **state) {
     "dma l reads g[" index "] writes x[i]\nvector r reads x[i]\n}\n"
     assert_answer_starts(LOADS("", "10", "i % 7 + i % 5"), SPAD_VERDICT_PROVED_SHAPE,
                          "but not with N = 35: index 10 is outside 'g', which has 10");
+    /* no kernel from some value on */
+    assert_answer_starts(LOADS("", "10", "i / 3"), SPAD_VERDICT_PROVED_SHAPE, "N is fixed at 8: ");
+    assert_answer_starts(LOADS("", "40", "i % 41"), SPAD_VERDICT_PROVED_SHAPE, "N is fixed at 8: ");
+    assert_answer_starts(LOADS("", "40", "min(i, 40)"), SPAD_VERDICT_PROVED_SHAPE,
+                         "N is fixed at 8: ");
+    assert_answer_starts(LOADS("", "(N + 2) / 3", "i / 3"), SPAD_VERDICT_PROVED_ALL, "for every N");
     /* exact as long as it does not come round */
     assert_answer_starts(LOADS("", "100", "7 * i % 101"), SPAD_VERDICT_PROVED_SHAPE,
                          "but not with N = 73: index 100 is outside 'g', which has 100");
@@ -425,9 +322,58 @@ static void indices_of_inexact_bounds(void **state) {
     assert_answer_starts(LOADS("", "11", "i % 7 + i % 5"), SPAD_VERDICT_PROVED_ALL, "for every N");
     assert_answer_starts(LOADS("param S = 3\n", "S + 1", "max(min(5 * i % 3 + i % 2, S), 0 / S)"),
                          SPAD_VERDICT_PROVED_ALL, "for every N");
-    assert_answer_starts(LOADS("", "min(N, 9)", "min(i, 8)"), SPAD_VERDICT_PROVED_ALL,
-                         "for every N");
+    assert_answer_starts(LOADS("", "9", "min(i, 8)"), SPAD_VERDICT_PROVED_ALL, "for every N");
 #undef LOADS
+}
+
+/* What is right at small values, and no kernel at larger ones. */
+static void no_kernel_far_away(void **state) {
+    (void)state;
+#define FALLS(extent)                                                          \
+    "kernel k on trn2\nparam N = 8\nparam M = 8\ntensor g : hbm bf16 [" extent \
+    "] (128, 8)\ntensor x : sbuf bf16 (128, 8)\n"                              \
+    "for i in 0..N { vector w writes x\nvector r reads x }\n"                  \
+    "for i in 0..M { vector w writes x\nvector r reads x }\n"
+    assert_answer_starts(FALLS("100 - N"), SPAD_VERDICT_PROVED_SHAPE,
+                         "for every M; N is fixed at 8: 'g' has an extent that falls towards 0");
+    assert_answer_starts(FALLS("max(100 - N, N - 200)"), SPAD_VERDICT_PROVED_SHAPE,
+                         "for every M; N is fixed at 8: an index does not advance in even steps");
+    assert_answer(FALLS("max(N, 1)"), SPAD_VERDICT_PROVED_ALL, "for every N, M");
+    /* an alias grows, and what it is a name for does not */
+    assert_answer("kernel k on trn2\nparam N = 8\ntensor g : hbm bf16 (128, 800)\n"
+                  "tensor h : hbm bf16 [N + 1] (128, 8) alias of g\n"
+                  "tensor x : sbuf bf16 (128, 8)\n"
+                  "for i in 0..N { vector w writes x\nvector r reads x }\n",
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "there is no kernel with N = 100: 1 lanes x 206848 bytes do not fit in a tile of "
+                  "'g' of 1 x 204800");
+#undef FALLS
+    /* the loop around it does not run at the given values */
+    assert_answer_starts("kernel k on trn2\nparam N = 4\nparam M = 0\n"
+                         "tensor g : hbm bf16 [40] (128, 8) input\ntensor x : sbuf bf16 (128, 8)\n"
+                         "for j in 0..M { for i in 0..N { dma w reads g[i] writes x } }\n"
+                         "for i in 0..N { vector w writes x\nvector r reads x }\n",
+                         SPAD_VERDICT_PROVED_SHAPE,
+                         "for every M; N is fixed at 4: 'g' has 40 tiles, whatever N is");
+}
+
+/* Numbers that are taken when the text is read, so that other values need another text. */
+static void values_at_the_start(void **state) {
+    (void)state;
+#define STARTS(alias, given)                                                               \
+    "kernel k on trn2\nparam N = 8\nunknown u in 0..9 = " given                            \
+    "\ntensor g : sbuf bf16 [4] (128, 8)\ntensor h : sbuf bf16 (128, 8) alias of g[" alias \
+    "]\ntensor x : sbuf bf16 (128, 8)\nvector w writes g[0]\nvector r reads h\n"           \
+    "for i in 0..N { vector w writes x\nif u > 3 { vector r reads x } }\n"
+#define WAYS "for all 9 ways that unknown values can be; "
+    assert_answer(STARTS("0", "3"), SPAD_VERDICT_PROVED_ALL, WAYS "for every N");
+    /* at N = 9 it is another tile, which is not written */
+    assert_answer(STARTS("N % 4", "3"), SPAD_VERDICT_PROVED_SHAPE,
+                  WAYS "every event of the kernel was checked");
+    assert_answer(STARTS("0", "N"), SPAD_VERDICT_PROVED_SHAPE,
+                  WAYS "every event of the kernel was checked");
+#undef WAYS
+#undef STARTS
 }
 
 /* Agents order each other by all rings together: no proof, and the reason before anything long is
@@ -511,6 +457,14 @@ static void from_some_value_on(void **state) {
                   "for i in 0..N { dma w reads least[0] writes x\nvector r reads x }\n"
                   "for i in 0..M { dma w reads least[0] writes x\nvector r reads x }\n",
                   SPAD_VERDICT_PROVED_ALL, "for every M, N; there is no kernel with M = 0, N = 0");
+    assert_answer("kernel k on trn2\nparam N = 3\nparam M = 2\n"
+                  "tensor g : hbm bf16 [(N + 1) / 2 - N / 2 + M] (128, 8) input\n"
+                  "tensor x : sbuf bf16 (128, 8)\n"
+                  "for i in 0..N { dma w reads g[0] writes x\nvector r reads x }\n"
+                  "for i in 0..M { dma w reads g[0] writes x\nvector r reads x }\n",
+                  SPAD_VERDICT_PROVED_ALL,
+                  "for every N, M; there is no kernel with N = 0, M = 0 or N = 2, M = 0 or "
+                  "N = 4, M = 0 or N = 6, M = 0, and so on");
     const char *hole = "kernel k on trn2\nparam N = 8\ntensor x : sbuf bf16 (128, 8)\n"
                        "for i in 0..N { if i == 2 { vector v writes x } }\n"
                        "if N != 1 { vector w writes x }\nvector r reads x\n";
@@ -808,9 +762,9 @@ int main(void) {
         cmocka_unit_test(neighbours_wrong),
         cmocka_unit_test(sizes),
         cmocka_unit_test(parallel_loops_far),
-        cmocka_unit_test(rings_one_by_one),
-        cmocka_unit_test(rings_with_places),
         cmocka_unit_test(indices_of_inexact_bounds),
+        cmocka_unit_test(no_kernel_far_away),
+        cmocka_unit_test(values_at_the_start),
         cmocka_unit_test(rings_of_agents),
         cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),

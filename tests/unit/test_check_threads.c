@@ -127,19 +127,7 @@ static void elected_operations_are_proved_for_a_shape(void **state) {
 static void memory_that_runs_out_is_reported(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse(HEAD FILL STORE LAST);
-    spad_status status = SPAD_ERR_HOST_MEMORY;
-    for (long n = 1; status == SPAD_ERR_HOST_MEMORY; n++) {
-        test_host host;
-        spad_check *check;
-        spad_error error;
-        test_host_init(&host);
-        host.fail_at = n;
-        const spad_check_options options = {.host = &host.host, .one_shape = true};
-        status = spad_check_create(&check, kernel, &options, &error);
-        if (status == SPAD_OK) spad_check_destroy(check);
-        test_host_assert_clean(&host);
-    }
-    assert_int_equal(status, SPAD_OK);
+    test_check_without_memory(kernel);
     spad_kernel_destroy(kernel);
 }
 

@@ -665,7 +665,7 @@ static void layouts_are_shown(void **state) {
     assert_ok(spad_layout_write_text(layout, &text.sink, &error), &error);
     assert_string_equal(
         text.bytes,
-        "space         used   live peak       bound    capacity  (bytes per lane)\n"
+        "space         used   live peak       bound    capacity  (bytes)\n"
         "shared        1088         308        1088      232448  fits, no layout is lower\n"
         "peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
     test_text_clear(&text);

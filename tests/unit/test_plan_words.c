@@ -202,6 +202,7 @@ static void each_clash_has_its_words(void **state) {
          "second\n"},
         {SPAD_PLAN_CLASH_ALIAS_APART, " are aliases, but must be kept apart\n"},
         {SPAD_PLAN_CLASH_ALIAS_LANES, " are aliases, but have no start lane in common\n"},
+        {SPAD_PLAN_CLASH_SLICES, " are at two different distances by their slices and aliases\n"},
     };
     spad_error error;
     static const spad_space wide = {

@@ -120,6 +120,39 @@ def ranges_text(ranges):
                      for first, end, step, extent in ranges)
 
 
+def run_text(form):
+    """The ranges of a form that is one run of elements in its lanes, as Accesses gives them; None where it is something
+    else, or where ranges of the tensor's own shape do not hold it."""
+    kind = form.kind
+    if not form.size or form.reach or form.spread or item_bytes(form.dtype) != item_bytes(kind.dtype):
+        return None
+    dims, run, texts, is_all = form.dims, 1, [], True
+    if kind.is_on_chip:
+        stride, count = dims[0]
+        if stride != 1 and count != 1:
+            return None
+        dims, is_all = dims[1:], count == kind.lanes
+        texts = [_range_text(form.lane, count, kind.lanes)]
+    for stride, count in reversed(dims):
+        if count != 1:
+            if stride != run:
+                return None
+            run *= count
+    rest = form.start
+    for weight, extent in kind.free_dims:
+        first, rest = divmod(rest, weight)
+        count = max(run // weight, 1)
+        if first + count > extent or (rest or run % weight if run > weight else rest + run > weight):
+            return None
+        texts.append(_range_text(first, count, extent))
+        is_all, run = is_all and count == extent, min(run, weight)
+    return "" if is_all else f"({', '.join(texts)})"
+
+
+def _range_text(first, count, extent):
+    return str(first) if count == 1 else ".." if count == extent else f"{first}..{first + count}"
+
+
 def free_shape(storage):
     """The dimensions in a lane, at least one."""
     shape = storage.shape[1:] if storage.is_on_chip else storage.shape
@@ -179,6 +212,8 @@ class Accesses:
 
     def _alias(self, storage, dtype, first, shape):
         key = (dtype, first, shape)
+        if storage.aliases is None:
+            storage.aliases = {}
         name = storage.aliases.get(key)
         if name is None:
             name = storage.aliases[key] = self._fresh(f"{storage.name[:50]}_v")

@@ -42,6 +42,11 @@ def _parser():
                              "any, spad_example() of the file is used")
     parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
     parser.add_argument("--lnc", type=int, default=1, help="cores: 1 or 2")
+    parser.add_argument("--for", dest="goal", choices=("time", "bytes"),
+                        help="plan: places by simulated overlap, for the least time or for the fewest bytes")
+    parser.add_argument("--release", action="store_true",
+                        help="plan --for: also places tensors that have an address")
+    parser.add_argument("--json", action="store_true", help="check, plan, sim, tune: the result as JSON")
     parser.add_argument("-o", "--output", help="the file to write instead of the standard output")
     parser.add_argument("--quiet", action="store_true", help="without the notes of the trace")
     return parser
@@ -56,27 +61,57 @@ def _traced(options):
     return nt.trace(kernel, *args, target=options.target, lnc=options.lnc, **kwargs)
 
 
-def _shown(command, kernel):
+def _planned(options, kernel):
+    """The layout that is asked for, and the figures of its time, as text."""
+    if options.goal is None:
+        return kernel.plan(), ""
+    frontier = kernel.frontier(release=options.release)
+    layout = frontier.layout(options.goal)
+    if layout is None:
+        raise nt.TraceError("no layout fits")
+    return layout, "" if options.json else "\n" + frontier.text()
+
+
+def _shown(options, kernel):
     """(text, exit status)."""
-    if command == "check":
-        check = kernel.check()
-        return kernel.explain(check), 0 if check else 1
-    if command == "plan":
-        layout = kernel.plan()
-        return layout.text(), 0 if layout.fits else 1
+    command = options.command
     if command == "emit":
         return core.emit(kernel.plan(), "nki"), 0
     if command == "text":
         return kernel.source, 0
-    return getattr(kernel, command)().text(), 0
+    more, fine = "", True
+    if command == "check":
+        made = kernel.check()
+        fine = bool(made)
+    elif command == "plan":
+        made, more = _planned(options, kernel)
+        fine = made.fits
+    else:
+        made = getattr(kernel, command)()
+    text = made.json() if options.json else kernel.explain(made) if command == "check" else made.text() + more
+    return text, 0 if fine else 1
+
+
+def _wrong_words(options):
+    """What is wrong with the options, or None."""
+    if options.command == "report" and not options.output:
+        return "a report needs a file: -o FILE.html"
+    if options.goal is not None and options.command != "plan":
+        return "--for is an option of plan"
+    if options.release and options.goal is None:
+        return "--release is for plan --for time or bytes"
+    if options.json and options.command not in ("check", "plan", "sim", "tune"):
+        return f"{options.command} has no form as JSON"
+    return None
 
 
 def main(arguments):
     """Runs the command; the status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for
     wrong usage and for one that cannot be traced."""
     options = _parser().parse_args(arguments)
-    if options.command == "report" and not options.output:
-        print("spad nki: a report needs a file: -o FILE.html", file=sys.stderr)
+    wrong = _wrong_words(options)
+    if wrong is not None:
+        print(f"spad nki: {wrong}", file=sys.stderr)
         return 2
     sys.path.insert(0, os.getcwd())
     try:
@@ -91,7 +126,7 @@ def main(arguments):
         if options.command == "report":
             kernel.report().save(options.output)
             return 0
-        text, status = _shown(options.command, kernel)
+        text, status = _shown(options, kernel)
     except (_spad.Error, OSError) as error:
         print(f"spad nki: {error}", file=sys.stderr)
         for note in getattr(error, "__notes__", ()):

@@ -3,6 +3,7 @@
 
 import math
 
+from ._isa import INSTRUCTIONS
 from ._record import current
 
 
@@ -22,7 +23,7 @@ class Composites:
 
     @staticmethod
     def _call(instruction, **given):
-        current(f"nki.isa.{instruction}").call(instruction, (), given)
+        current(f"nki.isa.{instruction}").call(INSTRUCTIONS[instruction], (), given)
 
     def softmax(self, x, axis=-1, dtype=None):
         """nl.softmax: largest, difference, exp, sum, quotient."""

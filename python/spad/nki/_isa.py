@@ -71,7 +71,7 @@ class Instruction:
     """A row of the table."""
 
     __slots__ = ("name", "signature", "reads", "writes", "updates", "sums", "engines", "cost", "steps",
-                 "_defaults", "_order")
+                 "_defaults", "order")
 
     def __init__(self, row):
         name, parameters, written, read, engines, cost = (part.strip() for part in row.split("|"))
@@ -79,7 +79,7 @@ class Instruction:
         self.signature = inspect.Signature([_parameter(word) for word in parameters.split()])
         self._defaults = {word: parameter.default for word, parameter in self.signature.parameters.items()
                           if parameter.default is not inspect.Parameter.empty}
-        self._order = tuple(self.signature.parameters)
+        self.order = tuple(self.signature.parameters)
         self.steps = {}  # parameter: partitions from one that is accessed to the next
         self.reads = self._names(read.split()[1:])
         how, *names = written.split() or ["writes"]
@@ -94,13 +94,13 @@ class Instruction:
 
     def bind(self, args, kwargs):
         """The arguments of a call by name, with the defaults."""
-        given = self._defaults | dict(zip(self._order, args)) | kwargs
-        if given.keys() != self.signature.parameters.keys() or len(args) > len(self._order):
+        given = self._defaults | dict(zip(self.order, args)) | kwargs
+        if given.keys() != self.signature.parameters.keys() or len(args) > len(self.order):
             try:
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"nki.isa.{self.name}: {error}") from None
-        if args and not kwargs.keys().isdisjoint(self._order[:len(args)]):
+        if args and not kwargs.keys().isdisjoint(self.order[:len(args)]):
             raise TypeError(f"nki.isa.{self.name}: an argument is given twice")
         return given
 

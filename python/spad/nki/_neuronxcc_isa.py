@@ -8,6 +8,7 @@ import inspect
 import math
 
 from ._index import Index, Mask
+from ._isa import INSTRUCTIONS
 from ._older import Box, Result, assign, now
 from ._older_results import (_as, _axes, _broadcast, _dtype, _in_sbuf, _instruction_result, _matmul, _only_name, _operand,
                              _promoted, _reduced, _refused, _turned, finfo)
@@ -134,7 +135,7 @@ def _direct_function(row):
         given, _, mask = _bind(what, signature, args, options)
         box = Box(recorder, mask, given["dst"].shape, what)
         if not box.is_empty:
-            recorder.call(name, (), {key: box.of(value) if isinstance(value, View) else value
+            recorder.call(INSTRUCTIONS[name], (), {key: box.of(value) if isinstance(value, View) else value
                                      for key, value in given.items()})
 
     function.__name__ = function.__qualname__ = name
@@ -204,7 +205,7 @@ def memset(shape, value, dtype, *, mask=None, engine=None, **options):
     def emit(dst):
         box = Box(recorder, mask, shape, what)
         if not box.is_empty:
-            recorder.call("memset", (), {"dst": box.of(_as(dst, shape)), "value": value, "engine": engine})
+            recorder.call(INSTRUCTIONS["memset"], (), {"dst": box.of(_as(dst, shape)), "value": value, "engine": engine})
 
     return Result(recorder, what, shape, _dtype(dtype), emit)
 

@@ -6,6 +6,7 @@ import math
 from .. import _nki_direct as _direct
 from .. import _spad
 from ._index import cut
+from ._isa import INSTRUCTIONS
 from ._older import Blocks, Box, Result, copy, fitted, now, unwrapped
 from ._views import View, item_bytes
 
@@ -171,7 +172,7 @@ def _matmul(recorder, what, given, mask):
         if not box.is_all:
             cut = {**given, "stationary": _cut(given["stationary"], [(0, len(given["stationary"])), box.spans[0]]),
                    "moving": _cut(given["moving"], [(0, len(given["moving"])), *box.spans[1:]])}
-        recorder.call("nc_matmul", (), {**cut, "dst": dst, "accumulate": accumulate})
+        recorder.call(INSTRUCTIONS["nc_matmul"], (), {**cut, "dst": dst, "accumulate": accumulate})
 
     return Result(recorder, what, (rows, *columns), "float32", emit, "psum", lambda dst: emit(dst, None))
 
@@ -203,7 +204,7 @@ def _instruction_result(recorder, name, given, shape, dtype, mask, space="sbuf")
         cut = {key: box.of(value) if isinstance(value, View) else value for key, value in given.items()}
         if name == "tensor_reduce":
             cut["axis"], cut["keepdims"] = tuple(sorted(_axes(what, given["axis"], given["data"].ndim))), True
-        recorder.call(name, (), {**cut, "dst": dst})
+        recorder.call(INSTRUCTIONS[name], (), {**cut, "dst": dst})
 
     return Result(recorder, what, shape, dtype, emit, space)
 

@@ -94,9 +94,9 @@ class Programs:
         """From now on the program of this core is recorded."""
         self.core, self.at, self._next, self._launched = number, (number,), 0 if number else None, 0
 
-    def known(self, buffer, shape, dtype):
+    def known(self, shape, dtype):
         """What an earlier program has made for this tensor in shared HBM, or None."""
-        if self._next is None or getattr(buffer, "value", None) != "shared_hbm":
+        if self._next is None:
             return None
         if self._next == len(self._shared):
             raise ValueError("a program makes a tensor in shared HBM that the first one does not make")
@@ -108,7 +108,8 @@ class Programs:
         return found
 
     def made(self, storage):
-        if getattr(storage.buffer, "value", None) == "shared_hbm" and self._next is None:
+        """A tensor in shared HBM was made."""
+        if self._next is None:
             self._shared.append(storage)
 
     def program_id(self, axis=0):

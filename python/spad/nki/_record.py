@@ -7,6 +7,7 @@ line of the user's Python, as a comment and for Kernel.place().
 """
 
 import contextvars
+import inspect
 import linecache
 import math
 import re
@@ -17,9 +18,8 @@ from ..kernel import _quoted
 from ._access import Accesses, alias_text, lane_pieces
 from ._cores import notes as order_notes
 from ._fast import Fast
-from ._isa import INSTRUCTIONS
 from ._programs import Programs
-from ._views import Register, Storage, View, forget_forms, item_bytes
+from ._views import Register, Storage, View, forget_forms, item_bytes, kind_of
 
 
 class TraceError(_spad.ArgumentError):
@@ -64,36 +64,74 @@ def user_frame():
 
 class Sources:
     """The lines of Python that a trace came through: (file, line, caller, code), where caller is the number
-    of the line that called, or None. A stack is looked up by its code objects and instructions, so a
-    line is worked out once."""
+    of the line that called, or None.
+
+    While a function runs, what called it stays where it is. So the frames of the last stack are kept, each with the
+    number of the line that called it, and only frames that are new are walked through. A frame that is kept is not
+    freed, so it is no other one. A generator may go on for another caller and is walked through again."""
 
     def __init__(self):
         self.rows = []
-        self._known = {}   # stack -> number
+        self._known = {}   # (number of the caller, id of a code object, instruction), or a row -> its number
         self._own = {}     # id of a code object -> is it one of this package?
-        self._lines = {}   # (id of a code object, instruction) -> (file, line)
         self._codes = []   # keeps them alive, so that an id stays theirs
+        self._callers = {} # frame of the last stack -> number of the line that called it, _NO_CALLER for none
+        self._stack = []   # these frames, the outermost first
 
     def here(self, frame):
         """The number of the line that runs in the innermost frame of the user's code, or None."""
-        own, stack = self._own, []
+        own = self._own
         while frame is not None:
             code = frame.f_code
-            key = id(code)
-            mine = own.get(key)
+            mine = own.get(id(code))
             if mine is None:
                 mine = self._add(frame, code)
+            if not mine:
+                caller = self._callers.get(frame)
+                if caller is None:
+                    caller = self._entered(frame)
+                key = (caller, id(code), frame.f_lasti)
+                known = self._known.get(key)
+                return known if known is not None else self._made(key, code)
             if mine is _END:
+                return None
+            frame = frame.f_back
+        return None
+
+    def forget_frames(self):
+        """The kernel has ended."""
+        self._callers.clear()
+        self._stack.clear()
+
+    def _entered(self, frame):
+        """The number of the line that called a frame; keeps the frames that are new."""
+        new, own, stack = [], self._own, self._stack
+        while frame is not None and frame not in self._callers:
+            mine = own.get(id(frame.f_code))
+            if mine is None:
+                mine = self._add(frame, frame.f_code)
+            if mine is _END:
+                frame = None
                 break
             if not mine:
-                stack.append(key)
-                stack.append(frame.f_lasti)
+                new.append(frame)
             frame = frame.f_back
-        stack = tuple(stack)
-        known = self._known.get(stack)
-        if known is None:
-            known = self._known[stack] = self._made(stack)
-        return known[0]
+        while stack and stack[-1] is not frame:
+            del self._callers[stack.pop()]
+        caller = self._line_of(frame, self._callers[frame]) if frame is not None else _NO_CALLER
+        for at in range(len(new) - 1, -1, -1):
+            frame = new[at]
+            if not frame.f_code.co_flags & _GENERATORS:
+                self._callers[frame] = caller
+                stack.append(frame)
+            if at:
+                caller = self._line_of(frame, caller)
+        return caller
+
+    def _line_of(self, frame, caller):
+        key = (caller, id(frame.f_code), frame.f_lasti)
+        known = self._known.get(key)
+        return known if known is not None else self._made(key, frame.f_code)
 
     def at(self, place):
         """The number of a (file, line) without callers."""
@@ -101,8 +139,8 @@ class Sources:
             return None
         known = self._known.get(place)
         if known is None:
-            known = self._known[place] = (self._row(place, None),)
-        return known[0]
+            known = self._known[place] = self._row(place, None)
+        return known
 
     def place(self, number):
         return self.rows[number][:2] if number is not None else None
@@ -114,29 +152,20 @@ class Sources:
         self._own[id(code)] = mine
         return mine
 
-    def _made(self, stack):
-        codes = {id(code): code for code in self._codes}
-        number = None
-        for at in range(len(stack) - 2, -1, -2):  # the outermost first
-            key = stack[at:]
-            known = self._known.get(key)
-            if known is None:
-                line = self._lines.get(stack[at:at + 2])
-                if line is None:
-                    code = codes[stack[at]]
-                    line = self._lines[stack[at:at + 2]] = code.co_filename, _line(code, stack[at + 1])
-                known = self._known[key] = (self._row(line, number),)
-            number = known[0]
-        return (number,)
+    def _made(self, key, code):
+        caller, _, instruction = key
+        place = code.co_filename, _line(code, instruction)
+        known = self._known[key] = self._row(place, caller if caller != _NO_CALLER else None)
+        return known
 
     def _row(self, place, caller):
         row = (*place, caller)
         known = self._known.get(row)
         if known is None:
-            known = self._known[row] = (len(self.rows),)
+            known = self._known[row] = len(self.rows)
             code = linecache.getline(*place).strip()
             self.rows.append((*row, code if code.isprintable() else ""))
-        return known[0]
+        return known
 
     def texts(self):
         return [f"source {number} {_quoted(file)} {line}" + (f" from {caller}" if caller is not None else "")
@@ -145,6 +174,8 @@ class Sources:
 
 
 _END = object()  # below it are the frames of who asked for the trace
+_NO_CALLER = -1
+_GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def _line(code, instruction):
@@ -172,9 +203,10 @@ class Recorder:
         self.constants = {}
         self._noted = set()
         self._names, self._clean = {}, {}
+        self._kinds = {}     # (shape, element type, buffer) -> (space, Kind, is it shared HBM?)
         self._assigned = {}
         self._most = operations_most
-        self._accesses = Accesses(self._declare, self.fresh)
+        self.accesses = Accesses(self._declare, self.fresh)
         self._fast = Fast(self, _region, _holds, _meets, _end_sums)
         self._instruction = Instruction(self)
         self._notes_asked = 0
@@ -259,32 +291,49 @@ class Recorder:
 
     def tensor(self, shape, dtype, buffer, name=None, address=None, is_input=False, place=None,
                is_fresh=False):
-        self.settle()
+        if self.pending is not None:
+            self.settle()
+        known = self._kinds.get((shape, dtype, buffer)) if shape.__class__ is tuple and dtype.__class__ is str else None
+        if known is None or not _INT.issuperset(map(type, shape)):  # True and 1.0 are 1 for a dict
+            shape = self._shape(shape)
+            space, dtype = self._memory(shape, buffer), str(dtype)
+            is_shared = getattr(buffer, "value", None) == "shared_hbm"
+            known = self._kinds[shape, dtype, buffer] = space, kind_of(space, dtype, shape), is_shared
+        space, kind, is_shared = known
+        earlier = self.programs.known(shape, dtype) if is_shared and not is_input else None
+        if earlier is not None:
+            return View.whole(earlier)
+        source = self._source(sys._getframe(1), place)
+        if not is_fresh:
+            name = self.fresh(name or self._assigned_name(source) or "t")
+        storage = Storage(name, space, buffer, dtype, shape, address if address is None else
+                          self._address(address, space), self.programs.core, kind)
+        storage.is_input = is_input
+        if is_shared:
+            self.programs.made(storage)
+        self.lines.append(Declaration(storage, name, None))
+        self.places.append(source)
+        self.storages.append(storage)
+        return View.whole(storage)
+
+    @staticmethod
+    def _shape(shape):
         if shape.__class__ is not tuple or not all(count.__class__ is int for count in shape):
             shape = tuple(_whole(count, "shape") for count in
                           (shape if isinstance(shape, (tuple, list)) else (shape,)))
+        return shape
+
+    def _memory(self, shape, buffer):
+        """The space of a tensor, which must have a place for its shape."""
         space = getattr(buffer, "space", None)
         if space is None:
             raise TypeError(f"buffer= is {buffer!r}, not a memory of nki.language")
         if not shape or min(shape) < 1:
             raise ValueError(f"a tensor has at least one element in each dimension, not {shape}")
-        item_bytes(dtype)
         lanes = self.spaces[space]["lanes"]
         if space != "hbm" and shape[0] > lanes:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
-        known = self.programs.known(buffer, shape, dtype) if not is_input else None
-        if known is not None:
-            return View.whole(known)
-        source = self._source(sys._getframe(1), place)
-        if not is_fresh:
-            name = self.fresh(name or self._assigned_name(source) or "t")
-        storage = Storage(name, space, buffer, str(dtype), shape, self._address(address, space), self.programs.core)
-        storage.is_input = is_input
-        self.programs.made(storage)
-        self.lines.append(Declaration(storage, name, None))
-        self.places.append(source)
-        self.storages.append(storage)
-        return View.whole(storage)
+        return space
 
     def _address(self, address, space):
         if address is None:
@@ -292,6 +341,8 @@ class Recorder:
         if space == "hbm":
             raise ValueError("a tensor in HBM has no address of the kernel's choice")
         lane, byte = address
+        if lane.__class__ is byte.__class__ is int:
+            return lane, byte
         return _whole(lane, "address"), _whole(byte, "address")
 
     def _assigned_name(self, where):
@@ -308,11 +359,10 @@ class Recorder:
 
     # ---- operations --------------------------------------------------------------------
 
-    def call(self, name, args, kwargs):
+    def call(self, row, args, kwargs):
         """An instruction of nki.isa, by its row in the table."""
-        row = INSTRUCTIONS[name]
-        fast = self._fast.key(row, kwargs) if not args and self.is_plain() else None
-        if fast is not None and self._fast.record(row, *fast):
+        fast = self._fast.key(row, args, kwargs) if self.is_plain() else None
+        if fast is not None and self._fast.record(*fast):
             self.places.append(self.sources.here(sys._getframe(1)))
             self._count()
             return self._instruction
@@ -320,7 +370,7 @@ class Recorder:
         made = self._call(row, args, kwargs)
         if fast is not None and self._notes_asked == noted and len(self.lines) == first + 1 \
                 and isinstance(self.lines[-1], Operation):
-            self._fast.learn(fast[0], self.lines[-1], fast[2], kwargs, Operation)
+            self._fast.learn(fast[0], self.lines[-1], fast[1], fast[3], Operation)
         return made
 
     def is_plain(self):
@@ -385,7 +435,7 @@ class Recorder:
         self.settle()
         made, core = Operation("dma", "sendrecv"), self.programs.core
         self._count()
-        made.add("writes", dst.storage, self._accesses.of(dst)[0])
+        made.add("writes", dst.storage, self.accesses.of(dst)[0])
         sent = self.exchanges[core].setdefault(given["pipe_id"], [])
         sent.append((made, src, dst))
         if core:
@@ -397,7 +447,7 @@ class Recorder:
                 if source.size != target.size:
                     raise ValueError(f"nki.isa.sendrecv: the other core sends {source.shape}, and dst is "
                                      f"{target.shape}")
-                operation.add("reads", source.storage, self._accesses.of(source)[0])
+                operation.add("reads", source.storage, self.accesses.of(source)[0])
         place = self.place()
         for line in (Meeting("exchange"), made, Meeting("exchange")):
             self.line(line, place)
@@ -454,7 +504,7 @@ class Recorder:
         made, exact = Operation(engine, name), True
         for word, views in (("reads", reads), ("writes", writes), ("updates", updates)):
             for view in views:
-                parts, whole = self._accesses.of(view, engine == "dma")
+                parts, whole = self.accesses.of(view, engine == "dma")
                 if view.reach:  # one of the parts, or some of each: bytes are shared out among them
                     moved = -(-view.size * item_bytes(view.dtype) // max(len(parts), 1))
                     made.add(f"may {word}", view.storage, [(at, f"{ranges} moves {moved}") for at, ranges in parts])
@@ -508,7 +558,7 @@ class Recorder:
                 self.note(f"a matmul writes a part of '{view.name}' that an open sum only partly covers; "
                           f"recorded as the start of a sum")
         if not known:
-            sums.append(region)
+            view.storage.sums = (*sums, region)
         return adds
 
     # ---- the end -----------------------------------------------------------------------
@@ -519,7 +569,7 @@ class Recorder:
         for view in _views(returned):
             view.storage.is_output = True
         shown = {storage: self._shown(storage) for storage in self.storages
-                 if len(storage.written) + storage.is_input > 1}
+                 if storage.names_written or storage.is_input}
         shown = {storage: names for storage, names in shown.items() if names}
         lines = [f"kernel {self.name} on {self.chip.name}", *self.sources.texts()]
         if self.lnc > 1:
@@ -530,15 +580,24 @@ class Recorder:
             self._write(lines, shown, zip(self.lines, self.places))
         return "\n".join(lines) + "\n"
 
+    def forget(self):
+        """The text is all that is wanted: frees what was recorded, which is in cycles."""
+        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants):
+            kept.clear()
+        self.sources = self._fast = self.accesses = None
+        forget_forms()
+
     @staticmethod
     def _write(lines, shown, rows):
-        add = lines.append
+        add, tails = lines.append, {None: ""}
         for made, source in rows:
-            tail = f" from {source}" if source is not None else ""
+            tail = tails.get(source)
+            if tail is None:
+                tail = tails[source] = f" from {source}"
             if made.__class__ is tuple:
                 template, storages = made
                 if not shown or shown.keys().isdisjoint(storages):
-                    add(template.text(storages) + tail)
+                    add(template.text(storages, tail))
                     continue
                 made = template.operation(storages)
             for text in made.texts(shown):
@@ -582,11 +641,11 @@ class Declaration:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
         shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.home} {storage.dtype} ({', '.join(map(str, shape))})"
+        text = f"tensor {self.name} : {storage.home} {storage.kind.text}"
         if storage.address is not None:
             lane, byte = storage.address
-            text += f" at {byte}" + (f" lane {lane}" if lane else "")
-        is_output = storage.is_output or storage.is_input and bool(storage.written)
+            text += f" at {byte} lane {lane}" if lane else f" at {byte}"
+        is_output = storage.is_output or storage.is_input and (storage.is_written or bool(storage.names_written))
         if twin is None:
             both = storage.is_input and is_output
             return [text + (" persistent" if both else " input" if storage.is_input else
@@ -621,7 +680,7 @@ class Operation:
         for part in parts:
             self.accesses[word][part] = storage
             if word not in _READING:
-                storage.written.add(part[0])
+                storage.write(part[0])
 
     def texts(self, shown):
         accesses = {word: dict(parts) for word, parts in self.accesses.items()}
@@ -654,6 +713,9 @@ class Instruction:
     def depends_on(self, *producers):
         self._recorder.note("depends_on is not modelled: operations wait for the data that they access")
         return self
+
+
+_INT = frozenset((int,))
 
 
 def _whole(value, what):
@@ -700,7 +762,7 @@ def _meets(a, b):
 def _end_sums(view):
     if view.storage.sums:
         region = _region(view)
-        view.storage.sums = [other for other in view.storage.sums if not _meets(other, region)]
+        view.storage.sums = tuple([other for other in view.storage.sums if not _meets(other, region)])
 
 
 def _check_shapes(name, given):

@@ -39,9 +39,10 @@ class MemoryRegion(enum.Enum):
 
     sbuf, psum, hbm, private_hbm, shared_hbm = "sbuf", "psum", "hbm", "private_hbm", "shared_hbm"
 
-    @property
-    def space(self):
-        return self.value if self.value in ("sbuf", "psum") else "hbm"
+    def __init__(self, value):
+        self.space = value if value in ("sbuf", "psum") else "hbm"
+
+    __hash__ = object.__hash__  # members are compared by what they are; that of Enum is a call of Python
 
 
 class _ObjectKind(type):
@@ -351,10 +352,10 @@ def _get_nc_version():
 
 
 def _instruction(name):
-    what = f"nki.isa.{name}"
+    what, row = f"nki.isa.{name}", INSTRUCTIONS[name]
 
     def function(*args, **kwargs):
-        return current(what).call(name, args, kwargs)
+        return current(what).call(row, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = INSTRUCTIONS[name].signature

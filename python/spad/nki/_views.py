@@ -20,14 +20,17 @@ from .. import _spad
 class Kind:
     """What equal tensors share: a space, a shape, an element type, and their forms."""
 
-    __slots__ = ("space", "dtype", "shape", "is_on_chip", "lanes", "row_bytes", "forms", "whole")
+    __slots__ = ("space", "dtype", "shape", "is_on_chip", "lanes", "row_bytes", "forms", "whole", "text",
+                 "free_dims")
 
     def __init__(self, space, dtype, shape):
         self.space, self.dtype, self.shape = space, dtype, shape
         self.is_on_chip = space != "hbm"
         self.lanes = shape[0] if self.is_on_chip else 1
+        self.text = f"{dtype} ({', '.join(map(str, shape))}{', 1' if self.is_on_chip and len(shape) == 1 else ''})"
         self.row_bytes = math.prod(shape[1:] if self.is_on_chip else shape) * item_bytes(dtype)
         self.forms = {}
+        self.free_dims = dense((shape[1:] if self.is_on_chip else shape) or (1,))  # (stride, count) in a lane
         dims = dense(shape) if not self.is_on_chip else ((1, shape[0]), *dense(shape[1:]))
         self.whole = self.form(dtype, 0, 0, dims, (), False)
 
@@ -43,7 +46,7 @@ class Form:
     """A part of any tensor of a kind. `items`: index -> form, of those without a value of the device."""
 
     __slots__ = ("kind", "dtype", "lane", "start", "dims", "reach", "spread", "shape", "size", "items",
-                 "region")
+                 "region", "ranges")
 
     def __init__(self, kind, dtype, lane, start, dims, reach, spread):
         self.kind, self.dtype, self.lane, self.start, self.dims = kind, dtype, lane, start, dims
@@ -52,6 +55,7 @@ class Form:
         self.size = math.prod(self.shape)
         self.items = {}
         self.region = None  # (first lane, end, first byte, end), when it was asked for
+        self.ranges = [None, None]  # as text, for an engine and for a DMA (_fast.py), when it was asked for
 
 
 _kinds = {}  # forms do not depend on a trace; forget_forms() frees them
@@ -77,21 +81,34 @@ class Storage:
     """A tensor that the kernel made or was given."""
 
     __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "written", "aliases", "core", "kind")
+                 "sums", "is_written", "names_written", "aliases", "core", "kind")
 
-    def __init__(self, name, space, buffer, dtype, shape, address=None, core=0):
+    def __init__(self, name, space, buffer, dtype, shape, address=None, core=0, kind=None):
         self.core = core      # whose SBUF or PSUM it is
         self.name, self.space, self.buffer = name, space, buffer
         self.dtype, self.shape, self.address = dtype, shape, address
         self.is_input = self.is_output = False
-        self.sums = []        # parts that matmuls are adding to
-        self.aliases = {}     # names for other shapes and types of the same bytes
-        self.written = set()  # the names that are written
-        self.kind = kind_of(space, dtype, shape)
+        self.sums = ()           # parts that matmuls are adding to
+        self.aliases = None      # names for other shapes and types of the same bytes, if it has any
+        self.is_written = False  # under its own name?
+        self.names_written = ()  # the other names that are written
+        self.kind = kind_of(space, dtype, shape) if kind is None else kind
 
     @property
     def is_on_chip(self):
         return self.kind.is_on_chip
+
+    def write(self, name):
+        """It is written under this name."""
+        if name == self.name:
+            self.is_written = True
+        elif name not in self.names_written:
+            self.names_written = (*self.names_written, name)
+
+    @property
+    def written(self):
+        """The names that are written."""
+        return {self.name, *self.names_written} if self.is_written else {*self.names_written}
 
     @property
     def home(self):
@@ -181,7 +198,7 @@ class View:
 
     @classmethod
     def _of(cls, storage, form):
-        made = cls.__new__(cls)
+        made = _new(cls)
         made.storage, made.form, made.index = storage, form, ()
         return made
 
@@ -442,6 +459,18 @@ class View:
 
     def ap(self, pattern, offset=None, scalar_offset=None, vector_offset=None, indirect_dim=0,
            dtype=None):
+        if scalar_offset is None and vector_offset is None and not self.index and not self.reach:
+            items, key = self.form.items, (_PATTERN, dtype, offset, *map(tuple, pattern))
+            found = items.get(key)
+            if found is not None:
+                return View._of(self.storage, found)
+            made = self._patterned(pattern, offset, None, None, 0, dtype)
+            if len(items) < ITEMS_MOST and {int}.issuperset(type(number) for part in pattern for number in part):
+                items[key] = made.form
+            return made
+        return self._patterned(pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
+
+    def _patterned(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype):
         made = self if dtype is None else self._retyped(dtype)
         row = made._row()
         dims = [(int(stride), int(count)) for stride, count in pattern]
@@ -516,14 +545,54 @@ class View:
     # ---- indices -----------------------------------------------------------------------
 
     def __getitem__(self, key):
-        parts = _key(key)
-        found = self.form.items.get(parts) if parts is not None and not self.index else None
+        parts, items = _key(key), self.form.items
+        found = None
+        if parts is not None and not self.index:
+            try:
+                found = items.get(parts)
+            except TypeError:  # an end of a slice that has no hash
+                parts = None
         if found is not None:
-            return View._of(self.storage, found)
+            made = _new(View)
+            made.storage, made.form, made.index = self.storage, found, ()
+            return made
+        if parts is not None and not self.index:
+            found = self._sliced(key if key.__class__ is tuple else (key,))
+            if found is not None:
+                if len(items) < ITEMS_MOST:
+                    items[parts] = found
+                return View._of(self.storage, found)
         made = self._taken(key)
-        if parts is not None and not made.index and len(self.form.items) < ITEMS_MOST:
-            self.form.items[parts] = made.form
+        if parts is not None and not made.index and len(items) < ITEMS_MOST:
+            items[parts] = made.form
         return made
+
+    def _sliced(self, key):
+        """The form of an index of whole numbers and ranges of them, as _taken() gives it; None: there is something
+        else in it, or it is outside."""
+        form = self.form
+        lane, start, dims, is_on_chip = form.lane, form.start, list(form.dims), form.kind.is_on_chip
+        if len(key) > len(dims):
+            return None
+        single = []
+        for dim, part in enumerate(key):
+            stride, count = dims[dim]
+            found = _range(part, count)
+            if found is None:
+                return None
+            first, end, step = found
+            if end is None:
+                single.append(dim)
+                end = first + 1
+            if is_on_chip and dim == 0:
+                lane += first * stride
+            else:
+                start += first * stride
+            dims[dim] = (stride * step, -(-(end - first) // step))
+        for dim in reversed(single):
+            if len(dims) > 1 + is_on_chip and not (is_on_chip and dim == 0):
+                del dims[dim]
+        return form.kind.form(form.dtype, lane, start, tuple(dims), form.reach, form.spread)
 
     def _taken(self, key):
         key = list(key) if isinstance(key, tuple) else [key]
@@ -583,18 +652,38 @@ def _key(key):
         if kind is int:
             parts.append(part)
         elif kind is slice:
-            parts += ("s", part.start, part.stop, part.step)
+            parts += (_SLICE, part.start, part.stop, part.step)
         elif kind is DynamicSlice and part.start.__class__ is int and part.size.__class__ is int:
-            parts += ("d", part.start, part.size)
+            parts += (_DYNAMIC, part.start, part.size)
         elif part is None or part is Ellipsis:
             parts.append(part)
         else:
             return None
-    try:
-        hash(made := tuple(parts))
-    except TypeError:
+    return tuple(parts)
+
+
+def _range(part, count):
+    """(first, end, step) that an index takes of a dimension; end None: one element, and the dimension goes. None: it is
+    not made of whole numbers, or outside."""
+    kind = part.__class__
+    if kind is int:
+        return (part % count, None, 1) if -count <= part < count else None
+    if kind is DynamicSlice:
+        first, end, step = part.start, part.start + part.size, 1
+    elif kind is slice:
+        first = 0 if part.start is None else part.start
+        end = count if part.stop is None else part.stop
+        step = 1 if part.step is None else part.step
+        if not first.__class__ is end.__class__ is step.__class__ is int:
+            return None
+        first, end = first + count if first < 0 else first, end + count if end < 0 else end
+    else:
         return None
-    return made
+    return (first, end, step) if step >= 1 and 0 <= first <= end <= count else None
+
+
+_SLICE, _DYNAMIC, _PATTERN = "s", "d", "p"
+_new = object.__new__
 
 
 def by_index_tiles(view, key):

@@ -30,6 +30,7 @@ from ._older import Again, unwrapped
 from ._programs import Turns, two_cores
 from ._record import NotCovered, Recorder, TraceError, _current
 from ._stand_in import Jit, MemoryRegion, installed
+from ._trips import over_trips
 from ._views import View, item_bytes
 
 __all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
@@ -67,13 +68,11 @@ _FROM = re.compile(r" from (\d+)$")
 
 class Traced(_kernel.Kernel):
     """The kernel of a trace: a spad.Kernel with `notes`, what the trace had to enclose or leave out as
-    ((file, line), text); `operations`, how many were recorded; and `folded`, the numbers of statements
-    and loops that they became, or None where nothing repeats."""
+    ((file, line), text); and `operations`, how many were recorded."""
 
     def __init__(self, recorder, text, fold):
         super().__init__(recorder.chip, recorder.name)
         self.notes, self.operations = recorder.notes, recorder.operations
-        self.folded = None
         self._rows = recorder.sources.rows
         self._text, self._fold = text, fold
         self.faults = recorder.older.findings() if recorder.older is not None else []
@@ -89,11 +88,16 @@ class Traced(_kernel.Kernel):
                     error.add_note(f"recorded at {file}:{line}")
                 raise
             folded = made.fold() if self._fold else None
-            if folded is not None:
-                own = sum(row["kind"] == "operation" for row in folded.statements)
-                self.folded = own, len(folded.loops)
+            self._is_folded = folded is not None
             self._c, self._text = made if folded is None else folded, None
         return self
+
+    @functools.cached_property
+    def folded(self):
+        """The numbers of statements and loops that the operations became, or None where nothing repeats."""
+        if not self._is_folded:
+            return None
+        return sum(row["kind"] == "operation" for row in self.statements), len(self.loops)
 
     def summary(self):
         """How many operations were recorded, and what they became."""
@@ -102,6 +106,13 @@ class Traced(_kernel.Kernel):
         statements, loops = self.folded
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
+
+    def over_trips(self):
+        """The kernel with a parameter for each trip count of its outer loops, to ask the check about others; None
+        where nothing was folded. Of other shapes of the kernel in Python it says nothing: only that the loops
+        that were found, with as many rounds as one likes, are right."""
+        text = over_trips(self.source) if self._is_folded else None
+        return _kernel.Kernel.parse(text, "<traced>", None, None, self._chip) if text is not None else None
 
     def place(self, line):
         """(file, line) of the Python that a line of the kernel comes from, or None."""
@@ -129,6 +140,29 @@ class Traced(_kernel.Kernel):
         check = super().check(layout, **options)
         return TracedCheck(check, self.faults) if self.faults else check
 
+    def report(self, timed=True):
+        """spad.Kernel.report, with what the compiler of the older dialect refuses among the findings."""
+        report = super().report(timed)
+        if self.faults:
+            count = len(self.faults)
+            report.add_note(f"wrong: NKI refuses the placement of tensors, {count} error{'s' * (count > 1)}")
+        for place, code, message in self.faults:
+            where = f" ({os.path.basename(place[0])}:{place[1]})" if place is not None else ""
+            try:
+                report.add_finding(code, message + where, line=self._line_at(place))
+            except ValueError:  # the code of a call that was refused: a place that the memory does not have
+                report.add_finding("SPAD-OUT-OF-SPACE", f"{message}{where} [{code}]", line=self._line_at(place))
+        return report
+
+    def _line_at(self, place):
+        """The first line of the kernel that comes from a (file, line) of Python, or 0."""
+        numbers = {str(number) for number, row in enumerate(self._rows) if row[:2] == place}
+        for number, line in enumerate(self.source.split("\n"), 1):
+            found = _FROM.search(line) if numbers else None
+            if found is not None and found[1] in numbers and not line.startswith("source "):
+                return number
+        return 0
+
     def where(self, line):
         """'file:line' of the user's Python for a line of the kernel, or ''."""
         place = self.place(line)
@@ -148,8 +182,16 @@ class Traced(_kernel.Kernel):
         count = len(self.notes)
         noted = f"with {count} note{'s' if count > 1 else ''} of the trace\n" if count else ""
         text = check.text()
-        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + noted + \
-            ("in Python:\n" + "".join(rows) if rows else "")
+        return (text if text.endswith("\n") else text + "\n") + self.summary() + "\n" + self._said_of_trips(check) + \
+            noted + ("in Python:\n" + "".join(rows) if rows else "")
+
+    def _said_of_trips(self, check):
+        """A line about other trip counts of the outer loops, if these are proved."""
+        over = self.over_trips() if check.verdict == "proved for this shape" else None
+        found = over.check(advice=False) if over is not None else None
+        if found is None or found.verdict != "proved for all trip counts":
+            return ""
+        return f"its outer loops, with any number of rounds: proved {found.reason}\n"
 
 
 class TracedCheck(core.Check):
@@ -266,7 +308,10 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
     dicts. target: the chip. lnc: cores, 1 or 2; two are two agents of one kernel. replace_nki: set a real nki aside
     meanwhile. fold: find loops again; without it every operation is a statement.
     A kernel that raises, or that calls something unknown, gives a TraceError with the user's line."""
-    return _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)[0]
+    with _without_gc():
+        traced, recorder, _ = _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, fold=fold)
+        recorder.forget()
+        return traced
 
 
 def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None, fold=True):
@@ -281,7 +326,7 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
     if _current.get() is not None:
         raise _spad.StateError("a trace runs already: a kernel that calls another one calls it as a function")
     kept = ()
-    with installed(replace_nki), _forced(options):
+    with installed(replace_nki), _forced(options), _without_gc():
         while True:
             recorder = Recorder(chip, name, lnc, operations_most)
             recorder.kept = kept
@@ -291,9 +336,21 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
                 break
             except Again as again:
                 kept = (*kept, again.place)
-    if not recorder.operations:
-        raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
-    return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
+        if not recorder.operations:
+            raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
+        return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
+
+
+@contextlib.contextmanager
+def _without_gc():
+    """All that is recorded stays: to search it for garbage takes a third of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Ran:
@@ -373,8 +430,6 @@ def _forced(options):
 def _run(recorder, function, options, args, kwargs):
     """What the kernel returns."""
     token = _current.set(recorder)
-    collects = gc.isenabled()
-    gc.disable()  # all that is recorded stays: to search it for garbage takes a third of the time
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
         if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
@@ -398,8 +453,7 @@ def _run(recorder, function, options, args, kwargs):
         raise _failure(recorder.name, error) from error
     finally:
         _current.reset(token)
-        if collects:
-            gc.enable()
+        recorder.sources.forget_frames()
 
 
 # ---- kernels in files -----------------------------------------------------------------------------

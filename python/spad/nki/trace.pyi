@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 from .. import _spad
-from ..core import Check, Finding, Layout
+from ..core import Check, Finding, Layout, Report
 from ..kernel import Kernel
 
 __all__ = ["Array", "Hbm", "Ran", "Traced", "TraceError", "array", "example", "hbm", "installed", "load", "run",
@@ -23,12 +24,15 @@ class Hbm:
 class Traced(Kernel):
     notes: list[tuple[tuple[str, int] | None, str]]
     operations: int
-    folded: tuple[int, int] | None
+    @cached_property
+    def folded(self) -> tuple[int, int] | None: ...
     faults: list[tuple[tuple[str, int] | None, str, str]]
     def __init__(self, recorder: Any, text: str, fold: bool) -> None: ...
     def chain(self, line: int) -> list[tuple[str, int]]: ...
     def summary(self) -> str: ...
+    def over_trips(self) -> Kernel | None: ...
     def plan(self, timeout: float | None = None, seed: int = 0, threads: int = 1) -> Layout: ...
+    def report(self, timed: bool = True) -> Report: ...
     def where(self, line: int) -> str: ...
     def explain(self, check: Check) -> str: ...
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What Python does: programs in Python, and files of other compilers that Python packages read.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { FIXED = 4 }; /* the words before those of the user */
+
+cli_exit cli_run_python(const char *verb, const char *what, int count, char **words) {
+    char usual[] = "python3", module[] = "-m", package[] = "spad";
+    char *const chosen = getenv("SPAD_PYTHON");
+    char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
+    char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
+    char *own = strdup(verb);
+    if (all == NULL || own == NULL) {
+        cli_message("out of memory");
+        free(all);
+        free(own);
+        return CLI_INTERNAL;
+    }
+    all[0] = python;
+    all[1] = module;
+    all[2] = package;
+    all[3] = own;
+    for (int i = 0; i < count; i++) all[FIXED + i] = words[i];
+    fflush(stdout);
+    execvp(python, all); /* returns only if it fails */
+    cli_message("cannot run '%s': %s; %s needs Python 3.11 with the package spad", python,
+                strerror(errno), what);
+    free(all);
+    free(own);
+    return CLI_USAGE;
+}
+
+/* ---- files of other compilers ------------------------------------------------------ */
+
+static bool ends_with(const char *path, const char *ending) {
+    const size_t length = strlen(path), wanted = strlen(ending);
+    return length > wanted && strcmp(path + length - wanted, ending) == 0;
+}
+
+bool cli_is_model_name(const char *path) {
+    static const char *const endings[] = {".tflite", ".onnx", ".pickle", ".pkl"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (ends_with(path, endings[i])) return true;
+    }
+    return false;
+}
+
+/* Is a word in the first bytes of a text? */
+static bool has_word(const cli_text *text, const char *word, size_t most) {
+    const size_t length = strlen(word);
+    const size_t end = text->length < most ? text->length : most;
+    for (size_t at = 0; at + length <= end; at++) {
+        if (text->bytes[at] == word[0] && memcmp(text->bytes + at, word, length) == 0) return true;
+    }
+    return false;
+}
+
+bool cli_is_model(const char *path, const cli_text *text) {
+    static const struct mark {
+        const char *word;
+        size_t most; /* bytes of the file in which it has to be */
+        bool csv;    /* also in a file that ends so */
+    } marks[] = {{"Thread,Time,Action,Pointer,Size,Stream", 64, true},
+                 {"BufferAssignment:", 64, false},
+                 {"HloLiveRange", 64, false},
+                 {"\"traceEvents\"", (size_t)1 << 16, false},
+                 {"stream.resource.pack", SIZE_MAX, false}};
+    const bool csv = ends_with(path, ".csv");
+    if (!csv && text->length >= 8 && memcmp(text->bytes + 4, "TFL3", 4) == 0) return true;
+    if (!csv && text->length >= 2 && memcmp(text->bytes, "\x80", 1) == 0)
+        return true; /* a pickle */
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if ((marks[i].csv || !csv) && has_word(text, marks[i].word, marks[i].most)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The slices of IREE's stream.resource.pack as arenas, from the text of
+
+    iree-compile ... --mlir-print-ir-before=iree-stream-layout-slices \\
+                     --mlir-print-ir-after=iree-stream-layout-slices 2> slices.mlir
+
+The text before the pass has lives and sizes; that after it has the bytes that IREE allocates, as the
+size of the same allocation of the same function."""
+
+import re
+
+from .arena import Arena, Model, fault, whole
+
+ALIGNMENT = 64  # of a slice, where the text does not say it
+CONSTANT = re.compile(r"^\s*(%[\w$.-]+) = arith\.constant (-?\d+) : index\s*$")
+FUNCTION = re.compile(r"^\s*(?:util|func)\.(?:func|initializer)\b[^@{]*(@[\w$.-]+|@\"[^\"]*\")?")
+PACK = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)? = stream\.resource\.pack\b.*slices\(\{")
+SLICE = re.compile(r"^\s*\[(-?\d+), (-?\d+)\] = (%[\w$.-]+),?\s*$")
+ALLOCATION = re.compile(r"= stream\.resource\.alloca\b.*\{(%[\w$.-]+)(#0)?\} =>")
+ALIGNED = re.compile(r"min_buffer_offset_alignment = (\d+)")
+
+
+class _Function:
+    """One function of one dump: its constants, packs and allocations in their order."""
+
+    def __init__(self, name):
+        self.name, self.constants, self.packs, self.allocations = name, {}, [], []
+
+    def bytes_of(self, word):
+        return self.constants.get(word)
+
+
+class _Reader:
+    def __init__(self, file):
+        self.file, self.functions, self.alignment = file, [], ALIGNMENT
+        self.function, self.slices = None, None
+
+    def line(self, text, number):
+        if self.slices is not None:
+            self._slice(text, number)
+            return
+        found = FUNCTION.match(text)
+        if found:
+            self.function = _Function(found[1] or f"function {len(self.functions)}")
+            self.functions.append(self.function)
+        if "min_buffer_offset_alignment" in text:
+            for word in ALIGNED.findall(text)[:1]:
+                self.alignment = whole(int(word), "min_buffer_offset_alignment", 1, 1 << 20, self.file)
+        if self.function is None:
+            self.function = _Function("module")
+            self.functions.append(self.function)
+        self._operation(text, number)
+
+    def _operation(self, text, number):
+        found = CONSTANT.match(text)
+        if found:
+            self.function.constants[found[1]] = int(found[2])
+            return
+        found = PACK.match(text)
+        if found:
+            self.slices = []
+            self.function.packs.append((found[1], number, self.slices))
+            return
+        found = ALLOCATION.search(text)
+        if found:
+            self.function.allocations.append((found[1], bool(found[2])))
+
+    def _slice(self, text, number):
+        if text.lstrip().startswith("})"):
+            self.slices = None
+            return
+        found = SLICE.match(text)
+        if found is None:
+            fault(f"line {number}: a slice has to be '[first, last] = %size', not '{text.strip()[:60]}'",
+                  self.file)
+        self.slices.append((int(found[1]), int(found[2]), found[3]))
+
+
+def _arena(function, number, pack, alignment, file):
+    """The arena of a pack; None if a size is not a constant."""
+    _, line, slices = pack
+    arena = Arena(f"{function.name} {number}", alignment)
+    for first, last, word in slices:
+        size = function.bytes_of(word)
+        if size is None:
+            return None
+        if last < first:
+            fault(f"line {line}: a slice ends at {last}, before it begins at {first}", file)
+        whole(size, f"line {line}: the size {word}", file=file)
+        arena.add(word, first, last, -(-size // alignment) * alignment)
+    return arena
+
+
+def _compare(arena, function, name, after):
+    """The bytes that IREE allocates for a pack: those of the same allocation after the pass."""
+    if after is None or len(after.allocations) != len(function.allocations):
+        return
+    for (word, whole_pack), (theirs, _) in zip(function.allocations, after.allocations):
+        size = after.bytes_of(theirs)
+        if whole_pack and word == name and size is not None and size >= 0:
+            arena.compare_with("IREE", size)
+
+
+def read(content, file):
+    """A Model of the text: an arena for every pack with two slices or more."""
+    reader = _Reader(file)
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        reader.line(line, number)
+    if reader.slices is not None:
+        fault("the text ends within a stream.resource.pack", file)
+    arenas, dynamic = [], 0
+    for index, function in enumerate(reader.functions):
+        after = next((f for f in reader.functions[index + 1:index + 2] if f.name == function.name), None)
+        for number, pack in enumerate(function.packs):
+            arena = _arena(function, number, pack, reader.alignment, file)
+            dynamic += arena is None
+            if arena is not None and len(arena) > 0:
+                _compare(arena, function, pack[0], after)
+                arenas.append(arena)
+    if not arenas and not dynamic:
+        fault("no stream.resource.pack with slices", file)
+    notes = [f"{dynamic} packs have sizes that are not constants and are left out"] if dynamic else []
+    return Model("IREE", file, arenas, notes)

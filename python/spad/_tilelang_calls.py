@@ -1,0 +1,661 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The intrinsics of lowered TileLang: what each does to memory on chip and to the order of the warps.
+
+`_TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
+neither is an error that names it. A call inside an expression is one where it is handed a pointer to memory on chip that it may write.
+"""
+
+import re
+
+from . import _spad
+from . import _tilelang_sets as _sets
+from ._tilelang_sets import Opaque
+from ._tilelang_tree import _dtype_bits
+from ._tilelang_write import Access, Op
+
+_NOTHING = frozenset(
+    "prefetch_tma_descriptor warpgroup_fence_operand no_set_max_nreg pdl_trigger pdl_sync sync_warp device_assert "
+    "device_assert_with_msg rng_init annotate_producer_reg_dealloc annotate_consumer_reg_alloc assume tvm_thread_invariant "
+    "nanosleep print debug_print_msg".split())
+
+class Unsupported(_spad.ArgumentError):
+    """Something that touches memory on chip and that spad.tilelang.load does not know."""
+
+
+_GMMA = re.compile(r"m(\d+)n(\d+)k(\d+)")
+_REDUCE = re.compile(r"tl::AllReduce<\s*[^,]+,\s*(\d+),\s*(\d+),\s*(\d+)(.*)>::run(_batch)?$")
+_OPERAND_BITS = {"fp16": 16, "bf16": 16, "tf32": 32, "fp32": 32, "int8": 8, "uint8": 8, "e4m3": 8, "e5m2": 8,
+                 "float8_e4m3": 8, "float8_e5m2": 8, "s8": 8, "u8": 8}
+
+
+class Pointer:
+    """A pointer argument: buffer, index in elements of `bits`, extent in elements."""
+
+    __slots__ = ("buffer", "index", "extent", "bits")
+
+    def __init__(self, buffer, index, extent, bits):
+        self.buffer, self.index, self.extent, self.bits = buffer, index, extent, bits
+
+
+def pointer(walk, tree):
+    """The pointer that an expression is, or None."""
+    if isinstance(tree, str):
+        return Pointer(tree, 0, None, walk.buffers[tree]["bits"]) if tree in walk.buffers else None
+    if not isinstance(tree, list):
+        return None
+    if tree[0] == "call" and tree[1] == "tvm_access_ptr" and isinstance(tree[3], str):
+        return Pointer(tree[3], tree[4], tree[5], _dtype_bits(tree[2][1]))
+    if tree[0] == "call" and tree[1] == "address_of" and isinstance(tree[2], list) and tree[2][0] == "load":
+        return Pointer(tree[2][1], tree[2][2], 1, walk.buffers[tree[2][1]]["bits"])
+    if tree[0] == "call" and tree[1] == "handle_add_byte_offset":
+        base = pointer(walk, tree[2])
+        if base is None or base.bits % 8:
+            return None
+        return Pointer(base.buffer, ["+", ["*", base.index, base.bits // 8], tree[3]], None, 8)
+    if tree[0] == "call" and tree[1] in ("reinterpret", "access_ptr"):
+        return pointer(walk, tree[2])
+    if tree[0] == "load" and tree[1] in walk.buffers:
+        return Pointer(tree[1], tree[2], 1, walk.buffers[tree[1]]["bits"])
+    return None
+
+
+def _number(walk, tree, what):
+    value = walk.value(tree)
+    if not isinstance(value, int):
+        raise _unsupported(walk, what, f"{tree!r} is no constant")
+    return value
+
+
+def _unsupported(walk, name, why):
+    return Unsupported(f"spad.tilelang.load does not know {name} in '{walk.tree['name']}': {why}")
+
+
+def on_chip(walk, buffer):
+    """Whether a buffer is in shared or tensor memory."""
+    facts = walk.buffers.get(buffer)
+    return facts is not None and facts["scope"].startswith("shared")
+
+
+# ---- barriers ----------------------------------------------------------------------------------------
+
+
+def mbarrier(walk, tree):
+    """The text of an mbarrier argument, which is declared when it is first named."""
+    found = pointer(walk, tree)
+    if found is None or walk.buffers[found.buffer]["scope"] not in ("shared.barrier", "shared.cluster_barrier"):
+        raise _unsupported(walk, "an mbarrier", f"{tree!r}")
+    size = walk.buffers[found.buffer].get("elements") or 1
+    walk.mbarriers[found.buffer] = size
+    try:
+        index = walk.inline(found.index)
+    except Opaque as why:
+        raise _unsupported(walk, f"mbarrier '{found.buffer}' at an index", str(why)) from None
+    return f"{walk.fresh(found.buffer)}[{index}]"
+
+
+def _sync(walk, args, _):
+    scope = args[0][1] if isinstance(args[0], list) else str(args[0])
+    if scope == "warp":
+        return
+    if scope not in ("shared", "shared.dyn"):
+        raise _unsupported(walk, f"tvm_storage_sync(\"{scope}\")", "threads of several blocks wait")
+    number, count = 0, walk.count
+    if len(args) >= 3:
+        number, count = _number(walk, args[1], "a barrier number"), _number(walk, args[2], "a thread count")
+    meet(walk, number, count)
+
+
+def meet(walk, number, count, word="sync"):
+    """bar.sync of a hardware barrier by the lanes of this warp."""
+    name = f"bar_{number}" if count == walk.count else f"bar_{number}_{count}"
+    walk.barriers[name] = count
+    walk.line(f"{word} {name} by {len(walk.lanes)}")
+
+
+def _bar_arrive(walk, args, _):
+    meet(walk, _number(walk, args[0], "a barrier number"), _number(walk, args[1], "a thread count"), "arrive")
+
+
+def _init(walk, args, _):
+    walk.line(f"init {mbarrier(walk, args[0])} count {walk.inline(args[1])}")
+
+
+def _wait_parity(walk, args, _):
+    try:
+        parity = walk.inline(args[1])
+    except Opaque as why:
+        raise _unsupported(walk, "mbarrier_wait_parity with a parity", str(why)) from None
+    walk.line(f"wait {mbarrier(walk, args[0])} parity {parity}")
+
+
+def _expect(walk, args, _):
+    walk.line(f"expect {mbarrier(walk, args[0])} by {walk.inline(args[1])}")
+
+
+def _arrive_expect(walk, args, _):
+    for _ in walk.lanes:  # one arrival of each thread, with its bytes
+        walk.line(f"arrive {mbarrier(walk, args[0])} expect {walk.inline(args[1])}")
+
+
+def _arrive(walk, args, _):
+    if len(args) > 1 and args[1] != 0:
+        raise _unsupported(walk, "ptx_arrive_barrier with a block of the cluster", "one block is checked")
+    walk.line(f"arrive {mbarrier(walk, args[0])} by {len(walk.lanes)}")
+
+
+def _fence(walk, args, _):
+    walk.line("fence")
+
+
+def _cluster(walk, args, _):
+    raise _unsupported(walk, "a barrier of a cluster", "one block is checked")
+
+
+# ---- copies ------------------------------------------------------------------------------------------
+
+
+def _source(walk, home, name, size):
+    """Adds a read of `size` bytes of global memory."""
+    key = (name, size)
+    if key not in walk.globals:
+        walk.globals[key] = f"{walk.fresh(name)}_{size}B"
+    home.append(walk.globals[key])
+
+
+def _tma_load(walk, args, _):
+    first = pointer(walk, args[0])
+    if first is not None and on_chip(walk, first.buffer):  # a run of bytes: destination, source, mbarrier
+        args = [args[1], args[2], args[0]]
+    target = pointer(walk, args[2])
+    if target is None or not on_chip(walk, target.buffer):
+        raise _unsupported(walk, "tma_load", "its destination is no shared buffer")
+    op = Op("tma", "load", f" delivers {mbarrier(walk, args[1])}")
+    walk.units["tma"] = "unit tma on copy free proxy"
+    extent = walk.value(target.extent)
+    if not isinstance(extent, int):
+        raise _unsupported(walk, "tma_load", "its extent is no constant")
+    walk.access(op.writes, target.buffer, target.index, extent, target.bits)
+    name = args[0] if isinstance(args[0], str) else getattr(pointer(walk, args[0]), "buffer", "global_memory")
+    _source(walk, op.reads, name, extent * target.bits // 8 * _repeats(walk))
+    walk.emit(op)
+
+
+def _repeats(walk):
+    total = 1
+    for _, _, extent in walk.loops:
+        total *= extent if isinstance(extent, int) else 1
+    return total
+
+
+def _tma_store(walk, args, _):
+    source = pointer(walk, args[1]) or pointer(walk, args[0])
+    if source is None or not on_chip(walk, source.buffer):
+        source = pointer(walk, args[0])
+    if source is None or not on_chip(walk, source.buffer):
+        raise _unsupported(walk, "tma_store", "its source is no shared buffer")
+    op = Op("tma", "store", " in stores")
+    walk.units["tma"] = "unit tma on copy free proxy"
+    walk.groups["stores"] = True
+    extent = walk.value(source.extent)
+    if not isinstance(extent, int):
+        raise _unsupported(walk, "tma_store", "its extent is no constant")
+    walk.access(op.reads, source.buffer, source.index, extent, source.bits)
+    walk.emit(op)
+
+
+def _store_commit(walk, args, _):
+    walk.groups["stores"] = True
+    walk.line("commit stores")
+
+
+def _store_wait(walk, args, _):
+    walk.groups["stores"] = True
+    pending = _number(walk, args[0], "tma_store_wait") if args else 0
+    reads = bool(args[1]) if len(args) > 1 and isinstance(args[1], int) else True
+    walk.line(f"wait stores pending {pending}{' reads' if reads else ''}")
+
+
+def _cp_async(walk, args, _):
+    target, source = pointer(walk, args[0]), pointer(walk, args[1])
+    if target is None or not on_chip(walk, target.buffer):
+        raise _unsupported(walk, "ptx_cp_async", "its destination is no shared buffer")
+    count = _number(walk, args[2], "the size of ptx_cp_async")
+    op = Op("cpasync", "load", " in loads")
+    walk.units["cpasync"] = "unit cpasync on copy free"
+    walk.groups["loads"] = True
+    walk.access(op.writes, target.buffer, target.index, count, target.bits)
+    _source(walk, op.reads, source.buffer if source else "global_memory",
+            count * target.bits // 8 * len(walk.lanes) * _repeats(walk))
+    walk.emit(op)
+
+
+def _cp_commit(walk, args, _):
+    walk.groups["loads"] = True
+    walk.units["cpasync"] = "unit cpasync on copy free"
+    walk.line("commit loads")
+
+
+def _cp_wait(walk, args, _):
+    walk.groups["loads"] = True
+    walk.line(f"wait loads pending {_number(walk, args[0], 'ptx_wait_group')}")
+
+
+def _cp_arrive(walk, args, _):
+    walk.units["cpasync"] = "unit cpasync on copy free"
+    for _ in range(1):
+        walk.line(f"arrive {mbarrier(walk, args[0])} by {len(walk.lanes)} on cpasync")
+
+
+def _ldmatrix(walk, args, _):
+    if len(args) > 4:
+        raise _unsupported(walk, "ptx_ldmatrix", "an older form of it")
+    source = pointer(walk, args[2])
+    op = Op("simt", "ldmatrix")
+    rows = walk.lanes[:8 * int(args[1])]
+    walk.access(op.reads, source.buffer, source.index, 128 // source.bits, source.bits, rows)
+    local = pointer(walk, args[3])
+    if local is not None:
+        walk.access(op.writes, local.buffer, local.index, local.extent if isinstance(local.extent, int) else 1, local.bits)
+    walk.emit(op)
+
+
+def _stmatrix(walk, args, _):
+    target = pointer(walk, args[2])
+    op = Op("simt", "stmatrix")
+    for value in args[3:]:
+        walk.collect(value, op)
+    rows = walk.lanes[:8 * int(args[1])]
+    walk.access(op.writes, target.buffer, target.index, 128 // target.bits, target.bits, rows)
+    walk.emit(op)
+
+
+def _bulk_zero(walk, args, _):
+    target = pointer(walk, args[0])
+    size = _number(walk, args[1], "ptx_st_bulk_shared")
+    op = Op("simt", "zero")
+    walk.access(op.writes, target.buffer, target.index, size * 8 // target.bits, target.bits)
+    walk.emit(op)
+
+
+# ---- wgmma -------------------------------------------------------------------------------------------
+
+
+def _descriptor(walk, args, _):
+    found = pointer(walk, args[0])
+    start = pointer(walk, args[1])
+    if start is None or not on_chip(walk, start.buffer):
+        raise _unsupported(walk, "initialize_wgmma_descriptor", "its start is no shared buffer")
+    walk.descriptors[found.buffer] = [start, 0, *[walk.value(a) for a in args[2:5]]]
+
+
+def _descriptor_more(walk, args, _):
+    found = pointer(walk, args[0])
+    if found.buffer not in walk.descriptors:
+        raise _unsupported(walk, "increase_descriptor_offset", "its descriptor is not initialised")
+    home = walk.descriptors[found.buffer]
+    walk.descriptors[found.buffer] = [home[0], ["+", home[1], args[1]], *home[2:]]
+
+
+def operand(walk, op, name, steps, rows, depth, k_major, bits):
+    """What a matrix operand behind a descriptor covers: rows x depth elements from `steps` 16-byte units on. The swizzle
+    exchanges 16-byte units of a row, so it decides which units a part of a row is."""
+    if name not in walk.descriptors:
+        raise _unsupported(walk, "a wgmma", f"descriptor '{name}' is not initialised")
+    start, more, mode, lead, stride = walk.descriptors[name]
+    if not all(isinstance(n, int) for n in (mode, lead, stride)) or mode not in (1, 2, 3):
+        _hull(walk, op, start, "a descriptor without a swizzle")
+        return
+    width = {1: 128, 2: 64, 3: 32}[mode]
+    units = width // 16
+    if k_major:
+        outer, groups, inner = rows // 8, stride * 16, depth * bits // 128
+        spread = [("row__", 0, 8), ("group__", 0, max(outer, 1)), ("unit__", 0, inner)]
+        base = ["*", "group__", groups]
+        unit = "unit__"
+    else:
+        per = width * 8 // bits
+        blocks, inner = max(rows // per, 1), min(units, rows * bits // 128)
+        spread = [("row__", 0, 8), ("group__", 0, max(depth // 8, 1)), ("block__", 0, blocks), ("unit__", 0, inner)]
+        base = ["+", ["*", "group__", stride * 16], ["*", "block__", lead * 16]]
+        unit = "unit__"
+    exact = isinstance(steps, list) and steps[0] == ">>" and steps[2] == 4
+    step = steps[1] if exact else ["*", steps, 16]
+    first = ["+", ["*", start.index, start.bits // 8] if start.bits >= 8 else ["//", start.index, 2], ["+", more, step]]
+    row = ["*", "row__", width]
+    swap = ["%", ["//", "row__", 8 // units], units] if units > 1 else 0
+    # the start lies in the row pattern: its units are exchanged together with those of the part
+    position = ["+", ["//", ["%", first, width], 16], unit]
+    place = ["+", ["-", first, ["%", first, width]], ["+", ["+", base, row], ["*", ["^", position, swap], 16]]]
+    kept = list(walk.loops)
+    walk.loops = kept + spread
+    try:
+        walk.access(op.reads, start.buffer, place, 16, 8)
+    finally:
+        walk.loops = kept
+
+
+def _hull(walk, op, start, why):
+    walk.note(f"'{start.buffer}'", f"all of it, because of {why}")
+    op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None))
+
+
+def _wgmma(walk, args, _, registers=False):
+    m, n, k = map(int, _GMMA.match(args[0][1]).groups())
+    op = Op("wgmma", "mma", " in mmas")
+    walk.units["wgmma"] = "unit wgmma on tensor same proxy fence wgmma"
+    walk.groups["mmas"] = True
+    if registers:
+        b_major, types, rest = args[1], args[2:5], args[5:]
+        a_bits = _OPERAND_BITS.get(types[0][1], 16)
+        walk.access(op.reads, rest[0], rest[1], m * k // 128)
+    else:
+        a_major, b_major, types, rest = args[1], args[2], args[3:6], args[6:]
+        a_bits = _OPERAND_BITS.get(types[0][1], 16)
+        operand(walk, op, rest[0], rest[1], m, k, bool(a_major), a_bits)
+    operand(walk, op, rest[2], rest[3], n, k, bool(b_major), _OPERAND_BITS.get(types[1][1], a_bits))
+    walk.access(op.updates, rest[4], rest[5], m * n // 128)
+    walk.emit(op)
+
+
+def _wgmma_rs(walk, args, statement):
+    _wgmma(walk, args, statement, True)
+
+
+def _wgmma_fence(walk, args, _):
+    walk.line("fence wgmma")
+
+
+def _wgmma_commit(walk, args, _):
+    walk.groups["mmas"] = True
+    walk.line("commit mmas")
+
+
+def _wgmma_wait(walk, args, _):
+    walk.groups["mmas"] = True
+    walk.line(f"wait mmas pending {_number(walk, args[0], 'warpgroup_wait')}")
+
+
+def _registers(walk, args, _):
+    walk.registers = _number(walk, args[0], "set_max_nreg")
+
+
+# ---- others ------------------------------------------------------------------------------------------
+
+
+def _mma(walk, args, _):
+    """mma.sync: registers only; those of asynchronous operands are followed."""
+    op = Op("simt", "mma")
+    for tree in args:
+        found = pointer(walk, tree) if isinstance(tree, (str, list)) else None
+        if found is not None and found.buffer in walk.tracked:
+            walk._whole(op.updates, found.buffer, walk.warp, "registers of an mma")
+    walk.emit(op)
+
+
+def _atomic(walk, args, _):
+    """An atomic update of an element, and what it reads."""
+    op = Op("simt", "atomic")
+    found = pointer(walk, args[0])
+    for tree in args[1:]:
+        walk.collect(tree, op)
+    if found is not None and on_chip(walk, found.buffer):
+        extent = found.extent if isinstance(found.extent, int) else 1
+        walk.access(op.updates, found.buffer, found.index, extent, found.bits)
+        op.name = "atomic_add"
+    walk.emit(op)
+
+
+def _all_reduce(walk, args, op):
+    """tl::AllReduce: shuffles, and through a buffer where it goes across warps."""
+    found = _REDUCE.match(args[0][1])
+    if found is None:
+        return False
+    threads, scale, first = (int(found.group(n)) for n in (1, 2, 3))
+    for tree in args[1:2]:
+        walk.collect(tree, op)
+    named = re.search(r"NamedBarrier<(\d+)>", found.group(4))
+    offset = threads // 2
+    where = pointer(walk, args[2]) if len(args) > 2 else None
+    batch = _batch(found.group(4)) if found.group(5) else (1, 0)
+    while offset >= max(scale, 32) and where is not None:
+        for number, kind in ((1, "writes"), (2, "reads")):
+            meet(walk, number if named else 0, int(named.group(1)) if named else walk.count)
+            step = Op("simt", "allreduce")
+            thread = ["-", "thread__x", first]
+            if kind == "reads":
+                thread = ["^", thread, offset]
+            kept = list(walk.loops)
+            walk.loops = kept + [("batch__", 0, batch[0])]
+            walk.access(getattr(step, kind), where.buffer,
+                        ["+", where.index, ["+", thread, ["*", "batch__", batch[1]]]], 1, where.bits)
+            walk.loops = kept
+            walk.emit(step)
+        offset //= 2
+    return True
+
+
+def _batch(text):
+    """Batch size and stride of the workspace: the last two arguments of the template."""
+    numbers = re.findall(r",\s*(\d+)", text)
+    return (int(numbers[-2]), int(numbers[-1])) if len(numbers) >= 2 else (1, 0)
+
+
+def _extern(walk, args, statement):
+    op = Op("simt", "call")
+    if args and isinstance(args[0], list) and _all_reduce(walk, args, op):
+        walk.emit(op)
+        return
+    _unknown(walk, args[0][1] if isinstance(args[0], list) else "call_extern", args[1:])
+
+
+_TABLE = {
+    "tvm_storage_sync": _sync, "named_barrier_arrive": _bar_arrive,
+    "ptx_init_barrier_thread_count": _init, "mbarrier_wait_parity": _wait_parity, "mbarrier_expect_tx": _expect,
+    "ptx_arrive_barrier_expect_tx": _arrive_expect, "ptx_arrive_barrier": _arrive,
+    "ptx_fence_barrier_init": _fence, "fence_proxy_async": _fence,
+    "ptx_arrive_cluster_barrier": _cluster, "cluster_sync": _cluster, "cluster_wait": _cluster,
+    "cluster_arrive": _cluster, "cluster_arrive_relaxed": _cluster, "tma_load_multicast": _cluster,
+    "sync_grid": _cluster, "clc_try_cancel": _cluster, "clc_try_cancel_multicast": _cluster,
+    "tma_load": _tma_load, "tma_load_im2col": _tma_load, "tma_load_gather4": _tma_load,
+    "tma_store": _tma_store, "tma_store_scatter4": _tma_store, "tma_store_arrive": _store_commit, "tma_store_wait": _store_wait,
+    "ptx_cp_async": _cp_async, "ptx_commit_group": _cp_commit, "ptx_wait_group": _cp_wait,
+    "ptx_cp_async_barrier_noinc": _cp_arrive, "ptx_cp_async_barrier": _cp_arrive,
+    "ptx_ldmatrix": _ldmatrix, "ptx_stmatrix": _stmatrix, "ptx_st_bulk_shared": _bulk_zero,
+    "initialize_wgmma_descriptor": _descriptor, "increase_descriptor_offset": _descriptor_more,
+    "ptx_wgmma_ss": _wgmma, "ptx_wgmma_rs": _wgmma_rs, "warpgroup_arrive": _wgmma_fence,
+    "warpgroup_commit_batch": _wgmma_commit, "warpgroup_wait": _wgmma_wait, "wait_wgmma": _wgmma_wait, "set_max_nreg": _registers,
+    "ptx_mma": _mma, "ptx_mma_sm70": _mma, "call_extern": _extern, "call_pure_extern": _extern,
+    "atomic_add_elem_op": _atomic, "atomic_addx2_elem_op": _atomic, "atomic_addx4_elem_op": _atomic,
+    "atomic_add_ret_elem_op": _atomic, "atomic_max_elem_op": _atomic, "atomic_min_elem_op": _atomic,
+    "atomic_or_elem_op": _atomic, "atomic_load_elem_op": _atomic, "atomic_store_elem_op": _atomic,
+}
+
+_ORDER = frozenset(
+    "tvm_storage_sync named_barrier_arrive ptx_init_barrier_thread_count mbarrier_wait_parity mbarrier_expect_tx "
+    "ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init fence_proxy_async tma_store_arrive tma_store_wait "
+    "ptx_commit_group ptx_wait_group ptx_cp_async_barrier_noinc ptx_cp_async_barrier initialize_wgmma_descriptor "
+    "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait wait_wgmma tcgen05_mma_arrive "
+    "initialize_tcgen05_descriptor tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
+
+
+def is_order(name, args):
+    """Whether a call takes part in the order of warps or of asynchronous operations."""
+    if name in ("call_extern", "call_pure_extern"):
+        return _crosses_warps(args)
+    return name in _ORDER or any(_orders(a) for a in args)
+
+
+def _orders(tree):
+    if not isinstance(tree, list) or not tree:
+        return False
+    if tree[0] == "call" and tree[1] in ("call_extern", "call_pure_extern"):
+        return _crosses_warps(tree[2:])
+    return any(_orders(part) for part in tree[1:])
+
+
+def _crosses_warps(args):
+    found = _REDUCE.match(args[0][1]) if args and isinstance(args[0], list) and args[0][0] == "s" else None
+    return found is not None and len(args) > 2 and int(found.group(1)) // 2 >= max(32, int(found.group(2)))
+
+
+def stores_order(walk, statement):
+    """Whether a store's value synchronises, or it changes a variable of one element that others read as a number."""
+    if _orders(statement[3]) or _orders(statement[2]):
+        return True
+    return statement[1] in walk.counters
+
+
+def barrier_uses(body, var):
+    """Whether a loop's copies deliver to different mbarriers, or the loop has other reasons to stay."""
+    for s in body:
+        if s[0] == "do" and isinstance(s[1], list) and s[1][:1] == ["call"]:
+            if s[1][1].startswith("tma_load") and var in _sets.names(["+", s[1][3], 0]) | _deep(s[1][3]):
+                return True
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list) and barrier_uses(part, var):
+                return True
+    return False
+
+
+def _deep(tree):
+    if isinstance(tree, str):
+        return {tree}
+    return set().union(*[_deep(part) for part in tree]) if isinstance(tree, list) else set()
+
+
+def call(walk, name, args, statement):
+    """A call that is a statement."""
+    made = _TABLE.get(name)
+    if made is not None:
+        made(walk, args, statement)
+    elif name not in _NOTHING:
+        raise _unsupported(walk, f"'{name}'", "it may access memory on chip or synchronise")
+
+
+def _unknown(walk, name, args):
+    """An unknown call: an error where it is handed memory on chip, else what its arguments read."""
+    for tree in args:
+        found = pointer(walk, tree)
+        is_load = isinstance(tree, list) and tree[:1] == ["load"]
+        if found is not None and on_chip(walk, found.buffer) and not is_load:
+            raise _unsupported(walk, f"'{name}'", f"it has a pointer to '{found.buffer}' on chip")
+    op = Op("simt", "call")
+    for tree in args:
+        walk.collect(tree, op)
+    walk.emit(op)
+
+
+def value(walk, name, args, op):
+    """A call inside an expression: what it reads."""
+    if name in ("call_extern", "call_pure_extern") and args and isinstance(args[0], list) and _all_reduce(walk, args, op):
+        return
+    if name.startswith("atomic") and args:
+        _atomic(walk, args, None)
+        return
+    for tree in args:
+        found = pointer(walk, tree) if isinstance(tree, list) and tree[:1] == ["call"] else None
+        if found is None:
+            walk.collect(tree, op)
+        elif on_chip(walk, found.buffer):
+            mask = tree[6] if tree[1] == "tvm_access_ptr" and len(tree) > 6 else 3
+            if mask != 1:
+                raise _unsupported(walk, f"'{name}'", f"it has a pointer to '{found.buffer}' on chip")
+            walk.access(op.reads, found.buffer, found.index, found.extent if isinstance(found.extent, int) else 1, found.bits)
+
+
+def counters(tree):
+    """{variable: moduli}: local variables that only ever take a constant or grow by one, used as positions in rings:
+    v % S is a stage, and v % 2S // S or v // S % 2 a phase."""
+    stores, bad, moduli = {}, set(), {}
+
+    def uses(part):
+        if not isinstance(part, list) or not part:
+            return
+        stage = _ring_use(part)
+        if stage:
+            moduli.setdefault(stage[0], set()).add(stage[1])
+            return
+        if part[0] == "load" and part[2] == 0:
+            bad.add(part[1])
+        for inner in part[1:]:
+            uses(inner)
+
+    def walk(body):
+        for s in body:
+            if s[0] == "store" and s[2] == 0:
+                grows = isinstance(s[3], list) and s[3][:2] == ["+", ["load", s[1], 0]] and isinstance(s[3][2], int)
+                if grows or isinstance(s[3], int):
+                    stores.setdefault(s[1], []).append(s[3] if isinstance(s[3], int) else None)
+                    continue
+                bad.add(s[1])
+            for part in s[1:]:
+                if isinstance(part, list) and part and isinstance(part[0], list):
+                    walk(part)
+                else:
+                    uses(part)
+
+    walk(tree["body"])
+    return {name: sorted(moduli[name]) for name, values in stores.items()
+            if name in moduli and name not in bad and None in values and values[0] is not None and len(set(values)) <= 2}
+
+
+def _ring_use(part):
+    """(variable, S) of v % S, v % 2S // S or v // S % 2."""
+    def loaded(tree):
+        return tree[1] if isinstance(tree, list) and tree[:1] == ["load"] and tree[2] == 0 else None
+
+    if part[0] == "//" and isinstance(part[2], int) and isinstance(part[1], list) and part[1][0] == "%":
+        if part[1][2] == 2 * part[2] and loaded(part[1][1]):
+            return loaded(part[1][1]), part[2], "phase"
+    if part[0] == "%" and part[2] == 2 and isinstance(part[1], list) and part[1][0] == "//":
+        if loaded(part[1][1]) and isinstance(part[1][2], int):
+            return loaded(part[1][1]), part[1][2], "phase"
+    if part[0] == "%" and isinstance(part[2], int) and loaded(part[1]):
+        return loaded(part[1]), part[2], "stage"
+    return None
+
+
+def tracked(tree):
+    """Local buffers that asynchronous operations read or write: their registers are tensors of the kernel."""
+    found = set()
+
+    def walk(part):
+        if isinstance(part, list):
+            if part[:1] == ["call"] and part[1] in ("ptx_wgmma_ss", "ptx_wgmma_rs"):
+                args = part[2:]
+                rest = args[5:] if part[1].endswith("rs") else args[6:]
+                found.update(a for a in (rest[4], rest[0]) if isinstance(a, str))
+            for inner in part:
+                walk(inner)
+
+    walk(tree["body"])
+    return {n for n in found if n in tree["buffers"] and tree["buffers"][n]["scope"].startswith("local")
+            and not tree["buffers"][n]["scope"].startswith("local.descriptor") and tree["buffers"][n].get("elements")}
+
+
+def buffers_of(walk, body, reads, writes):
+    """Names of the buffers that statements read and write, without where."""
+    def expr(part):
+        if isinstance(part, list) and part:
+            if part[0] == "load":
+                reads.add(part[1])
+            if part[0] == "call" and part[1] == "tvm_access_ptr" and isinstance(part[3], str):
+                mask = part[6] if len(part) > 6 and isinstance(part[6], int) else 3
+                if mask & 1:
+                    reads.add(part[3])
+                if mask & 2:
+                    writes.add(part[3])
+            for inner in part[1:]:
+                expr(inner)
+
+    for s in body:
+        if s[0] == "store":
+            writes.add(s[1])
+            expr(s[2])
+            expr(s[3])
+            continue
+        for part in s[1:]:
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                buffers_of(walk, part, reads, writes)
+            else:
+                expr(part)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One page about a kernel that TileLang lowered: its layout beside ours, and what the check says of each."""
+
+import html
+import json
+import os
+
+from . import _spad
+from . import core
+from ._files import replace_file
+
+
+def shared_bytes(layout):
+    """Bytes of shared memory that a layout takes, mbarriers aside."""
+    for space in layout.data["spaces"]:
+        if space["space"] == "shared":
+            return space["used"] - sum(b["taken"] for b in space["buffers"] if b["placed"] == "mbarrier")
+    return 0
+
+
+class Page:
+    """What TileLang planned, what spad plans, and whether either is wrong: text(), html(), data, save(path)."""
+
+    def __init__(self, kernel):
+        self._kernel, self._tree = kernel, kernel.tree
+        self.theirs = kernel.check()
+        self.planned = kernel.plan()
+        self.layout = (self.planned or kernel.release()).layout()
+        self.ours = self.planned.check() if self.planned else kernel.release().check(self.layout)
+
+    @property
+    def data(self):
+        """Everything as a dict."""
+        tree = self._tree
+        return {"kernel": tree["name"], "target": tree["arch"], "version": tree.get("tilelang"), "grid": tree["grid"],
+                "threads": tree["threads"], "agents": len(self._kernel.agents) - 1, "buffers": self._buffers(),
+                "bytes": {"tilelang": self._kernel.tilelang_bytes, "spad": shared_bytes(self.layout)},
+                "tilelang": _facts(self.theirs), "spad": _facts(self.ours),
+                "approximations": self._kernel.approximations}
+
+    def _buffers(self):
+        places = {}
+        for space in self.layout.data["spaces"]:
+            if space["space"] == "shared":
+                places = {b["name"]: b["byte"] for b in space["buffers"]}
+        rows = []
+        for name, facts in self._tree["shared"].items():
+            rows.append({"name": name, "bytes": facts["bytes"], "align": facts["align"], "dtype": facts["dtype"],
+                         "tilelang": facts["at"], "spad": places.get(name, places.get(name + "_"))})
+        return rows
+
+    def text(self):
+        """The page as text."""
+        data = self.data
+        lines = [f"{data['kernel']} on {data['target']}, lowered by TileLang {data['version']}: "
+                 f"{'x'.join(map(str, data['threads']))} threads, {data['agents']} warps that do something", ""]
+        lines.append(f"{'buffer':24} {'bytes':>9} {'align':>6} {'TileLang':>9} {'spad':>9}")
+        for row in data["buffers"]:
+            lines.append(f"{row['name']:24} {row['bytes']:>9} {row['align']:>6} {_place(row['tilelang']):>9} "
+                         f"{_place(row['spad']):>9}")
+        total = data["bytes"]
+        lines.append(f"{'all, without mbarriers':24} {'':>9} {'':>6} {total['tilelang']:>9} {total['spad']:>9}")
+        for who, check in (("TileLang", self.theirs), ("spad", self.ours)):
+            lines += ["", f"layout of {who}: {check.verdict}" + (f": {check.reason}" if check.reason else "")]
+            lines += [f"    {f.severity}: {f.message} [{f.code}]" for f in check.findings if f.severity != "advice"]
+        lines += ["", "approximations:" if data["approximations"] else "approximations: no access is approximated"]
+        lines += [f"    {row['what']}: {row['why']} ({', '.join(row['agents'])})" for row in data["approximations"]]
+        return "\n".join(lines) + "\n"
+
+    def html(self):
+        """The page with a report of each layout in it."""
+        reports = [("TileLang", self._kernel.analyse().report()),
+                   ("spad", (self.planned or self._kernel.release()).analyse().report())]
+        parts = [f"<!doctype html><meta charset=\"utf-8\"><title>{html.escape(self._tree['name'])}</title>"
+                 "<style>body{font:14px sans-serif;margin:1em}iframe{width:100%;height:80vh;border:1px solid #999}</style>",
+                 f"<pre>{html.escape(self.text())}</pre>"]
+        for who, report in reports:
+            parts.append(f"<h2>Layout of {who}</h2><iframe srcdoc=\"{html.escape(report.html(), quote=True)}\"></iframe>")
+        return "\n".join(parts) + "\n"
+
+    def save(self, path):
+        """Writes a file; its ending says what: .html, .txt or .json."""
+        ending = os.path.splitext(os.fsdecode(path))[1]
+        made = {".html": self.html, ".txt": self.text, ".json": lambda: json.dumps(self.data, indent=1) + "\n"}
+        if ending not in made:
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has to end with one of {', '.join(sorted(made))}")
+        replace_file(path, made[ending]().encode())
+        return path
+
+    def _repr_html_(self):
+        return f"<pre>{core._escape(self.text())}</pre>"
+
+    def __repr__(self):
+        total = self.data["bytes"]
+        return f"<spad.tilelang page of {self._tree['name']}: {total['tilelang']} B, spad {total['spad']} B>"
+
+
+def _place(at):
+    return "-" if at is None else str(at)
+
+
+def _facts(check):
+    return {"verdict": check.verdict, "reason": check.reason,
+            "findings": [{"code": f.code, "severity": f.severity, "message": f.message}
+                         for f in check.findings if f.severity != "advice"]}

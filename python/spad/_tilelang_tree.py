@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TileLang lowered, as a tree of plain lists: the one form that the loader reads.
+
+From TVM's objects (`of_prim_func`), or from a JSON file that has such a tree. Numbers are ints, variables are
+strs, and everything else is a list whose first entry says what it is:
+
+    expressions  ["+", a, b], ["<", a, b], ["load", buffer, index], ["ramp", base, stride, lanes], ["s", text],
+                 ["f"] (a number that is no whole one), ["call", name, ...], ["select", c, a, b]
+    statements   ["for", var, begin, extent, "serial", "unroll", "pipelined" ..., body], ["if", c, body, other], ["store", buffer, index, value],
+                 ["do", expression], ["let", var, value], ["attr", key, value, body], ["while", c, body]
+
+A body is a list of statements. TVM has no classes for these in a package that is always there, so nodes are told
+apart by the names of their classes.
+"""
+
+from . import _spad
+
+_BINARY = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "Div": "//", "Mod": "%",
+           "Min": "min", "Max": "max", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
+           "And": "and", "Or": "or"}
+_BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "shift_left": "<<", "shift_right": ">>"}
+_KINDS = {0: "serial", 1: "parallel", 2: "vectorized", 3: "unroll", 4: "thread"}
+
+FORMAT = 1  # of the tree; a file with another one is refused
+
+
+WHAT = ("spad.tilelang.load takes a prim_func of TileLang, a kernel that tilelang.jit or tilelang.compile made, or a "
+        "tree of it (dict, or path of a .json file)")
+
+
+class _Names:
+    """Names for TVM's variables, which may share one: the second `i` is `i_1`."""
+
+    def __init__(self):
+        self.of = {}
+        self.used = {}
+
+    def name(self, var):
+        if var not in self.of:
+            base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in var.name) or "v"
+            base = base if not base[0].isdigit() else "v" + base
+            count = self.used.get(base, 0)
+            self.used[base] = count + 1
+            self.of[var] = base if not count else f"{base}_{count}"
+        return self.of[var]
+
+
+def _dtype_bits(dtype):
+    """Bits of an element with all its vector lanes."""
+    text = str(dtype)
+    lanes = 1
+    base, cross, count = text.rpartition("x")
+    if cross and count.isdigit() and base and base[-1].isdigit():
+        text, lanes = base, int(count)
+    if text in ("bool", "handle", ""):
+        return {"bool": 8, "handle": 64, "": 64}[text] * lanes
+    try:
+        return _spad.dtype_bits(text) * lanes
+    except _spad.Error:
+        digits = "".join(c for c in text.partition("_")[0] if c.isdigit())
+        return int(digits or 32) * lanes
+
+
+class _Dump:
+    """One pass over a function."""
+
+    def __init__(self):
+        self.names = _Names()
+        self.buffers = {}
+        self.pointers = {}
+        self.threads = {}
+
+    # ---- expressions ------------------------------------------------------------------------
+
+    def buffer(self, buffer):
+        """The name of a buffer: that of the variable of its data."""
+        name = self.names.name(buffer.data)
+        if name not in self.buffers:
+            self.buffers[name] = {"dtype": str(buffer.dtype), "scope": str(buffer.scope()), "alloc": False}
+        return name
+
+    def expr(self, node):
+        if node is None:
+            return ["none"]
+        kind = type(node).__name__
+        if isinstance(node, (bool, int)):
+            return int(node)
+        if isinstance(node, str):
+            return ["s", node]
+        if isinstance(node, float):
+            return ["f"]
+        method = getattr(self, "_" + kind, None)
+        if method is not None:
+            return method(node)
+        if kind in _BINARY:
+            return [_BINARY[kind], self.expr(node.a), self.expr(node.b)]
+        raise _spad.ArgumentError(f"TVM's {kind} in an expression is not covered by spad.tilelang.load")
+
+    def _IntImm(self, node):
+        return int(node.value)
+
+    def _FloatImm(self, node):
+        return ["f"]
+
+    def _StringImm(self, node):
+        return ["s", str(node.value)]
+
+    def _Var(self, node):
+        return self.names.name(node)
+
+    _SizeVar = _Var
+
+    def _Not(self, node):
+        return ["not", self.expr(node.a)]
+
+    def _Cast(self, node):
+        return ["cast", str(node.dtype), self.expr(node.value)]
+
+    def _Select(self, node):
+        return ["select", self.expr(node.condition), self.expr(node.true_value), self.expr(node.false_value)]
+
+    def _Ramp(self, node):
+        return ["ramp", self.expr(node.base), self.expr(node.stride), self.expr(node.lanes)]
+
+    def _Broadcast(self, node):
+        return ["wide", self.expr(node.value)]
+
+    def _Shuffle(self, node):
+        return ["call", "shuffle", *[self.expr(e) for e in node.vectors]]
+
+    def _Let(self, node):
+        return ["call", "let", self.names.name(node.var), self.expr(node.value), self.expr(node.body)]
+
+    def _BufferLoad(self, node):
+        return ["load", self.buffer(node.buffer), self.index(node.buffer, node.indices)]
+
+    def _Call(self, node):
+        name = getattr(node.op, "name", None) or getattr(node.op, "name_hint", None) or str(node.op)
+        name = name.rsplit(".", 1)[-1]
+        args = [self.expr(a) for a in node.args]
+        if name in _BITS:
+            return [_BITS[name], *args]
+        if name == "if_then_else":
+            return ["select", *args]
+        if name == "type_annotation":
+            return ["s", str(node.dtype)]
+        return ["call", name, *args]
+
+    def index(self, buffer, indices):
+        """One number of elements from the start of the buffer."""
+        total = self.expr(indices[0])
+        for extent, index in zip(list(buffer.shape)[1:], list(indices)[1:]):
+            total = ["+", ["*", total, self.expr(extent)], self.expr(index)]
+        return total
+
+    # ---- statements -------------------------------------------------------------------------
+
+    def body(self, node):
+        out = []
+        if node is not None:
+            self.stmt(node, out)
+        return out
+
+    def stmt(self, node, out):
+        kind = type(node).__name__
+        method = getattr(self, "do_" + kind, None)
+        if method is None:
+            raise _spad.ArgumentError(f"TVM's {kind} as a statement is not covered by spad.tilelang.load")
+        method(node, out)
+
+    def do_SeqStmt(self, node, out):
+        for part in node.seq:
+            self.stmt(part, out)
+
+    def do_For(self, node, out):
+        kind = _KINDS.get(int(node.kind), "serial")
+        if "tl_pipelined_num_stages" in (node.annotations or {}):
+            kind = "pipelined"  # by software: some rounds were taken out of the loop
+        out.append(["for", self.names.name(node.loop_var), self.expr(node.min), self.expr(node.extent), kind,
+                    self.body(node.body)])
+
+    def do_While(self, node, out):
+        out.append(["while", self.expr(node.condition), self.body(node.body)])
+
+    def do_IfThenElse(self, node, out):
+        out.append(["if", self.expr(node.condition), self.body(node.then_case), self.body(node.else_case)])
+
+    def do_BufferStore(self, node, out):
+        out.append(["store", self.buffer(node.buffer), self.index(node.buffer, node.indices), self.expr(node.value)])
+
+    def do_Evaluate(self, node, out):
+        out.append(["do", self.expr(node.value)])
+
+    def do_Bind(self, node, out):
+        value = self.expr(node.value)
+        name = self.names.name(node.var)
+        if isinstance(value, list) and value[:2] == ["call", "handle_add_byte_offset"]:
+            self.pointers[name] = (value[2], value[3])
+            self.buffers.setdefault(name, {"dtype": "uint8", "scope": "shared.dyn", "alloc": False})
+            return
+        out.append(["let", name, value])
+
+    def do_LetStmt(self, node, out):
+        self.do_Bind(node, out)
+        self.stmt(node.body, out)
+
+    def do_AllocBuffer(self, node, out):
+        name = self.buffer(node.buffer)
+        size = 1
+        for extent in node.buffer.shape:
+            extent = self.expr(extent)
+            size = size * extent if isinstance(extent, int) and isinstance(size, int) else None
+        self.buffers[name].update(alloc=True, elements=size)
+        if hasattr(node, "body"):
+            self.stmt(node.body, out)
+
+    def do_DeclBuffer(self, node, out):
+        self.buffer(node.buffer)
+        if hasattr(node, "body"):
+            self.stmt(node.body, out)
+
+    def do_AttrStmt(self, node, out):
+        key = str(node.attr_key)
+        if key == "thread_extent":
+            self.threads[str(node.node.thread_tag)] = (self.names.name(node.node.var), self.expr(node.value))
+            self.stmt(node.body, out)
+            return
+        if key in ("tl.async_scope", "lexical_alloc_scope", "pragma_unroll_explicit", "storage_alignment",
+                   "kWarpSpecializationScope", "pragma_unroll_factor", "thread_block_swizzle", "tl.assume",
+                   "threadblock_swizzle_pattern", "assume", "tirx.assume", "tir.assume"):
+            self.stmt(node.body, out)
+            return
+        out.append(["attr", key, self.body(node.body)])
+
+    def do_AssertStmt(self, node, out):
+        if hasattr(node, "body"):
+            self.stmt(node.body, out)
+
+
+def _sizes(function):
+    """{name: (bytes, elements)} of what a function allocates in shared memory, before it is merged."""
+    dump = _Dump()
+    dump.body(function.body)
+    found = {}
+    for var, name in dump.names.of.items():
+        facts = dump.buffers.get(name)
+        if facts and facts["alloc"] and facts["scope"] in ("shared", "shared.dyn"):
+            bits = _dtype_bits(facts["dtype"])
+            found[var] = {"bytes": -(-facts["elements"] * bits // 8) if facts.get("elements") else None,
+                          "dtype": facts["dtype"]}
+    return found
+
+
+def _shared(dump, sizes, aligns):
+    """{name: bytes, align, at} of the buffers in shared memory: sizes of the module before merging, offsets after it."""
+    shared = {}
+    by_name = {var.name: facts for var, facts in sizes.items()}
+    for var, name in dump.names.of.items():
+        if name not in dump.buffers or dump.buffers[name]["scope"] not in ("shared", "shared.dyn"):
+            continue
+        facts = sizes.get(var) or by_name.get(var.name)
+        if name in dump.pointers:
+            at = dump.pointers[name][1]
+            if facts is None or not isinstance(at, int):
+                raise _spad.ArgumentError(f"shared buffer '{name}' has no size or offset that is a number; "
+                                          "spad.tilelang.load needs both")
+            shared[name] = {**facts, "align": int(aligns.get(var.name, 16)), "at": at}
+            dump.buffers[name]["dtype"] = facts["dtype"]
+        elif dump.buffers[name]["alloc"] and not _is_arena(dump, name):
+            if facts is None:
+                bits = _dtype_bits(dump.buffers[name]["dtype"])
+                count = dump.buffers[name].get("elements")
+                facts = {"bytes": -(-count * bits // 8) if count else None, "dtype": dump.buffers[name]["dtype"]}
+            if facts["bytes"] is None:
+                raise _spad.ArgumentError(f"shared buffer '{name}' has a size that is no number")
+            shared[name] = {**facts, "align": int(aligns.get(var.name, 16)), "at": None}
+    return shared
+
+
+def _is_arena(dump, name):
+    return any(base == name for base, _ in dump.pointers.values())
+
+
+def of_function(name, function, before=None):
+    """The tree of one device function; before: the same one before its shared buffers were merged."""
+    dump = _Dump()
+    body = dump.body(function.body)
+    attrs = function.attrs or {}
+    aligns = {str(k): int(v) for k, v in dict(attrs.get("tl.smem_alignment_map", {})).items()}
+    sizes = _sizes(before) if before is not None else {}
+    shared = _shared(dump, sizes, aligns)
+    arenas = [n for n in dump.buffers if dump.buffers[n]["alloc"] and _is_arena(dump, n)]
+    dynamic = attrs.get("dyn_shared_memory_buf", None)
+    for facts in dump.buffers.values():
+        facts["bits"] = _dtype_bits(facts["dtype"])
+        facts.setdefault("elements", None)
+    extent = {tag: value for tag, (_, value) in dump.threads.items()}
+    return {"format": FORMAT, "name": name, "body": body,
+            "buffers": {n: f for n, f in dump.buffers.items() if n not in arenas},
+            "shared": shared, "dynamic_bytes": int(dynamic) if dynamic is not None else 0,
+            "threads": [extent.get("threadIdx." + a, 1) for a in "xyz"],
+            "grid": [extent.get("blockIdx." + a, 1) for a in "xyz"],
+            "bound": {tag: var for tag, (var, _) in dump.threads.items()},
+            "hints": {name: var.name for var, name in dump.names.of.items() if name != var.name}}
+
+
+def lower(function, arch, pass_configs=None):
+    """Lowers a prim_func of TileLang for a chip and gives its device functions, each as (name, function before
+    merging, function at the end)."""
+    import tilelang
+    import tilelang.transform
+    from tvm import transform
+    from tvm.target import Target
+
+    plain = tilelang.transform.MergeSharedMemoryAllocations
+    before = {}
+
+    def wrapped(*args, **options):
+        inner = plain(*args, **options)
+
+        @transform.module_pass(opt_level=0)
+        def seen(module, context):
+            before.update((var.name_hint, function) for var, function in module.functions.items())
+            return inner(module)
+
+        return seen
+
+    target = Target({"kind": "cuda", "arch": arch})
+    tilelang.transform.MergeSharedMemoryAllocations = wrapped
+    try:
+        with target, transform.PassContext(opt_level=3, config=dict(pass_configs or {})):
+            made = _lower_only(tilelang, function, target)
+    finally:
+        tilelang.transform.MergeSharedMemoryAllocations = plain
+    return [(var.name_hint, before.get(var.name_hint), made[var]) for var in made.functions]
+
+
+def _lower_only(tilelang, function, target):
+    """The device module, without source code where this TileLang has a call for it."""
+    try:
+        from tilelang.backend.module import create_backend_context
+        from tilelang.engine.lower import lower_to_host_device_ir
+    except ImportError:
+        return tilelang.lower(function, target=target).device_mod
+    return lower_to_host_device_ir(function, create_backend_context(target, None, "auto"))[1]
+
+
+def of_prim_func(function, arch, pass_configs=None):
+    """The trees of all device functions that a prim_func, or a compiled kernel of tilelang.jit, gives."""
+    try:
+        import tilelang
+    except ImportError as error:
+        raise _spad.StateError(f"TileLang cannot be imported ({error}): pip install tilelang, or load a recorded "
+                               "tree") from error
+    found = getattr(function, "prim_func", None)
+    if found is not None:
+        pass_configs = pass_configs if pass_configs is not None else getattr(function, "pass_configs", None)
+        function = found
+    if type(function).__name__ != "PrimFunc":
+        raise TypeError(WHAT + f", not {function!r}")
+    trees = [of_function(name, after, before) for name, before, after in lower(function, arch, pass_configs)]
+    for tree in trees:
+        tree.update(arch=arch, tilelang=tilelang.__version__)
+    return trees

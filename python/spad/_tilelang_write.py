@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of the kernel language for what a walk over a lowered kernel of TileLang found."""
+
+import re
+
+_WARP = 32
+
+
+class Op:
+    """An operation of one agent: what it reads, writes and updates, as accesses."""
+
+    __slots__ = ("engine", "name", "reads", "writes", "updates", "may", "tail", "source")
+
+    def __init__(self, engine, name, tail=""):
+        self.engine, self.name, self.tail = engine, name, tail
+        self.reads, self.writes, self.updates = [], [], []
+        self.may = False
+        self.source = None
+
+
+class Access:
+    """Bytes of a buffer: a symbolic offset and runs."""
+
+    __slots__ = ("buffer", "tile", "offset", "runs")
+
+    def __init__(self, buffer, offset, runs, tile=None):
+        self.buffer, self.offset, self.runs, self.tile = buffer, offset, runs, tile
+
+
+class Writer:
+    """The text of a kernel from a walk."""
+
+    def __init__(self, walk, agents, name):
+        self.walk, self.name = walk, name
+        self.places = {n: facts["at"] for n, facts in walk.shared.items()}
+        self.lines, self.depth = [], 0
+        self.agents = []
+        for agent, body, registers, threads in agents:
+            kept = _without_idle_end(body)
+            if len(kept) < len(body):
+                walk.warp = int(agent.rpartition("_")[2])
+                walk.note("waits at the end of a warp", "nothing depends on them: they are left out")
+            if kept:
+                self.agents.append((agent, kept, registers, threads))
+
+    def say(self, text):
+        self.lines.append("    " * self.depth + text)
+
+    def text(self):
+        walk, tree = self.walk, self.walk.tree
+        self.lines = []
+        self.say(f"kernel {self.name} on {tree['arch']} \"lowered by TileLang {tree.get('tilelang', '')}\"")
+        head = len(self.lines)
+        for name, kind in walk.unknowns.values():
+            self.say(f"param {name} = 2 any" if kind else f"unknown {name}")
+        blocks = 1
+        for extent in tree["grid"]:
+            blocks = blocks * extent if isinstance(extent, int) else blocks
+        if blocks > 1:
+            self.say(f"grid {blocks}")
+        for line in walk.units.values():
+            self.say(line)
+        for name in walk.groups:
+            self.say(f"group {name}")
+        for name, count in walk.barriers.items():
+            self.say(f"barrier {name} count {count}")
+        for name, size in walk.mbarriers.items():
+            self.say(f"mbarrier {walk.fresh(name)}[{size}] count 1")
+        self._tensors()
+        for agent in self.agents:
+            self._agent(*agent)
+        text = "\n".join(self.lines)
+        self.lines[head:head] = [f"param {name} = {value}" for name, value in walk.params.items()
+                                 if re.search(rf"\b{name}\b", text)]
+        return "\n".join(self.lines) + "\n"
+
+    def _tensors(self):
+        walk = self.walk
+        used = set()
+        for _, body, _, _ in self.agents:
+            _used(body, used)
+        for name, facts in walk.shared.items():
+            if name in used:
+                place = f" at {self.places[name]}" if self.places[name] is not None else ""
+                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {facts['align']}")
+        for name in sorted(walk.tracked):
+            if name in used:
+                count = -(-walk.count // _WARP)
+                self.say(f"tensor {walk.fresh(name)} : registers u8 [{count}] ({walk.size(name)}) input")
+        for (_, size), name in walk.globals.items():
+            self.say(f"tensor {name} : global u8 ({size}) input")
+
+    def _agent(self, name, body, registers, threads):
+        more = f" registers {registers}" if registers else ""
+        self.say(f"agent {name} of {threads} threads{more} {{")
+        self.depth += 1
+        self._body(body)
+        self.depth -= 1
+        self.say("}")
+
+    def _body(self, body):
+        for item in body:
+            if isinstance(item, str):
+                self.say(item)
+            elif isinstance(item, Op):
+                self.say(self._op(item))
+            else:
+                _, head, inner, other = item
+                self.say(head + " {")
+                self.depth += 1
+                self._body(inner)
+                self.depth -= 1
+                if other:
+                    self.say("} else {")
+                    self.depth += 1
+                    self._body(other)
+                    self.depth -= 1
+                self.say("}")
+
+    def _op(self, op):
+        may = "may " if op.may else ""
+        text = f"{op.engine} {op.name}"
+        for word, accesses in (("reads", op.reads), ("writes", op.writes), ("updates", op.updates)):
+            parts = [part for access in accesses for part in self._access(access)]
+            if parts:
+                text += f" {may}{word} " + ", ".join(dict.fromkeys(parts))
+        return text + op.tail
+
+    def _access(self, access):
+        if isinstance(access, str):
+            return [access]
+        name = self.walk.fresh(access.buffer) + (f"[{access.tile}]" if access.tile is not None else "")
+        size = self.walk.size(access.buffer)
+        if not access.offset.terms and access.runs == [(0, size)]:
+            return [name]
+        return [f"{name}({access.offset.text(a)}..{access.offset.text(b)})" for a, b in access.runs]
+
+
+def _does_something(body):
+    """Whether an agent does more than wait."""
+    for item in body:
+        if isinstance(item, Op) or (isinstance(item, str) and not (item.startswith(("fence", "commit", "cursor", "advance")) or " parity " in item)):
+            return True
+        if isinstance(item, tuple) and (_does_something(item[2]) or _does_something(item[3] or [])):
+            return True
+    return False
+
+
+def _without_idle_end(body):
+    """The statements up to the last one that does more than wait."""
+    end = len(body)
+    while end and not _does_something(body[end - 1:end]):
+        end -= 1
+    return body[:end]
+
+
+def _used(body, used):
+    for item in body:
+        if isinstance(item, Op):
+            used.update(a.buffer for a in item.reads + item.writes + item.updates if isinstance(a, Access))
+        elif isinstance(item, tuple):
+            _used(item[2], used)
+            _used(item[3] or [], used)

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An arena: the buffers of one memory with their lives, the offsets that they get, and what another
+planner needed for the same buffers.
+
+Every reader of another compiler's data makes arenas, and every report about them is written here.
+A life is [first, last]: steps of a program, both ends included, as compilers count them.
+"""
+
+import json
+import os
+from bisect import insort
+
+from . import _spad
+from .core import Plan
+
+LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
+GREEDY_MOST = 4000  # its time grows with the square of the number of buffers
+NAME_MOST = 200  # characters of a name
+SHOWN = 12  # buffers of the peak in a text
+
+
+def whole(value, what, least=0, most=LIMIT, file=None):
+    """A whole number of a foreign file or program; others raise an error that names it."""
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        shown = value if -LIMIT <= value <= LIMIT else f"about 2^{value.bit_length() - 1}"
+        fault(f"{what} is {shown}; it has to be from {least} to {most}", file)
+    fault(f"{what} has to be a whole number, not {value!r:.60}", file)
+
+
+def fault(message, file=None):
+    """Raises what is wrong with a file, or with an argument where there is no file."""
+    if file is None:
+        raise _spad.ArgumentError(message)
+    error = _spad.TextError(f"{file}: {message}")
+    error.file = file
+    raise error
+
+
+def common_alignment(places, most):
+    """The largest power of two up to `most` of which all places are multiples: for files that have
+    places and do not say their alignment."""
+    power = most
+    for place in places:
+        while place % power:
+            power //= 2
+    return power
+
+
+class Buffer:
+    """One buffer: name, first and last step, size, alignment, offset (a pin), and where the other
+    planner has it."""
+
+    __slots__ = ("name", "first", "last", "size", "alignment", "pin", "theirs")
+
+    def __init__(self, name, first, last, size, alignment, pin, theirs):
+        self.name, self.first, self.last, self.size = name, first, last, size
+        self.alignment, self.pin, self.theirs = alignment, pin, theirs
+
+    def __repr__(self):
+        return f"<buffer {self.name}: {self.size} B, steps {self.first} to {self.last}>"
+
+
+class Arena:
+    """Arena(name, alignment=1, reserved=0, capacity=None, steps=None): buffers that share a memory.
+
+    reserved: bytes at the start that no buffer takes. capacity: the end of the memory. steps: a name
+    for every step, or a dict of them. their_bytes and their_name: what another planner needed."""
+
+    def __init__(self, name, alignment=1, reserved=0, capacity=None, steps=None):
+        self.name = str(name)
+        self.alignment = whole(alignment, "the alignment", 1)
+        self.reserved = whole(reserved, "the reserved bytes")
+        self._capacity = None if capacity is None else whole(capacity, "the capacity")
+        self.steps = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
+        self.buffers = []
+        self.pairs = []  # numbers of an output and an input whose bytes it may take
+        self.their_bytes = self.their_name = None
+        self.result = None
+        self.notes = []  # sentences about what the arena leaves out
+        self._plan = None
+        self._numbers = []
+        self._names = {"reserved": 1}  # how often a name was asked for
+
+    @property
+    def capacity(self):
+        """The end of the memory; None: the fewest bytes are wanted."""
+        return self._capacity
+
+    @capacity.setter
+    def capacity(self, capacity):
+        self._capacity = None if capacity is None else whole(capacity, "the capacity")
+        self._plan = self.result = None
+
+    def _fresh(self, name):
+        """The name, with a number if there is one like it: plans name their buffers once."""
+        while True:
+            count = self._names[name] = self._names.get(name, 0) + 1
+            if count == 1:
+                return name
+            name = f"{name} #{count}"
+
+    def __len__(self):
+        return len(self.buffers)
+
+    def add(self, name, first, last, size, alignment=None, offset=None, theirs=None):
+        """A buffer that is alive from step first to step last, both included; returns its number."""
+        name = "".join(c if c.isprintable() else "?" for c in str(name)[:NAME_MOST]) or "?"
+        first = whole(first, f"the first step of '{name}'", -LIMIT)
+        last = whole(last, f"the last step of '{name}'", first)
+        size = whole(size, f"the size of '{name}'")
+        if alignment is not None:
+            alignment = whole(alignment, f"the alignment of '{name}'", 1)
+        if offset is not None:
+            offset = whole(offset, f"the offset of '{name}'")
+        name = self._fresh(name)
+        self.buffers.append(Buffer(name, first, last, size, alignment, offset, theirs))
+        self._plan = self.result = None
+        return len(self.buffers) - 1
+
+    def in_place(self, output, input):
+        """The buffer with the number output may take the bytes of the buffer input, if that one is not
+        alive after the first step of output. A build without this rule keeps them apart."""
+        for number in (output, input):
+            whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
+        self.pairs.append((output, input))
+        self._plan = self.result = None
+
+    @property
+    def places(self):
+        """The offset of every buffer by its name."""
+        return {buffer.name: at for buffer, at in zip(self.buffers, self.offsets)}
+
+    @property
+    def plan(self):
+        """The planning problem: a spad.Plan. Buffers without bytes are not in it."""
+        if self._plan is None:
+            self._plan, self._numbers = self._problem(lambda buffer: buffer.pin)
+            self._add_pairs()
+        return self._plan
+
+    def _add_pairs(self):
+        rule = getattr(self._plan, "in_place", None)
+        at, number = 0, {}
+        for index, buffer in enumerate(self.buffers):
+            if buffer.size:
+                number[index] = self._numbers[at]
+                at += 1
+        for output, input in self.pairs:
+            if rule is not None and output in number and input in number:
+                rule(number[output], number[input])
+
+    def _problem(self, pin):
+        plan, numbers = Plan(capacity=self.capacity), []
+        kept = [buffer for buffer in self.buffers if buffer.size > 0]
+        lower = [buffer.first for buffer in kept]
+        upper = [buffer.last + 1 for buffer in kept]
+        pins = [pin(buffer) for buffer in kept]
+        if self.reserved and kept:
+            plan.add(min(lower), max(upper), self.reserved, name="reserved", offset=0)
+        shift = len(plan)
+        numbers = [shift + i for i in range(len(kept))]
+        if kept:
+            plan.add_many(lower, upper, [buffer.size for buffer in kept],
+                          alignment=[buffer.alignment or self.alignment for buffer in kept],
+                          offset=pins if any(p is not None for p in pins) else None,
+                          names=[buffer.name for buffer in kept])
+        return plan, numbers
+
+    def solve(self, timeout=5, seed=1, threads=1, progress=None):
+        """Finds offsets; returns the spad.PlanResult. A second call returns the first answer."""
+        if self.result is None:
+            self.result = self.plan.solve(timeout=timeout, seed=seed, threads=threads,
+                                          minimize=True, progress=progress)
+        return self.result
+
+    @property
+    def fits(self):
+        return self.solve().fits
+
+    @property
+    def height(self):
+        """The bytes of the plan, from 0 on; None: it does not fit."""
+        result = self.solve()
+        return None if not result.fits else max(result.height or 0, self.reserved)
+
+    @property
+    def bound(self):
+        return max(self.solve().bound, self.reserved)
+
+    @property
+    def proved(self):
+        """Is it proved that no plan is lower?"""
+        return self.solve().verdict == "optimal"
+
+    @property
+    def offsets(self):
+        """An offset for every buffer, in the order of add(); 0 for buffers without bytes."""
+        result = self.solve()
+        if not result.fits:
+            raise _spad.FitError(f"{self.name}: {self.why()}")
+        found = result.offsets.tolist()
+        offsets, at = [], 0
+        for buffer in self.buffers:
+            offsets.append(found[self._numbers[at]] if buffer.size else self.reserved)
+            at += buffer.size > 0
+        return offsets
+
+    def why(self):
+        """The reason why it does not fit."""
+        return self.solve().explain().partition("why: ")[2].strip()
+
+    def load(self):
+        """The largest sum of sizes that are alive at once, and the first step where it is."""
+        changes = {}
+        for buffer in self.buffers:
+            changes[buffer.first] = changes.get(buffer.first, 0) + buffer.size
+            changes[buffer.last + 1] = changes.get(buffer.last + 1, 0) - buffer.size
+        most, where, sum_ = 0, None, 0
+        for step in sorted(changes):
+            sum_ += changes[step]
+            if sum_ > most:
+                most, where = sum_, step
+        return most, where
+
+    def peak(self):
+        """The buffers that are alive at the first step with the largest load, largest first."""
+        _, step = self.load()
+        alive = [b for b in self.buffers if step is not None and b.size and b.first <= step <= b.last]
+        return sorted(alive, key=lambda b: (-b.size, b.first, b.name))
+
+    def greedy(self, latest_first=False, theirs=False):
+        """What a planner needs that takes the largest buffer first and puts each as low as it can;
+        None for more than 4000 buffers. latest_first: of equal sizes the last one first. theirs: where
+        the other planner has a place for a buffer, it is there."""
+        if len(self.buffers) > GREEDY_MOST:
+            return None
+        sign = -1 if latest_first else 1
+        order = sorted(((b.theirs if theirs else b.pin, b, i) for i, b in enumerate(self.buffers) if b.size),
+                       key=lambda item: (item[0] is None, -item[1].size, sign * item[2]))
+        placed, height = [], self.reserved  # (offset, end, first, last), by offset
+        for at, buffer, _ in order:
+            if at is None:
+                at = self._lowest(placed, buffer)
+            insort(placed, (at, at + buffer.size, buffer.first, buffer.last))
+            height = max(height, at + buffer.size)
+        return height
+
+    def _lowest(self, placed, buffer):
+        """The lowest place of a buffer beside those that are placed."""
+        align = buffer.alignment or self.alignment
+        at = -(-self.reserved // align) * align
+        for start, end, first, last in placed:
+            if last < buffer.first or buffer.last < first or end <= at:
+                continue
+            if start - at >= buffer.size:
+                break
+            at = -(-end // align) * align
+        return at
+
+    def compare_with(self, name, needed):
+        """Says what another planner needed for the same buffers."""
+        self.their_name, self.their_bytes = str(name), whole(needed, f"the bytes of {name}")
+        return self
+
+    def their_result(self):
+        """Their plan as a spad.PlanResult, checked; None if their offsets are not known for all
+        buffers. A plan in which buffers that live at once share bytes raises a FitError."""
+        if not self.buffers or any(b.theirs is None and b.size for b in self.buffers):
+            return None
+        plan, _ = self._problem(lambda buffer: buffer.theirs)
+        return plan.solve(minimize=True)
+
+    def their_clash(self):
+        """Two buffers that live at once and that the other planner lets share bytes; None: there are
+        none. Some compilers do that on purpose."""
+        alive = []
+        for buffer in sorted((b for b in self.buffers if b.theirs is not None and b.size),
+                             key=lambda b: (b.first, b.theirs)):
+            alive = [b for b in alive if b.last >= buffer.first]
+            for other in alive:
+                if other.theirs < buffer.theirs + buffer.size and buffer.theirs < other.theirs + other.size:
+                    return other, buffer
+            alive.append(buffer)
+        return None
+
+    # ---- what is shown
+
+    def step_name(self, step):
+        name = self.steps.get(step) if step is not None else None
+        return f"step {step}" + (f" ({name})" if name else "")
+
+    def verdict(self):
+        result = self.solve()
+        if result.verdict == "optimal":
+            return "optimal"
+        if result.verdict == "feasible":
+            return f"bound {self.bound} B"
+        return result.verdict
+
+    def saving(self):
+        """How many percent fewer bytes than theirs, as text."""
+        if not self.their_bytes or self.height is None:
+            return ""
+        return f"{100 * (self.height - self.their_bytes) / self.their_bytes:+.1f} %"
+
+    def text(self):
+        """What a person wants to know: bytes, proof, who makes the peak."""
+        result = self.solve()
+        lines = [f"{self.name}: {len(self.buffers)} buffers"]
+        if self.their_bytes is not None:
+            lines.append(f"  {self.their_name:<10} {self.their_bytes:>12} B")
+        if self.height is None:
+            lines.append(f"  spad       does not fit: {self.why()}")
+        else:
+            saved = f"{self.saving()}, " if self.their_bytes else ""
+            lines.append(f"  {'spad':<10} {self.height:>12} B  {saved}{self.verdict()}, "
+                         f"{_spad.time_text(result.nanoseconds * 1000)}")
+        if self.reserved:
+            lines.append(f"  reserved   {self.reserved:>12} B")
+        load, step = self.load()
+        peak = self.peak()
+        if peak:
+            lines.append(f"  the peak is {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
+            lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
+            if len(peak) > SHOWN:
+                rest = sum(b.size for b in peak[SHOWN:])
+                lines.append(f"  {rest:>14} B  {len(peak) - SHOWN} others")
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines) + "\n"
+
+    def facts(self):
+        """The same as a dict for JSON."""
+        result = self.solve()
+        load, step = self.load()
+        places = self.offsets if result.fits else [None] * len(self.buffers)
+        return {
+            "name": self.name, "buffers": len(self.buffers), "verdict": result.verdict,
+            "height": self.height, "bound": self.bound, "reserved": self.reserved,
+            "their_name": self.their_name, "their_bytes": self.their_bytes,
+            "peak_load": load, "peak_step": step,
+            "peak": [b.name for b in self.peak()], "nanoseconds": result.nanoseconds,
+            "notes": list(self.notes),
+            "places": [{"name": b.name, "first": b.first, "last": b.last, "size": b.size,
+                        "offset": at, "their_offset": b.theirs}
+                       for b, at in zip(self.buffers, places)],
+        }
+
+    def csv(self):
+        """The buffers and their offsets in the CSV dialect of `spad plan`."""
+        self.solve()
+        aligned = any((b.alignment or self.alignment) > 1 for b in self.buffers)
+        rows = ["id,lower,upper,size" + (",alignment" if aligned else "") + ",offset"]
+        for buffer, at in zip(self.buffers, self.offsets):
+            if not buffer.size:
+                continue
+            name = buffer.name.replace(",", ";")  # a comma ends a cell in any case
+            align = f",{buffer.alignment or self.alignment}" if aligned else ""
+            rows.append(f"{name},{buffer.first},{buffer.last + 1},{buffer.size}{align},{at}")
+        return "\n".join(rows) + "\n"
+
+    def report(self, title=None):
+        """A spad.Report: the map of the arena."""
+        return self.solve().report(title or self.name)
+
+    def __repr__(self):
+        return f"<spad arena {self.name}: {len(self.buffers)} buffers>"
+
+
+class Model:
+    """The arenas of one file or program, and the words about them: kind, name, arenas, notes."""
+
+    def __init__(self, kind, name, arenas, notes=()):
+        self.kind, self.name = kind, str(name)
+        self.arenas, self.notes = list(arenas), list(notes)
+
+    def solve(self, timeout=5, seed=1, threads=1, progress=None):
+        """Plans every arena; returns the model."""
+        for arena in self.arenas:
+            arena.solve(timeout, seed, threads, progress)
+        return self
+
+    @property
+    def fits(self):
+        return all(arena.fits for arena in self.arenas)
+
+    @property
+    def height(self):
+        """The sum of the arenas; None if one of them does not fit."""
+        heights = [arena.height for arena in self.arenas]
+        return None if None in heights else sum(heights)
+
+    @property
+    def their_bytes(self):
+        """The sum of what the other planner needed; None if that is not known."""
+        theirs = [arena.their_bytes for arena in self.arenas]
+        return None if None in theirs or not theirs else sum(theirs)
+
+    def text(self):
+        self.solve()
+        lines = [f"{self.name}: {self.kind}\n"] + [arena.text() for arena in self.arenas]
+        if len(self.arenas) > 1 and self.height is not None:
+            theirs = self.their_bytes
+            other = f", {theirs} B before" if theirs is not None else ""
+            lines.append(f"together: {self.height} B{other}\n")
+        return "".join(lines + [f"note: {note}\n" for note in self.notes])
+
+    def facts(self):
+        self.solve()
+        return {"kind": self.kind, "file": self.name, "height": self.height,
+                "their_bytes": self.their_bytes, "fits": self.fits,
+                "arenas": [arena.facts() for arena in self.arenas], "notes": list(self.notes)}
+
+    def json(self):
+        """facts() as JSON (docs/schema/model.schema.json)."""
+        return json.dumps(self.facts(), indent=2) + "\n"
+
+    def largest(self):
+        """The arena with the most bytes of buffers; the one that is drawn."""
+        if not self.arenas:
+            fault("it has no buffers to plan", self.name)
+        return max(self.arenas, key=lambda arena: arena.load()[0])
+
+    def report(self, title=None):
+        """The picture of the largest arena."""
+        return self.largest().report(title or os.path.basename(self.name))
+
+    def __repr__(self):
+        return f"<spad model {self.name}: {self.kind}, {len(self.arenas)} arenas>"

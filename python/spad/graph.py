@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spad.plan(graph): offsets for the values of a program in plain Python: nodes, sizes, outputs.
+
+A value lives from the node that writes it to the last one that reads it; inputs live from the first
+node on, outputs to the last.
+"""
+
+from .arena import Arena, fault
+
+FIELDS = ("name", "inputs", "outputs", "in_place")
+
+
+class _Node:
+    """One node: name, what it reads, what it writes, and which inputs an output may take over."""
+
+    def __init__(self, node, step):
+        if isinstance(node, dict):
+            unknown = sorted(str(key) for key in set(node) - set(FIELDS))
+            if unknown:
+                fault(f"node {step} has '{unknown[0]}'; a node has {', '.join(FIELDS)}")
+            parts = [node.get(field) for field in FIELDS]
+        elif isinstance(node, (tuple, list)) and 3 <= len(node) <= 4:
+            parts = [*node, None][:4]
+        else:
+            fault(f"node {step} has to be (name, inputs, outputs) or a dict, not {node!r:.60}")
+        self.name = str(step if parts[0] is None else parts[0])
+        self.inputs, self.outputs, self.in_place = (self._values(part, step) for part in parts[1:])
+        for value in self.in_place:
+            if value not in self.inputs:
+                fault(f"node '{self.name}': '{value}' is in in_place, and not an input")
+
+    def _values(self, part, step):
+        if part is None:
+            return []
+        if isinstance(part, str) or not hasattr(part, "__iter__"):
+            fault(f"node {step}: a list of values is needed, not {part!r:.60}")
+        return list(part)
+
+
+class _Lives:
+    """First and last step of every value, in the order in which they appear."""
+
+    def __init__(self, nodes, inputs, outputs, constants):
+        self.nodes, self.constants, self.lives = nodes, set(constants), {}
+        self.writer = {}
+        for step, node in enumerate(nodes):
+            for value in node.outputs:
+                if value in self.writer:
+                    fault(f"'{value}' is written by '{self.writer[value].name}' and by '{node.name}'")
+                self.writer[value] = node
+        for value in inputs:
+            if value in self.writer:
+                fault(f"'{value}' is an input, and '{self.writer[value].name}' writes it")
+            self.lives[value] = [0, 0]
+        for step, node in enumerate(nodes):
+            for value in node.inputs:
+                self._read(value, step, f"'{node.name}'")
+            for value in node.outputs:
+                self.lives[value] = [step, step]
+        for value in outputs:
+            self._read(value, max(0, len(nodes) - 1), "the end")
+
+    def _read(self, value, step, who):
+        if value in self.constants:
+            return
+        if value not in self.lives:
+            later = self.writer.get(value)
+            if later is None:
+                fault(f"{who} reads '{value}', which is neither an input nor a constant, and nothing writes it")
+            fault(f"{who} reads '{value}' before '{later.name}' writes it: a cycle, or a wrong order")
+        self.lives[value][1] = step
+
+
+def plan(graph, sizes=None, inputs=(), outputs=(), constants=(), alignment=1, capacity=None, timeout=5, seed=1,
+         threads=1):
+    """Offsets for the values of a graph; returns a solved spad.arena.Arena.
+
+    graph: nodes in the order in which they run, each (name, inputs, outputs), (name, inputs, outputs,
+    in_place) or a dict with these names; or a dict with nodes, sizes, inputs, outputs, constants. Values
+    are any names. in_place: inputs whose bytes an output may take if they die there. sizes: the bytes of
+    every value that is not a constant."""
+    if isinstance(graph, dict):
+        inputs, outputs = graph.get("inputs", inputs), graph.get("outputs", outputs)
+        constants, sizes = graph.get("constants", constants), graph.get("sizes", sizes)
+        graph = graph.get("nodes", ())
+    nodes = [_Node(node, step) for step, node in enumerate(graph)]
+    found = _Lives(nodes, inputs, outputs, constants)
+    arena = Arena("graph", alignment, capacity=capacity, steps=[node.name for node in nodes])
+    numbers = {}
+    for value, (first, last) in found.lives.items():
+        if sizes is None or value not in sizes:
+            fault(f"there is no size for '{value}'")
+        numbers[value] = arena.add(value, first, last, sizes[value])
+    for node in nodes:
+        for value in node.in_place:
+            for output in node.outputs if value in numbers else ():
+                arena.in_place(numbers[output], numbers[value])
+    arena.solve(timeout, seed, threads)
+    return arena

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other compilers: recognised, planned, drawn, and compared with what that compiler had.
+
+    model = spad.models.load("model.tflite")
+    print(model.text())
+
+`spad plan FILE` is the same as a command; docs/compilers.md lists the files.
+"""
+
+import os
+import sys
+
+from . import _spad
+from ._files import replace_file
+from .arena import fault
+
+FILE_MOST = 1 << 30  # bytes of a file that is read as a whole
+HEAD = 1 << 16  # bytes by which a file is recognised
+
+
+def _tflite(content, file):
+    from . import tflite
+
+    return tflite.read(content, file)
+
+
+def _onnx(content, file, defines=None):
+    from . import _onnx as reader
+
+    return reader.read(content, file, defines)
+
+
+def _iree(content, file):
+    from . import _iree as reader
+
+    return reader.read(content, file)
+
+
+def _xla(content, file):
+    from . import _xla as reader
+
+    return reader.read(content, file)
+
+
+def _snapshot(content, file):
+    from . import _logs
+
+    return _logs.read_snapshot(content, file)
+
+
+def _log(content, file):
+    from . import _logs
+
+    return _logs.read_log(content, file)
+
+
+def _trace(content, file):
+    from . import _logs
+
+    return _logs.read_trace(content, file)
+
+
+# What a file is, by its first bytes and its name; the first that fits.
+KINDS = (
+    ("TFLite", lambda head, name: head[4:8] == b"TFL3" or name.endswith(".tflite"), _tflite),
+    ("ONNX", lambda head, name: name.endswith(".onnx"), _onnx),
+    ("PyTorch snapshot", lambda head, name: head[:1] == b"\x80" or name.endswith((".pickle", ".pkl")),
+     _snapshot),
+    ("RMM log", lambda head, name: b"Thread,Time,Action,Pointer,Size,Stream" in head[:64], _log),
+    ("XLA", lambda head, name: b"BufferAssignment:" in head[:64] or b"HloLiveRange" in head[:64], _xla),
+    ("PyTorch profiler", lambda head, name: b'"traceEvents"' in head, _trace),
+    ("IREE", lambda head, name: b"stream.resource.pack" in head or name.endswith(".mlir"), _iree),
+)
+
+
+def recognise(head, name):
+    """The kind of a file and its reader, from its first 64 KiB and its name; None: not known."""
+    for kind, fits, reader in KINDS:
+        if fits(head, name):
+            return kind, reader
+    return None
+
+
+def read(content, file="<model>", defines=None):
+    """A spad.arena.Model of the bytes of a file. defines: values for named extents of an ONNX model."""
+    content = bytes(content)
+    found = recognise(content[:HEAD], str(file))
+    if found is None and b"stream.resource.pack" in content:
+        found = "IREE", _iree
+    if found is None:
+        kinds = ", ".join(kind for kind, _, _ in KINDS)
+        fault(f"not a file that is known; there are {kinds}", str(file))
+    if defines and found[0] != "ONNX":
+        fault("only the extents of ONNX models have names", str(file))
+    try:
+        return found[1](content, str(file), **({"defines": defines} if defines else {}))
+    except _spad.ArgumentError as error:
+        fault(str(error), str(file))
+
+
+def load(path, defines=None):
+    """A spad.arena.Model of a file; see read()."""
+    name = os.fspath(path)
+    size = os.stat(name).st_size
+    if size > FILE_MOST:
+        fault(f"it has {size} B; the most is {FILE_MOST}", name)
+    with open(name, "rb") as file:
+        return read(file.read(), name, defines)
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+class _Usage(Exception):
+    """Wrong words on the command line."""
+
+
+VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
+          "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
+          "--arena": "arena", "-D": "defines", "--define": "defines"}
+FLAGS = {"--json": "json", "--text": "drawn"}
+
+
+def _take(found, name, value):
+    """Keeps the value of an option; those of -D are a dict."""
+    if name != "defines":
+        found[name] = value
+        return
+    extent, _, number = value.partition("=")
+    if not extent or not number.isdigit() or int(number) > 1 << 32:
+        raise _Usage(f"option '-D' takes NAME=N, not '{value}'")
+    found.setdefault("defines", {})[extent] = int(number)
+
+
+def _words(arguments):
+    """The options and the one file of a command line that C has read once already."""
+    found, files, rest = {}, [], list(arguments)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word == "--":
+            files, rest = files + rest, []
+        elif word in FLAGS:
+            found[FLAGS[word]] = True
+        elif name in VALUES and (equals or rest):
+            _take(found, VALUES[name], value if equals else rest.pop(0))
+        elif word.startswith("-D"):
+            _take(found, "defines", word[2:])
+        elif word.startswith("-") and word != "-":
+            raise _Usage(f"option '{name}' is not for models; see 'spad plan --help'")
+        else:
+            files.append(word)
+    if len(files) != 1:
+        raise _Usage("one model is needed; see 'spad plan --help'")
+    return found, files[0]
+
+
+def _number(words, name, default, least, kind=int):
+    if name not in words:
+        return default
+    try:
+        value = kind(words[name])
+    except ValueError:
+        value = None
+    if value is None or not least <= value <= 1 << 62:
+        raise _Usage(f"option '--{name}' takes a number from {least} on, not '{words[name]}'")
+    return value
+
+
+def _arena(model, words):
+    """The arena to draw and to write."""
+    if "arena" not in words:
+        return model.largest()
+    for arena in model.arenas:
+        if arena.name == words["arena"]:
+            return arena
+    names = ", ".join(f"'{arena.name}'" for arena in model.arenas[:12])
+    raise _Usage(f"there is no arena '{words['arena']}'; there are {names}")
+
+
+def _write(path, content):
+    if path == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        replace_file(path, content)
+
+
+def _output(model, words, path):
+    output = words["output"]
+    if output != "-" and os.path.exists(output) and os.path.samefile(output, path):
+        raise _Usage(f"'{output}' is the input")
+    if model.kind == "TFLite" and not output.endswith(".csv"):
+        _write(output, model.file.write(model.file.plan(model.arenas[0])))
+        return
+    arena = _arena(model, words)
+    if len(model.arenas) > 1 and "arena" not in words:
+        raise _Usage(f"there are {len(model.arenas)} arenas; say which one to write with '--arena'")
+    _write(output, arena.csv().encode())
+
+
+def _draw(model, words):
+    report = None
+    for name, form in (("html", "html"), ("svg", "svg"), ("data", "json")):
+        if name in words:
+            report = report or _arena(model, words).report(os.path.basename(model.name))
+            text = report.write(form)
+            _write(words[name], text if isinstance(text, bytes) else text.encode())
+    if words.get("drawn"):
+        sys.stdout.write((report or _arena(model, words).report(os.path.basename(model.name))).text())
+
+
+def _command(arguments):
+    words, path = _words(arguments)
+    model = load(path, words.get("defines"))
+    capacity = _number(words, "capacity", None, 0)
+    for arena in model.arenas if capacity is not None else ():
+        arena.capacity = capacity
+    model.solve(_number(words, "timeout", 30, 0, float) or None, _number(words, "seed", 1, 0),
+                min(64, _number(words, "threads", 1, 1)))
+    if "output" in words and model.fits:
+        _output(model, words, path)
+    elif "output" in words:
+        print(f"spad: '{words['output']}' is not written: there is no plan within the capacity",
+              file=sys.stderr)
+    _draw(model, words)
+    if not words.get("drawn"):
+        shown = sys.stderr if "-" in (words.get(n) for n in ("output", "html", "svg", "data")) else sys.stdout
+        shown.write(model.json() if words.get("json") else model.text())
+    return 0 if model.fits else 1
+
+
+def main(arguments):
+    """`spad plan MODEL ...`; returns the exit status of the command."""
+    try:
+        return _command(arguments)
+    except (_Usage, _spad.Error) as error:
+        print(f"spad: {error}", file=sys.stderr)
+        return 3 if isinstance(error, (_spad.InternalError, _spad.MachineError)) else 2
+    except OSError as error:
+        name = f"'{error.filename}'" if error.filename else "a file"
+        print(f"spad: cannot read or write {name}: {error.strerror}", file=sys.stderr)
+        return 2

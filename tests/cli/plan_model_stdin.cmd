@@ -1,0 +1,1 @@
+printf 'BufferAssignment:\n' | spad plan -

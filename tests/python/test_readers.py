@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readers of what other compilers and runtimes print: IREE, XLA, ONNX, PyTorch, RMM. Recorded files,
+wrong ones, random damage, and, where they are installed, the real packages."""
+
+import json
+import os
+import pickle
+import random
+
+import pytest
+
+import spad
+from spad import models
+
+
+@pytest.fixture
+def golden(root):
+    return root / "tests/python/golden"
+
+
+def damaged(content, chance, words):
+    """A text with a few bytes, words or lines changed."""
+    content = bytearray(content)
+    for _ in range(chance.randrange(1, 5)):
+        at = chance.randrange(len(content))
+        kind = chance.randrange(4)
+        if kind == 0:
+            content[at] = chance.randrange(256)
+        elif kind == 1:
+            content[at:at + chance.randrange(1, 30)] = b""
+        elif kind == 2:
+            content[at:at] = chance.choice(words)
+        else:
+            end = chance.randrange(at, min(len(content), at + 200) + 1)
+            content[at:at] = content[at:end]
+    return bytes(content)
+
+
+WORDS = [b"-1", b"9223372036854775807", b"9223372036854775808", b"99999999999999999999999999", b"{", b"}", b"[", b"\0",
+         b"\n", b"0", b"\xff\xfe", b"%c0", b"null", b"1e300", b"\"\""]
+
+
+def survive(content, name, count=150, seed=1, folder=None):
+    """Damaged files are read or refused; nothing else is raised."""
+    chance, refused = random.Random(seed), 0
+    for _ in range(count):
+        changed = damaged(content, chance, WORDS)
+        try:
+            model = models.read(changed, name)
+            for arena in model.arenas:
+                arena.solve(timeout=0.2)
+            model.text()
+        except spad.Error:
+            refused += 1
+    assert refused > 0
+
+
+# ---- IREE ---------------------------------------------------------------------------------------
+
+
+def test_iree(golden):
+    model = models.load(golden / "iree_unet.mlir")
+    assert model.kind == "IREE" and [len(a) for a in model.arenas] == [16]
+    arena = model.arenas[0]
+    assert (arena.their_name, arena.their_bytes) == ("IREE", 2740288)
+    assert arena.height == 1884928 and arena.proved and "-31.2 %" in model.text()
+
+
+PACK = """\
+util.func public @main(%arg0: !hal.buffer_view) {
+  %c100 = arith.constant 100 : index
+  %c64 = arith.constant 64 : index
+  %1:3 = stream.resource.pack slices({
+    [0, 1] = %c100,
+    [1, 2] = %c64
+  }) : index
+  %r, %t = stream.resource.alloca uninitialized : !stream.resource<transient>{%1#0} => !stream.timepoint
+}
+"""
+
+
+def test_json(golden):
+    """The golden file is what docs/schema/model.schema.json is checked with; SPAD_ACCEPT=1 writes it."""
+    found = json.loads(models.read(PACK.encode(), "a.mlir").json())
+    for arena in found["arenas"]:
+        arena["nanoseconds"] = 0
+    if os.environ.get("SPAD_ACCEPT"):
+        (golden / "model.json").write_text(json.dumps(found, indent=2) + "\n")
+    assert found == json.loads((golden / "model.json").read_text())
+
+
+def test_iree_by_hand():
+    model = models.read(PACK.encode(), "a.mlir")
+    assert model.height == 192 and model.their_bytes is None  # 64 is the alignment
+    after = PACK.split("  %1:3")[0] + "  %c256 = arith.constant 256 : index\n  %r, %t = stream.resource.alloca " \
+        "uninitialized : !stream.resource<transient>{%c256} => !stream.timepoint\n}\n"
+    assert models.read((PACK + after).encode(), "a.mlir").their_bytes == 256
+    other = after.replace("@main", "@other")
+    assert models.read((PACK + other).encode(), "a.mlir").their_bytes is None
+    aligned = "#x = #stream.resource_config<{min_buffer_offset_alignment = 128}>\n" + PACK
+    assert models.read(aligned.encode(), "a.mlir").height == 256
+    dynamic = models.read(PACK.replace("= %c64", "= %arg7").encode(), "a.mlir")
+    assert dynamic.arenas == [] and "not constants" in dynamic.text()
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("[0, 1] = %c100,", "[0, 1] = 100,", "a slice has to be"), ("[0, 1]", "[3, 1]", "before it begins"),
+    ("100 : index", "-100 : index", "the size"), ("100 : index", "9223372036854775808 : index", "2\\^63"),
+    ("  }) : index", "", "a slice has to be"), ("  }) : index\n" + PACK.split("  }) : index\n")[1], "", "ends within"),
+    ("stream.resource.pack", "stream.resource.unpack", "no stream.resource.pack"),
+])
+def test_wrong_iree(old, new, words):
+    with pytest.raises(spad.TextError, match=words):
+        models.read(PACK.replace(old, new).encode(), "a.mlir")
+
+
+def test_damaged_iree(golden):
+    survive((golden / "iree_unet.mlir").read_bytes(), "a.mlir")
+
+
+# ---- XLA ----------------------------------------------------------------------------------------
+
+
+def test_xla(golden):
+    model = models.load(golden / "xla_unet.buffer-assignment.txt")
+    arena = model.arenas[0]
+    assert model.kind == "XLA" and arena.their_bytes == arena.height == 4584960 and arena.proved
+    assert arena.their_clash() is None and arena.their_result().height <= arena.their_bytes
+    assert models.load(golden / "xla_unet.live-range.txt").facts()["height"] == 4584960
+
+
+ASSIGNED = """\
+BufferAssignment:
+allocation 0: size 64, parameter 0, shape |f32[16]| at ShapeIndex {}:
+ value: <0 x @0> (size=64,offset=0): f32[16]{0}
+allocation 1: size 384, preallocated-temp:
+ value: <1 a @0> (size=128,offset=0): f32[32]{0}
+ value: <2 b{1} @0> (size=128,offset=128): f32[32]{0}
+ value: <3 c @0> (size=128,offset=256): f32[32]{0}
+ value: <4 d @0> (size=64,offset=0): f32[16]{0}
+"""
+LIVE = """\
+HloLiveRange (max 9):
+  InstructionSequence:
+    0:x
+    1:a
+  BufferLiveRange:
+    x{}:0-9
+    a{}:1-2
+    b{1}:2-4
+    c{}:4-6
+    d{}:2-3
+"""
+
+
+def xla(folder, assigned=ASSIGNED, live=LIVE):
+    (folder / "m-buffer-assignment.txt").write_text(assigned)
+    (folder / "m-live-range.txt").write_text(live)
+    return models.load(folder / "m-buffer-assignment.txt")
+
+
+def test_xla_by_hand(tmp_path):
+    model = xla(tmp_path)
+    arena = model.arenas[0]
+    # d takes the bytes of a while a is alive: they stay together
+    assert [(b.name, b.first, b.last, b.size) for b in arena.buffers] == \
+        [("a{}", 1, 3, 128), ("b{1}", 2, 4, 128), ("c{}", 4, 6, 128)]
+    assert arena.height == 256 and arena.their_bytes == 384 and "4 values in 3 buffers" in model.text()
+    unknown = xla(tmp_path, live=LIVE.replace("    c{}:4-6\n", ""))
+    assert "no live range" in unknown.text() and unknown.height == 384
+    assert "no temporary memory" in xla(tmp_path, ASSIGNED.replace("preallocated-temp", "constant")).text()
+
+
+@pytest.mark.parametrize("assigned, live, words", [
+    (ASSIGNED.replace("offset=256", "offset=300"), LIVE, "the end of 'c"),
+    (ASSIGNED.replace("offset=256", "offset=x"), LIVE, "not a value"),
+    (ASSIGNED.replace("size 384", "size 99999999999999999999").replace("offset=256", "offset=9223372036854775808"),
+     LIVE, "2\\^66"),
+    (ASSIGNED, LIVE.replace("4-6", "6-4"), "before it begins"),
+    (ASSIGNED, "HloLiveRange\n", "no live ranges"),
+    ("BufferAssignment:\n", LIVE, "no allocations"),
+    ("BufferAssignment:\n value: <1 a @0> (size=128,offset=0): x\n", LIVE, "before the first"),
+])
+def test_wrong_xla(tmp_path, assigned, live, words):
+    with pytest.raises(spad.TextError, match=words):
+        xla(tmp_path, assigned, live).text()
+
+
+def test_xla_needs_both_files(tmp_path):
+    path = tmp_path / "m-buffer-assignment.txt"
+    path.write_text(ASSIGNED)
+    with pytest.raises(spad.TextError, match="needs .*live-range"):
+        models.load(path)
+    with pytest.raises(spad.TextError, match="its name has to have"):
+        models.read(ASSIGNED.encode(), "other.txt")
+
+
+def test_damaged_xla(golden, tmp_path):
+    live = (golden / "xla_unet.live-range.txt").read_bytes()
+    (tmp_path / "m-live-range.txt").write_bytes(live)
+    survive((golden / "xla_unet.buffer-assignment.txt").read_bytes(), str(tmp_path / "m-buffer-assignment.txt"))
+    (tmp_path / "m-buffer-assignment.txt").write_bytes((golden / "xla_unet.buffer-assignment.txt").read_bytes())
+    survive(live, str(tmp_path / "m-live-range.txt"))
+
+
+# ---- PyTorch and RMM ----------------------------------------------------------------------------
+
+
+def memory(time, address, size, kind=0, number=-1):
+    return {"name": "[memory]", "ph": "i", "ts": time,
+            "args": {"Addr": address, "Bytes": size, "Device Type": kind, "Device Id": number}}
+
+
+def trace(*events):
+    return json.dumps({"traceEvents": [{"ph": "M", "name": "process_name"}, *events]}).encode()
+
+
+def test_profiler_trace():
+    content = trace(memory(1.0, 0, 256), memory(3.5, 512, 256), memory(2.5, 0, -256), memory("4.0", 999, -8),
+                    memory(5, 256, 64, 1, 0), memory(6, 512, 64))
+    model = models.read(content, "t.json")
+    assert model.kind == "PyTorch profiler" and [a.name for a in model.arenas] == ["cpu", "device 0"]
+    cpu = model.arenas[0]
+    assert [(b.first, b.last, b.size) for b in cpu.buffers] == [(0, 0, 256), (2, 3, 256), (4, 5, 64)]
+    assert cpu.their_bytes == 512 and cpu.height == 256 and "before the trace" in model.text()
+
+
+@pytest.mark.parametrize("content, words", [
+    (b'{"traceEvents": []}', "profile_memory=True"), (b'{"traceEvents": 3}', "has to be a list"),
+    (b'{"traceEvents": [', "not a trace"), (b'["traceEvents"]' * 1, "has to be a list"),
+    (b'{"traceEvents": ' + b"[" * 100000, "not a trace"),
+    (trace({"name": "[memory]"}), "without 'ts'"), (trace(memory(1, -5, 8)), "'Addr'"),
+    (trace(memory(1, 5, 1 << 63)), "2\\^63"), (trace(memory(1, 5, "8")), "whole number"),
+    (trace(memory("x", 5, 8)), "without 'ts'"),
+])
+def test_wrong_traces(content, words):
+    with pytest.raises(spad.TextError, match=words):
+        models.read(content, "t.json")
+
+
+def test_damaged_traces():
+    events = [memory(i, 64 * (i % 7), 64 if i % 3 else -64) for i in range(40)]
+    survive(trace(*events), "t.json")
+
+
+def snapshot():
+    def event(action, address, size):
+        return {"action": action, "addr": address, "size": size, "stream": 0,
+                "frames": [{"filename": "/model.py", "line": 7, "name": "forward"}]}
+
+    return {"segments": [], "device_traces": [
+        [event("alloc", 0, 512), event("alloc", 512, 512), event("free_completed", 0, 512),
+         event("alloc", 2048, 512)],
+        [event("alloc", 0, 100)]]}
+
+
+def test_snapshots(tmp_path):
+    path = tmp_path / "s.pickle"
+    path.write_bytes(pickle.dumps(snapshot()))
+    model = models.load(path)
+    assert [a.name for a in model.arenas] == ["device 0", "device 1"] and model.height == 1024 + 100
+    assert model.their_bytes == 1536 + 100 and "forward (model.py:7)" in model.text()
+    with pytest.raises(spad.TextError):
+        models.read(b"\x80\x04broken", "s.pickle")
+    with pytest.raises(spad.TextError, match="neither segments"):
+        models.read(pickle.dumps({}), "s.pickle")
+    survive(pickle.dumps(snapshot()), "s.pickle")
+
+
+def test_rmm_log(root):
+    path = root / "tests/cli/input/memory_log.csv"
+    model = models.load(path)
+    assert model.kind == "RMM log" and model.height == model.their_bytes == 5120
+    with pytest.raises(spad.TextError, match="not text"):
+        models.read(b"Thread,Time,Action,Pointer,Size,Stream\n\xff\xff", "l.csv")
+    survive(path.read_bytes(), "l.csv")
+
+
+def test_real_profiler(tmp_path):
+    torch = pytest.importorskip("torch", reason="there is no PyTorch")
+    net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as made:
+        net(torch.randn(32, 64)).sum().backward()
+    made.export_chrome_trace(str(tmp_path / "t.json"))
+    model = models.load(tmp_path / "t.json")
+    assert model.kind == "PyTorch profiler" and model.height <= model.their_bytes and len(model.arenas[0]) > 5
+
+
+# ---- ONNX ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def onnx():
+    return pytest.importorskip("onnx", reason="there is no onnx")
+
+
+def graph(onnx, nodes, shape=(1, 64), outputs=("y",), initializers=(), inputs=("x",)):
+    make = onnx.helper
+    infos = [make.make_tensor_value_info(n, onnx.TensorProto.FLOAT, shape) for n in inputs]
+    results = [make.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in outputs]
+    weights = [make.make_tensor(n, onnx.TensorProto.FLOAT, [64], [0.0] * 64) for n in initializers]
+    return make.make_graph(nodes, "g", infos, results, weights)
+
+
+def model_of(onnx, *words, **more):
+    return onnx.helper.make_model(graph(onnx, *words, **more)).SerializeToString()
+
+
+def test_onnx(onnx):
+    node = onnx.helper.make_node
+    nodes = [node("Add", ["x", "w"], ["a"], name="first"), node("Relu", ["a"], ["b"]),
+             node("Concat", ["a", "b"], ["c"], axis=1), node("Constant", [], ["k"], value_float=1.0),
+             node("Add", ["c", "c"], ["y"])]
+    model = models.read(model_of(onnx, nodes, initializers=["w"]), "m.onnx")
+    arena = model.arenas[0]
+    assert {b.name: (b.first, b.last, b.size) for b in arena.buffers} == \
+        {"x": (0, 1, 256), "a": (1, 3, 256), "b": (2, 3, 256), "c": (3, 5, 512), "y": (5, 5, 512)}
+    assert arena.proved and arena.height == 1024 and arena.their_name == "by size" and "first" in arena.steps[1]
+
+
+def test_onnx_named_extents(onnx, tmp_path):
+    content = model_of(onnx, [onnx.helper.make_node("Relu", ["x"], ["y"])], shape=("batch", 64))
+    with pytest.raises(spad.TextError, match="batch.*-D NAME=N"):
+        models.read(content, "m.onnx")
+    assert models.read(content, "m.onnx", {"batch": 8}).height == 2 * 8 * 256
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    assert models.main(["-Dbatch=4", str(path)]) == 0 and models.main(["-D", "batch=x", str(path)]) == 2
+    with pytest.raises(spad.TextError, match="only the extents"):
+        models.read(PACK.encode(), "a.mlir", {"n": 1})
+
+
+def test_onnx_bodies(onnx):
+    node, make = onnx.helper.make_node, onnx.helper
+    bodies = []
+    for turn in range(2):
+        inner = [node("Relu", ["a"], [f"p{turn}"]), node("Add", [f"p{turn}", f"p{turn}"], [f"q{turn}"])]
+        bodies.append(make.make_graph(inner, "body", [], [make.make_tensor_value_info(
+            f"q{turn}", onnx.TensorProto.FLOAT, [1, 64])]))
+    nodes = [node("Relu", ["x"], ["a"]), node("If", ["t"], ["b"], then_branch=bodies[0], else_branch=bodies[1]),
+             node("Relu", ["b"], ["y"])]
+    g = graph(onnx, nodes)
+    g.input.append(make.make_tensor_value_info("t", onnx.TensorProto.BOOL, [1]))
+    model = models.read(make.make_model(g).SerializeToString(), "m.onnx")
+    lives = {b.name: (b.first, b.last) for b in model.arenas[0].buffers}
+    # both bodies run within the node of 5 steps, and what they read lives until it ends
+    assert lives["a"] == (1, 6) and lives["b"] == (2, 7) and lives["y"] == (7, 7)
+    assert sorted([lives["p0"], lives["p1"]]) == [(3, 4), (5, 6)]
+
+
+def test_wrong_onnx(onnx):
+    node = onnx.helper.make_node
+    for nodes, words in (([node("Relu", ["b"], ["y"]), node("Relu", ["y"], ["b"])], "cycle|inferred|topolog"),
+                         ([node("Relu", ["y"], ["y"])], "reads 'y'|inferred|topolog"),
+                         ([], "no nodes"),
+                         ([node("Relu", ["x"], ["y"]), node("Relu", ["x"], ["y"])], "written twice|inferred")):
+        with pytest.raises(spad.TextError, match=words):
+            models.read(model_of(onnx, nodes), "m.onnx")
+    one = [node("Relu", ["x"], ["y"])]
+    with pytest.raises(spad.TextError, match="extent|size|inferred"):
+        models.read(model_of(onnx, one, shape=(-4, 64)), "m.onnx")
+    with pytest.raises(spad.TextError, match="size|inferred"):
+        models.read(model_of(onnx, one, shape=(1 << 40, 1 << 40)), "m.onnx")
+    with pytest.raises(spad.TextError, match="not an ONNX"):
+        models.read(b"hello hello", "m.onnx")
+
+
+def test_damaged_onnx(onnx):
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["a"]), onnx.helper.make_node("Concat", ["a", "x"], ["y"], axis=0)]
+    survive(model_of(onnx, nodes), "m.onnx")
+
+
+def test_onnx_types(onnx):
+    from spad._onnx import _Values
+
+    values, kind = _Values(onnx, "f", {}), onnx.TensorProto
+    assert [values.bits(k) for k in (kind.FLOAT, kind.DOUBLE, kind.FLOAT16, kind.BFLOAT16, kind.INT8, kind.UINT4,
+                                     kind.BOOL, kind.COMPLEX128, kind.FLOAT8E4M3FN, kind.STRING, 999)] == \
+        [32, 64, 16, 16, 8, 4, 8, 128, 8, None, None]

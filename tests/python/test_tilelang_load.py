@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spad.tilelang.load: kernels that TileLang lowered, from recorded trees and, where it is installed, from its objects."""
+
+import copy
+import json
+import os
+
+import pytest
+
+import spad
+import spad.tilelang as T
+from spad import _tilelang_sets as sets
+from tilelang_kernels import CASES, TREES
+
+
+def tree_of(name):
+    return json.loads((TREES / f"{name}.json").read_text())
+
+
+def shown(check):
+    return {f.code for f in check.findings if f.severity == "error"}
+
+
+# ---- kernels as they are ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_recorded_kernels_are_proved_for_all_trip_counts(name):
+    kernel = T.load(TREES / f"{name}.json")
+    check = kernel.check()
+    assert check.verdict == "proved for all trip counts", check.text()
+    assert not shown(check)
+    assert {row["what"] for row in kernel.approximations} <= {"waits at the end of a warp"}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_plan_is_not_above_that_of_tilelang(name):
+    kernel = T.load(tree_of(name))
+    page = kernel.report()
+    assert page.data["bytes"]["spad"] <= page.data["bytes"]["tilelang"] == kernel.tilelang_bytes
+    assert page.ours.verdict.startswith("proved")
+    assert "no layout is lower" in page.layout.text()
+
+
+def test_the_text_of_a_gemm():
+    source = T.load(tree_of("gemm_sm_90")).source
+    assert "tma load reads A_desc_4096B writes a(((ko) % 3) * 4096..((ko) % 3) * 4096 + 4096)" in source
+    assert "wgmma mma reads a(((ko_1) % 3) * 4096..((ko_1) % 3) * 4096 + 4096), b(" in source
+    assert "for ko in 0..ko_more + 1 {" in source and "param ko_more = 7" in source
+    assert "agent warp_4 of 32 threads registers 240 {" in source
+    assert source.count("agent ") == 8
+
+
+def test_warps_have_their_own_bytes():
+    """Strided pieces, not hulls: the four warps of cp.async share no byte, and together they fill a stage."""
+    kernel = T.load(tree_of("gemm_sm_80"))
+    parts = {}
+    for line in kernel.source.splitlines():
+        if line.startswith("agent"):
+            agent = line.split()[1]
+            parts[agent] = []
+        elif "cpasync load" in line and " writes a(" in line and "%" not in line and agent:
+            parts[agent].append(line.split(" writes ")[1].split(" in ")[0])
+    first = [p[0] for p in parts.values()]
+    covered = sorted(tuple(int(n) for n in run.strip(" a()").split("..")) for p in first for run in p.split(", "))
+    assert len(parts) == 4 and covered[0][0] == 0 and covered[-1][1] == 4096
+    assert all(a[1] == b[0] for a, b in zip(covered, covered[1:]))
+
+
+def test_the_page(tmp_path):
+    page = T.load(tree_of("attention_sm_90")).report()
+    text = page.text()
+    assert "layout of TileLang: proved for all trip counts" in text and "40960     40960" in text
+    for ending in ("html", "txt", "json"):
+        assert page.save(tmp_path / f"page.{ending}")
+    made = (tmp_path / "page.html").read_text()
+    assert made.count("<iframe") == 2 and "layout of TileLang" in made
+    assert json.loads((tmp_path / "page.json").read_text())["bytes"] == {"tilelang": 40960, "spad": 40960}
+    with pytest.raises(spad.ArgumentError, match="has to end with"):
+        page.save(tmp_path / "page.png")
+    assert "40960 B" in repr(page) and "<pre>" in page._repr_html_()
+
+
+def test_a_block_of_the_grid():
+    assert T.load(tree_of("gemm_sm_90"), block={"x": 3, "y": 3}).check()
+    with pytest.raises(spad.ArgumentError, match="block x = 4 is outside of the grid of 4"):
+        T.load(tree_of("gemm_sm_90"), block={"x": 4})
+
+
+# ---- mistakes ---------------------------------------------------------------------------------------
+
+_SYNC = ("tvm_storage_sync mbarrier_wait_parity ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init "
+         "fence_proxy_async ptx_commit_group ptx_wait_group warpgroup_arrive warpgroup_commit_batch warpgroup_wait "
+         "ptx_init_barrier_thread_count").split()
+
+
+def sites(body, names, path=()):
+    for number, statement in enumerate(body):
+        if statement[0] == "do" and statement[1][0] == "call" and statement[1][1] in names:
+            yield (*path, number)
+        for inner, part in enumerate(statement):
+            if isinstance(part, list) and part and isinstance(part[0], list):
+                yield from sites(part, names, (*path, number, inner))
+
+
+def at(tree, path):
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def without(tree, path):
+    made = copy.deepcopy(tree)
+    at(made["body"], path[:-1]).pop(path[-1])
+    return made
+
+
+def verdict(tree):
+    return T.load(tree).check()
+
+
+def test_five_mistakes_in_attention():
+    tree = tree_of("attention_sm_90")
+    barriers = list(sites(tree["body"], ["tvm_storage_sync"]))
+    assert "SPAD-RACE" in shown(verdict(without(tree, barriers[-2])))  # before o is written over q
+    fence, = sites(tree["body"], ["fence_proxy_async"])
+    assert "SPAD-MISSING-FENCE" in shown(verdict(without(tree, fence)))
+    waits = list(sites(tree["body"], ["mbarrier_wait_parity"]))
+    assert shown(verdict(without(tree, waits[0])))  # the producer no longer waits for an empty slot
+    for path in sites(tree["body"], ["warpgroup_wait"]):
+        made = copy.deepcopy(tree)
+        at(made["body"], path)[1][2] = 1
+        assert "SPAD-RACE" in shown(verdict(made))
+    for path in waits:
+        made = copy.deepcopy(tree)
+        call = at(made["body"], path)[1]
+        call[3] = ["-", 1, call[3]]
+        assert shown(verdict(made)), call
+
+
+LONG = [("gemm_sm_90", 0), ("attention_sm_80", 2)] if os.environ.get("SPAD_THOROUGH") else []
+
+
+@pytest.mark.parametrize("name,harmless", [("attention_sm_90", 2), ("gemm_sm_80", 0), *LONG])
+def test_each_synchronisation_left_out(name, harmless):
+    """Harmless are: one of two __syncthreads in a row with no access of other warps between; the one before the first
+    copy; and the one before a warp overwrites rows that it alone has read."""
+    tree = tree_of(name)
+    survive = [path for path in sites(tree["body"], _SYNC) if not shown(verdict(without(tree, path)))]
+    assert len(survive) == harmless
+    assert all(at(tree["body"], path)[1][1] == "tvm_storage_sync" for path in survive)
+
+
+def test_places_that_overlap_are_found():
+    tree = tree_of("gemm_sm_90")
+    tree["shared"]["b"]["at"] = 4096
+    assert shown(verdict(tree))
+
+
+# ---- what is refused ---------------------------------------------------------------------------------
+
+
+def kernel_tree(body, **more):
+    tree = {"format": 1, "name": "k", "arch": "sm_90", "tilelang": "0", "body": body,
+            "buffers": {"s": {"dtype": "float32", "scope": "shared.dyn", "alloc": False, "bits": 32, "elements": None},
+                        "v": {"dtype": "int32", "scope": "local", "alloc": True, "bits": 32, "elements": 1},
+                        "g": {"dtype": "float32", "scope": "global", "alloc": False, "bits": 32, "elements": None}},
+            "shared": {"s": {"bytes": 1024, "dtype": "float32", "align": 16, "at": 0}}, "dynamic_bytes": 1024,
+            "threads": [64, 1, 1], "grid": [2, 1, 1],
+            "bound": {"threadIdx.x": "tx", "blockIdx.x": "bx"}, "hints": {}}
+    tree.update(more)
+    return tree
+
+
+SYNC = ["do", ["call", "tvm_storage_sync", ["s", "shared"]]]
+
+
+def test_other_objects_are_refused(tmp_path):
+    for other in (42, None, [1]):
+        with pytest.raises(TypeError, match="takes a prim_func"):
+            T.load(other)
+    with pytest.raises(TypeError if _installed() else spad.StateError):
+        T.load(object())
+    with pytest.raises(spad.ArgumentError, match="no tree"):
+        T.load({"format": 99, "body": []})
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(TypeError, match="takes a prim_func"):
+        T.load(tmp_path / "list.json")
+    with pytest.raises(spad.ArgumentError, match="pass its name"):
+        T.load(kernel_tree([]), name="other")
+
+
+@pytest.mark.parametrize("call", [
+    ["call", "ptx_new_instruction", ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 4, 3]],
+    ["call", "cluster_sync"],
+    ["call", "call_extern", ["s", "mine"], ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 4, 3]],
+    ["call", "tvm_storage_sync", ["s", "global"]],
+    ["call", "mbarrier_wait_parity", ["load", "s", 0], 0],
+])
+def test_unknown_intrinsics_are_named(call):
+    with pytest.raises(T.Unsupported) as error:
+        T.load(kernel_tree([["do", call]]))
+    assert "in 'k'" in str(error.value)
+
+
+# ---- numbers and conditions --------------------------------------------------------------------------
+
+
+def test_threads_by_condition():
+    """Half of a warp writes, the other half reads: with a barrier between it is right."""
+    write = ["if", ["<", "tx", 16], [["store", "s", "tx", ["f"]]], []]
+    read = ["if", [">=", "tx", 48], [["store", "v", 0, ["load", "s", ["-", "tx", 48]]]], []]
+    good = T.load(kernel_tree([write, SYNC, read]))
+    assert "simt store writes s(0..64)" in good.source and "simt store reads s(0..64)" in good.source
+    assert good.check().verdict.startswith("proved")
+    assert "SPAD-RACE" in shown(T.load(kernel_tree([write, read])).check())
+
+
+def test_conditions_on_data_may_hold():
+    body = [["store", "s", "tx", ["f"]], SYNC,
+            ["if", ["<", ["load", "g", "tx"], 3], [["store", "s", "tx", ["f"]]], []]]
+    kernel = T.load(kernel_tree(body))
+    assert "may writes s(" in kernel.source
+    assert kernel.approximations[0]["what"] == "a condition on data"
+
+
+def test_an_index_that_is_data_is_the_whole_buffer():
+    body = [["store", "s", ["load", "g", "tx"], ["f"]]]
+    kernel = T.load(kernel_tree(body))
+    assert [row["why"] for row in kernel.approximations] == ["all of it, because of an index that is data"]
+
+
+def test_a_condition_on_data_around_a_barrier_is_unknown():
+    body = [["if", ["<", ["load", "g", 0], 3], [SYNC], []], ["store", "s", "tx", ["f"]]]
+    kernel = T.load(kernel_tree(body))
+    assert "unknown data" in kernel.source and "if data == 1 {" in kernel.source
+
+
+def test_counters_become_cursors():
+    ring = ["%", ["load", "v", 0], 3]
+    body = [["store", "v", 0, 0], ["for", "i", 0, 8, "serial", [
+        ["store", "s", ["+", "tx", ["*", ring, 64]], ["f"]], SYNC,
+        ["store", "v", 0, ["+", ["load", "v", 0], 1]]]]]
+    kernel = T.load(kernel_tree(body))
+    assert "cursor v_s3, v_p3 mod 3" in kernel.source and "advance v_s3" in kernel.source
+    assert "writes s(v_s3 * 256..v_s3 * 256 + 128)" in kernel.source
+
+
+def test_reductions_across_warps_synchronise():
+    value = ["call", "call_extern", ["s", "tl::AllReduce<tl::SumOp, 64, 1, 0, tl::NamedBarrier<64>>::run"], ["f"],
+             ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 64, 3]]
+    kernel = T.load(kernel_tree([["store", "v", 0, value]]))
+    assert "sync bar_1 by 32" in kernel.source and "sync bar_2 by 32" in kernel.source
+    assert kernel.check().verdict.startswith("proved")
+
+
+def test_sums():
+    scope = sets.Scope()
+    scope.bind("k", "k", 0, 31)
+    assert scope.sum(["%", ["+", ["*", "k", 6], 4], 3]).text() == "1"
+    assert scope.sum(["//", ["+", ["*", "k", 6], 4], 3]).text() == "k * 2 + 1"
+    assert scope.sum(["^", ["%", "k", 2], 1]).text() == "((k) % 2) * (-1) + 1"
+    assert scope.sum([">>", ["<<", "k", 5], 3]).text() == "k * 4"
+    assert scope.sum(["&", "k", 31]).text() == "k"
+    assert scope.condition(["<", "k", 32]) == [[]] and scope.condition(["==", "k", 40]) == []
+    assert scope.condition(["not", ["or", ["<", "k", 3], [">", "k", 5]]]) == [["k >= 3", "k <= 5"]]
+    for wrong in (["*", "k", "k"], ["^", "k", 2], ["load", "s", 0], ["//", 4, "k"], "other"):
+        with pytest.raises(sets.Opaque):
+            scope.sum(wrong)
+
+
+def test_runs_and_pieces():
+    scope = sets.Scope()
+    scope.bind("k", "k", 0, 31)
+    index = ["+", ["*", ["%", ["+", "k", ["//", "thread__x", 16]], 3], 1024], ["*", ["%", "thread__x", 16], 8]]
+    made = sets.Footprint(scope, index, 4, set(("thread__x",)), [], [], 16)
+    groups = made.runs([(n, 0, 0) for n in range(32)])
+    assert sorted(total.text() for total, _ in groups) == ["((k + 1) % 3) * 2048", "((k) % 3) * 2048"]
+    runs = groups[0][1]
+    assert runs[0] == (0, 8) and len(runs) == 16
+    assert sets.pieces(runs) == [(0, 8, 16, 16)]
+    assert sets.pieces([(0, 4), (8, 12), (20, 24)]) == [(0, 4, 8, 2), (20, 4, 4, 1)]
+
+
+# ---- with TileLang -----------------------------------------------------------------------------------
+
+
+def _installed():
+    try:
+        import tilelang  # noqa: F401
+    except Exception:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_kernels_that_tilelang_lowers_now(name):
+    make, arch = CASES[name]
+    kernel = T.load(make(), target=arch)
+    assert kernel.check().verdict == "proved for all trip counts"
+    assert kernel.report().data["bytes"]["spad"] <= kernel.tilelang_bytes

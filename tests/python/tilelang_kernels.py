@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in TileLang, written for the tests of spad.tilelang.load, and the trees that TileLang lowers them to.
+
+    python tests/python/tilelang_kernels.py          # needs tilelang; writes golden/tilelang/*.json
+
+The tests read those trees everywhere; where TileLang is installed they also lower the kernels.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+TREES = Path(__file__).parent / "golden" / "tilelang"
+
+
+def gemm(size=256, block=64, deep=32, stages=3):
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"),
+             C: T.Tensor((size, size), "float16")):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            a = T.alloc_shared((block, deep), "float16")
+            b = T.alloc_shared((deep, block), "float16")
+            c = T.alloc_shared((block, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            for ko in T.Pipelined(size // deep, num_stages=stages):
+                T.copy(A[by * block, ko * deep], a)
+                T.copy(B[ko * deep, bx * block], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, c)
+            T.copy(c, C[by * block, bx * block])
+
+    return main
+
+
+def attention(rows=512, width=64, block=64, stages=2):
+    """Softmax of the products of q and k, times v, with a running maximum."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(Q: T.Tensor((rows, width), "float16"), K: T.Tensor((rows, width), "float16"),
+             V: T.Tensor((rows, width), "float16"), O: T.Tensor((rows, width), "float16")):
+        with T.Kernel(rows // block, threads=128) as bx:
+            q = T.alloc_shared((block, width), "float16")
+            k = T.alloc_shared((block, width), "float16")
+            v = T.alloc_shared((block, width), "float16")
+            o = T.alloc_shared((block, width), "float16")
+            s = T.alloc_fragment((block, block), "float32")
+            p = T.alloc_fragment((block, block), "float16")
+            out = T.alloc_fragment((block, width), "float32")
+            top = T.alloc_fragment((block,), "float32")
+            old = T.alloc_fragment((block,), "float32")
+            part = T.alloc_fragment((block,), "float32")
+            total = T.alloc_fragment((block,), "float32")
+            T.copy(Q[bx * block, 0], q)
+            T.clear(out)
+            T.clear(total)
+            T.fill(top, -T.infinity("float32"))
+            for n in T.Pipelined(rows // block, num_stages=stages):
+                T.copy(K[n * block, 0], k)
+                T.clear(s)
+                T.gemm(q, k, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(top, old)
+                T.reduce_max(s, top, dim=1, clear=False)
+                for i, j in T.Parallel(block, block):
+                    s[i, j] = T.exp2(s[i, j] - top[i])
+                T.reduce_sum(s, part, dim=1)
+                for i in T.Parallel(block):
+                    total[i] = total[i] * T.exp2(old[i] - top[i]) + part[i]
+                T.copy(s, p)
+                for i, j in T.Parallel(block, width):
+                    out[i, j] = out[i, j] * T.exp2(old[i] - top[i])
+                T.copy(V[n * block, 0], v)
+                T.gemm(p, v, out, policy=T.GemmWarpPolicy.FullRow)
+            for i, j in T.Parallel(block, width):
+                out[i, j] = out[i, j] / total[i]
+            T.copy(out, o)
+            T.copy(o, O[bx * block, 0])
+
+    return main
+
+
+CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
+         "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
+
+
+def main():
+    from spad._tilelang_tree import of_prim_func
+
+    TREES.mkdir(parents=True, exist_ok=True)
+    for name, (make, arch) in CASES.items():
+        if len(sys.argv) > 1 and name not in sys.argv[1:]:
+            continue
+        tree, = of_prim_func(make(), arch)
+        (TREES / f"{name}.json").write_text(json.dumps(tree) + "\n")
+
+
+if __name__ == "__main__":
+    main()

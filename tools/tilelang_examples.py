@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What spad says of the kernels in a folder of TileLang programs, such as the examples of its repository.
+
+    python tools/tilelang_examples.py collect FOLDER OUT [--arch sm_90]   # needs tilelang and torch, no GPU
+    python tools/tilelang_examples.py table OUT                           # needs spad alone
+
+`collect` runs each program on the CPU with a compiler that lowers and does not run: every kernel that a program
+compiles is written to OUT as the tree that spad.tilelang.load reads. Results of kernels are zeros, so a program stops
+where it compares them; what it compiled before is kept. `table` loads, checks and plans each tree, and prints a row:
+agents, verdict, bytes of TileLang and of spad, approximations, seconds.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MOST = 8  # kernels of one program
+
+
+class Stop(BaseException):
+    """The program has been run far enough."""
+
+
+# ---- one program -----------------------------------------------------------------------------------
+
+
+class Anything:
+    """Stands for what a program asks of a kernel besides calling it."""
+
+    def __getattr__(self, name):
+        return Anything()
+
+    def __call__(self, *args, **options):
+        return 1.0
+
+
+class Kernel(Anything):
+    """A kernel that computes nothing: zeros of the right shapes."""
+
+    def __init__(self, function, out_idx):
+        self.prim_func = function
+        self.out_idx = [out_idx] if isinstance(out_idx, int) else out_idx
+
+    def __call__(self, *args, **options):
+        import torch
+
+        if not self.out_idx:
+            return None
+        params = list(self.prim_func.params)
+        made = []
+        for index in self.out_idx:
+            buffer = self.prim_func.buffer_map[params[index]]
+            shape = [int(n) if str(n).isdigit() else 128 for n in buffer.shape]
+            made.append(torch.zeros(shape, dtype=getattr(torch, str(buffer.dtype), torch.float32)))
+        return made[0] if len(made) == 1 else made
+
+
+def on_cpu(torch):
+    """Lets a program for `cuda` make its tensors on the CPU."""
+    def here(function):
+        def call(*args, **options):
+            if "device" in options:
+                options["device"] = "cpu"
+            args = tuple("cpu" if isinstance(a, str) and a.startswith("cuda") else a for a in args)
+            return function(*args, **options)
+        return call
+
+    for name in ("randn", "rand", "randint", "empty", "zeros", "ones", "full", "arange", "tensor", "randperm",
+                 "empty_like", "zeros_like", "ones_like", "randn_like", "linspace", "eye", "rand_like", "full_like"):
+        setattr(torch, name, here(getattr(torch, name)))
+    torch.Tensor.cuda = lambda self, *a, **k: self
+    torch.Tensor.to = here(torch.Tensor.to)
+    torch.Tensor.new_empty, torch.Tensor.new_zeros = here(torch.Tensor.new_empty), here(torch.Tensor.new_zeros)
+    torch.cuda.is_available = lambda: True
+    torch.cuda.synchronize = lambda *a: None
+    torch.cuda.current_device = lambda: 0
+    torch.cuda.get_device_capability = lambda *a: (9, 0)
+    torch.cuda.get_device_name = lambda *a: "none"
+    torch.set_default_device = lambda *a: None
+    torch.cuda.get_device_properties = lambda *a: type("P", (), {
+        "multi_processor_count": 132, "major": 9, "minor": 0, "name": "none", "total_memory": 1 << 36,
+        "L2_cache_size": 50 << 20, "shared_memory_per_multiprocessor": 233472,
+        "shared_memory_per_block_optin": 232448, "regs_per_multiprocessor": 65536})()
+
+
+def run_one(program, out, arch, seconds):
+    os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
+    import tilelang
+    import torch
+
+    import spad._tilelang_tree as tree
+
+    on_cpu(torch)
+    seen = []
+
+    def compile(func=None, out_idx=None, *args, pass_configs=None, **options):
+        out_idx = out_idx if out_idx is not None else getattr(func, "out_idx_override", None)
+        try:
+            for made in tree.of_prim_func(func, arch, pass_configs):
+                text = json.dumps(made)
+                if text in seen:
+                    continue
+                seen.append(text)
+                made["program"] = program.stem
+                (out / f"{program.parent.name}.{program.stem}.{len(seen)}.json").write_text(json.dumps(made))
+        except Exception as error:
+            print(f"not lowered: {type(error).__name__}: {str(error).strip().splitlines()[-1][:200]}")
+        if len(seen) >= MOST:
+            raise Stop
+        return Kernel(func, out_idx)
+
+    tilelang.compile = sys.modules["tilelang.jit"].compile = compile
+    signal.signal(signal.SIGALRM, lambda *a: (_ for _ in ()).throw(Stop()))
+    signal.alarm(seconds)
+    sys.argv = [str(program)]
+    sys.path.insert(0, str(program.parent))
+    try:
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stderr(nothing):
+            runpy.run_path(str(program), run_name="__main__")
+    except Stop:
+        pass
+    except BaseException as error:
+        if not seen:
+            print(f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:200] if str(error).strip() else ''}")
+    print(f"{len(seen)} kernels")
+
+
+def collect(folder, out, arch, seconds):
+    out.mkdir(parents=True, exist_ok=True)
+    for program in sorted(folder.rglob("*.py")):
+        name = program.name
+        if name.startswith(("test_", "conftest", "__init__", "regression_")) or "tilelang" not in program.read_text():
+            continue
+        start = time.monotonic()
+        try:
+            done = subprocess.run([sys.executable, __file__, "one", str(program), str(out), "--arch", arch,
+                                   "--seconds", str(seconds)], capture_output=True, text=True, timeout=seconds * 3)
+            lines = [line for line in done.stdout.splitlines() if line.strip()]
+            said = " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
+        except subprocess.TimeoutExpired:
+            said = "no answer in time"
+        print(f"{program.relative_to(folder)}: {said} ({time.monotonic() - start:.1f} s)", flush=True)
+
+
+# ---- the table -------------------------------------------------------------------------------------
+
+
+def row_of(path):
+    """One kernel: (agents, verdict, theirs, ours, approximations, seconds, findings)."""
+    import spad
+    import spad.tilelang as T
+    from spad._tilelang_page import shared_bytes
+
+    start = time.monotonic()
+    try:
+        kernel = T.load(path)
+    except spad.Error as error:
+        return None, f"not loaded: {error}"
+    check = kernel.check()
+    checked = time.monotonic() - start
+    planned = kernel.plan()
+    seconds = time.monotonic() - start
+    errors = sorted({f.code for f in check.findings if f.severity == "error"})
+    warnings = sorted({f.code for f in check.findings if f.severity == "warning"})
+    inexact = sum(row["what"] != "waits at the end of a warp" for row in kernel.approximations)
+    return (len(kernel.agents) - 1, check.verdict, kernel.tilelang_bytes, shared_bytes(planned.layout()) if planned else None, inexact,
+            checked, seconds, errors, warnings, check.reason), None
+
+
+def table(folder):
+    """Prints a row for each tree of a folder that has something in shared memory."""
+    print("| kernel | agents | verdict | theirs | ours | approximations | s to check | s in all | findings |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    counts, refused, empty = {}, [], 0
+    sums = [0, 0, 0]
+    for path in sorted(folder.glob("*.json")):
+        found, why = row_of(path)
+        if found is None:
+            refused.append((path.stem, why))
+            continue
+        agents, verdict, theirs, ours, inexact, checked, seconds, errors, warnings, _ = found
+        if not theirs:
+            empty += 1
+            continue
+        key = verdict + (", with approximations" if inexact else "")
+        counts[key] = counts.get(key, 0) + 1
+        if ours is not None:
+            sums = [sums[0] + theirs, sums[1] + ours, sums[2] + 1]
+        shown = ", ".join(f"`{c}`" for c in errors + warnings)
+        print(f"| `{path.stem}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
+              f"{checked:.1f} | {seconds:.1f} | {shown} |", flush=True)
+    print(f"| {sums[2]} that both place | | | {sums[0]} | {sums[1]} | | | | |\n")
+    for key, count in sorted(counts.items()):
+        print(f"{count} {key}")
+    print(f"{empty} without shared memory, {len(refused)} not loaded")
+    for name, why in refused:
+        print(f"- `{name}`: {why}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["collect", "one", "table"])
+    parser.add_argument("source", type=Path)
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--seconds", type=int, default=40)
+    options = parser.parse_args()
+    if options.command == "collect":
+        collect(options.source, options.out, options.arch, options.seconds)
+    elif options.command == "one":
+        run_one(options.source.resolve(), options.out, options.arch, options.seconds)
+    else:
+        table(options.source)
+
+
+if __name__ == "__main__":
+    main()

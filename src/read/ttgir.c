@@ -166,12 +166,6 @@ static spad_status one_pass(spad__ttgir *t, bool run, spad_kernel **out, const b
     for (size_t i = 0; i < t->options->define_count; i++) {
         if (!used[i]) defines[options.define_count++] = t->options->defines[i];
     }
-    t->grid = 0;
-    for (size_t i = 0; i < options.define_count; i++) {
-        if (strcmp(defines[i].name, "grid") != 0) continue;
-        t->grid = defines[i].value;
-        defines[i--] = defines[--options.define_count];
-    }
     function_name(t, name);
     snprintf(about, sizeof about, "from Triton%s",
              run ? "; run with its sizes, without loops" : "");

@@ -196,7 +196,6 @@ typedef struct spad__ttgir {
     int loops;        /* around */
     int64_t programs; /* tt.get_num_programs */
     int64_t warps;
-    int64_t grid;    /* blocks; 0: not given */
     int64_t register_bytes; /* of operands of products */
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool has_offsets;

@@ -714,10 +714,6 @@ static spad_status emit_all(spad__ttgir *t, spad_error *error) {
     if (spad_target_find_fence(&fence, t->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
     }
-    if (t->grid != 0) {
-        const spad_amount blocks = {.value = t->grid};
-        TRY(spad_kernel_builder_grid(t->builder, blocks, error));
-    }
     TRY(emit_params(t, error));
     TRY(emit_units(t, &rows, error));
     TRY(emit_buffers(t, error));

@@ -22,9 +22,10 @@
 #include "spad/ttgir.h"
 
 enum {
-    SPAD__TTGIR_RANK = 6,      /* dimensions of a buffer, its stages among them */
-    SPAD__TTGIR_NAME = 48,     /* with its NUL */
-    SPAD__TTGIR_NOTES = 400000 /* statements of a function that is run */
+    SPAD__TTGIR_RANK = 6,            /* dimensions of a buffer, its stages among them */
+    SPAD__TTGIR_NAME = 48,           /* with its NUL */
+    SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
+    SPAD__TTGIR_NOTES = 400000       /* statements of a function that is run */
 };
 
 /* ---- values ------------------------------------------------------------------------ */

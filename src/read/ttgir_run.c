@@ -465,6 +465,104 @@ static void do_for(spad__ttgir *t, const spad__mlir_op *op) {
     free_loop(t, &l);
 }
 
+/* ---- while ----------------------------------------------------------------------------- */
+
+enum { ROUNDS_OF_DATA = 3, ROUNDS_MAX = 1 << 20 };
+
+/* One round, up to the condition and, with `both`, to the end. */
+static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
+                        const spad__mlir_op **condition, const spad__mlir_op **end) {
+    const int32_t body = region_at(t, l->region)->next;
+    if (!run_region(t, l->region, condition) || *condition == NULL) return false;
+    for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
+        const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
+        set_argument(t, body, k, value);
+        spad__ttgir_set(t, l->op, (int32_t)k, value);
+    }
+    return !both || run_region(t, body, end);
+}
+
+/* Rounds that data ends: any number of them, and the condition once more. */
+static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    spad__scalars *s = &t->scalars;
+    const int32_t self = t->op;
+    const bool dry = t->dry;
+    const spad__mlir_op *condition = NULL, *end = NULL;
+    t->dry = true;
+    enter_round(t, l);
+    const bool good = while_round(t, l, true, &condition, &end);
+    t->dry = dry;
+    t->op = self;
+    if (!good) return;
+    if (end != NULL) solve_loop(t, l, end);
+    for (int32_t k = 0; k < l->op->result_count; k++) { /* of the last condition */
+        spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
+    }
+    if (dry) return;
+    t->loops++;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
+    if (note == NULL) return;
+    note->loop = l->number;
+    note->scalar = spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, 1));
+    enter_round(t, l);
+    if (!while_round(t, l, false, &condition, &end)) return;
+    bool open;
+    t->op = self;
+    spad__ttgir_note_if(
+        t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
+        &open);
+    if (!run_region(t, region_at(t, l->region)->next, &end)) return;
+    t->op = self;
+    spad__ttgir_note_end(t, open);
+    spad__ttgir_note_add(t, SPAD__NOTE_END);
+    t->loops--;
+}
+
+static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const spad__mlir_op *condition, *end = NULL;
+    int64_t again = 1;
+    for (int64_t i = 0; again != 0 && !t->failed; i++) {
+        for (size_t k = 0; k < l->count; k++) {
+            set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
+        }
+        if (!while_round(t, l, false, &condition, &end)) return;
+        t->op = self;
+        if (i == ROUNDS_MAX ||
+            !spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again)) {
+            spad__ttgir_unclear(t, "how often a loop runs is decided by data");
+            return;
+        }
+        if (again == 0 || !run_region(t, region_at(t, l->region)->next, &end)) return;
+        t->op = self;
+        for (size_t k = 0; k < l->count && end != NULL; k++) {
+            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
+        }
+    }
+}
+
+static void do_while(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region};
+    if (region_at(t, l.region)->next < 0) {
+        SPAD__TTGIR_FAULT(t, "a loop without a body");
+        return;
+    }
+    l.count = op->operand_count;
+    l.more = SPAD__NO_SCALAR;
+    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + t->op, ROUNDS_OF_DATA);
+    if (begin_loop(t, &l)) {
+        for (size_t k = 0; k < l.count; k++) {
+            l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k);
+        }
+        if (t->run) {
+            unroll_while(t, &l);
+        } else {
+            keep_while(t, &l);
+        }
+    }
+    free_loop(t, &l);
+}
+
 /* ---- partitions ---------------------------------------------------------------------- */
 
 static bool add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
@@ -646,6 +744,8 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     if (spad__ttgir_memory(t, op)) return;
     if (spad__mlir_named(t->m, op, "scf.for") && op->first_region >= 0) {
         do_for(t, op);
+    } else if (spad__mlir_named(t->m, op, "scf.while") && op->first_region >= 0) {
+        do_while(t, op);
     } else if (spad__mlir_named(t->m, op, "scf.if") && op->first_region >= 0) {
         do_if(t, op);
     } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {

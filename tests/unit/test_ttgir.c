@@ -466,6 +466,22 @@ static void loops_that_data_ends(void **state) {
     test_text_free(&shown);
 }
 
+/* A bound that is loaded is any number, too. */
+static void loops_with_a_loaded_bound(void **state) {
+    (void)state;
+    static const char text[] = MODULE NUMBERS
+        "    %d = tt.load %p : !tt.ptr<i32>\n"
+        "    %r = scf.for %i = %c0 to %d step %c1 iter_args(%s = %c0) -> (i32)  : i32 "
+        "{\n" RING "      scf.yield %n : i32\n    }\n" CLOSE;
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error),
+              &error);
+    assert_int_equal(spad_kernel_param_count(kernel), 1);
+    assert_true(spad_kernel_get_param(kernel, 0)->any);
+    spad_kernel_destroy(kernel);
+}
+
 /* One that the sizes end is run where its stages have no expression. */
 static void loops_that_sizes_end(void **state) {
     (void)state;
@@ -534,6 +550,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_are_not_given_are_named),
         cmocka_unit_test(sizes_of_two_uses_are_fixed),
         cmocka_unit_test(loops_that_data_ends),
+        cmocka_unit_test(loops_with_a_loaded_bound),
         cmocka_unit_test(loops_that_sizes_end),
         cmocka_unit_test(no_host_memory),
     };

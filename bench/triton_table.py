@@ -77,10 +77,11 @@ def main():
     parser.add_argument("--rows", action="store_true")
     options = parser.parse_args()
     first, _, last = options.stages.partition("..")
-    found = list(rows((80, 90, 100), range(int(first), int(last or first) + 1)))
-    if options.rows:
-        for row in found:
-            print(*row, sep=" | ")
+    found = []
+    for row in rows((80, 90, 100), range(int(first), int(last or first) + 1)):
+        found.append(row)
+        if options.rows:
+            print(*row, sep=" | ", flush=True)
     groups = collections.defaultdict(list)
     for row in found:
         groups[row[2], row[0]].append(row)

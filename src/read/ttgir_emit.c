@@ -572,7 +572,8 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
         if (access->view.length[d] == 0) continue;
         TRY(expr_of(t, access->view.from[d], &ranges[d].from, error));
-        TRY(add_number(t, ranges[d].from, access->view.length[d], &ranges[d].to, error));
+        TRY(expr_of(t, moved_by(t, access->view.from[d], access->view.length[d]), &ranges[d].to,
+                    error));
         part = true;
     }
     if (part) {

@@ -194,24 +194,27 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
     }
 }
 
+/* With numbers. */
+static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                            const bool *used, spad_error *error) {
+    info->unrolled = true;
+    const spad_status status = one_pass(t, true, out, used, error);
+    if (status == SPAD_OK || !t->unclear || t->failed) return status;
+    t->op = t->unclear_op;
+    SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", t->unclear_why);
+    return SPAD_ERR_SYNTAX;
+}
+
 /* With expressions; if something has none, with numbers. */
 static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                             const bool *used, spad_error *error) {
-    if (t->numbers) { /* the second one alone */
-        info->unrolled = true;
-        return one_pass(t, true, out, used, error);
-    }
+    if (t->numbers) return run_pass(t, out, info, used, error);
     spad_status status = one_pass(t, false, out, used, error);
     if (status != SPAD_OK && t->unclear && !t->failed) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
                  (long)t->m->tokens.items[t->m->ops.items[t->unclear_op].name].line);
-        info->unrolled = true;
         list_assumed(t, info);
-        status = one_pass(t, true, out, used, error);
-        if (status != SPAD_OK && t->unclear && !t->failed) {
-            t->op = t->unclear_op;
-            SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", t->unclear_why);
-        }
+        status = run_pass(t, out, info, used, error);
     }
     info->placed = t->has_offsets;
     if (status == SPAD_OK && !info->unrolled) list_assumed(t, info);

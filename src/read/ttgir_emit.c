@@ -80,9 +80,10 @@ static spad__scalar moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
 /* Stage (c + n) % S, where c is a number from -1 on. */
 static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                              spad_error *error) {
-    int64_t start;
+    int64_t start, all;
     spad_expr on, count;
-    if (!spad__scalar_known(&t->scalars, node->a, &start)) {
+    if (!spad__scalar_known(&t->scalars, node->a, &start) ||
+        !spad__scalar_known(&t->scalars, node->c, &all) || start < -1 || start >= all) {
         return unclear(t, "the first stage of a ring", error);
     }
     TRY(expr_of(t, moved_by(t, node->b, start), &on, error));
@@ -94,9 +95,11 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
 static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                               spad_error *error) {
     const spad__scalars *s = &t->scalars;
-    int64_t start, phase;
+    int64_t start, phase, all;
     spad_expr on, count;
-    if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase)) {
+    if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase) ||
+        !spad__scalar_known(s, node->d, &all) || start < -1 || start >= all || phase < 0 ||
+        phase > 1) {
         return unclear(t, "the first phase of a ring", error);
     }
     TRY(expr_of(t, moved_by(t, node->c, start), &on, error));
@@ -150,15 +153,23 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
     switch (node.op) {
     case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
     case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
-    case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_DIV:
     case SPAD__SCALAR_MOD:
+        if (spad__scalar_get(&t->scalars, node.a)->least < 0) {
+            return unclear(t, "the quotient of something that may be below 0", error);
+        }
+        /* fall through */
+    case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_MIN:
     case SPAD__SCALAR_MAX:
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
         return apply(t, ops[node.op], a, b, out, error);
-    case SPAD__SCALAR_XOR: /* of bits */
+    case SPAD__SCALAR_XOR:
+        if (!spad__scalar_get(&t->scalars, node.a)->bit ||
+            !spad__scalar_get(&t->scalars, node.b)->bit) {
+            return unclear(t, "bits of a number", error);
+        }
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
         TRY(apply(t, SPAD_EXPR_ADD, a, b, &a, error));

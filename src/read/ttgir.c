@@ -194,14 +194,27 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
     }
 }
 
-/* With numbers. */
+static bool is_unclear(const spad__ttgir *t, spad_status status) {
+    return status != SPAD_OK && t->unclear && !t->failed;
+}
+
+/* With numbers; where data decides even then, with any number of rounds. */
 static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                             const bool *used, spad_error *error) {
+    char why[sizeof t->unclear_why];
+    spad_status status = one_pass(t, true, out, used, error);
     info->unrolled = true;
-    const spad_status status = one_pass(t, true, out, used, error);
-    if (status == SPAD_OK || !t->unclear || t->failed) return status;
-    t->op = t->unclear_op;
-    SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", t->unclear_why);
+    if (!is_unclear(t, status)) return status;
+    const int32_t op = t->unclear_op;
+    memcpy(why, t->unclear_why, sizeof why);
+    if (!t->numbers) {
+        t->any_rounds = true;
+        status = one_pass(t, false, out, used, error);
+        info->unrolled = false;
+        if (!is_unclear(t, status)) return status;
+    }
+    t->op = op;
+    SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", why);
     return SPAD_ERR_SYNTAX;
 }
 
@@ -210,14 +223,15 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
                             const bool *used, spad_error *error) {
     if (t->numbers) return run_pass(t, out, info, used, error);
     spad_status status = one_pass(t, false, out, used, error);
-    if (status != SPAD_OK && t->unclear && !t->failed) {
+    if (is_unclear(t, status)) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
                  (long)t->m->tokens.items[t->m->ops.items[t->unclear_op].name].line);
         list_assumed(t, info);
         status = run_pass(t, out, info, used, error);
+        if (!info->unrolled) info->reason[0] = '\0';
     }
     info->placed = t->has_offsets;
-    if (status == SPAD_OK && !info->unrolled) list_assumed(t, info);
+    if (status == SPAD_OK && info->assumed[0] == '\0') list_assumed(t, info);
     return status;
 }
 

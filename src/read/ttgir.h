@@ -186,11 +186,12 @@ typedef struct spad__ttgir {
     int32_t function;                     /* its operation */
     int32_t op;                           /* that is looked at */
     int stream;
-    bool dry;     /* only scalars and views count */
-    bool run;     /* with numbers */
-    bool numbers; /* never with expressions */
-    bool failed;  /* a fault was reported, or no memory */
-    bool unclear; /* something that matters is no expression */
+    bool dry;        /* only scalars and views count */
+    bool run;        /* with numbers */
+    bool numbers;    /* never with expressions */
+    bool any_rounds; /* a loop whose rounds are not known has any number of them */
+    bool failed;     /* a fault was reported, or no memory */
+    bool unclear;    /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
     int regions;      /* warp_specialize so far */

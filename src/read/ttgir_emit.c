@@ -335,6 +335,9 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
     spad__ttgir_param param = {.value = node->now, .arguments = node->arguments};
     *out = NULL;
+    if (node->data && !t->any_rounds) {
+        return unclear(t, "how often a loop runs is decided by data", error);
+    }
     if (node->data || (node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS)) {
         param =
             (spad__ttgir_param){.value = 3, .any = true, .trips = trips, .node = trips, .step = 1};

@@ -344,6 +344,22 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
     return false;
 }
 
+/* Its value at the given sizes. */
+static void know_ring(const spad__scalars *s, spad__scalar_node *node) {
+    const bool phase = node->op == SPAD__SCALAR_PHASE;
+    int64_t bit = 0, from, on, all, sum;
+    if (phase && !spad__scalar_known(s, node->a, &bit)) return;
+    if (!spad__scalar_known(s, phase ? node->b : node->a, &from) ||
+        !spad__scalar_known(s, phase ? node->c : node->b, &on) ||
+        !spad__scalar_known(s, phase ? node->d : node->c, &all)) {
+        return;
+    }
+    if (from < -1 || from >= all || on < 1 || bit < 0 || bit > 1 || !spad__add(from, on, &sum))
+        return;
+    node->known = true;
+    node->now = phase ? (bit + (sum / all & 1)) % 2 : sum % all;
+}
+
 static spad__scalar keep_ring(spad__scalars *s, spad__scalar_node node) {
     const spad__scalar operands[] = {node.a, node.b, node.c, node.d};
     for (size_t i = 0; i < 4; i++) {
@@ -355,6 +371,7 @@ static spad__scalar keep_ring(spad__scalars *s, spad__scalar_node node) {
                      : INT64_MIN;
     node.bit = node.op == SPAD__SCALAR_PHASE && spad__scalar_get(s, node.a)->bit;
     if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    know_ring(s, &node);
     return keep_node(s, node);
 }
 

@@ -343,6 +343,8 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
             (spad__ttgir_param){.value = 3, .any = true, .trips = trips, .node = trips, .step = 1};
     } else if (node->moves || node->arguments == 0) {
         return SPAD_OK;
+    } else if (!node->known) {
+        return unclear(t, "how often a loop runs", error);
     } else {
         find_multiple(t, trips, &param);
     }

@@ -36,6 +36,7 @@ extern const cli_command cli_devices;
 extern const cli_command cli_diff;
 extern const cli_command cli_emit;
 extern const cli_command cli_fit;
+extern const cli_command cli_lsp;
 extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;
@@ -79,6 +80,9 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
 
 /* The value of an option as a whole number of at least `least`. False: the reason was printed. */
 bool cli_take_number(const char *option, const char *word, int64_t least, int64_t *out);
+
+/* The same for bytes, where 4KiB and 0x1000 are fine. */
+bool cli_take_bytes(const char *option, const char *word, int64_t least, int64_t *out);
 
 /* "0.5": seconds with up to nine decimals, as nanoseconds. False: the reason was printed. */
 bool cli_take_seconds(const char *option, const char *word, int64_t *out);
@@ -130,6 +134,12 @@ typedef struct cli_text {
 
 /* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
 typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
+
+/* What a file is that commands do not read, by its ending or its first bytes: the end of a sentence
+ * that starts "'FILE' is"; NULL: it is none of them. */
+const char *cli_recognise(const char *path, const cli_text *text);
+/* Reports that; false: it is none of them. */
+bool cli_refuse_foreign(const char *path, const cli_text *text);
 
 /* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
@@ -191,6 +201,10 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_fix(const cli_kernel *input, const char *output, const spad_advice_options *options,
                  bool json);
 
+/* Writes a kernel that was made from another one, with the comments of that one's text. */
+spad_status cli_write_commented(const cli_kernel *old, const spad_kernel *changed,
+                                const spad_sink *sink, spad_error *error);
+
 /* Is a kernel right? Of one that is not, errors go to stderr; with `force` the answer is CLI_FINE
  * all the same. For commands whose result would mislead. */
 cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, const char *doing,
@@ -213,18 +227,21 @@ typedef struct cli_plan_words {
     cli_kernel_words kernel;
     const char *capacity;
     const char *space;
+    bool end_exclusive;
 } cli_plan_words;
 
-#define CLI_PLAN_OPTIONS(plan_words)                               \
-    CLI_KERNEL_OPTIONS((plan_words).kernel),                       \
-        {.name = "--capacity", .value = &(plan_words).capacity}, { \
-        .name = "--space", .value = &(plan_words).space            \
+#define CLI_PLAN_OPTIONS(plan_words)                                        \
+    CLI_KERNEL_OPTIONS((plan_words).kernel),                                \
+        {.name = "--capacity", .value = &(plan_words).capacity},            \
+        {.name = "--end-exclusive", .flag = &(plan_words).end_exclusive}, { \
+        .name = "--space", .value = &(plan_words).space                     \
     }
 
 #define CLI_PLAN_USAGE                                                                    \
     CLI_KERNEL_USAGE                                                                      \
     "  --target T --space S      for a CSV file: capacity, lanes and rules of a memory\n" \
-    "  --capacity N              for a CSV file: bytes per lane\n"
+    "  --capacity N              for a CSV file: bytes per lane, such as 192KiB\n"        \
+    "  --end-exclusive           for a CSV file: column 'end' is the time after the last\n"
 
 /* A memory for a CSV file that names none. */
 typedef struct cli_made_up {

@@ -283,8 +283,13 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
     if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
     if (cli_is_model(path, &text)) {
         exit = plan_model(given, path);
-    } else if (words->fix || words->steps || words->arena != NULL) {
-        cli_message("options '--fix' and '--steps' are for kernels, '--arena' is for models");
+    } else if (words->fix || words->steps) {
+        cli_message("options '--fix' and '--steps' are for kernels");
+        exit = CLI_USAGE;
+    } else if (words->arena != NULL) {
+        cli_message("option '--arena' is for files of other compilers");
+        exit = CLI_USAGE;
+    } else if (cli_refuse_foreign(path, &text)) {
         exit = CLI_USAGE;
     } else {
         exit = plan_buffers(words, &text, path);
@@ -346,7 +351,9 @@ const cli_command cli_plan = {
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
         "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
         "\n"
-        "  --capacity N              bytes per lane; without it, minimize the height\n"
+        "  --capacity N              bytes per lane, such as 196608 or 192KiB; without it,\n"
+        "                            minimize the height\n"
+        "  --end-exclusive           column 'end' is the time after the last one, as 'upper' is\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
         "  --minimize                minimize the height even with a capacity\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"

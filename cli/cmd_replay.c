@@ -59,16 +59,7 @@ typedef struct replay_job {
 
 /* A number of bytes after an option that may be missing. */
 static bool take_bytes(const char *option, const char *word, int64_t *out) {
-    char *end;
-    if (word == NULL) return true;
-    errno = 0;
-    const long long value = strtoll(word, &end, 10);
-    if (errno == 0 && end != word && *end == '\0' && value > 0) {
-        *out = value;
-        return true;
-    }
-    cli_message("option '%s' needs a number of bytes, not '%s'", option, word);
-    return false;
+    return word == NULL || cli_take_bytes(option, word, 1, out);
 }
 
 /* ---- results ----------------------------------------------------------------------- */

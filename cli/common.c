@@ -193,6 +193,13 @@ bool cli_take_number(const char *option, const char *word, int64_t least, int64_
     return false;
 }
 
+bool cli_take_bytes(const char *option, const char *word, int64_t least, int64_t *out) {
+    if (spad_bytes_parse(out, word, strlen(word)) && *out >= least) return true;
+    cli_message("option '%s' needs bytes, at least %lld, such as 4096, 0x1000 or 4KiB, not '%s'",
+                option, (long long)least, word);
+    return false;
+}
+
 bool cli_take_seconds(const char *option, const char *word, int64_t *out) {
     const char *p = word;
     int64_t value = 0;

@@ -131,12 +131,22 @@ static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char
     return exit;
 }
 
+/* Reads a file unless it is one that no kernel is in. */
+static cli_exit read_own(cli_text *text, const char *path) {
+    const cli_exit exit = cli_read(text, path, CLI_TEXT_MIB);
+    if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_foreign(path, text))
+        return exit;
+    free(text->bytes);
+    *text = (cli_text){0};
+    return CLI_USAGE;
+}
+
 cli_exit cli_read_or_faults(cli_kernel *out, spad_diagnostics **faults, const char *path,
                             const cli_kernel_words *words) {
     cli_text text;
     *out = (cli_kernel){.path = path};
     *faults = NULL;
-    const cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
+    const cli_exit exit = read_own(&text, path);
     if (exit != CLI_FINE) return exit;
     return read_text(out, faults, path, text, words);
 }
@@ -154,7 +164,7 @@ cli_exit cli_parse_kernel(cli_kernel *out, const char *path, cli_text text,
 cli_exit cli_read_kernel(cli_kernel *out, const char *path, const cli_kernel_words *words) {
     cli_text text;
     *out = (cli_kernel){.path = path};
-    const cli_exit exit = cli_read(&text, path, CLI_TEXT_MIB);
+    const cli_exit exit = read_own(&text, path);
     if (exit != CLI_FINE) return exit;
     return cli_parse_kernel(out, path, text, words);
 }

@@ -59,9 +59,36 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
         }
     }
     if (words->capacity == NULL) return CLI_FINE;
-    if (!cli_take_number("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
+    if (!cli_take_bytes("--capacity", words->capacity, 0, &capacity)) return CLI_USAGE;
     return spad_plan_set_capacity(out->plan, capacity, &error) == SPAD_OK ? CLI_FINE
                                                                           : cli_fail(&error);
+}
+
+/* Adds the rows of a text to a plan, or shows what is wrong with each of them. */
+static cli_exit read_rows(spad_plan *plan, const cli_text *text, const char *path,
+                          const cli_plan_words *words) {
+    spad_diagnostics *faults;
+    spad_error error;
+    bool inclusive = false;
+    if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
+    const spad_plan_csv_options options = {
+        .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .faults = faults};
+    const spad_status status = spad_plan_read_csv_with(plan, text->bytes, text->length,
+                                                       cli_input_name(path), &options, &error);
+    cli_exit exit = CLI_FINE;
+    if (status != SPAD_OK && spad_diagnostics_count(faults) > 0) {
+        const spad_sink messages = cli_sink(stderr, false), results = spad_sink_file(stdout);
+        spad_diagnostics_write_text(faults, &messages, NULL);
+        if (words->kernel.json) spad_diagnostics_write_json(faults, &results, NULL);
+        exit = CLI_USAGE;
+    } else if (status != SPAD_OK) {
+        exit = cli_fail_input(&error, path, words->kernel.json);
+    } else if (inclusive) {
+        cli_message("column 'end' is taken as the last time of each buffer; with "
+                    "'--end-exclusive' it is the one after it");
+    }
+    spad_diagnostics_destroy(faults);
+    return exit;
 }
 
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
@@ -74,12 +101,10 @@ cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *pat
         return CLI_USAGE;
     }
     if (spad_plan_create(&out->plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    const cli_exit exit = take_space(out, words);
+    cli_exit exit = take_space(out, words);
     if (exit != CLI_FINE) return exit;
-    if (spad_plan_read_csv(out->plan, text->bytes, text->length, cli_input_name(path), &error) !=
-        SPAD_OK) {
-        return cli_fail_input(&error, path, words->kernel.json);
-    }
+    exit = read_rows(out->plan, text, path, words);
+    if (exit != CLI_FINE) return exit;
     if (out->target == NULL) {
         make_up_target(&out->made_up, out->plan);
         out->target = &out->made_up.target;

@@ -337,17 +337,33 @@ SPAD_API spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan
 
 /* ---- CSV --------------------------------------------------------------------------- */
 
+/** How a CSV text is read. Zeroed is the default. */
+typedef struct spad_plan_csv_options {
+    bool end_exclusive;       /**< column `end` is the time after the last one, as `upper` is */
+    bool *end_inclusive;      /**< set to whether there was a column `end` with last times; NULL:
+                                   not asked */
+    spad_diagnostics *faults; /**< takes what is wrong with every row; NULL: the first fault ends
+                                   the reading. Its codes are SPAD_ERR_SYNTAX */
+} spad_plan_csv_options;
+
 /**
  * Adds the buffers of a CSV text (the dialect of MiniMalloc): a header with the columns
- * id, lower, upper, size and optionally alignment, hint, gaps, offset, and as extensions lanes,
- * bank, alias (a group name), apart (ids, separated by blanks), slice (id@byte: the whole and
- * where in it), in_place (ids of inputs, separated by blanks). `start` and `begin` mean lower;
- * `end` means upper but is the last time, not the one after it. An offset is a pin; -1 or empty: no
- * pin. `file` is its name in messages. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with
- * line and column, and nothing is added.
+ * id (or name), lower, upper, size and optionally alignment, hint, gaps, offset, and as extensions
+ * lanes, bank, alias (a group name), apart (ids, separated by blanks), slice (id@byte: the whole
+ * and where in it), in_place (ids of inputs, separated by blanks). `start` and `begin` mean lower;
+ * `end` means upper but is the last time, not the one after it. Other columns are left alone,
+ * unless their names are one letter away from these. Cells are divided by commas, or by semicolons
+ * or tabs if the header has no comma; they may be in double quotes. Bytes may be as
+ * spad_bytes_parse takes them. An offset is a pin; -1 or empty: no pin. `file` is its name in
+ * messages. On a fault: SPAD_ERR_SYNTAX or the status of the rule, with line and column, and
+ * nothing is added.
  */
 SPAD_API spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length,
                                         const char *file, spad_error *error);
+/** The same with options, NULL: the default. */
+SPAD_API spad_status spad_plan_read_csv_with(spad_plan *plan, const char *text, size_t length,
+                                             const char *file, const spad_plan_csv_options *options,
+                                             spad_error *error);
 
 /** Writes the rows of that text in their order, with the columns offset and, on a space of
  *  several lanes, lane at the end. `first`: the number of the buffer of the first row, which is

@@ -6,6 +6,7 @@
 #ifndef SPAD_SOURCE_H
 #define SPAD_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,6 +74,11 @@ SPAD_API spad_status spad_error_write_json(const spad_error *failed, const char 
  *  name is near. Cut to the size of the field, which is at least 1. */
 SPAD_API void spad_close_names(char *field, size_t size, const char *word, const char *const *names,
                                size_t count);
+
+/** Reads a number of bytes as people write it: 4096, 0x1000, 64B, 4KiB, 1MiB, 2GiB, without a sign
+ *  and with or without a blank before the unit. False: it is none, or does not fit 64 bits; *out is
+ *  then unchanged. */
+SPAD_API bool spad_bytes_parse(int64_t *out, const char *text, size_t length);
 
 /** Makes a text safe to show on a terminal, in place: every control character (line feeds, too),
  *  every mark that hides or turns the direction of writing, and every byte that is not UTF-8

@@ -18,6 +18,7 @@
 #include "spad/trace.h"
 #include "spad/log.h"
 #include "spad/plan.h"
+#include "spad/graph.h"
 #include "spad/finding.h"
 #include "spad/stack.h"
 #include "spad/direct.h"

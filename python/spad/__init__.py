@@ -8,7 +8,7 @@
     list(result.offsets), result.height, result.bound
 
 Drop-ins for four Python interfaces: spad.nki, spad.tilelang, spad.ascend, spad.cubie. For compilers:
-spad.plan, spad.executorch, spad.tflite, spad.models.
+spad.plan, spad.executorch, spad.tflite, spad.tvm, spad.models.
 ``python -m spad`` is the command. docs/python.md has the tutorial.
 """
 
@@ -46,6 +46,7 @@ from ._spad import (
     tile_bytes,
     time_text,
     tmem_alignment,
+    reorder,
     tmem_pack,
     torch_stats,
     value,
@@ -117,11 +118,11 @@ __all__ = [
     "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
     "placement_thresholds", "plan", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
-    "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",
+    "reorder", "replay", "shape_bytes", "sim", "targets", "tile_bytes", "time_text", "tmem_alignment",
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 
-_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite")
+_LAZY = ("nki", "tilelang", "ascend", "cubie", "arena", "executorch", "models", "tflite", "tvm")
 
 
 def __getattr__(name: str) -> object:

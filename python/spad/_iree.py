@@ -12,12 +12,12 @@ import re
 from .arena import Arena, Model, fault, whole
 
 ALIGNMENT = 64  # of a slice, where the text does not say it
-CONSTANT = re.compile(r"^\s*(%[\w$.-]+) = arith\.constant (-?\d+) : index\s*$")
+CONSTANT = re.compile(r"^\s*(%[\w$.-]+) = arith\.constant (-?\d{1,30}) : index\s*$")
 FUNCTION = re.compile(r"^\s*(?:util|func)\.(?:func|initializer)\b[^@{]*(@[\w$.-]+|@\"[^\"]*\")?")
 PACK = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)? = stream\.resource\.pack\b.*slices\(\{")
-SLICE = re.compile(r"^\s*\[(-?\d+), (-?\d+)\] = (%[\w$.-]+),?\s*$")
+SLICE = re.compile(r"^\s*\[(-?\d{1,18}), (-?\d{1,18})\] = (%[\w$.-]+),?\s*$")
 ALLOCATION = re.compile(r"= stream\.resource\.alloca\b.*\{(%[\w$.-]+)(#0)?\} =>")
-ALIGNED = re.compile(r"min_buffer_offset_alignment = (\d+)")
+ALIGNED = re.compile(r"min_buffer_offset_alignment = (\d{1,18})")
 
 
 class _Function:

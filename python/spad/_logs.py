@@ -85,6 +85,13 @@ def _number(arguments, name, file, least=-(1 << 62), most=1 << 64):
     return whole(arguments.get(name), f"'{name}' of a memory event", least, most, file)
 
 
+def _seconds(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def read_trace(content, file):
     """A Model of a profiler's trace, with an arena for every device."""
     try:
@@ -99,7 +106,7 @@ def read_trace(content, file):
         if isinstance(event, dict) and event.get("name") == "[memory]":
             time, arguments = event.get("ts"), event.get("args")
             if isinstance(time, str):
-                time = float(time) if time.replace(".", "", 1).isdigit() else None
+                time = _seconds(time)
             if not isinstance(time, (int, float)) or not isinstance(arguments, dict):
                 fault("a memory event without 'ts' or 'args'", file)
             found.append((time, len(found), arguments))

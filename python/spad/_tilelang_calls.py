@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intrinsics of lowered TileLang: what each does to memory on chip and to the order of the warps.
 
-`_TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
+`TABLE` has a function for each intrinsic that is a statement; names in `_NOTHING` have no effect on either. A statement that is in
 neither is an error that names it. A call inside an expression is one where it is handed a pointer to memory on chip that it may write.
 """
 
@@ -169,6 +169,8 @@ def _tma_load(walk, args, _):
     target = pointer(walk, args[2])
     if target is None or not on_chip(walk, target.buffer):
         raise _unsupported(walk, "tma_load", "its destination is no shared buffer")
+    if isinstance(args[0], str):
+        walk.needs(target.buffer, 128)
     op = Op("tma", "load", f" delivers {mbarrier(walk, args[1])}")
     walk.units["tma"] = "unit tma on copy free proxy"
     extent = walk.value(target.extent)
@@ -200,6 +202,9 @@ def _tma_store(walk, args, _):
     if not isinstance(extent, int):
         raise _unsupported(walk, "tma_store", "its extent is no constant")
     walk.access(op.reads, source.buffer, source.index, extent, source.bits)
+    if not walk.depth:  # in a loop the place would be another one in every round
+        walk.outputs.append(extent * source.bits // 8 * _repeats(walk))
+        op.writes.append(f"stored_{len(walk.outputs)}")
     walk.emit(op)
 
 
@@ -306,6 +311,7 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
         _hull(walk, op, start, "a descriptor without a swizzle")
         return
     width = {1: 128, 2: 64, 3: 32}[mode]
+    walk.needs(start.buffer, 8 * width)  # the pattern of the swizzle repeats after eight rows
     units = width // 16
     if k_major:
         outer, groups, inner = rows // 8, stride * 16, depth * bits // 128
@@ -334,6 +340,12 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
         walk.loops = kept
 
 
+def matrix_cost(walk, macs, bits):
+    """The clause for the time of a matrix product of `macs` multiply-adds, or nothing where the chip has no figure."""
+    rate = walk.macs.get(bits)
+    return f" cost {max(1, -(-macs * _repeats(walk) // rate))} cycles" if rate else ""
+
+
 def _hull(walk, op, start, why):
     walk.note(f"'{start.buffer}'", f"all of it, because of {why}")
     op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None))
@@ -354,6 +366,7 @@ def _wgmma(walk, args, _, registers=False):
         operand(walk, op, rest[0], rest[1], m, k, bool(a_major), a_bits)
     operand(walk, op, rest[2], rest[3], n, k, bool(b_major), _OPERAND_BITS.get(types[1][1], a_bits))
     walk.access(op.updates, rest[4], rest[5], m * n // 128)
+    op.tail += matrix_cost(walk, m * n * k // 4, a_bits)  # a quarter for each warp of the group
     walk.emit(op)
 
 
@@ -390,6 +403,13 @@ def _mma(walk, args, _):
         if found is not None and found.buffer in walk.tracked:
             walk._whole(op.updates, found.buffer, walk.warp, "registers of an mma")
     walk.emit(op)
+    shapes = [found for found in (_GMMA.match(a[1]) for a in args if isinstance(a, list) and a[:1] == ["s"]) if found]
+    kinds = [_OPERAND_BITS[a[1]] for a in args if isinstance(a, list) and a[:1] == ["s"] and a[1] in _OPERAND_BITS]
+    if shapes and kinds and len(walk.lanes) == 32:
+        m, n, k = map(int, shapes[0].groups())
+        cost = matrix_cost(walk, m * n * k, kinds[0])
+        if cost:
+            walk.line(f"tensor mma{cost}")
 
 
 def _atomic(walk, args, _):
@@ -448,7 +468,7 @@ def _extern(walk, args, statement):
     _unknown(walk, args[0][1] if isinstance(args[0], list) else "call_extern", args[1:])
 
 
-_TABLE = {
+TABLE = {
     "tvm_storage_sync": _sync, "named_barrier_arrive": _bar_arrive,
     "ptx_init_barrier_thread_count": _init, "mbarrier_wait_parity": _wait_parity, "mbarrier_expect_tx": _expect,
     "ptx_arrive_barrier_expect_tx": _arrive_expect, "ptx_arrive_barrier": _arrive,
@@ -475,7 +495,7 @@ _ORDER = frozenset(
     "ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init fence_proxy_async tma_store_arrive tma_store_wait "
     "ptx_commit_group ptx_wait_group ptx_cp_async_barrier_noinc ptx_cp_async_barrier initialize_wgmma_descriptor "
     "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait wait_wgmma tcgen05_mma_arrive "
-    "initialize_tcgen05_descriptor tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
+    "initialize_tcgen05_descriptor ptx_init_tensor_memory ptx_deallocate_tensor_memory tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
 
 
 def is_order(name, args):
@@ -525,7 +545,7 @@ def _deep(tree):
 
 def call(walk, name, args, statement):
     """A call that is a statement."""
-    made = _TABLE.get(name)
+    made = walk.table.get(name)
     if made is not None:
         made(walk, args, statement)
     elif name not in _NOTHING:

@@ -1,25 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
-from . import _spad
 from . import kernel as _kernel
 from ._spad import _Facts
-from .core import Check, Layout
-
-class Unsupported(_spad.ArgumentError): ...
-
-class Page:
-    theirs: Check
-    ours: Check
-    layout: Layout
-    planned: LoadedKernel | None
-    @property
-    def data(self) -> _Facts: ...
-    def text(self) -> str: ...
-    def html(self) -> str: ...
-    def save(self, path: str | PathLike[str]) -> Any: ...
+from ._tilelang_calls import Unsupported as Unsupported
+from ._tilelang_page import Page
 
 class LoadedKernel(_kernel.Kernel):
     @property

@@ -150,7 +150,11 @@ class _Dump:
         """One number of elements from the start of the buffer."""
         total = self.expr(indices[0])
         for extent, index in zip(list(buffer.shape)[1:], list(indices)[1:]):
-            total = ["+", ["*", total, self.expr(extent)], self.expr(index)]
+            total, last = ["*", total, self.expr(extent)], self.expr(index)
+            if isinstance(last, list) and last[0] == "ramp":
+                total = ["ramp", ["+", total, last[1]], *last[2:]]
+            else:
+                total = ["+", total, last]
         return total
 
     # ---- statements -------------------------------------------------------------------------

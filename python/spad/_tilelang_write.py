@@ -81,12 +81,17 @@ class Writer:
             _used(body, used)
         for name, facts in walk.shared.items():
             if name in used:
+                align = max(facts["align"], walk.aligns.get(name, 1))
                 place = f" at {self.places[name]}" if self.places[name] is not None else ""
-                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {facts['align']}")
+                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {align}")
         for name in sorted(walk.tracked):
             if name in used:
                 count = -(-walk.count // _WARP)
                 self.say(f"tensor {walk.fresh(name)} : registers u8 [{count}] ({walk.size(name)}) input")
+        for name, columns in walk.tmem.items():
+            self.say(f"tensor {walk.fresh(name)}_tmem : tmem u8 (128, {columns * 4})")
+        for number, size in enumerate(walk.outputs, 1):
+            self.say(f"tensor stored_{number} : global u8 ({size}) output")
         for (_, size), name in walk.globals.items():
             self.say(f"tensor {name} : global u8 ({size}) input")
 

@@ -12,10 +12,10 @@ from .arena import Arena, Model, common_alignment, fault, whole
 
 ASSIGNMENT, RANGES = "buffer-assignment.txt", "live-range.txt"
 FILE_MOST = 1 << 30
-ALLOCATION = re.compile(r"^allocation (\d+): (?:\w+ )?size (\d+)(.*):$")
-VALUE = re.compile(r"^ value: <\d+ (\S+?)(\{[\d,]*\})? @\d+> \(size=(\d+),offset=(\d+)\)")
-RANGE = re.compile(r"^    (\S+?)(\{[\d,]*\}):(\d+)-(\d+)$")
-ORDER = re.compile(r"^    (\d+):(\S+)$")
+ALLOCATION = re.compile(r"^allocation (\d{1,18}): (?:\w+ )?size (\d{1,30})(.*):$")
+VALUE = re.compile(r"^ value: <\d+ (\S+?)(\{[\d,]*\})? @\d+> \(size=(\d{1,30}),offset=(\d{1,30})\)")
+RANGE = re.compile(r"^    (\S+?)(\{[\d,]*\}):(\d{1,18})-(\d{1,18})$")
+ORDER = re.compile(r"^    (\d{1,18}):(\S+)$")
 
 
 class _Piece:
@@ -38,17 +38,22 @@ class _Piece:
 
 
 def _joined(pieces):
-    """Joins what clashes, until nothing does."""
-    found = []
+    """Joins what clashes, until nothing does. Those that ended before are looked at only if a joined
+    piece begins earlier than the last one."""
+    alive, ended = [], []
     for piece in sorted(pieces, key=lambda p: (p.first, p.start, p.name)):
+        ended += [other for other in alive if other.last < piece.first]
+        alive = [other for other in alive if other.last >= piece.first]
+        began = piece.first
         while True:
-            clash = next((other for other in found if other.clashes(piece)), None)
+            near = alive if piece.first == began else alive + ended
+            clash = next((other for other in near if other.clashes(piece)), None)
             if clash is None:
                 break
-            found.remove(clash)
+            (alive if clash in alive else ended).remove(clash)
             piece.join(clash)
-        found.append(piece)
-    return found
+        alive.append(piece)
+    return sorted(alive + ended, key=lambda p: (p.first, p.start, p.name))
 
 
 def _ranges(text, file):

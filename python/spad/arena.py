@@ -77,6 +77,7 @@ class Arena:
         self.buffers = []
         self.pairs = []  # numbers of an output and an input whose bytes it may take
         self.their_bytes = self.their_name = None
+        self.reordered = None  # what spad.reorder found, where the order of steps was free
         self.result = None
         self.notes = []  # sentences about what the arena leaves out
         self._plan = None
@@ -121,7 +122,7 @@ class Arena:
 
     def in_place(self, output, input):
         """The buffer with the number output may take the bytes of the buffer input, if that one is not
-        alive after the first step of output. A build without this rule keeps them apart."""
+        alive after the first step of output."""
         for number in (output, input):
             whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
         self.pairs.append((output, input))
@@ -141,15 +142,14 @@ class Arena:
         return self._plan
 
     def _add_pairs(self):
-        rule = getattr(self._plan, "in_place", None)
         at, number = 0, {}
         for index, buffer in enumerate(self.buffers):
             if buffer.size:
                 number[index] = self._numbers[at]
                 at += 1
         for output, input in self.pairs:
-            if rule is not None and output in number and input in number:
-                rule(number[output], number[input])
+            if output in number and input in number:
+                self._plan.in_place(number[output], number[input])
 
     def _problem(self, pin):
         plan, numbers = Plan(capacity=self.capacity), []
@@ -322,7 +322,9 @@ class Arena:
         load, step = self.load()
         peak = self.peak()
         if peak:
-            lines.append(f"  the peak is {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
+            shares = self.height is not None and load > self.height  # buffers that take over others
+            words = "the sizes at the peak are" if shares else "the peak is"
+            lines.append(f"  {words} {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
             lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
             if len(peak) > SHOWN:
                 rest = sum(b.size for b in peak[SHOWN:])

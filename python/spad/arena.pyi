@@ -36,6 +36,7 @@ class Arena:
     pairs: list[tuple[int, int]]
     their_bytes: int | None
     their_name: str | None
+    reordered: dict[str, Any] | None
     result: PlanResult | None
     notes: list[str]
     def __init__(self, name: object, alignment: int = 1, reserved: int = 0, capacity: int | None = None,

@@ -5,6 +5,7 @@ A value lives from the node that writes it to the last one that reads it; inputs
 node on, outputs to the last.
 """
 
+from ._spad import reorder as reorder_graph
 from .arena import Arena, fault
 
 FIELDS = ("name", "inputs", "outputs", "in_place")
@@ -71,21 +72,46 @@ class _Lives:
         self.lives[value][1] = step
 
 
+def _reordered(nodes, sizes, inputs, outputs, constants, alignment, timeout):
+    """The nodes in the order with the lowest peak, and what spad.reorder says about it."""
+    constants, outputs = set(constants), set(outputs)
+    writer = {value: step for step, node in enumerate(nodes) for value in node.outputs}
+    readers = {}
+    for step, node in enumerate(nodes):
+        for value in node.inputs:
+            if value not in constants:
+                readers.setdefault(value, []).append(step)
+    tensors = []
+    for value in [*inputs, *writer]:
+        size = (sizes or {}).get(value)
+        if not isinstance(size, int):
+            fault(f"there is no size for '{value}'")
+        tensors.append((-(-size // alignment) * alignment, writer.get(value), readers.get(value, ()),
+                        value in outputs))
+    facts = reorder_graph([0] * len(nodes), tensors, timeout=timeout)
+    return [nodes[step] for step in facts["order"]], facts
+
+
 def plan(graph, sizes=None, inputs=(), outputs=(), constants=(), alignment=1, capacity=None, timeout=5, seed=1,
-         threads=1):
+         threads=1, reorder=False):
     """Offsets for the values of a graph; returns a solved spad.arena.Arena.
 
     graph: nodes in the order in which they run, each (name, inputs, outputs), (name, inputs, outputs,
     in_place) or a dict with these names; or a dict with nodes, sizes, inputs, outputs, constants. Values
     are any names. in_place: inputs whose bytes an output may take if they die there. sizes: the bytes of
-    every value that is not a constant."""
+    every value that is not a constant. reorder: the nodes, given in any order, are put into the one with the
+    fewest bytes alive at once; arena.reordered has order, peak, before, bound, verdict (spad.reorder)."""
     if isinstance(graph, dict):
         inputs, outputs = graph.get("inputs", inputs), graph.get("outputs", outputs)
         constants, sizes = graph.get("constants", constants), graph.get("sizes", sizes)
         graph = graph.get("nodes", ())
     nodes = [_Node(node, step) for step, node in enumerate(graph)]
+    facts = None
+    if reorder:
+        nodes, facts = _reordered(nodes, sizes, inputs, outputs, constants, alignment, timeout)
     found = _Lives(nodes, inputs, outputs, constants)
     arena = Arena("graph", alignment, capacity=capacity, steps=[node.name for node in nodes])
+    arena.reordered = facts
     numbers = {}
     for value, (first, last) in found.lives.items():
         if sizes is None or value not in sizes:

@@ -127,7 +127,7 @@ def _take(found, name, value):
         found[name] = value
         return
     extent, _, number = value.partition("=")
-    if not extent or not number.isdigit() or int(number) > 1 << 32:
+    if not extent or not (number.isascii() and number.isdigit()) or len(number) > 10:
         raise _Usage(f"option '-D' takes NAME=N, not '{value}'")
     found.setdefault("defines", {})[extent] = int(number)
 

@@ -8,8 +8,9 @@ every subgraph, or -1 for what the runtime places itself. read() finds the tenso
 live, as TFLM itself counts; write() puts offsets into a copy of the file. Variable tensors, scratch
 buffers and all that is persistent stay with the runtime.
 
-Needs the package flatbuffers. A file keeps all its bytes: a new root with two new vectors goes in
-front of them, and refers to the old tables where they are.
+Writing needs the package flatbuffers. A file keeps all its bytes: a new root with two new vectors goes
+in front of them, and refers to the old tables where they are. Only where a plan of the same length
+is there already, its bytes are replaced.
 """
 
 import struct
@@ -42,17 +43,15 @@ OPERATOR_CODE, OPERATOR_INPUTS, OPERATOR_OUTPUTS, OPERATOR_OPTIONS = 0, 1, 2, 4
 BUFFER_DATA, BUFFER_OFFSET = 0, 1
 METADATA_NAME, METADATA_BUFFER = 0, 1
 
-_BROKEN = (struct.error, TypeError, IndexError, ValueError, OverflowError)
 
-
-def _library():
+def _builder(size):
+    """A builder of FlatBuffers, of the package that is kept up with the format."""
     try:
         import flatbuffers
-        from flatbuffers import number_types, table
     except ImportError:
-        raise _spad.StateError("TFLite models need the package flatbuffers: pip install flatbuffers "
-                               "(Debian: python3-flatbuffers)") from None
-    return flatbuffers, number_types, table
+        raise _spad.StateError("writing a plan into a model needs the package flatbuffers: pip install "
+                               "flatbuffers (Debian: python3-flatbuffers)") from None
+    return flatbuffers.Builder(size)
 
 
 class _Table:
@@ -60,42 +59,54 @@ class _Table:
     is an error."""
 
     def __init__(self, file, position):
-        if not 0 < position <= len(file.content) - 4:
-            file.wrong("a table lies outside of the file")
         self.file, self.position = file, position
-        self.table = file.table.Table(file.content, position)
+        self.fields = position - self.get("<i", position)
+        self.length = self.get("<H", self.fields)
+
+    def get(self, kind, position):
+        """A number of the file."""
+        if not 0 <= position <= len(self.file.content) - struct.calcsize(kind):
+            self.file.wrong("broken FlatBuffer: a table or vector lies outside of the file")
+        return struct.unpack_from(kind, self.file.content, position)[0]
 
     def at(self, field):
         """Where a field is; 0: it has its default."""
-        place = self.table.Offset(4 + 2 * field)
+        entry = 4 + 2 * field
+        place = self.get("<H", self.fields + entry) if entry + 2 <= self.length else 0
         return place and self.position + place
 
-    def number(self, field, kind="Int32Flags", default=0):
+    def number(self, field, kind="<i", default=0):
         place = self.at(field)
-        return self.table.Get(getattr(self.file.numbers, kind), place) if place else default
+        return self.get(kind, place) if place else default
+
+    def target(self, place):
+        """What an offset points at."""
+        found = place + self.get("<I", place)
+        self.get("<I", found)  # every table, vector and string has four bytes there
+        return found
 
     def child(self, field):
         place = self.at(field)
-        return _Table(self.file, self.table.Indirect(place)) if place else None
+        return _Table(self.file, self.target(place)) if place else None
 
     def vector(self, field, width):
         """Position and length of a vector, checked against the file."""
         place = self.at(field)
         if not place:
             return 0, 0
-        start = self.table.Vector(place - self.position)
-        length = self.table.VectorLen(place - self.position)
-        if start + length * width > len(self.file.content):
-            self.file.wrong(f"a vector of {length} elements ends outside of the file")
-        return start, length
+        start = self.target(place)
+        length = self.get("<I", start)
+        if start + 4 + length * width > len(self.file.content):
+            self.file.wrong(f"broken FlatBuffer: a vector of {length} elements ends outside of the file")
+        return start + 4, length
 
     def numbers(self, field):
         start, length = self.vector(field, 4)
-        return list(struct.unpack_from(f"<{length}i", self.file.content, start)) if length else []
+        return list(struct.unpack_from(f"<{length}i", self.file.content, start))
 
     def tables(self, field):
         start, length = self.vector(field, 4)
-        return [_Table(self.file, self.table.Indirect(start + 4 * i)) for i in range(length)]
+        return [_Table(self.file, self.target(start + 4 * i)) for i in range(length)]
 
     def text(self, field):
         start, length = self.vector(field, 1)
@@ -121,7 +132,6 @@ class TFLite:
     """The tensors of a .tflite file and their lives. content: its bytes; file: its name."""
 
     def __init__(self, content, file="<model>"):
-        self.flatbuffers, self.numbers, self.table = _library()
         self.content, self.file = bytes(content), str(file)
         if len(self.content) > FILE_MOST:
             self.wrong(f"it has {len(self.content)} B; a FlatBuffer has at most {FILE_MOST}")
@@ -129,10 +139,7 @@ class TFLite:
             self.wrong("not a TFLite model: it does not have TFL3 in bytes 4 to 8")
         self.graphs, self.steps = [], {}
         self.frozen = None  # why the plan in the file must stay
-        try:
-            self._read()
-        except _BROKEN as error:
-            self.wrong(f"broken FlatBuffer: {error}")
+        self._read()
 
     def wrong(self, message):
         fault(message, self.file)
@@ -142,7 +149,7 @@ class TFLite:
     def _read(self):
         self.model = _Table(self, struct.unpack_from("<I", self.content, 0)[0])
         self.buffers = self.model.tables(MODEL_BUFFERS)
-        self.codes = [max(code.number(CODE_OLD, "Int8Flags"), code.number(CODE_NEW))
+        self.codes = [max(code.number(CODE_OLD, "<b"), code.number(CODE_NEW))
                       for code in self.model.tables(MODEL_CODES)]
         self.tables = self.model.tables(MODEL_SUBGRAPHS)
         if not self.tables:
@@ -156,19 +163,19 @@ class TFLite:
         self.old = self._old_plan()
 
     def _is_constant(self, tensor):
-        number = tensor.number(TENSOR_BUFFER, "Uint32Flags")
+        number = tensor.number(TENSOR_BUFFER, "<I")
         if number >= len(self.buffers):
             self.wrong(f"a tensor has buffer {number}; there are {len(self.buffers)}")
-        if tensor.number(TENSOR_EXTERNAL, "Uint32Flags"):
+        if tensor.number(TENSOR_EXTERNAL, "<I"):
             return True
         buffer = self.buffers[number]
-        return buffer.vector(BUFFER_DATA, 1)[1] > 0 or buffer.number(BUFFER_OFFSET, "Uint64Flags") > 1
+        return buffer.vector(BUFFER_DATA, 1)[1] > 0 or buffer.number(BUFFER_OFFSET, "<Q") > 1
 
     def _tensor(self, graph, number, tensor):
         # of operators that were made one, the first
         name = tensor.text(TENSOR_NAME).decode("utf-8", "replace").split(";")[0] or f"{graph}.{number}"
         shape = tensor.numbers(TENSOR_SHAPE)
-        kind = tensor.number(TENSOR_TYPE, "Int8Flags")
+        kind = tensor.number(TENSOR_TYPE, "<b")
         if self._is_constant(tensor):
             return _Tensor(name, 0, "constant")
         size = TYPES.get(kind)
@@ -180,7 +187,7 @@ class TFLite:
             size *= extent
         if size > FILE_MOST:
             self.wrong(f"tensor '{name}' has more than {FILE_MOST} B: {shape}")
-        variable = tensor.number(TENSOR_VARIABLE, "BoolFlags", False)
+        variable = tensor.number(TENSOR_VARIABLE, "<?", False)
         return _Tensor(name, size, "variable" if variable else None)
 
     def _at(self, graph, number):
@@ -190,7 +197,7 @@ class TFLite:
 
     def _called(self, operator):
         """The subgraphs that an operator runs."""
-        code = operator.number(OPERATOR_CODE, "Uint32Flags")
+        code = operator.number(OPERATOR_CODE, "<I")
         if code >= len(self.codes):
             self.wrong(f"an operator has code {code}; there are {len(self.codes)}")
         count = CALLS.get(self.codes[code], 0)
@@ -246,7 +253,7 @@ class TFLite:
         self.old_data = None
         if not found:
             return None
-        number = found[-1].number(METADATA_BUFFER, "Uint32Flags")
+        number = found[-1].number(METADATA_BUFFER, "<I")
         if number >= len(self.buffers):
             self.wrong(f"the metadata have buffer {number}; there are {len(self.buffers)}")
         start, length = self.buffers[number].vector(BUFFER_DATA, 1)
@@ -254,7 +261,7 @@ class TFLite:
             return None
         shared = [n for n in range(len(self.graphs))
                   for t in self.tables[n].tables(GRAPH_TENSORS)
-                  if t.number(TENSOR_BUFFER, "Uint32Flags") == number]
+                  if t.number(TENSOR_BUFFER, "<I") == number]
         self.old_data = None if shared else (start, length)
         _, _, count, *offsets = struct.unpack_from(f"<{3 + self.count}i", self.content, start)
         return offsets if count == self.count and min(offsets, default=0) >= ONLINE else None
@@ -320,15 +327,12 @@ class TFLite:
         if self.old_data is not None:
             start, length = self.old_data
             return self.content[:start] + data + self.content[start + length:]
-        if any(b.number(BUFFER_OFFSET, "Uint64Flags") > 1 for b in self.buffers):
+        if any(b.number(BUFFER_OFFSET, "<Q") > 1 for b in self.buffers):
             self.wrong("its weights are after the FlatBuffer, at places that a longer file would move")
-        try:
-            return self._rebuild(data)
-        except _BROKEN as error:
-            self.wrong(f"broken FlatBuffer: {error}")
+        return self._rebuild(data)
 
     def _rebuild(self, data):
-        builder = self.flatbuffers.Builder(len(self.content) + len(data) + 4096)
+        builder = _builder(len(self.content) + len(data) + 4096)
         # FlatBuffers are built from their end: first all old bytes, at a multiple of 16.
         tail = self.content + bytes(-len(self.content) % ALIGNMENT)
         builder.Prep(ALIGNMENT, 0)
@@ -373,8 +377,8 @@ class TFLite:
             if field in vectors:
                 builder.PrependUOffsetTRelativeSlot(field, vectors[field], 0)
             elif place:
-                builder.PrependUOffsetTRelativeSlot(field, old(self.model.table.Indirect(place)), 0)
-        builder.PrependUint32Slot(MODEL_VERSION, self.model.number(MODEL_VERSION, "Uint32Flags"), 0)
+                builder.PrependUOffsetTRelativeSlot(field, old(self.model.target(place)), 0)
+        builder.PrependUint32Slot(MODEL_VERSION, self.model.number(MODEL_VERSION, "<I"), 0)
         builder.Finish(builder.EndObject(), file_identifier=IDENTIFIER)
         return bytes(builder.Output())
 

@@ -49,9 +49,6 @@ class TFLite:
     graphs: list[list[Any]]
     steps: dict[int, str]
     frozen: str | None
-    flatbuffers: Any
-    numbers: Any
-    table: Any
     def __init__(self, content: bytes | bytearray | memoryview, file: str = '<model>') -> None: ...
     def wrong(self, message: str) -> None: ...
     def arena(self) -> Arena: ...

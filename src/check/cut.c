@@ -4,6 +4,8 @@
  */
 #include "check/cut.h"
 
+#include "base/checked.h"
+#include "check/threads.h"
 #include "kernel/kernel.h"
 
 typedef struct writer {
@@ -272,6 +274,42 @@ static void put_object(writer *w, int32_t object) {
     put(w, o->kind == SPAD_SYNC_MBARRIER ? phases % 2 : 0);
 }
 
+/* How far the threads of an agent are behind the phases of each object, as far as it counts for the
+ * meaning of their next waits: those are for phases that are complete now, or later ones. */
+static void put_known_phases(writer *w, size_t agent, spad__known_phases *phases) {
+    enum { TOO_FAR = 2 };
+    const spad__order *o = w->cut->order;
+    const spad__event *next = next_event(w, agent);
+    const size_t first = o->events.firsts.items[agent];
+    const size_t last = next != NULL ? number_of_event(w, next) : o->events.firsts.items[agent + 1];
+    const int64_t threads = o->events.kernel->agents.items[agent].threads.value;
+    spad__phases_begin(phases, o);
+    for (size_t e = first; e < last; e++) {
+        int64_t unused;
+        spad__phases_see(phases, o, &o->events.items.items[e], threads, &unused);
+    }
+    for (size_t i = 0; i < o->events.objects.count; i++) {
+        if (o->events.objects.items[i].kind != SPAD_SYNC_MBARRIER) continue;
+        const int64_t complete = complete_phases(w, (int32_t)i);
+        put(w, spad__min(complete - phases->known[i], TOO_FAR));
+        put(w, spad__min(complete - phases->seen[i], TOO_FAR));
+    }
+}
+
+static void put_threads(writer *w) {
+    const spad__order *o = w->cut->order;
+    for (size_t agent = 1; agent + 1 < o->events.firsts.count; agent++) {
+        spad__known_phases phases = {NULL, NULL};
+        if (!spad__agent_elects(o->events.kernel, (int64_t)agent)) continue;
+        if (spad__phases_init(&phases, o)) {
+            put_known_phases(w, agent, &phases);
+        } else {
+            w->out.failed = true;
+        }
+        spad__phases_free(&phases, o);
+    }
+}
+
 /* Phases of an mbarrier count from its init: one that begins anew in the loop is left out. */
 static bool begins_in_loop(const writer *w) {
     const spad_kernel *kernel = w->cut->order->events.kernel;
@@ -295,6 +333,7 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
     put_agents(&w);
     put_under_way(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
+    put_threads(&w);
     if (begins_in_loop(&w)) make_unique(&w);
     return w.out.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

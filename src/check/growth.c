@@ -134,12 +134,6 @@ static bool probe_declarations(probe *l) {
             return false;
         }
     }
-    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
-        const spad_statement *s = spad_kernel_get_statement(kernel, i);
-        if (s->kind == SPAD_STATEMENT_OPERATION && (s->flags & SPAD_BY_ONE) != 0) {
-            return refuse(l, SPAD__REFUSED_ELECTED, s->name);
-        }
-    }
     for (size_t i = 0; i < spad_kernel_agent_count(kernel); i++) {
         const spad_kernel_agent *agent = spad_kernel_get_agent(kernel, i);
         if (!require_same(l, agent->threads, agent->name) ||

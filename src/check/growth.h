@@ -37,7 +37,6 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_MORE_MEMORY,    /* each tile has its own bytes */
     SPAD__REFUSED_INDEX_FALLS,    /* below 0 sooner or later */
     SPAD__REFUSED_INDEX_FASTER,   /* out of its tensor sooner or later */
-    SPAD__REFUSED_ELECTED,        /* an operation of one thread: threads.c looks at one shape */
     SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
     SPAD__REFUSED_EXTENT_FALLS, /* to 0 sooner or later */

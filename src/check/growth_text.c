@@ -27,8 +27,6 @@ static const char *const reasons[] = {
     [SPAD__REFUSED_EXTENT_FALLS] = "has an extent that falls towards 0",
     [SPAD__REFUSED_BREAK] = "a loop ends with a break",
     [SPAD__REFUSED_TOO_LONG] = "the kernel repeats itself only after too many iterations",
-    [SPAD__REFUSED_ELECTED] =
-        "is run by one thread of many, whose order is known for one shape only",
     [SPAD__REFUSED_TILES] = "",
 };
 

@@ -38,7 +38,7 @@
 /* What a proof may cost: events, those of kernels with an order count more. As much as the given
  * shape twice, at least and at most this; and before that one for trip counts that depend on each
  * other. About 7 million take a second. */
-enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000, JOINT_WORK_MAX = 8000000 };
+enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000, JOINT_WORK_MAX = 16000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */

@@ -94,8 +94,8 @@ static bool find_right(const spad__prover *p, const uint8_t *results, const int6
 }
 
 /* Is there a kernel with some trip counts of a shape so many steps further? */
-static spad_status is_possible(spad__prover *p, const spad__shape *s, const bool *moves,
-                               int64_t steps, bool *possible, spad_error *error) {
+static spad_status has_kernel_at(spad__prover *p, const spad__shape *s, const bool *moves,
+                                 int64_t steps, bool *possible, spad_error *error) {
     spad__shape at = *s;
     spad_kernel *kernel;
     for (size_t i = 0; i < p->count; i++) {
@@ -111,16 +111,16 @@ static spad_status is_possible(spad__prover *p, const spad__shape *s, const bool
 }
 
 /* There is a kernel with a shape; is there one far away? Otherwise a near one without is kept. */
-static spad_status look_far_from(spad__prover *p, const spad__shape *s, const bool *moves,
-                                 int power, spad_error *error) {
+static spad_status reach_far_from(spad__prover *p, const spad__shape *s, const bool *moves,
+                                  int power, spad_error *error) {
     int64_t low = 0;
     int64_t high = INT64_C(1) << power;
     bool possible;
-    spad_status status = is_possible(p, s, moves, high, &possible, error);
+    spad_status status = has_kernel_at(p, s, moves, high, &possible, error);
     if (possible) return status;
     while (status == SPAD_OK && high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        status = is_possible(p, s, moves, middle, &possible, error);
+        status = has_kernel_at(p, s, moves, middle, &possible, error);
         if (possible) {
             low = middle;
         } else {
@@ -133,7 +133,7 @@ static spad_status look_far_from(spad__prover *p, const spad__shape *s, const bo
 /* How indices move says that they stay inside (growth.c). Whatever else has no kernel with large
  * values, such as an extent that falls to 0 or a loop that only other values of another parameter
  * run, has none far away either. Each rest of each trip count is looked at, and all together. */
-static spad_status look_far(spad__prover *p, const uint8_t *results, spad_error *error) {
+static spad_status reach_far(spad__prover *p, const uint8_t *results, spad_error *error) {
     const spad__all_shapes *all = &p->all_shapes;
     int64_t least[SPAD__TRIPS_MAX] = {0};
     bool moves[SPAD__TRIPS_MAX] = {false};
@@ -145,7 +145,7 @@ static spad_status look_far(spad__prover *p, const uint8_t *results, spad_error 
         for (int64_t rest = 0; rest < spad__min(t->growth.step, FAR_RESTS); rest++) {
             least[i] = t->repeats + rest;
             if (!find_right(p, results, least, &s)) break;
-            status = look_far_from(p, &s, moves, FAR_POWER, error);
+            status = reach_far_from(p, &s, moves, FAR_POWER, error);
             if (status != SPAD_OK || all->outcome != SPAD__ALL_RIGHT) return status;
         }
         moves[i] = false;
@@ -156,7 +156,7 @@ static spad_status look_far(spad__prover *p, const uint8_t *results, spad_error 
         moves[i] = true;
     }
     if (p->count < 2 || !find_right(p, results, least, &s)) return SPAD_OK;
-    return look_far_from(p, &s, moves, FAR_POWER / (int)p->count, error);
+    return reach_far_from(p, &s, moves, FAR_POWER / (int)p->count, error);
 }
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
         if (p->all_shapes.hole) p->all_shapes.outcome = SPAD__ONE_WRONG;
     }
     const bool right = status == SPAD_OK && p->all_shapes.outcome == SPAD__ALL_RIGHT;
-    if (right) status = look_far(p, results, error);
+    if (right) status = reach_far(p, results, error);
     spad__free(&p->host, results, (size_t)count * sizeof *results);
     return status;
 }

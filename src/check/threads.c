@@ -16,12 +16,16 @@
  *   - at such a `sync`, or
  *   - at a wait for a phase, if something that the phase needs comes after an arrival of all
  *     threads, and that after the operation.
- * Registers are of a thread, and not looked at.
+ * Each thread waits for what it has issued itself. An operation of all threads on a unit is over
+ * for them when they have waited for its group or have drained all units. The elected thread knows
+ * of the parts of the others if they meet after that, if it waits for a phase that the operation
+ * itself completes, or for one that needs an arrival of all threads on the unit. Registers are of a
+ * thread, and not looked at.
  *
  * O(events + comparisons), and at most COMPARISONS_MAX of these.
  */
+#include "check/threads.h"
 #include "base/checked.h"
-#include "check/order.h"
 #include "kernel/bytes.h"
 #include "kernel/kernel.h"
 
@@ -32,17 +36,20 @@ typedef struct unmet {
     int32_t event;
     int32_t access;
     bool one;       /* of the elected thread */
-    bool pending;   /* issued, and not waited for in a group */
+    bool pending;   /* issued, and not waited for by the thread that did */
+    int32_t over;   /* not pending: the event from which on it is not */
+    int32_t unit;   /* pending: where; -1: over when it was run */
     int32_t group;  /* pending: object of its group; -1: none */
     int64_t bundle; /* commits of the group before it */
 } unmet;
 
 /* A statement of the agent that its threads share. */
-typedef enum share_kind { SHARE_MEET, SHARE_ARRIVE, SHARE_WAIT } share_kind;
+typedef enum share_kind { SHARE_MEET, SHARE_ARRIVE, SHARE_ARRIVE_ON, SHARE_WAIT } share_kind;
 
 typedef struct share {
     share_kind kind;
     int32_t event;
+    int32_t unit;   /* ARRIVE_ON */
     int32_t object; /* of a wait */
     int64_t phase;  /* phases that are complete after the wait */
     bool exact;     /* the wait means this phase for every thread */
@@ -51,12 +58,11 @@ typedef struct share {
 typedef struct thread_scan {
     spad__order *order;
     const spad_kernel *kernel;
-    int64_t threads; /* of the agent */
-    SPAD_ARRAY(unmet) recents;
-    SPAD_ARRAY(share) shares; /* of the agent, in its order */
-    int64_t *commits;         /* by object: of this agent */
-    int64_t *seen;            /* by object: phases that the agent has waited for */
-    int64_t *known;           /* by object: those that each of its threads knows of */
+    int64_t threads;              /* of the agent */
+    SPAD_ARRAY(unmet) recents[2]; /* of all threads, and of the elected one */
+    SPAD_ARRAY(share) shares;     /* of the agent, in its order */
+    int64_t *commits;             /* by object: of this agent */
+    spad__known_phases phases;
     int64_t compared;
 } thread_scan;
 
@@ -117,9 +123,10 @@ static spad_status report_threads(thread_scan *s, const unmet *first, int32_t ev
 
 /* ---- order of two threads ---------------------------------------------------------- */
 
-/* Does something that the phases up to that of a wait need come after a point? */
-static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, bool *needs,
-                               spad_error *error) {
+/* Does something that the phases up to that of a wait need come after a point? `itself`: or is it
+ * that point, and nothing else counts? */
+static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, bool itself,
+                               bool *needs, spad_error *error) {
     const spad__order *o = s->order;
     spad_status status = SPAD_OK;
     *needs = false;
@@ -131,7 +138,8 @@ static spad_status phase_needs(thread_scan *s, const share *wait, int32_t from, 
         s->compared++;
         if (!brings || a->phase > wait->phase) continue;
         *needs = a->point == from;
-        if (!*needs) status = spad__causes_before(o->visible, from, a->point, needs, error);
+        if (*needs || itself) continue;
+        status = spad__causes_before(o->visible, from, a->point, needs, error);
     }
     return status;
 }
@@ -150,10 +158,31 @@ static spad_status others_follow(thread_scan *s, const unmet *first, bool *follo
         if (at->kind == SHARE_MEET) {
             status = spad__causes_before(o->visible, from, o->net.step[at->event], follow, error);
         } else if (at->kind == SHARE_WAIT && at->exact) {
-            status = phase_needs(s, at, from, follow, error);
+            status = phase_needs(s, at, from, false, follow, error);
         }
     }
     return status;
+}
+
+/* Does one of the waits from a place in the list on need what comes after a point? */
+static spad_status wait_needs(thread_scan *s, size_t first, int32_t from, bool itself, bool *needs,
+                              spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = first; i < s->shares.count && status == SPAD_OK && !*needs; i++) {
+        if (s->shares.items[i].kind != SHARE_WAIT) continue;
+        status = phase_needs(s, &s->shares.items[i], from, itself, needs, error);
+    }
+    return status;
+}
+
+/* The point up to which a statement of all threads shows that their parts of an operation are over;
+ * -1: it does not. */
+static int32_t shown_until(const thread_scan *s, const unmet *first, const share *at) {
+    const bool over = !first->pending && at->event >= first->over;
+    if (at->kind == SHARE_ARRIVE && over) return s->order->net.step[at->event];
+    const bool queued = first->pending && first->unit == at->unit;
+    if (at->kind == SHARE_ARRIVE_ON && (over || queued)) return s->order->net.start[at->event];
+    return -1;
 }
 
 /* Is the elected thread after an operation of the others? Waits come after arrivals in the list, so
@@ -162,30 +191,31 @@ static spad_status elected_follows(thread_scan *s, const unmet *first, bool *fol
                                    spad_error *error) {
     const spad__order *o = s->order;
     spad_status status = SPAD_OK;
-    for (size_t i = s->shares.count; i-- > 0 && status == SPAD_OK && !*follow;) {
-        const share *at = &s->shares.items[i];
+    size_t i = s->shares.count;
+    while (i > 0 && status == SPAD_OK && !*follow) {
+        const share *at = &s->shares.items[i - 1];
         if (at->event < first->event || s->compared > COMPARISONS_MAX) break;
+        i--;
         s->compared++;
-        *follow = at->kind == SHARE_MEET;
-        if (at->kind != SHARE_ARRIVE) continue;
-        for (size_t j = i + 1; j < s->shares.count && status == SPAD_OK && !*follow; j++) {
-            if (s->shares.items[j].kind != SHARE_WAIT) continue;
-            status = phase_needs(s, &s->shares.items[j], o->net.step[at->event], follow, error);
-        }
+        *follow = at->kind == SHARE_MEET && !first->pending && at->event >= first->over;
+        const int32_t until = shown_until(s, first, at);
+        if (until >= 0) status = wait_needs(s, i + 1, until, false, follow, error);
     }
-    return status;
+    if (*follow || status != SPAD_OK || first->unit < 0) return status;
+    const bool writes = (o->events.accesses.items[first->access].kind & SPAD_ACCESS_WRITE) != 0;
+    return wait_needs(s, i, spad__net_last(&o->net, first->event, writes), true, follow, error);
 }
 
-/* Compares an access with those before it. What it comes after, later ones of its kind do as
- * well. */
+/* Compares an access with those of the other kind before it. What it comes after, later ones of its
+ * kind do as well. */
 static spad_status compare_access(thread_scan *s, int32_t event, int32_t access, bool one,
                                   spad_error *error) {
     spad_status status = SPAD_OK;
     size_t kept = 0;
-    for (size_t i = 0; i < s->recents.count; i++) {
-        const unmet r = s->recents.items[i];
+    for (size_t i = 0; i < s->recents[!one].count; i++) {
+        const unmet r = s->recents[!one].items[i];
         bool follow = false;
-        if (status == SPAD_OK && r.one != one && ++s->compared <= COMPARISONS_MAX &&
+        if (status == SPAD_OK && ++s->compared <= COMPARISONS_MAX &&
             threads_clash(s, &r, event, access)) {
             status = r.one ? others_follow(s, &r, &follow, error)
                            : elected_follows(s, &r, &follow, error);
@@ -193,9 +223,9 @@ static spad_status compare_access(thread_scan *s, int32_t event, int32_t access,
                 status = report_threads(s, &r, event, access, error);
             }
         }
-        if (!follow) s->recents.items[kept++] = r;
+        if (!follow) s->recents[!one].items[kept++] = r;
     }
-    s->recents.count = kept;
+    s->recents[!one].count = kept;
     if (s->compared > COMPARISONS_MAX) {
         s->order->run->gap = "an agent has too many accesses between two syncs";
     }
@@ -212,17 +242,19 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
         status = compare_access(s, number, access, one, error);
     }
     if (status != SPAD_OK) return status;
-    if (!spad__array_reserve(&s->order->net.host, &s->recents, event->access_count)) {
+    if (!spad__array_reserve(&s->order->net.host, &s->recents[one], event->access_count)) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < event->access_count; i++) {
         const int32_t access = (int32_t)(event->first_access + i);
         if (is_of_threads(s, access)) continue;
-        s->recents.items[s->recents.count++] =
+        s->recents[one].items[s->recents[one].count++] =
             (unmet){.event = number,
                     .access = access,
                     .one = one,
-                    .pending = one && event->unit >= 0,
+                    .pending = event->unit >= 0,
+                    .over = number,
+                    .unit = event->unit,
                     .group = event->object,
                     .bundle = event->object >= 0 ? s->commits[event->object] : 0};
     }
@@ -231,35 +263,30 @@ static spad_status see_operation(thread_scan *s, int32_t number, spad_error *err
 
 /* ---- one agent --------------------------------------------------------------------- */
 
-/* All threads have met: what came before, and is over, is ordered for all of them, and all know
- * what one of them has waited for. */
+/* All threads have met: what came before, and is over, is ordered for all of them. */
 static void threads_meet(thread_scan *s) {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->recents.count; i++) {
-        if (s->recents.items[i].pending) s->recents.items[kept++] = s->recents.items[i];
-    }
-    s->recents.count = kept;
-    for (size_t i = 0; i < s->order->events.objects.count; i++) {
-        s->known[i] = spad__max(s->known[i], s->seen[i]);
+    for (size_t one = 0; one < 2; one++) {
+        size_t kept = 0;
+        for (size_t i = 0; i < s->recents[one].count; i++) {
+            const unmet r = s->recents[one].items[i];
+            if (r.pending) s->recents[one].items[kept++] = r;
+        }
+        s->recents[one].count = kept;
     }
 }
 
-static void wait_own_group(thread_scan *s, const spad__event *event) {
-    for (size_t i = 0; i < s->recents.count; i++) {
-        unmet *r = &s->recents.items[i];
-        if (r->pending && r->group == event->object &&
-            r->bundle < s->commits[event->object] - event->amount) {
+/* A thread waits for what it has issued: all of it, or in a group. */
+static void wait_own(thread_scan *s, const spad__event *event, bool all) {
+    for (size_t one = 0; one < 2; one++) {
+        for (size_t i = 0; i < s->recents[one].count; i++) {
+            unmet *r = &s->recents[one].items[i];
+            const bool over = all || (r->group == event->object &&
+                                      r->bundle < s->commits[event->object] - event->amount);
+            if (!r->pending || !over) continue;
             r->pending = false;
+            r->over = (int32_t)(event - s->order->events.items.items);
         }
     }
-}
-
-/* The phase of the first action of an event: that of an arrival, or those that a wait found. */
-static int64_t sync_phase_of(const thread_scan *s, const spad__event *event) {
-    const spad__net *net = &s->order->net;
-    const size_t number = (size_t)(event - s->order->events.items.items);
-    const spad__point *point = &net->points.items[net->step[number]];
-    return point->action_count > 0 ? net->actions.items[point->first_action].phase : 0;
 }
 
 static bool add_share(thread_scan *s, share row) {
@@ -269,25 +296,28 @@ static bool add_share(thread_scan *s, share row) {
 }
 
 static bool see_wait(thread_scan *s, const spad__event *event, share row) {
-    int64_t *known = &s->known[event->object];
     row.kind = SHARE_WAIT;
-    row.phase = sync_phase_of(s, event);
-    row.exact = *known >= row.phase - 1;
-    s->seen[event->object] = spad__max(s->seen[event->object], row.phase);
-    if (row.exact) *known = spad__max(*known, row.phase);
+    row.exact = spad__phases_see(&s->phases, s->order, event, s->threads, &row.phase);
     return add_share(s, row);
 }
 
 /* False: no memory. */
 static bool see_sync(thread_scan *s, const spad__event *event) {
     const spad_statement_kind kind = s->kernel->statements.items[event->statement].kind;
-    const bool all = event->amount == 1 || event->amount >= s->threads;
-    share row = {.event = (int32_t)(event - s->order->events.items.items), .object = event->object};
-    if (event->object < 0 || event->unit >= 0) return true;
+    share row = {.event = (int32_t)(event - s->order->events.items.items),
+                 .object = event->object,
+                 .unit = event->unit};
+    if (kind == SPAD_STATEMENT_DRAIN && event->unit < 0) wait_own(s, event, true);
+    if (event->unit >= 0) {
+        row.kind = SHARE_ARRIVE_ON;
+        return kind != SPAD_STATEMENT_ARRIVE || event->amount < s->threads || add_share(s, row);
+    }
+    if (event->object < 0) return true;
     switch (kind) {
     case SPAD_STATEMENT_SYNC:
-        if (!all) return true;
+        if (!spad__threads_meet_at(event, s->threads)) return true;
         threads_meet(s);
+        spad__phases_see(&s->phases, s->order, event, s->threads, &row.phase);
         row.kind = SHARE_MEET;
         return add_share(s, row);
     case SPAD_STATEMENT_ARRIVE:
@@ -295,33 +325,19 @@ static bool see_sync(thread_scan *s, const spad__event *event) {
         return event->amount < s->threads || add_share(s, row);
     case SPAD_STATEMENT_WAIT_PARITY: return see_wait(s, event, row);
     case SPAD_STATEMENT_COMMIT: s->commits[event->object]++; return true;
-    case SPAD_STATEMENT_WAIT_GROUP: wait_own_group(s, event); return true;
+    case SPAD_STATEMENT_WAIT_GROUP: wait_own(s, event, false); return true;
     default: return true;
     }
-}
-
-static bool elects(const spad_kernel *k, int64_t agent) {
-    for (size_t i = 0; i < k->statements.count; i++) {
-        const spad_statement *s = &k->statements.items[i];
-        if (s->agent == agent && s->kind == SPAD_STATEMENT_OPERATION &&
-            (s->flags & SPAD_BY_ONE) != 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static spad_status scan_agent(thread_scan *s, size_t agent, spad_error *error) {
     const spad__events *events = &s->order->events;
     spad_status status = SPAD_OK;
-    s->recents.count = 0;
+    s->recents[0].count = s->recents[1].count = 0;
     s->shares.count = 0;
     s->threads = s->kernel->agents.items[agent].threads.value;
-    for (size_t i = 0; i < events->objects.count; i++) {
-        s->commits[i] = 0;
-        s->seen[i] = 0;
-        s->known[i] = 0;
-    }
+    for (size_t i = 0; i < events->objects.count; i++) s->commits[i] = 0;
+    spad__phases_begin(&s->phases, s->order);
     for (size_t e = events->firsts.items[agent];
          e < events->firsts.items[agent + 1] && status == SPAD_OK; e++) {
         const spad__event *event = &events->items.items[e];
@@ -339,18 +355,16 @@ spad_status spad__find_threads(spad__order *o, spad_error *error) {
     thread_scan s = {.order = o, .kernel = o->events.kernel};
     spad_status status = SPAD_OK;
     s.commits = spad__new_array(host, objects + 1, sizeof *s.commits);
-    s.seen = spad__new_array(host, objects + 1, sizeof *s.seen);
-    s.known = spad__new_array(host, objects + 1, sizeof *s.known);
-    if (s.commits == NULL || s.seen == NULL || s.known == NULL)
+    if (s.commits == NULL || !spad__phases_init(&s.phases, o)) {
         status = spad__fail_host_memory(error);
-    for (size_t a = 1; a + 1 < o->events.firsts.count && status == SPAD_OK; a++) {
-        if (s.kernel->agents.items[a].threads.value <= 1 || !elects(s.kernel, (int64_t)a)) continue;
-        status = scan_agent(&s, a, error);
     }
-    spad__array_free(host, &s.recents);
+    for (size_t a = 1; a + 1 < o->events.firsts.count && status == SPAD_OK; a++) {
+        if (spad__agent_elects(s.kernel, (int64_t)a)) status = scan_agent(&s, a, error);
+    }
+    spad__array_free(host, &s.recents[0]);
+    spad__array_free(host, &s.recents[1]);
     spad__array_free(host, &s.shares);
     spad__free(host, s.commits, (objects + 1) * sizeof *s.commits);
-    spad__free(host, s.seen, (objects + 1) * sizeof *s.seen);
-    spad__free(host, s.known, (objects + 1) * sizeof *s.known);
+    spad__phases_free(&s.phases, o);
     return status;
 }

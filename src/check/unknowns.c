@@ -3,7 +3,8 @@
  * Values that are not known: a kernel that has them is many kernels, one for each way that they can
  * be, and it is proved if all of these are. The given values come first, so that what is
  * reported is about them where they show it; the first other way that is wrong is reported with
- * its values. Ways beyond a limit are not run, and then nothing is proved.
+ * its values. Ways beyond a limit are not run, and then nothing is proved. Values that no
+ * expression has stay as they are.
  *
  * Cost: that of one check per way.
  */
@@ -22,10 +23,21 @@ typedef struct ways {
     spad_kernel *kernel; /* our own, to give values to */
     int64_t number;      /* of the one that is run, from 0 */
     spad_verdict weakest;
-    bool open; /* one of them is unknown: the reason is kept */
+    bool open;    /* one of them is unknown: the reason is kept */
+    bool differs; /* one has another reason than the given one, which is kept, too */
+    char given[SPAD_MESSAGE_MAX]; /* the reason of the given one */
 } ways;
 
 /* ---- values ------------------------------------------------------------------------ */
+
+/* Is a value in an expression of the kernel? Otherwise it changes nothing. */
+static bool is_used(const spad_kernel *kernel, size_t unknown) {
+    for (size_t i = 0; i < kernel->nodes.count; i++) {
+        const spad_expr_node *node = &kernel->nodes.items[i];
+        if (node->op == SPAD_EXPR_UNKNOWN && node->value == (int64_t)unknown) return true;
+    }
+    return false;
+}
 
 /* On to the next way, as an odometer: each value goes round from where it was given. False: all
  * are back. */
@@ -33,6 +45,7 @@ static bool next_way(spad_kernel *kernel, const spad_kernel *given) {
     for (size_t i = 0; i < kernel->unknowns.count; i++) {
         const spad_kernel_unknown *u = &kernel->unknowns.items[i];
         int64_t *values = spad__unknown_values(kernel, i);
+        if (!is_used(kernel, i)) continue;
         for (int64_t k = 0; k < u->elements; k++) {
             values[k]++;
             if (values[k] == u->end.value) values[k] = u->least.value;
@@ -42,14 +55,15 @@ static bool next_way(spad_kernel *kernel, const spad_kernel *given) {
     return false;
 }
 
-/* "blocks = [2, 0], last = 1" */
+/* "blocks = [2, 0], last = 1": those that are used. */
 static void describe_unknowns(const spad_kernel *kernel, char *field, size_t size) {
     size_t used = 0;
     field[0] = '\0';
     for (size_t i = 0; i < kernel->unknowns.count; i++) {
         const spad_kernel_unknown *u = &kernel->unknowns.items[i];
         const bool list = u->dims.count > 0;
-        used = spad__append(field, size, used, "%s%.60s = %s", i > 0 ? ", " : "", u->name,
+        if (!is_used(kernel, i)) continue;
+        used = spad__append(field, size, used, "%s%.60s = %s", used > 0 ? ", " : "", u->name,
                             list ? "[" : "");
         for (int64_t k = 0; k < u->elements; k++) {
             used = spad__append(field, size, used, "%s%lld", k > 0 ? ", " : "",
@@ -80,7 +94,7 @@ static void adopt_findings(ways *w, spad_check *found) {
 static void take_verdict(ways *w, const spad_check *found) {
     spad_check *check = w->run->check;
     char values[SPAD_MESSAGE_MAX / 2];
-    char reason[SPAD_MESSAGE_MAX * 2];
+    char reason[SPAD_MESSAGE_MAX * 3];
     describe_unknowns(w->kernel, values, sizeof values);
     snprintf(reason, sizeof reason, "with %s: %s", values, found->reason);
     if (found->verdict == SPAD_VERDICT_WRONG) {
@@ -91,9 +105,15 @@ static void take_verdict(ways *w, const spad_check *found) {
         w->open = true;
     } else if (w->number == 0) {
         if (!w->open) spad__copy_cut(check->reason, sizeof check->reason, found->reason);
+        spad__copy_cut(w->given, sizeof w->given, found->reason);
         w->weakest = found->verdict;
-    } else if (found->verdict == SPAD_VERDICT_PROVED_SHAPE) {
-        w->weakest = SPAD_VERDICT_PROVED_SHAPE;
+    } else {
+        const bool weaker = found->verdict == SPAD_VERDICT_PROVED_SHAPE;
+        if (weaker) w->weakest = SPAD_VERDICT_PROVED_SHAPE;
+        if (w->open || w->differs || strcmp(found->reason, w->given) == 0) return;
+        w->differs = true; /* what is said of the given values does not hold for these */
+        snprintf(reason, sizeof reason, "%s; with %s: %s", w->given, values, found->reason);
+        spad__copy_cut(check->reason, sizeof check->reason, reason);
     }
 }
 
@@ -123,6 +143,10 @@ static void conclude(ways *w, bool all) {
     if (check->verdict == SPAD_VERDICT_WRONG) return;
     check->verdict = SPAD_VERDICT_UNKNOWN;
     if (w->open) return;
+    if (all && w->number == 1) {
+        check->verdict = w->weakest;
+        return;
+    }
     if (!all) {
         snprintf(reason, sizeof reason,
                  "unknown values can be in more ways than were run, which is %lld",

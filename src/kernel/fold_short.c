@@ -64,7 +64,7 @@ static bool note_all_loops(spad__folder *f, size_t height) {
     f->known.count = f->known_by_last.count = 0;
     if (!spad__array_reserve(&f->host, &f->known_by_last, f->shapes.count)) return false;
     f->known_by_last.count = f->shapes.count;
-    memset(f->known_by_last.items, 0, f->shapes.count * sizeof *f->known_by_last.items);
+    for (size_t i = 0; i < f->shapes.count; i++) f->known_by_last.items[i] = 0;
     for (size_t i = 0; i < f->nodes.count; i++) {
         if (!note_loops(f, f->nodes.items[i].shape, f->nodes.items[i].fixed, height)) return false;
     }
@@ -88,16 +88,36 @@ static bool is_one_round(const spad__folder *f, const spad__fold_known *known) {
     return true;
 }
 
-/* The known loop with the longest body at the top of the stack; NULL: there is none. */
-static const spad__fold_known *find_one_round(const spad__folder *f) {
+/* Is what follows in the list the second round, after the body at the top of the stack? */
+static bool is_followed(const spad__folder *f, const spad__fold_known *known, short_list rest) {
+    const spad__fold_shape *s = &f->shapes.items[known->shape];
+    if (rest.count < s->child_count) return false;
+    const spad__fold_node *node = &f->nodes.items[f->nodes.count - s->child_count];
+    const int64_t *step = known->fixed + s->fixed - (s->moving - 1);
+    for (size_t i = 0; i < s->child_count; i++, node++) {
+        if (rest.items[i].shape != node->shape) return false;
+        for (size_t n = 0; n < f->shapes.items[node->shape].moving; n++) {
+            int64_t next;
+            if (!spad__add(node->moving[n], *step++, &next) || rest.items[i].moving[n] != next) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The known loop with the longest body at the top of the stack; of several, one that goes on in the
+ * rest of the list. NULL: there is none. */
+static const spad__fold_known *find_one_round(const spad__folder *f, short_list rest) {
     const spad__fold_known *best = NULL;
     const uint32_t last = f->nodes.items[f->nodes.count - 1].shape;
     size_t at = last < f->known_by_last.count ? f->known_by_last.items[last] : 0;
     for (; at > 0; at = f->known.items[at - 1].next) {
         const spad__fold_known *known = &f->known.items[at - 1];
         const size_t count = f->shapes.items[known->shape].child_count;
-        if (best != NULL && count <= f->shapes.items[best->shape].child_count) continue;
-        if (is_one_round(f, known)) best = known;
+        const size_t most = best != NULL ? f->shapes.items[best->shape].child_count : 0;
+        if (count < most || !is_one_round(f, known)) continue;
+        if (count > most || is_followed(f, known, rest)) best = known;
     }
     return best;
 }
@@ -136,7 +156,8 @@ static bool go_through(spad__folder *f, short_list list) {
     spad__fold_restart(f);
     for (size_t i = 0; i < list.count; i++) {
         if (!push_copy(f, list.items[i]) || !spad__fold_reduce(f)) return false;
-        const spad__fold_known *known = find_one_round(f);
+        const short_list rest = {list.items + i + 1, list.count - i - 1};
+        const spad__fold_known *known = find_one_round(f, rest);
         if (known != NULL && !(make_one_round(f, known) && spad__fold_reduce(f))) return false;
     }
     return true;
@@ -208,21 +229,18 @@ typedef struct end_round {
     size_t nodes;    /* as so many nodes */
 } end_round;
 
-/* False: no memory. Numbers that are too large are -1, which nothing has. */
-static bool start_end_round(spad__folder *f, end_round *end, size_t at, int64_t round) {
+/* Numbers that are too large are -1, which nothing has. */
+static void start_end_round(const spad__folder *f, end_round *end, size_t at, int64_t round) {
     end->loop = &f->nodes.items[at];
     end->shape = &f->shapes.items[end->loop->shape];
     const size_t count = end->shape->moving - 1;
     const int64_t *steps = end->loop->fixed + end->shape->fixed - count;
-    end->numbers = spad__arena_array(&f->arena, count + 1, sizeof *end->numbers);
-    if (end->numbers == NULL) return false;
     for (size_t i = 0; i < count; i++) {
         int64_t moved;
         const bool fine = spad__mul(steps[i], round, &moved) &&
                           spad__add(end->loop->moving[i], moved, &end->numbers[i]);
         if (!fine) end->numbers[i] = -1;
     }
-    return true;
 }
 
 static bool has_numbers(const spad__fold_shape *shape, const int64_t *numbers) {
@@ -232,12 +250,15 @@ static bool has_numbers(const spad__fold_shape *shape, const int64_t *numbers) {
     return true;
 }
 
+/* How far numbers move in a loop of one round does not matter. */
 static bool is_child_node(const end_round *end, const spad__fold_shape *child, uint32_t shape,
                           const spad__fold_node *node, size_t moving, size_t fixed) {
-    const size_t size = child->moving * sizeof *end->numbers;
-    const size_t fixed_size = child->fixed * sizeof *end->numbers;
-    return node->shape == shape &&
-           (size == 0 || memcmp(node->moving, end->numbers + moving, size) == 0) &&
+    const int64_t *numbers = end->numbers + moving;
+    const bool once = child->child_count > 0 && numbers[child->moving - 1] == 1;
+    const size_t size = child->moving * sizeof *numbers;
+    const size_t fixed_size =
+        (child->fixed - (once ? child->moving - 1 : 0)) * sizeof *end->loop->fixed;
+    return node->shape == shape && (size == 0 || memcmp(node->moving, numbers, size) == 0) &&
            (fixed_size == 0 || memcmp(node->fixed, end->loop->fixed + fixed, fixed_size) == 0);
 }
 
@@ -292,10 +313,11 @@ static bool turn_loop(spad__folder *f, const end_round *before, size_t split,
     const spad__fold_node loop = *before->loop;
     const size_t count = old.moving - 1;
     const size_t steps = old.fixed - count;
-    uint32_t *children = spad__arena_array(&f->arena, old.child_count, sizeof *children);
-    int64_t *moving = spad__arena_array(&f->arena, count + 1, sizeof *moving);
-    int64_t *fixed = spad__arena_array(&f->arena, old.fixed + 1, sizeof *fixed);
-    if (children == NULL || moving == NULL || fixed == NULL) return false;
+    int64_t *moving = spad__arena_array(&f->arena, old.moving + old.fixed + old.child_count,
+                                        sizeof *moving); /* and the others after it */
+    if (moving == NULL) return false;
+    int64_t *fixed = moving + old.moving;
+    uint32_t *children = (uint32_t *)(fixed + old.fixed);
     size_t moving_split = 0;
     size_t fixed_split = 0;
     for (size_t i = 0; i < old.child_count; i++) {
@@ -315,14 +337,15 @@ static bool turn_loop(spad__folder *f, const end_round *before, size_t split,
 /* Gives the loop at `made`, which what is from `next` on follows, the round that is around it: its
  * first children before the loop, and the others after it. */
 static bool take_round(spad__folder *f, size_t *made, size_t *next) {
-    end_round before = {0};
-    end_round after = {0};
     const size_t at = *made;
     const spad__fold_node *loop = &f->nodes.items[at];
-    const int64_t rounds = loop->moving[f->shapes.items[loop->shape].moving - 1];
-    if (!start_end_round(f, &before, at, -1) || !start_end_round(f, &after, at, rounds)) {
-        return false;
-    }
+    const size_t count = f->shapes.items[loop->shape].moving;
+    int64_t *numbers = spad__arena_array(&f->arena, 2 * count, sizeof *numbers);
+    if (numbers == NULL) return false;
+    end_round before = {.numbers = numbers};
+    end_round after = {.numbers = numbers + count};
+    start_end_round(f, &before, at, -1);
+    start_end_round(f, &after, at, loop->moving[count - 1]);
     look_before(f, &before, at);
     const size_t split = before.shape->child_count - before.children;
     look_after(f, &after, *next, split);

@@ -229,22 +229,6 @@ static bool open_copy(spad__reader *r, const spad__expansion *e) {
     return false;
 }
 
-static void fix_params_in(const spad_kernel *kernel, spad_expr expr) {
-    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
-    for (size_t i = 0; i < info.node_count; i++) {
-        if (info.nodes[i].op != SPAD_EXPR_PARAM) continue;
-        kernel->params.items[info.nodes[i].value].fixed = true;
-    }
-}
-
-void spad__fix_params(const spad_kernel *kernel, spad_expr expr) {
-    fix_params_in(kernel, expr);
-    for (size_t i = kernel->params.count; i-- > 0;) {
-        const spad_kernel_param *param = &kernel->params.items[i];
-        if (param->fixed) fix_params_in(kernel, param->preset.expr);
-    }
-}
-
 /* "agent wg" is read: "[2] as w {" */
 bool spad__read_copies(spad__reader *r, const char *name, spad__span span) {
     char variable[SPAD__WORD_MAX];

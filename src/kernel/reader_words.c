@@ -338,6 +338,22 @@ bool spad__read_expr(spad__reader *r, spad_expr *out) {
     return true;
 }
 
+static void fix_params_in(const spad_kernel *kernel, spad_expr expr) {
+    const spad_expr_info info = spad_kernel_get_expr(kernel, expr);
+    for (size_t i = 0; i < info.node_count; i++) {
+        if (info.nodes[i].op != SPAD_EXPR_PARAM) continue;
+        kernel->params.items[info.nodes[i].value].fixed = true;
+    }
+}
+
+void spad__fix_params(const spad_kernel *kernel, spad_expr expr) {
+    fix_params_in(kernel, expr);
+    for (size_t i = kernel->params.count; i-- > 0;) {
+        const spad_kernel_param *param = &kernel->params.items[i];
+        if (param->fixed) fix_params_in(kernel, param->preset.expr);
+    }
+}
+
 bool spad__read_amount(spad__reader *r, spad_amount *amount) {
     const spad__span first = r->parser.token.span;
     amount->value = 0;

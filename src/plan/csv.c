@@ -2,16 +2,19 @@
  *
  * CSV in and out, in the dialect of MiniMalloc with some more columns.
  *
- * One pass over the text. Cells are plain: no quotes, a comma ends one, a
- * line feed ends the row; blanks around a cell and a carriage return at the
- * end of a row do not count, nor does a byte order mark before the header. Empty lines are skipped.
- * Every fault has the line and the column of its cell. Ids in `apart`, `slice` and `in_place` may
- * be those of later rows, so they are looked up after the last one. O(length).
+ * One pass over the text. A comma ends a cell, or what the header has instead: semicolons, or tabs.
+ * A line feed ends the row. A cell may be in double quotes, where two of them stand for one; blanks
+ * around a cell and a carriage return at the end of a row do not count, nor does a byte order mark
+ * before the header. Empty lines are skipped. Columns that are not known are left alone, unless
+ * their names are one letter away from one that is. Every fault has the line and the column of its
+ * cell; with a collection for them, reading goes on with the next row. Ids in `apart`, `slice` and
+ * `in_place` may be those of later rows, so they are looked up after the last one. O(length).
  */
 #include <string.h>
 
 #include "base/checked.h"
 #include "base/names.h"
+#include "base/source.h"
 #include "base/text.h"
 #include "plan/problem.h"
 #include "plan/sort.h"
@@ -32,32 +35,34 @@ typedef enum column {
     APART,
     SLICE,
     IN_PLACE,
-    COLUMN_KINDS
+    COLUMN_KINDS,
+    OTHER = COLUMN_KINDS /* one that is not known */
 } column;
+
+enum { COLUMNS_MAX = 256 };
 
 /* Names of columns; several may mean the same. */
 static const struct {
     const char *name;
     column kind;
     bool inclusive; /* the number is the last moment, not the one after it */
-} column_names[] = {{"id", ID, false},         {"buffer", ID, false},
-                    {"buffer_id", ID, false},  {"lower", LOWER, false},
-                    {"start", LOWER, false},   {"begin", LOWER, false},
-                    {"upper", UPPER, false},   {"end", UPPER, true},
-                    {"size", SIZE, false},     {"alignment", ALIGNMENT, false},
-                    {"hint", HINT, false},     {"gaps", GAPS, false},
-                    {"offset", OFFSET, false}, {"lane", LANE, false},
-                    {"lanes", LANES, false},   {"bank", BANK, false},
-                    {"alias", ALIAS, false},   {"apart", APART, false},
-                    {"slice", SLICE, false},   {"in_place", IN_PLACE, false}};
+} column_names[] = {
+    {"id", ID, false},        {"buffer", ID, false},           {"name", ID, false},
+    {"buffer_id", ID, false}, {"lower", LOWER, false},         {"start", LOWER, false},
+    {"begin", LOWER, false},  {"upper", UPPER, false},         {"end", UPPER, true},
+    {"size", SIZE, false},    {"alignment", ALIGNMENT, false}, {"hint", HINT, false},
+    {"gaps", GAPS, false},    {"offset", OFFSET, false},       {"lane", LANE, false},
+    {"lanes", LANES, false},  {"bank", BANK, false},           {"alias", ALIAS, false},
+    {"apart", APART, false},  {"slice", SLICE, false},         {"in_place", IN_PLACE, false}};
 
 enum { NAMES = sizeof column_names / sizeof *column_names };
 
 typedef struct csv_cell {
     const char *text;
-    size_t length;
+    size_t length; /* without the quotes */
     int32_t line;
     int32_t column; /* in characters, 1-based */
+    bool quoted;
 } csv_cell;
 
 /* A cell with ids, which may be those of later rows. */
@@ -81,11 +86,17 @@ typedef struct reader {
     const char *line_start;
     int32_t line;
     spad_error *error;
+    spad_diagnostics *faults; /* NULL: the first fault ends the reading */
+    spad__source source;
+    spad__span blamed; /* the cell of the last fault */
+    spad_error scratch;
+    bool end_exclusive;
+    char separator;
     int32_t column_count;
-    column kinds[COLUMN_KINDS]; /* each comes once at most */
+    column kinds[COLUMNS_MAX]; /* each but OTHER comes once at most */
     bool present[COLUMN_KINDS];
     bool inclusive;
-    csv_cell cells[COLUMN_KINDS];
+    csv_cell cells[COLUMN_KINDS + 1];
     char *name; /* scratch for one id */
     size_t name_room;
     SPAD_ARRAY(spad_plan_gap) gaps;
@@ -106,16 +117,38 @@ static bool is_csv_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Reads one cell; *last: it ends its row. */
+/* Blanks around a cell; a tab that divides cells is none. */
+static bool pads_cell(const reader *r, char c) {
+    return is_csv_blank(c) && c != r->separator;
+}
+
+/* Moves past the quote that ends a cell. False: there is none in the row. */
+static bool skip_quoted(reader *r) {
+    for (r->at++; r->at < r->end && *r->at != '\n'; r->at++) {
+        if (*r->at != '"') continue;
+        r->at++;
+        if (r->at == r->end || *r->at != '"') return true; /* else two stand for one */
+    }
+    return false;
+}
+
+/* Reads one cell; *last: it ends its row. A quote that is not closed is a part of the cell. */
 static csv_cell next_cell(reader *r, bool *last) {
     const char *from = r->at;
-    while (r->at < r->end && *r->at != ',' && *r->at != '\n') r->at++;
+    while (from < r->end && pads_cell(r, *from)) from++;
+    r->at = from;
+    bool quoted = from < r->end && *from == '"' && skip_quoted(r);
+    if (!quoted) r->at = from;
+    const char *closed = r->at;
+    while (r->at < r->end && *r->at != r->separator && *r->at != '\n') r->at++;
     const char *until = r->at;
     *last = r->at == r->end || *r->at == '\n';
     if (r->at < r->end) r->at++;
-    while (from < until && is_csv_blank(*from)) from++;
-    while (until > from && is_csv_blank(until[-1])) until--;
-    return (csv_cell){from, (size_t)(until - from), r->line, characters(r->line_start, from) + 1};
+    while (until > from && pads_cell(r, until[-1])) until--;
+    quoted = quoted && until == closed; /* else there is more after the quote */
+    const int32_t at = characters(r->line_start, from) + 1 + quoted;
+    return (csv_cell){from + quoted, (size_t)(until - from) - 2 * (size_t)quoted, r->line, at,
+                      quoted};
 }
 
 static void begin_line(reader *r) {
@@ -142,6 +175,7 @@ static bool cell_is(const csv_cell *c, const char *text) {
 static spad_status at_cell(reader *r, const csv_cell *c, spad_status status) {
     if (status == SPAD_OK) return status;
     spad__fact_location(r->error, r->file, c->line, c->column);
+    r->blamed = (spad__span){(size_t)(c->text - r->source.text), c->length};
     return status;
 }
 
@@ -171,16 +205,22 @@ static bool all_digits(const csv_cell *c) {
     return i == c->length;
 }
 
+/* Columns of bytes, where 4KiB and 0x1000 are fine. */
+static bool has_bytes(column kind) {
+    return kind == SIZE || kind == ALIGNMENT || kind == OFFSET || kind == HINT;
+}
+
 static spad_status number_cell(reader *r, column kind, const char *what, int64_t *out) {
     const csv_cell *c = &r->cells[kind];
     if (parse_number(c->text, c->length, out)) return SPAD_OK;
+    if (has_bytes(kind) && spad_bytes_parse(out, c->text, c->length)) return SPAD_OK;
     if (all_digits(c))
         return at_cell(r, c,
                        spad__fail(r->error, SPAD_ERR_OVERFLOW, "%s '%.*s' does not fit 64 bits",
                                   what, QUOTED(c)));
-    return at_cell(
-        r, c,
-        spad__fail(r->error, SPAD_ERR_SYNTAX, "%s '%.*s' is not a whole number", what, QUOTED(c)));
+    return at_cell(r, c,
+                   spad__fail(r->error, SPAD_ERR_SYNTAX, "%s '%.*s' is not a whole number%s", what,
+                              QUOTED(c), has_bytes(kind) ? " such as 4096, 0x1000 or 4KiB" : ""));
 }
 
 /* A number that may be missing: an empty cell or no column leaves *out alone. */
@@ -275,12 +315,24 @@ static spad_status read_column_name(reader *r, const csv_cell *c) {
         if (r->present[kind])
             return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' appears twice", word);
         r->present[kind] = true;
-        if (kind == UPPER) r->inclusive = column_names[k].inclusive;
+        if (kind == UPPER) r->inclusive = column_names[k].inclusive && !r->end_exclusive;
         r->kinds[r->column_count++] = kind;
         return SPAD_OK;
     }
     spad__nearest_phrase(&nearest, phrase, sizeof phrase);
-    return spad__fail(r->error, SPAD_ERR_UNKNOWN, "unknown column '%s'%s", word, phrase);
+    if (nearest.count > 0 && nearest.distance[0] == 1) /* a slip, most likely */
+        return spad__fail(r->error, SPAD_ERR_UNKNOWN, "unknown column '%s'%s", word, phrase);
+    r->kinds[r->column_count++] = OTHER;
+    return SPAD_OK;
+}
+
+/* What divides the cells of the header: a comma if there is one. */
+static char find_separator(const reader *r) {
+    const char *end = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    const size_t length = (size_t)((end != NULL ? end : r->end) - r->at);
+    if (memchr(r->at, ',', length) != NULL) return ',';
+    if (memchr(r->at, ';', length) != NULL) return ';';
+    return memchr(r->at, '\t', length) != NULL ? '\t' : ',';
 }
 
 /* Some editors put a byte order mark (U+FEFF) in front. */
@@ -302,10 +354,15 @@ static spad_status read_header(reader *r) {
     skip_mark(r);
     do begin_line(r);
     while (r->at < r->end && skip_blank_line(r));
-    csv_cell c = {r->at, 0, r->line, 1};
-    csv_cell names = {NULL, 0, 0, 0}; /* a column of ids */
+    if (r->at < r->end) r->separator = find_separator(r);
+    csv_cell c = {r->at, 0, r->line, 1, false};
+    csv_cell names = {NULL, 0, 0, 0, false}; /* a column of ids */
     for (bool last = r->at == r->end; !last;) {
         c = next_cell(r, &last);
+        if (r->column_count == COLUMNS_MAX)
+            return at_cell(
+                r, &c,
+                spad__fail(r->error, SPAD_ERR_SYNTAX, "more than %d columns", (int)COLUMNS_MAX));
         const spad_status status = read_column_name(r, &c);
         if (status != SPAD_OK) return at_cell(r, &c, status);
         if (names.text == NULL && has_ids(r->kinds[r->column_count - 1])) names = c;
@@ -329,7 +386,7 @@ static spad_status read_header(reader *r) {
 /* ---- rows -------------------------------------------------------------------------- */
 
 static spad_status split_row(reader *r) {
-    csv_cell c = {r->at, 0, r->line, 1};
+    csv_cell c = {r->at, 0, r->line, 1, false};
     bool last = false;
     for (int32_t k = 0; k < r->column_count; k++) {
         if (last) {
@@ -356,7 +413,7 @@ static bool next_word(csv_cell *rest, csv_cell *word) {
     while (until < rest->length && !is_csv_blank(rest->text[until])) until++;
     if (i == until) return false;
     *word = (csv_cell){rest->text + i, until - i, rest->line,
-                       rest->column + characters(rest->text, rest->text + i)};
+                       rest->column + characters(rest->text, rest->text + i), false};
     rest->column += characters(rest->text, rest->text + until);
     rest->text += until;
     rest->length -= until;
@@ -444,8 +501,12 @@ static const char *copy_name(reader *r, const csv_cell *c) {
         r->name = name;
         r->name_room = room;
     }
-    if (c->length > 0) memcpy(r->name, c->text, c->length);
-    r->name[c->length] = '\0';
+    size_t used = 0;
+    for (size_t i = 0; i < c->length; i++) {
+        r->name[used++] = c->text[i];
+        if (c->quoted && c->text[i] == '"') i++; /* the second of two */
+    }
+    r->name[used] = '\0';
     return r->name;
 }
 
@@ -587,44 +648,80 @@ static spad_status join_aliases(reader *r) {
     return status;
 }
 
-static spad_status read_all(reader *r) {
-    spad_status status = read_header(r);
-    while (status == SPAD_OK && r->at < r->end) {
-        begin_line(r);
-        if (!skip_blank_line(r)) status = read_row(r);
-    }
-    if (status == SPAD_OK) status = join_aliases(r);
-    return status == SPAD_OK ? resolve_references(r) : status;
+/* Can reading go on after a fault? It is then in the collection; *status is that of the first. */
+static bool reads_on(reader *r, spad_status *first, spad_status status) {
+    if (status == SPAD_OK) return true;
+    if (*first == SPAD_OK) *first = status;
+    if (r->faults == NULL || status == SPAD_ERR_HOST_MEMORY) return false;
+    spad__diagnostics_add(r->faults, &r->source, r->blamed, "%s", r->error->message);
+    r->error = &r->scratch; /* the caller's keeps the first */
+    return !spad__diagnostics_full(r->faults);
 }
 
-spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
-                               spad_error *error) {
+/* A row that is wrong is left at the end of its line. */
+static void skip_bad_row(reader *r, const char *from) {
+    const char *end = memchr(from, '\n', (size_t)(r->end - from));
+    r->at = end != NULL ? end + 1 : r->end;
+}
+
+static spad_status read_all(reader *r) {
+    spad_status first = SPAD_OK;
+    bool more = reads_on(r, &first, read_header(r)) && first == SPAD_OK;
+    while (more && r->at < r->end) {
+        begin_line(r);
+        if (skip_blank_line(r)) continue;
+        const char *from = r->at;
+        const spad_status status = read_row(r);
+        if (status != SPAD_OK) skip_bad_row(r, from);
+        more = reads_on(r, &first, status);
+    }
+    if (first == SPAD_OK) reads_on(r, &first, join_aliases(r));
+    if (first == SPAD_OK) reads_on(r, &first, resolve_references(r));
+    return first;
+}
+
+/* Takes back what was added to a plan after these counts. */
+static void take_back_rows(spad_plan *plan, const spad_plan *before, spad__arena_mark mark) {
+    spad__plan_forget(plan, before->buffers.count);
+    plan->aliases.count = before->aliases.count;
+    plan->aparts.count = before->aparts.count;
+    plan->slices.count = before->slices.count;
+    plan->in_places.count = before->in_places.count;
+    spad__arena_rewind(&plan->arena, mark);
+}
+
+spad_status spad_plan_read_csv_with(spad_plan *plan, const char *text, size_t length,
+                                    const char *file, const spad_plan_csv_options *options,
+                                    spad_error *error) {
     reader r = {.plan = plan,
                 .file = file,
                 .at = text,
                 .end = spad__text_end(text, length),
+                .separator = ',',
+                .faults = options != NULL ? options->faults : NULL,
+                .end_exclusive = options != NULL && options->end_exclusive,
                 .error = error};
-    const size_t buffers = plan->buffers.count;
-    const size_t aliases = plan->aliases.count;
-    const size_t aparts = plan->aparts.count;
-    const size_t slices = plan->slices.count;
-    const size_t in_places = plan->in_places.count;
+    r.source = (spad__source){file, text, (size_t)(r.end - text)};
+    const spad_plan before = *plan; /* only its counts are used */
     const spad__arena_mark mark = spad__arena_here(&plan->arena);
-    const spad_status status = read_all(&r);
-    if (status != SPAD_OK) { /* take back what was added */
-        spad__plan_forget(plan, buffers);
-        plan->aliases.count = aliases;
-        plan->aparts.count = aparts;
-        plan->slices.count = slices;
-        plan->in_places.count = in_places;
-        spad__arena_rewind(&plan->arena, mark);
+    if (r.faults != NULL) spad__diagnostics_begin(r.faults, &r.source);
+    spad_status status = read_all(&r);
+    if (r.faults != NULL && spad__diagnostics_end(r.faults, &r.scratch) == SPAD_ERR_HOST_MEMORY) {
+        status = spad__fail_host_memory(error);
     }
+    if (status != SPAD_OK) take_back_rows(plan, &before, mark);
+    if (options != NULL && options->end_inclusive != NULL) *options->end_inclusive = r.inclusive;
     spad__array_free(&plan->host, &r.gaps);
     spad__array_free(&plan->host, &r.clocks);
     spad__array_free(&plan->host, &r.wishes);
     spad__array_free(&plan->host, &r.members);
     spad__free(&plan->host, r.name, r.name_room);
     return status;
+}
+
+spad_status spad_plan_read_csv(spad_plan *plan, const char *text, size_t length, const char *file,
+                               spad_error *error) {
+    return spad_plan_read_csv_with(plan, text, length, file, NULL, error);
 }
 
 /* ---- writing ----------------------------------------------------------------------- */
@@ -636,8 +733,11 @@ static void copy_csv_row(reader *r, spad__out *out) {
     for (int32_t k = 0; k < r->column_count && !last; k++) {
         const csv_cell c = next_cell(r, &last);
         if (r->kinds[k] == OFFSET || r->kinds[k] == LANE) continue;
-        if (!first) spad__out_string(out, ",");
-        spad__out_bytes(out, c.text, c.length);
+        if (!first) spad__out_bytes(out, &r->separator, 1);
+        if (c.quoted)
+            spad__out_bytes(out, c.text - 1, c.length + 2);
+        else
+            spad__out_bytes(out, c.text, c.length);
         first = false;
     }
 }
@@ -651,7 +751,8 @@ static spad_status fail_rows(const spad_plan *plan, size_t first, spad_error *er
 spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_plan_result *result,
                                 const char *text, size_t length, const spad_sink *sink,
                                 spad_error *error) {
-    reader r = {.at = text, .end = spad__text_end(text, length), .error = error};
+    reader r = {.at = text, .end = spad__text_end(text, length), .separator = ',', .error = error};
+    r.source = (spad__source){NULL, text, (size_t)(r.end - text)};
     const spad_plan_place *places;
     spad_status status = spad__plan_places(&places, plan, result, error);
     if (status == SPAD_OK) status = read_header(&r);
@@ -661,17 +762,21 @@ spad_status spad_plan_write_csv(const spad_plan *plan, size_t first, const spad_
     reader header = {
         .at = r.line_start, .end = spad__text_end(text, length), .line_start = r.line_start};
     header.column_count = r.column_count;
+    header.separator = r.separator;
     memcpy(header.kinds, r.kinds, sizeof header.kinds);
     copy_csv_row(&header, &out);
-    spad__out_string(&out, plan->lanes > 1 ? ",offset,lane\n" : ",offset\n");
+    const char more[] = {r.separator, '\0'};
+    spad__out_format(&out, "%soffset", more);
+    if (plan->lanes > 1) spad__out_format(&out, "%slane", more);
+    spad__out_string(&out, "\n");
     size_t i = first;
     while (r.at < r.end) {
         begin_line(&r);
         if (skip_blank_line(&r)) continue;
         if (i >= plan->buffers.count) return fail_rows(plan, first, error);
         copy_csv_row(&r, &out);
-        spad__out_format(&out, ",%lld", (long long)places[i].offset);
-        if (plan->lanes > 1) spad__out_format(&out, ",%lld", (long long)places[i].lane);
+        spad__out_format(&out, "%s%lld", more, (long long)places[i].offset);
+        if (plan->lanes > 1) spad__out_format(&out, "%s%lld", more, (long long)places[i].lane);
         spad__out_string(&out, "\n");
         i++;
     }

@@ -59,7 +59,7 @@ static int64_t shift_from_root(forest *f, int32_t i) {
 static bool tie(forest *f, int32_t a, int32_t b, int64_t distance) {
     const int32_t x = find_root(f, a);
     const int32_t y = find_root(f, b);
-    int64_t d;
+    int64_t d = 0;
     if (!spad__add(shift_from_root(f, a), distance, &d) || !spad__sub(d, shift_from_root(f, b), &d))
         f->overflow = true;
     if (f->overflow || x == y) return f->overflow || d == 0;

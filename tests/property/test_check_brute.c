@@ -303,12 +303,14 @@ static void the_executor_leaves_nothing_out(void **state) {
 }
 
 /* Is the kernel right for N iterations? Too large, or no such shape: nothing speaks against it. */
-static bool holds(const spad_kernel *kernel, int64_t n, executor_result *run) {
+static bool holds(const char *text, int64_t n, executor_result *run) {
     const spad_define define = {"N", n};
     const spad_kernel_options options = {.defines = &define, .define_count = 1};
     const executor_options limits = {.states_max = 20000};
     spad_kernel *other;
-    if (spad_kernel_reshape(&other, kernel, &options, NULL) != SPAD_OK) return true;
+    if (spad_kernel_parse(&other, text, strlen(text), "k", &options, NULL, NULL) != SPAD_OK) {
+        return true;
+    }
     *run = executor_run_all_values(other, &limits);
     spad_kernel_destroy(other);
     return !run->decided || run->unmodelled || run->wrong == 0;
@@ -323,7 +325,8 @@ static void proofs_hold_for_other_trip_counts(void **state) {
         char text[RANDOM_KERNEL_TEXT];
         spad_kernel *kernel;
         spad_check *result;
-        random_kernel(seed, text);
+        const int family = random_kernel(seed, text);
+        if (strstr(random_kernel_family(family), only) == NULL) continue;
         if (strstr(text, "param N") == NULL) continue;
         if (spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, NULL) != SPAD_OK) {
             continue;
@@ -333,7 +336,7 @@ static void proofs_hold_for_other_trip_counts(void **state) {
         proved += all;
         for (int64_t n = 0; all && n <= 9; n++) {
             executor_result run = {0};
-            if (holds(kernel, n, &run)) continue;
+            if (holds(text, n, &run)) continue;
             wrong++;
             printf(
                 "---- proved for all, and wrong with N = %lld, seed %llu\n%s  executor: %s: %s\n",
@@ -345,7 +348,7 @@ static void proofs_hold_for_other_trip_counts(void **state) {
     }
     printf("%ld kernels are proved for all trip counts, %ld of them are wrong for some\n", proved,
            wrong);
-    assert_true(kernels < 1000 || proved > kernels / 100);
+    assert_true(only[0] != '\0' || kernels < 1000 || proved > kernels / 100);
     assert_int_equal(wrong, 0);
 }
 

@@ -367,8 +367,9 @@ static void triangles_and_falling_numbers(void **state) {
                          "}\n");
 }
 
-/* `rows` rounds of a loop around one of first, first + step, ... rounds, unrolled. */
-static void unroll_triangle(char *text, size_t size, int rows, int first, int step) {
+/* `rows` rounds of a loop around one of first, first + step, ... rounds, unrolled; the columns that
+ * these read are `apart`. */
+static void unroll_triangle(char *text, size_t size, int rows, int first, int step, int apart) {
     for (int i = 0; i < rows; i++) {
         char row[256];
         snprintf(row, sizeof row, "vector a writes t(.., %d) from 0\n", i);
@@ -377,22 +378,24 @@ static void unroll_triangle(char *text, size_t size, int rows, int first, int st
             snprintf(row, sizeof row,
                      "tensor b reads u(.., %d) updates t(.., %d) from 0\n"
                      "vector c reads u(.., %d) from 0\n",
-                     j, i, j);
+                     apart * j, i, apart * j);
             strncat(text, row, size - strlen(text) - 1);
         }
     }
 }
 
-#define TRIANGLE(ROUNDS)                                              \
-    START "tensor t : psum float32 (128, 64) at 0 output from 0\n"    \
-          "tensor u : sbuf float32 (128, 64) at 0 input from 0\n"     \
-          "for i in 0..6 {\n"                                         \
-          "    vector a writes t(.., i) from 0\n"                     \
-          "    for j in 0.." ROUNDS " {\n"                            \
-          "        tensor b reads u(.., j) updates t(.., i) from 0\n" \
-          "        vector c reads u(.., j) from 0\n"                  \
-          "    }\n"                                                   \
-          "}\n"
+#define TRIANGLE_TENSORS                                           \
+    START "tensor t : psum float32 (128, 64) at 0 output from 0\n" \
+          "tensor u : sbuf float32 (128, 64) at 0 input from 0\n"
+
+#define TRIANGLE(ROUNDS)                                                         \
+    TRIANGLE_TENSORS "for i in 0..6 {\n"                                         \
+                     "    vector a writes t(.., i) from 0\n"                     \
+                     "    for j in 0.." ROUNDS " {\n"                            \
+                     "        tensor b reads u(.., j) updates t(.., i) from 0\n" \
+                     "        vector c reads u(.., j) from 0\n"                  \
+                     "    }\n"                                                   \
+                     "}\n"
 
 /* The first rounds, or the last ones, have one or two rounds of the loop inside, or none. */
 static void whole_triangles(void **state) {
@@ -406,11 +409,52 @@ static void whole_triangles(void **state) {
                 {6, -1, TRIANGLE("6 - i")},
                 {2, 2, TRIANGLE("2 + 2 * i")}};
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
-        char text[16384] = START "tensor t : psum float32 (128, 64) at 0 output from 0\n"
-                                 "tensor u : sbuf float32 (128, 64) at 0 input from 0\n";
-        unroll_triangle(text, sizeof text, 6, rows[n].first, rows[n].step);
+        char text[16384] = TRIANGLE_TENSORS;
+        unroll_triangle(text, sizeof text, 6, rows[n].first, rows[n].step, 1);
         folds_to(text, rows[n].expected);
     }
+}
+
+/* Loops of the same shape whose numbers move by other steps are others. */
+static void steps_of_their_own(void **state) {
+    (void)state;
+    char text[16384] = TRIANGLE_TENSORS;
+    for (int i = 0; i < 5; i++) {
+        const int step = i == 3 ? 2 : 1;
+        for (int j = 0; j < 4; j++) {
+            char row[128];
+            snprintf(row, sizeof row, "vector b reads u(.., %d) from 0\n", 10 * i + step * j);
+            strncat(text, row, sizeof text - strlen(text) - 1);
+        }
+    }
+    folds_to(text, TRIANGLE_TENSORS "for i in 0..3 {\n"
+                                    "    for j in 0..4 {\n"
+                                    "        vector b reads u(.., 10 * i + j) from 0\n"
+                                    "    }\n"
+                                    "}\n"
+                                    "for i in 0..4 {\n"
+                                    "    vector b reads u(.., 30 + 2 * i) from 0\n"
+                                    "}\n"
+                                    "for i in 0..4 {\n"
+                                    "    vector b reads u(.., 40 + i) from 0\n"
+                                    "}\n");
+}
+
+/* Triangles of the same statements that go through columns by other steps: what comes next decides
+ * which loop a first round is of. */
+static void triangles_with_other_steps(void **state) {
+    (void)state;
+    char text[16384] = TRIANGLE_TENSORS;
+    unroll_triangle(text, sizeof text, 6, 1, 1, 1);
+    unroll_triangle(text, sizeof text, 6, 1, 1, 2);
+    unroll_triangle(text, sizeof text, 6, 1, 1, 1);
+    spad_kernel *straight = test_parse(text);
+    spad_kernel *folded = fold_and_compare(straight);
+    assert_non_null(folded);
+    assert_int_equal(spad_kernel_loop_count(folded), 6);
+    assert_true(spad_kernel_statement_count(folded) < 40);
+    spad_kernel_destroy(folded);
+    spad_kernel_destroy(straight);
 }
 
 /* Ten banks at a time do not fit, and one after the other they do: such rounds stay straight, and
@@ -544,6 +588,13 @@ static void every_allocation_may_fail(void **state) {
         test_fail_each_allocation(fold_in, straight);
         spad_kernel_destroy(straight);
     }
+    for (int rows = 5; rows < 5 + (int)test_effort(24); rows++) { /* other calls get no memory */
+        strcpy(w.text, TRIANGLE_TENSORS);
+        unroll_triangle(w.text, TEXT_MAX, rows, rows % 2, 1, 1);
+        spad_kernel *straight = test_parse(w.text);
+        test_fail_each_allocation(fold_in, straight);
+        spad_kernel_destroy(straight);
+    }
     free(w.text);
 }
 
@@ -552,6 +603,8 @@ int main(void) {
         cmocka_unit_test(rings_and_rows),
         cmocka_unit_test(triangles_and_falling_numbers),
         cmocka_unit_test(whole_triangles),
+        cmocka_unit_test(steps_of_their_own),
+        cmocka_unit_test(triangles_with_other_steps),
         cmocka_unit_test(what_needs_more_stays),
         cmocka_unit_test(what_does_not_repeat_stays),
         cmocka_unit_test(places_by_turns),

@@ -10,8 +10,8 @@ import pytest
 import spad.ascend
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "triton.md", "ascend.md", "cubie.md",
-         "compilers.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "triton.md", "ascend.md",
+         "cubie.md", "compilers.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 
@@ -23,7 +23,8 @@ def blocks(root, page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(root, page):
+def test_page(root, page, monkeypatch):
+    monkeypatch.chdir(root)  # pages name files of the repository
     path = root / "docs" / page
     names = {"__name__": "docs"}
     count = 0
@@ -62,6 +63,16 @@ def test_executorch(root):
         names["edge_program"] = to_edge(torch.export.export(torch.nn.Linear(8, 8), inputs))
         exec(compile(part, "docs/compilers.md", "exec"), names)
     assert len(code) == 2 and names["planner"].models
+
+
+def test_tvm(root):
+    tvm = pytest.importorskip("tvm", reason="there is no TVM")
+    import test_tvm
+
+    names = {"__name__": "docs", "tvm": tvm, "module": test_tvm.network(tvm, 48)[0]}
+    code = [code for needs, code in blocks(root, "compilers.md") if needs == "tvm"]
+    exec(compile(code[0], "docs/compilers.md", "exec"), names)
+    assert len(code) == 1 and names["planner"].models
 
 
 def test_flatbuffers(root, tmp_path, monkeypatch):

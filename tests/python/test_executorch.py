@@ -288,6 +288,24 @@ def test_two_memories(et, network):
     assert all(a.height <= a.their_bytes and a.proved for a in arenas)
 
 
+def test_views_in_the_runtime(et, network):
+    class InPlace(et.Pass):
+        """Every relu writes into its input, which nothing else reads."""
+
+        def _set_alloc_node_spec(self, module):
+            for node in module.graph.nodes:
+                if "relu" in str(node.target) and len(node.args[0].users) == 1:
+                    node.meta["_share_alloc_with_arg_idx"] = 0
+                    found.append(node)
+            super()._set_alloc_node_spec(module)
+
+    found, planner = [], Planner()
+    sizes = et.run(*network, planner, planning=InPlace)
+    arena = planner.models[0].arenas[0]
+    assert len(found) > 5 and sizes == [0, arena.height] and arena.proved
+    assert len(arena) + len(found) == 38 and arena.height <= arena.their_bytes
+
+
 def test_xnnpack_padding(et, network):
     partition = pytest.importorskip("executorch.backends.xnnpack.partition.xnnpack_partitioner")
     from executorch.exir import to_edge_transform_and_lower

@@ -18,9 +18,8 @@ def command(*words, **more):
     program = Path(spad.__file__).with_name("spad")
     if not program.exists():
         pytest.skip("the package was built without the command")
-    environment = {**os.environ, "SPAD_PYTHON": sys.executable,
-                   "PYTHONPATH": str(Path(spad.__file__).parents[1])}
-    environment.pop("LD_PRELOAD", None) if "SPAD_SANITIZED" not in os.environ else None
+    paths = [str(Path(spad.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "SPAD_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run([str(program), "plan", *map(str, words)], capture_output=True, text=True, errors="replace",
                           env=environment, timeout=120, **more)
     return done.returncode, done.stdout, done.stderr

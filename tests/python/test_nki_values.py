@@ -172,7 +172,8 @@ CASES = {
 
 
 def test_every_covered_instruction_has_a_case():
-    assert set(CASES) == _values.COVERED
+    registers = {"register_load", "register_move", "register_store"}  # test_registers
+    assert {*CASES, *registers} == _values.COVERED
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -483,7 +484,20 @@ def test_rows_by_their_numbers():
 def test_other_things_that_are_not_covered():
     def register(a, b, c):
         import nki.isa as nisa
-        nisa.register_load(dst=nisa.register_alloc(), src=b)
+        nisa.register_load(dst=nisa.register_alloc(), src=a)
+
+    def unwritten(a, b, c):
+        import nki.isa as nisa
+        nisa.register_store(dst=b, src=nisa.register_alloc())
+
+    def endless(a, b, c):
+        import nki.language as nl
+        nl.while_loop(0, lambda index: nl.store(c, nl.load(a)))
+
+    def outside(a, b, c):
+        import nki.isa as nisa
+        import nki.language as nl
+        nl.store(c[:, 0:1], nl.load(a[:, nl.ds(nisa.register_alloc(8), 1)]))
 
     def by_register(a, b, c):
         import nki.isa as nisa
@@ -495,10 +509,49 @@ def test_other_things_that_are_not_covered():
         import nki.language as nl
         nl.store(c, nl.prelu(nl.load(a)))
 
-    for kernel, text in ((register, "nki.isa.register_load"), (by_register, "known on the device only"),
+    for kernel, text in ((register, "a register of the 800 elements of 'a'"),
+                         (unwritten, "a register that was never written"), (endless, "nki.language.while_loop"),
+                         (outside, "index 8 of 'a', which has 8 places"), (by_register, "known on the device only"),
                          (function, "the function prelu")):
         with pytest.raises(nt.TraceError, match=text):
             nt.run(kernel, some(100, 8), np.zeros((1, 1), np.int32), nt.hbm((100, 8), "f32"))
+
+
+def test_registers():
+    """Counts, places and numbers in registers, in HBM and on chip; and arithmetic with them."""
+    def kernel(x, count, out, told):
+        import nki.isa as nisa
+        import nki.language as nl
+        rows, last, c = nisa.register_alloc(), nisa.register_alloc(7), nl.load(count)
+        nisa.register_load(dst=rows, src=c)
+        nisa.register_move(dst=last, src=rows - 1)
+        all_rows = nl.ndarray((16, 64), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.memset(dst=all_rows, value=0.0)
+        for i in nl.dynamic_range(rows):
+            nisa.dma_copy(dst=all_rows[:, nl.ds(i * 8, 8)], src=x[last - i])
+        nisa.dma_copy(dst=out, src=all_rows)
+        nisa.register_store(dst=c, src=(2 * last + 100 // rows) % 64 + -rows)
+        nl.store(told, c)
+
+    x = some(8, 16, 8)
+    for rows in (1, 5):
+        ran = nt.run(kernel, x, np.int32([[rows]]), nt.hbm((16, 64), "f32"), nt.hbm((1, 1), "int32"))
+        wanted = np.zeros((16, 64), np.float32)
+        for i in range(rows):
+            wanted[:, 8 * i:8 * i + 8] = x[rows - 1 - i]
+        np.testing.assert_array_equal(ran.arguments["out"], wanted)
+        assert ran.arguments["told"][0, 0] == (2 * (rows - 1) + 100 // rows) % 64 - rows
+        assert any("as often as these numbers say" in text for _, text in ran.kernel.notes)
+    traced = nt.trace(kernel, *(nt.hbm(shape, kind) for shape, kind in
+                                (((8, 16, 8), "f32"), ((1, 1), "int32"), ((16, 64), "f32"), ((1, 1), "int32"))))
+    assert any("recorded once" in text for _, text in traced.notes)  # without numbers nothing is known
+
+
+def test_a_loop_with_a_count_of_the_device():
+    x = some(8, 128, 64)
+    made = nt.run(nt.load(f"{PRESENT}:dynamic"), x, np.int32([[3]])).outputs
+    np.testing.assert_array_equal(made[:3], x[:3])
+    assert np.isnan(made[3:]).all()
 
 
 def test_without_numpy(monkeypatch):

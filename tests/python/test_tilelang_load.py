@@ -4,12 +4,14 @@
 import copy
 import json
 import os
+import random
 
 import pytest
 
 import spad
 import spad.tilelang as T
 from spad import _tilelang_sets as sets
+from spad import _tilelang_tree as tilelang_tree
 from tilelang_kernels import CASES, TREES
 
 
@@ -138,16 +140,18 @@ def test_five_mistakes_in_attention():
         assert shown(verdict(made)), call
 
 
-LONG = [("gemm_sm_90", 0), ("attention_sm_80", 2)] if os.environ.get("SPAD_THOROUGH") else []
+THOROUGH = bool(os.environ.get("SPAD_THOROUGH"))
 
 
-@pytest.mark.parametrize("name,harmless", [("attention_sm_90", 2), ("gemm_sm_80", 0), *LONG])
+@pytest.mark.parametrize("name,harmless", [("attention_sm_90", 2), ("gemm_sm_80", 0), ("gemm_sm_90", 0),
+                                           ("attention_sm_80", 2)])
 def test_each_synchronisation_left_out(name, harmless):
     """Harmless are: one of two __syncthreads in a row with no access of other warps between; the one before the first
     copy; and the one before a warp overwrites rows that it alone has read."""
     tree = tree_of(name)
-    survive = [path for path in sites(tree["body"], _SYNC) if not shown(verdict(without(tree, path)))]
-    assert len(survive) == harmless
+    paths = list(sites(tree["body"], _SYNC))[::1 if THOROUGH else 6]
+    survive = [path for path in paths if not shown(verdict(without(tree, path)))]
+    assert len(survive) == harmless if THOROUGH else len(survive) <= harmless
     assert all(at(tree["body"], path)[1][1] == "tvm_storage_sync" for path in survive)
 
 
@@ -155,6 +159,36 @@ def test_places_that_overlap_are_found():
     tree = tree_of("gemm_sm_90")
     tree["shared"]["b"]["at"] = 4096
     assert shown(verdict(tree))
+
+
+def test_tensor_memory():
+    """TileLang 0.1.15 has no fence between the last wait, which is in the loop, and the load of the sums after it."""
+    tree = tree_of("tensor_memory_sm_100")
+    check = verdict(tree)
+    assert shown(check) == {"SPAD-MISSING-FENCE"} and "fence tcgen05 after" in check.findings[0].message
+    ends = [n for n, s in enumerate(tree["body"]) if s[0] == "for"]
+    tree["body"].insert(ends[0] + 1, ["do", ["call", "tcgen05_after_thread_sync"]])
+    kernel = T.load(tree)
+    assert kernel.check().verdict == "proved for all trip counts"
+    assert "alloc total_tmem" in kernel.source and "tensor total_tmem : tmem u8 (128, 512)" in kernel.source
+    assert "tcgen05 mma reads a, b writes total_tmem(0..128, 0..512)" in kernel.source
+    assert "simt tcgen05_ld reads total, total_tmem(32..64, 0..512)" in kernel.source
+    for path in sites(tree["body"], ["tcgen05_mma_arrive", "mbarrier_wait_parity", "fence_proxy_async"]):
+        assert shown(verdict(without(tree, path)))
+
+
+def test_rounds_outside_of_the_loop_have_no_fence():
+    """cp.async writes through the generic proxy and wgmma reads through the async one: TileLang 0.1.15 has a fence between
+    them in the loop, and none in the rounds after it."""
+    tree = tree_of("unfenced_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-MISSING-FENCE"}
+    for number in reversed([n for n, s in enumerate(tree["body"]) if s == ["do", ["call", "warpgroup_arrive"]]]):
+        tree["body"].insert(number + 1, ["do", ["call", "fence_proxy_async"]])
+    assert verdict(tree).verdict == "proved for all trip counts"
+
+
+def test_a_slot_that_is_released_too_early():
+    assert shown(verdict(tree_of("hasty_sm_100")))
 
 
 # ---- what is refused ---------------------------------------------------------------------------------
@@ -236,6 +270,23 @@ def test_a_condition_on_data_around_a_barrier_is_unknown():
     assert "unknown data" in kernel.source and "if data == 1 {" in kernel.source
 
 
+def test_a_loop_that_reads_what_it_writes_stays_a_loop():
+    """A warp that copies within shared memory: `t` lies four bytes after `s`, so each round reads what the one before wrote."""
+    tree = kernel_tree([["store", "s", "tx", ["f"]], SYNC, ["if", ["<", "tx", 1], [["for", "i", 0, 16, "serial", [
+        ["store", "t", "i", ["load", "s", "i"]]]]], []]])
+    tree["buffers"]["t"] = tree["buffers"]["s"]
+    tree["shared"]["t"] = {"bytes": 256, "dtype": "float32", "align": 16, "at": 16}
+    assert "SPAD-LIFETIME" in "".join(shown(T.load(tree).check()))
+    tree["shared"]["t"]["at"] = 1024
+    assert not shown(T.load(tree).check())
+
+
+def test_a_variable_that_some_threads_set_is_data():
+    body = [["store", "v", 0, 0], ["if", ["<", "tx", 16], [["store", "v", 0, 1]], []],
+            ["store", "s", ["+", "tx", ["load", "v", 0]], ["f"]]]
+    assert "all of it" in T.load(kernel_tree(body)).approximations[0]["why"]
+
+
 def test_counters_become_cursors():
     ring = ["%", ["load", "v", 0], 3]
     body = [["store", "v", 0, 0], ["for", "i", 0, 8, "serial", [
@@ -282,6 +333,119 @@ def test_runs_and_pieces():
     assert sets.pieces([(0, 4), (8, 12), (20, 24)]) == [(0, 4, 8, 2), (20, 4, 4, 1)]
 
 
+def random_index(rng, depth=3):
+    """An index with threads, a loop that is run, and one that stays a loop."""
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice(["thread__x", "i", "k", rng.randrange(9)])
+    kind = rng.choice(["+", "+", "*", "//", "%", "%", "-", "^"])
+    left = random_index(rng, depth - 1)
+    if kind in ("+", "-"):
+        return [kind, left, random_index(rng, depth - 1)]
+    if kind == "^":
+        return ["^", ["%", left, 2], 1]
+    return [kind, left, rng.randrange(1, 9)]
+
+
+def test_bytes_of_random_indices():
+    """The runs of a footprint are the bytes that the index gives, thread by thread and round by round."""
+    rng = random.Random(7)
+    done = 0
+    for _ in range(400):
+        index, size = random_index(rng, 4), rng.randrange(1, 5)
+        scope = sets.Scope()
+        scope.bind("k", "k", 0, 7)
+        guard = ["<", ["%", ["+", "thread__x", "i"], 3], 2]
+        try:
+            made = sets.Footprint(scope, index, size, {"thread__x", "i"}, [("i", 0, 4)], [guard], 16)
+            groups = made.runs([(n, 0, 0) for n in range(8)])
+        except sets.Opaque:
+            continue
+        done += 1
+        run = eval("lambda v_thread__x, v_i, v_k: " + sets.code(index))
+        for k in range(8):
+            wanted = {2 * run(x, i, k) + b for x in range(8) for i in range(4) if (x + i) % 3 < 2 for b in range(2 * size)}
+            found = set()
+            for total, runs in groups:
+                at = eval(total.text().replace("/", "//"), {"k": k, "min": min, "max": max})
+                for low, high in runs:
+                    found.update(range(at + low, at + high))
+            assert found == wanted, index
+    assert done > 300
+
+
+# ---- TVM's objects -------------------------------------------------------------------------------------
+
+
+def node(name, /, **fields):
+    """An object of a class with that name, as those of TVM."""
+    made = type(name, (), {})()
+    made.__dict__.update(fields)
+    return made
+
+
+def number(value):
+    return node("IntImm", value=value)
+
+
+def buffer(name, dtype, scope, *shape):
+    return node("Buffer", data=node("Var", name=name), dtype=dtype, shape=[number(n) for n in shape], scope=lambda: scope)
+
+
+def call(name, *args, dtype="int32"):
+    return node("Call", op=node("Op", name="tl." + name), args=list(args), dtype=dtype)
+
+
+def bound(tag, name, extent, body):
+    axis = node("IterVar", thread_tag=tag, var=node("Var", name=name))
+    return axis.var, node("AttrStmt", attr_key="thread_extent", node=axis, value=number(extent), body=body)
+
+
+def small_function():
+    """Every thread stores into a shared buffer that was merged into an arena, in a loop with a barrier."""
+    arena, first = buffer("arena", "uint8", "shared.dyn", 512), buffer("a b", "float16", "shared.dyn", 4, 32)
+    local = buffer("x", "float32", "local", 2)
+    loop = node("Var", name="i")
+    seq = node("SeqStmt", seq=[])
+    thread, body = bound("threadIdx.x", "tx", 32, seq)
+    again = node("Var", name="i")
+    seq.seq += [
+        node("AllocBuffer", buffer=arena), node("Bind", var=first.data, value=call("handle_add_byte_offset", arena.data, number(64))),
+        node("AllocBuffer", buffer=local), node("DeclBuffer", buffer=local),
+        node("For", loop_var=loop, min=number(0), extent=number(4), kind=0, annotations={}, body=node("SeqStmt", seq=[
+            node("BufferStore", buffer=first, indices=[loop, thread], value=node("Cast", dtype="float16", value=node("FloatImm"))),
+            node("Evaluate", value=call("tvm_storage_sync", node("StringImm", value="shared")))])),
+        node("For", loop_var=again, min=number(0), extent=number(2), kind=3, annotations={"tl_pipelined_num_stages": 2},
+             body=node("IfThenElse", condition=node("LT", a=thread, b=number(8)), else_case=None, then_case=node(
+                 "BufferStore", buffer=local, indices=[again], value=node("BufferLoad", buffer=first, indices=[
+                     again, node("Ramp", base=number(0), stride=number(1), lanes=number(2))])))),
+        node("AttrStmt", attr_key="unheard", body=node("While", condition=node("Not", a=node("EQ", a=again, b=number(1))),
+                                                      body=node("Evaluate", value=number(0))))]
+    return node("PrimFunc", body=body, attrs={"dyn_shared_memory_buf": 320, "tl.smem_alignment_map": {"a b": 64}}), first
+
+
+def test_a_tree_of_objects():
+    function, first = small_function()
+    before = node("PrimFunc", body=node("AllocBuffer", buffer=first), attrs={})
+    tree = tilelang_tree.of_function("k", function, before)
+    assert tree["shared"] == {"a_b": {"bytes": 256, "dtype": "float16", "align": 64, "at": 64}}
+    assert tree["threads"] == [32, 1, 1] and tree["dynamic_bytes"] == 320 and tree["hints"]["i_1"] == "i"
+    assert tree["body"][0] == ["for", "i", 0, 4, "serial", [
+        ["store", "a_b", ["+", ["*", "i", 32], "tx"], ["cast", "float16", ["f"]]],
+        ["do", ["call", "tvm_storage_sync", ["s", "shared"]]]]]
+    assert tree["body"][1][4] == "pipelined" and tree["body"][1][5][0][0] == "if"
+    assert tree["body"][2] == ["attr", "unheard", [["while", ["not", ["==", "i_1", 1]], [["do", 0]]]]]
+    tree.update(arch="sm_90", tilelang="0")
+    del tree["body"][2]
+    kernel = T.load(tree)
+    assert kernel.check().verdict.startswith("proved"), kernel.source + kernel.check().text()
+    function.body = node("Prefetch")
+    with pytest.raises(spad.ArgumentError, match="TVM's Prefetch as a statement"):
+        tilelang_tree.of_function("k", function)
+    function.body = node("Evaluate", value=node("Any", a=1))
+    with pytest.raises(spad.ArgumentError, match="TVM's Any in an expression"):
+        tilelang_tree.of_function("k", function)
+
+
 # ---- with TileLang -----------------------------------------------------------------------------------
 
 
@@ -300,3 +464,14 @@ def test_kernels_that_tilelang_lowers_now(name):
     kernel = T.load(make(), target=arch)
     assert kernel.check().verdict == "proved for all trip counts"
     assert kernel.report().data["bytes"]["spad"] <= kernel.tilelang_bytes
+
+
+@pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
+def test_a_compiled_kernel_and_other_names():
+    make, arch = CASES["gemm_sm_90"]
+    compiled = type("JITKernel", (), {"prim_func": make(), "pass_configs": {"tl.disable_shared_memory_reuse": True}})()
+    kernel = T.load(compiled, target=arch)
+    assert kernel.check().verdict == "proved for all trip counts"
+    assert kernel.tilelang_bytes == 32768 and kernel.report().data["bytes"]["spad"] == 24576  # no reuse, and ours
+    with pytest.raises(spad.ArgumentError, match="pass its name"):
+        T.load(make(), target=arch, name="other")

@@ -14,9 +14,9 @@ import spad
 CONFIG = """\
 [mypy]
 strict = True
-[mypy-spad._ascend_element,spad._cubie_device,spad._files,spad._iree,spad._logs,spad._onnx,spad._tilelang_body,spad._tilelang_calls,spad._tilelang_page,spad._tilelang_record,spad._tilelang_sets,spad._tilelang_tree,spad._tilelang_values,spad._tilelang_words,spad._tilelang_write,spad._xla,spad.nki._access,spad.nki._command,spad.nki._isa,spad.nki._record,spad.nki._stand_in,spad.nki._views]
+[mypy-spad._ascend_element,spad._cubie_device,spad._files,spad._iree,spad._logs,spad._onnx,spad._tilelang_body,spad._tilelang_calls,spad._tilelang_record,spad._tilelang_sets,spad._tilelang_tcgen05,spad._tilelang_tree,spad._tilelang_values,spad._tilelang_walk,spad._tilelang_words,spad._tilelang_write,spad._xla,spad.nki._access,spad.nki._command,spad.nki._isa,spad.nki._record,spad.nki._stand_in,spad.nki._views]
 ignore_errors = True
-[mypy-numba.*,cubie.*,numba_cuda_mlir.*,executorch.*,flatbuffers.*,onnx.*]
+[mypy-numba.*,cubie.*,numba_cuda_mlir.*,executorch.*,flatbuffers.*,onnx.*,tvm.*]
 ignore_missing_imports = True
 """  # these have no stubs, and are not for users
 

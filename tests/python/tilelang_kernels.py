@@ -82,18 +82,55 @@ def attention(rows=512, width=64, block=64, stages=2):
     return main
 
 
+def tensor_memory(size=512, block=128, deep=64, stages=0):
+    """A product that is summed in tensor memory. With stages the slot of a product is released when the product is issued, and
+    not when it is done."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"),
+             C: T.Tensor((size, size), "float16")):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            a = T.alloc_shared((block, deep), "float16")
+            b = T.alloc_shared((block, deep), "float16")
+            total = T.alloc_tmem((block, block), "float32")
+            done = T.alloc_barrier(1)
+            part = T.alloc_fragment((block, block), "float32")
+            c = T.alloc_shared((block, block), "float16")
+            for ko in T.Pipelined(size // deep, num_stages=stages):
+                T.copy(A[by * block, ko * deep], a)
+                T.copy(B[bx * block, ko * deep], b)
+                T.tcgen05_gemm(a, b, total, False, True, mbar=done, clear_accum=ko == 0)
+                T.mbarrier_wait_parity(done, ko % 2)
+            T.copy(total, part)
+            T.copy(part, c)
+            T.copy(c, C[by * block, bx * block])
+
+    return main
+
+
+def hasty():
+    return tensor_memory(stages=2)
+
+
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
+def unfenced():
+    """Without roles for warps: copies by cp.async, and the last rounds outside of the loop."""
+    return gemm()
+
+
+WRONG = {"unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 
 
 def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in CASES.items():
+    for name, (make, arch) in {**CASES, **WRONG}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
-        tree, = of_prim_func(make(), arch)
+        tree, = of_prim_func(make(), arch, {"tl.disable_warp_specialized": True} if make is unfenced else None)
         (TREES / f"{name}.json").write_text(json.dumps(tree) + "\n")
 
 

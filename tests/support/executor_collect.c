@@ -222,20 +222,22 @@ static void cover_lives(executor *e) {
 
 /* ---- synchronisation --------------------------------------------------------------- */
 
-static void collect_commit(executor *e, int64_t group, int agent, int64_t bundle) {
+static void collect_commit(executor *e, int64_t group, int agent, bool others, int64_t bundle) {
     for (size_t i = 0; i < e->ops.count; i++) {
         op *o = &e->ops.items[i];
-        if (o->agent == agent && o->group == group && o->bundle < 0) o->bundle = bundle;
+        if (o->agent != agent || o->others != others || o->group != group) continue;
+        if (o->bundle < 0) o->bundle = bundle;
     }
 }
 
-static void collect_group_wait(executor *e, const spad_walk_event *event, int agent,
+static void collect_group_wait(executor *e, const spad_walk_event *event, int agent, bool others,
                                int64_t bundles) {
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
     const bool reads = (s->flags & SPAD_SYNC_READS) != 0;
     for (size_t i = 0; i < e->ops.count; i++) {
         const op *o = &e->ops.items[i];
-        if (o->agent != agent || o->group != event->object || o->bundle < 0) continue;
+        if (o->agent != agent || o->others != others || o->group != event->object) continue;
+        if (o->bundle < 0) continue;
         if (o->bundle < bundles - event->amount) {
             PUSH(&e->loose, reads ? o->read_end : o->write_end);
         }
@@ -319,10 +321,10 @@ static void collect_sync(executor *e, const spad_walk_event *event, int agent, i
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
     switch (s->kind) {
     case SPAD_STATEMENT_COMMIT:
-        collect_commit(e, event->object, agent, bundles[event->object]++);
+        collect_commit(e, event->object, agent, false, bundles[event->object]++);
         return;
     case SPAD_STATEMENT_WAIT_GROUP:
-        collect_group_wait(e, event, agent, bundles[event->object]);
+        collect_group_wait(e, event, agent, false, bundles[event->object]);
         return;
     case SPAD_STATEMENT_DRAIN: collect_queued(e, event, agent, last, s->unit, ACTION_NONE); return;
     default: break;
@@ -399,26 +401,51 @@ static bool has_elected(const executor *e, int agent) {
     return false;
 }
 
-/* They run what all threads run, and it counts only against what the elected one does. That what is
- * issued is over is a matter of the first thread, which issues it as well. */
-static void follow_operation(executor *e, const spad_walk_event *event, int agent, int *last) {
+/* What happens at the end of an operation, does so when both parts are over. */
+static void join_ends(executor *e, int end, int other) {
+    const point own = e->points.items[end];
+    const int both = new_point(e, ACTION_END, own.agent, own.statement);
+    e->points.items[both].op = own.op;
+    e->points.items[both].ends = own.ends;
+    e->points.items[end].ends = 0;
+    put_order(e, end, both);
+    put_order(e, other, both);
+}
+
+/* They run what all threads run, and it counts only against what the elected one does. They issue
+ * their parts themselves. What an operation does at its end, it does when all parts are over. */
+static void follow_operation(executor *e, const spad_walk_event *event, int agent, int first,
+                             int *last) {
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
     if ((s->flags & SPAD_BY_ONE) != 0) return;
     op o = {.agent = agent,
             .statement = event->statement,
-            .unit = -1,
+            .unit = s->unit,
             .fence = -1,
             .others = true,
-            .proxy = s->unit >= 0 && spad_kernel_get_unit(e->kernel, (size_t)s->unit)->proxy,
             .life = SPAD_WALK_OPERATION,
-            .group = -1,
+            .group = s->group,
             .bundle = -1};
-    (void)keep_event(e, &o, event);
+    const bool reads_seen = keep_event(e, &o, event);
+    const bool completes = o.completion_count > 0;
     e->completions.count -= o.completion_count; /* the first thread has them */
     o.completion_count = 0;
-    const int p = next_point(e, ACTION_START, agent, event->statement, last);
-    e->points.items[p].op = (int)e->ops.count;
-    o.start = o.read_end = o.write_end = p;
+    const int p =
+        next_point(e, o.unit < 0 ? ACTION_START : ACTION_NONE, agent, event->statement, last);
+    if (o.unit < 0) {
+        e->points.items[p].op = (int)e->ops.count;
+        o.start = o.read_end = o.write_end = p;
+        if (completes) e->result.unmodelled = true;
+    } else {
+        collect_issued(e, &o, p, reads_seen);
+    }
+    if (o.unit >= 0 && completes) {
+        const op *whole = &e->ops.items[e->points.items[first + 1].op];
+        const int read_end = whole->read_end;
+        const int write_end = whole->write_end;
+        join_ends(e, read_end, o.read_end);
+        if (write_end != read_end) join_ends(e, write_end, o.write_end);
+    }
     PUSH(&e->ops, o);
 }
 
@@ -431,12 +458,38 @@ static int thread_list(const executor *e, int agent) {
     return number;
 }
 
-static void follow_sync(executor *e, const spad_walk_event *event, int agent, int first,
-                        int *last) {
+/* A statement on a unit: what it comes after is what these threads have issued there. */
+static void follow_queued(executor *e, const spad_walk_event *event, int agent, int first,
+                          int *last) {
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
     const int64_t threads = spad_kernel_get_agent(e->kernel, (size_t)agent)->threads.value;
-    if (s->unit >= 0) return;
+    if (s->kind == SPAD_STATEMENT_DRAIN) {
+        collect_queued(e, event, agent, last, s->unit, ACTION_NONE);
+    } else if (s->kind != SPAD_STATEMENT_ARRIVE) {
+        e->result.unmodelled = true;
+    } else if (event->amount >= threads) {
+        collect_queued(e, event, agent, last, s->unit, ACTION_JOIN);
+        const int join = (int)e->points.count - 1;
+        e->points.items[first + 1].threads = thread_list(e, agent);
+        e->points.items[join].threads = thread_list(e, agent);
+    }
+}
+
+static void follow_sync(executor *e, const spad_walk_event *event, int agent, int first, int *last,
+                        int64_t *bundles) {
+    const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
+    const int64_t threads = spad_kernel_get_agent(e->kernel, (size_t)agent)->threads.value;
+    if (s->unit >= 0 || s->kind == SPAD_STATEMENT_DRAIN) {
+        follow_queued(e, event, agent, first, last);
+        return;
+    }
     switch (s->kind) {
+    case SPAD_STATEMENT_COMMIT:
+        collect_commit(e, event->object, agent, true, bundles[event->object]++);
+        return;
+    case SPAD_STATEMENT_WAIT_GROUP:
+        collect_group_wait(e, event, agent, true, bundles[event->object]);
+        return;
     case SPAD_STATEMENT_SYNC:
         if (event->amount != 1 && event->amount < threads) return;
         put_order(e, next_point(e, ACTION_NONE, agent, event->statement, last), first);
@@ -467,17 +520,21 @@ static void collect_others(executor *e, int agent) {
     const spad_walk_event *event;
     spad_error error;
     int last = e->fork;
+    int64_t *bundles = calloc(spad_kernel_sync_count(e->kernel) + 1, sizeof *bundles);
+    assert_non_null(bundles);
     assert_ok(spad_walk_create(&walk, e->kernel, &options, &error), &error);
+    e->queue.count = 0;
     for (size_t i = 0; i < e->firsts.count; i++) {
         assert_ok(spad_walk_next(&event, walk, &error), &error);
         if (event->kind == SPAD_WALK_OPERATION) {
-            follow_operation(e, event, agent, &last);
+            follow_operation(e, event, agent, e->firsts.items[i], &last);
         } else if (event->kind == SPAD_WALK_SYNC) {
-            follow_sync(e, event, agent, e->firsts.items[i], &last);
+            follow_sync(e, event, agent, e->firsts.items[i], &last, bundles);
         }
     }
     put_order(e, next_point(e, ACTION_NONE, agent, -1, &last), e->join);
     spad_walk_destroy(walk);
+    free(bundles);
 }
 
 static void look_ahead(executor *e) {

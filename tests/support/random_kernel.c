@@ -655,6 +655,7 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"registers", random_registers, 60},
     {"handovers", random_handover, 75},
     {"macros", random_macros, 75},
+    {"copies", random_copies, 75},
 };
 
 const char *random_kernel_family(int number) {

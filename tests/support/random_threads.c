@@ -7,6 +7,15 @@
 
 /* ---- threads of an agent ----------------------------------------------------------- */
 
+/* All threads meet; now and then in some iterations only. */
+static void put_meeting(maker *m, const char *amount) {
+    static const char *const guards[] = {"i < 2",     "i != 2", "i % 2 == 0",
+                                         "i < N - 1", "i > 1",  "N < 4"};
+    const bool guarded = chance(m, 12);
+    if (guarded) put(m, "if %s { ", any(m, guards, 6));
+    put(m, "sync own by %s%s\n", amount, guarded ? " }" : "");
+}
+
 /* A ring that all threads of a consumer read; they write a staging tile, and one of them stores
  * it. */
 void random_epilogue(maker *m) {
@@ -29,13 +38,14 @@ void random_epilogue(maker *m) {
     put(m, "agent c of 64 threads {\nfor i in 0..N {\nwait full[i %% %d] parity i / %d %% 2\n", d,
         d);
     put(m, "simt use reads x[i] writes r\n");
-    if (chance(m, 50)) put(m, "sync own by 64\n");
+    if (chance(m, 50)) put_meeting(m, "64");
     put(m, "fence\narrive empty[i %% %d]%s\n", d, by_all ? " by 64" : "");
     put(m, "simt stage reads r writes y\nfence shared\n");
     if (meet_at_mbarrier) put(m, "arrive here by 64\nwait here parity i %% 2\n");
-    if (!meet_at_mbarrier) put(m, "sync own by 64\n");
+    if (!meet_at_mbarrier) put_meeting(m, "64");
     put(m, "tma store reads y writes o[i] elected in g\ncommit g\nwait g pending 0 reads\n");
-    put(m, "sync own%s\n}\nwait g pending 0\n}\n", chance(m, 90) ? " by 64" : " by 32");
+    put_meeting(m, chance(m, 90) ? "64" : "32");
+    put(m, "}\nwait g pending 0\n}\n");
 }
 
 static void put_thread_operation(maker *m) {
@@ -53,7 +63,7 @@ static void put_thread_operation(maker *m) {
 }
 
 static void put_thread_statement(maker *m, int other) {
-    switch (pick(m, 0, 13)) {
+    switch (pick(m, 0, 16)) {
     case 0:
     case 1: put(m, "sync own%d by 64\n", other); break;
     case 2: put(m, "sync all%s\n", chance(m, 30) ? " by 64" : ""); break;
@@ -63,6 +73,12 @@ static void put_thread_statement(maker *m, int other) {
     case 6: put(m, "wait j parity %d\n", pick(m, 0, 1)); break;
     case 7: put(m, "commit g\nwait g pending 0%s\n", chance(m, 30) ? " reads" : ""); break;
     case 8: put(m, "fence\n"); break;
+    case 9: put(m, chance(m, 50) ? "commit g\n" : "wait g pending %d\n", pick(m, 0, 1)); break;
+    case 10:
+        put(m, chance(m, 70) ? "arrive k by 64 on %s\n" : "drain %s\n",
+            chance(m, 60) ? "tma" : "up");
+        break;
+    case 11: put(m, chance(m, 50) ? "drain all\n" : "expect j by 8\n"); break;
     default: put_thread_operation(m);
     }
 }
@@ -82,6 +98,33 @@ void random_threads(maker *m) {
         for (int i = pick(m, 2, agents == 2 ? 5 : 8); i > 0; i--) put_thread_statement(m, a);
         put(m, "}\n");
     }
+}
+
+/* All threads copy their parts of a tile, as with cp.async, and one of them stores it. How the
+ * copies are known to be over: by a group, by an mbarrier that each thread arrives at on the unit,
+ * or by bytes that are delivered. */
+void random_copies(maker *m) {
+    const int d = pick(m, 1, 2);
+    const int how = pick(m, 0, 2);
+    put(m, "kernel copies on sm_90\nparam N = %d\nunit cp on copy %s\n", pick(m, 1, 3),
+        chance(m, 70) ? "free" : "serial");
+    put(m, "unit tma on copy free proxy\ngroup g\ngroup st\nbarrier own count 64\n");
+    put(m, "mbarrier full[%d] count %d\n", d, how == 1 ? 64 : 1);
+    put(m, "tensor a : global u8 [N] (16) input\ntensor o : global u8 [N] (16) output\n");
+    put(m, "tensor x : shared u8 [N] (16) ring %d\n", d);
+    put(m, "for s in 0..%d { init full[s] }\nfence\nagent c of 64 threads {\nfor i in 0..N {\n", d);
+    if (how == 2) put(m, "arrive full[i %% %d] expect 16\n", d);
+    put(m, "cp load reads a[i] writes x[i]");
+    if (how == 0) put(m, " in g\ncommit g\nwait g pending 0\n");
+    if (how == 1) put(m, "\narrive full[i %% %d] by 64 on cp\n", d);
+    if (how == 2) put(m, " delivers full[i %% %d]\n", d);
+    if (how > 0) put(m, "wait full[i %% %d] parity i / %d %% 2\n", d, d);
+    put(m, "fence\n");
+    if (how == 0 || chance(m, 30)) put_meeting(m, "64");
+    put(m, "tma store reads x[i] writes o[i]%s in st\ncommit st\nwait st pending 0%s\n",
+        chance(m, 90) ? " elected" : "", chance(m, 50) ? " reads" : "");
+    put_meeting(m, "64");
+    put(m, "}\nwait st pending 0\n}\n");
 }
 
 /* ---- fences by kind ---------------------------------------------------------------- */

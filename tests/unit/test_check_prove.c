@@ -376,6 +376,26 @@ static void values_at_the_start(void **state) {
 #undef STARTS
 }
 
+/* Values that no statement uses change nothing; where the proofs of two ways differ, both are told.
+ */
+static void ways_of_unknown_values(void **state) {
+    (void)state;
+#define LENGTHS(more, end)                                                   \
+    "kernel k on trn2\nparam N = 8\n" more "tensor x : sbuf bf16 (128, 8)\n" \
+    "for i in 0..N { vector w writes x\nvector r reads x }\n" end
+    assert_answer(LENGTHS("unknown spare[8] in 0..9\n", ""), SPAD_VERDICT_PROVED_ALL,
+                  "for every N");
+    assert_int_equal(ask(LENGTHS("unknown spare[8] in 0..9\n", ""), NULL, 0, NULL).counts.runs,
+                     ask(LENGTHS("", ""), NULL, 0, NULL).counts.runs);
+    assert_answer(LENGTHS("unknown spare in 0..9\nunknown u in 0..2\n",
+                          "if u == 1 { vector last reads x }\n"),
+                  SPAD_VERDICT_PROVED_SHAPE,
+                  "for all 2 ways that unknown values can be; for every N; with u = 1: for every N "
+                  "from 1 on; not with N = 0: last reads 'x', but nothing has written bytes [0, "
+                  "16) of lanes [0, 128) of its slot; write it first, or declare it as input");
+#undef LENGTHS
+}
+
 /* Agents order each other by all rings together: no proof, and the reason before anything long is
  * run. */
 static void rings_of_agents(void **state) {
@@ -765,6 +785,7 @@ int main(void) {
         cmocka_unit_test(indices_of_inexact_bounds),
         cmocka_unit_test(no_kernel_far_away),
         cmocka_unit_test(values_at_the_start),
+        cmocka_unit_test(ways_of_unknown_values),
         cmocka_unit_test(rings_of_agents),
         cmocka_unit_test(rows_of_values),
         cmocka_unit_test(other_shapes_wrong),

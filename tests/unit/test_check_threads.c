@@ -10,13 +10,16 @@
 #include "support/support.h"
 
 #define HEAD                                                                                     \
-    "kernel k on sm_90\nunit tma on copy free proxy\ngroup g\nbarrier b count 128\n"             \
+    "kernel k on sm_90\nunit tma on copy free proxy\nunit cp on copy free\ngroup g\n"            \
+    "group st\nbarrier b count 128\n"                                                            \
     "mbarrier m count 128\nmbarrier full count 1\ninit m\ninit full\nfence\n"                    \
     "tensor in : global f32 (256) input\ntensor o : global f32 (256) output\n"                   \
     "tensor x : shared f32 (256)\ntensor y : shared f32 (256)\ntensor r : registers f32 (256)\n" \
     "agent c of 128 threads {\n"
 #define STORE "tma store reads x writes o elected in g\ncommit g\n"
 #define FILL "simt fill writes x\nfence\n"
+#define COPY HEAD "cp load reads in writes x in g\ncommit g\nfence\n"
+#define KEEP "fence\ntma store reads x writes o elected in st\ncommit st\nwait st pending 0\n}\n"
 #define LAST "wait g pending 0\n}\n"
 
 static const struct {
@@ -86,6 +89,25 @@ static const struct {
     {HEAD "arrive full\nwait full parity 0\nsimt first writes y elected\narrive full\n"
           "wait full parity 1\nsimt use reads y writes r\n" LAST,
      0},
+    /* each thread waits for its own part of a copy, and then they meet */
+    {COPY "sync b by 128\nwait g pending 0\n" KEEP, 1},
+    {COPY "wait g pending 0\nsync b by 128\n" KEEP, 0},
+    {COPY "wait g pending 0\n" KEEP, 1},
+    {COPY "wait g pending 1\nsync b by 128\n" KEEP, 1},
+    {COPY "drain all\nsync b by 128\n" KEEP, 0},
+    {COPY "sync b by 128\ndrain all\n" KEEP, 1},
+    {COPY "wait g pending 0\narrive m by 128\nwait m parity 0\n" KEEP, 0},
+    {COPY "arrive m by 128\nwait g pending 0\nwait m parity 0\n" KEEP, 1},
+    /* or arrives when it is over */
+    {COPY "arrive m by 128 on cp\nwait m parity 0\n" KEEP, 0},
+    {COPY "arrive full on cp\nwait full parity 0\n" KEEP, 1},
+    {COPY "arrive m by 128 on tma\nwait m parity 0\nwait g pending 0\n" KEEP, 1},
+    {HEAD "cp load reads in writes x\narrive m by 128 on cp\nwait m parity 0\nfence\n" KEEP, 0},
+    {HEAD FILL "arrive m by 128 on cp\nwait m parity 0\n" KEEP, 0},
+    /* bytes are delivered by all parts */
+    {HEAD "arrive full expect 1024\ncp load reads in writes x delivers full\n"
+          "wait full parity 0\nfence\n" KEEP,
+     0},
     /* sums by threads and by copies */
     {HEAD "simt add adds o\ntma add reads in adds o elected in g\ncommit g\n" LAST, 1},
 };
@@ -108,19 +130,60 @@ static void writes_of_all_and_actions_of_one(void **state) {
     }
 }
 
-/* A sync that is missing only when a loop is long enough: no proof for all trip counts. */
-static void elected_operations_are_proved_for_a_shape(void **state) {
+/* A sync that is missing only when a loop is long enough is no proof for all trip counts. */
+static void elected_operations_in_loops(void **state) {
     (void)state;
-    spad_kernel *kernel = test_parse(
-        "kernel k on sm_90\nparam N = 4\ntensor x : shared f32 [N] (8) ring 2\n"
-        "barrier b count 128\nagent c of 128 threads {\nfor i in 0..N {\nsimt fill writes x[i]\n"
-        "sync b by 128\nsimt look reads x[i] elected\nsync b by 128\n}\n}\n");
-    spad_check *check;
-    spad_error error;
-    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_SHAPE);
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
+#define LOOP(ring, guard)                                                                       \
+    "kernel k on sm_90\nparam N = 2\ntensor x : shared f32 [N] (8) ring " ring                  \
+    "\nbarrier b count 128\nagent c of 128 threads {\nfor i in 0..N {\nsimt fill writes x[i]\n" \
+    "sync b by 128\nsimt look reads x[i] elected\nif " guard " { sync b by 128 }\n}\n}\n"
+#define WAITS(guard)                                                                    \
+    "kernel k on sm_90\nparam N = 2\ntensor x : shared f32 (8)\nmbarrier m count 1\n"   \
+    "mbarrier r count 128\ninit m\ninit r\nagent c of 128 threads {\nfor i in 0..N {\n" \
+    "simt fill writes x elected\narrive m\n" guard " { wait m parity i % 2 }\n"         \
+    "simt look reads x\narrive r by 128\nwait r parity i % 2\n}\n}\n"
+    static const struct {
+        const char *text;
+        spad_verdict verdict;
+    } loops[] = {
+        {LOOP("1", "i >= 0"), SPAD_VERDICT_PROVED_ALL},
+        {LOOP("1", "i < 20"), SPAD_VERDICT_PROVED_SHAPE},
+        {LOOP("1", "i % 2 == 0"), SPAD_VERDICT_PROVED_SHAPE},
+        {LOOP("2", "i < 0"), SPAD_VERDICT_PROVED_ALL}, /* they meet before the ring comes round */
+        {WAITS("if i >= 0"), SPAD_VERDICT_PROVED_ALL},
+        {WAITS("if i < 9"), SPAD_VERDICT_PROVED_SHAPE},
+        {WAITS("if i != 9"), SPAD_VERDICT_PROVED_SHAPE},
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++) {
+        spad_kernel *kernel = test_parse(loops[i].text);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        if (spad_check_get_verdict(check) != loops[i].verdict) {
+            print_error("%s%s\n", loops[i].text, spad_check_get_reason(check));
+        }
+        assert_int_equal(spad_check_get_verdict(check), loops[i].verdict);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+#undef LOOP
+#undef WAITS
+}
+
+/* Some of the allocations of a proof fail, each alone. */
+static void prove_without_memory(const spad_kernel *kernel, long step) {
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    for (long n = 1; status == SPAD_ERR_HOST_MEMORY; n += step) {
+        test_host host;
+        test_host_init(&host);
+        host.fail_at = n;
+        const spad_check_options options = {.host = &host.host, .no_advice = true};
+        spad_check *check;
+        status = spad_check_create(&check, kernel, &options, NULL);
+        spad_check_destroy(check);
+        test_host_assert_clean(&host);
+    }
+    assert_int_equal(status, SPAD_OK);
 }
 
 /* Every allocation fails once. */
@@ -128,6 +191,12 @@ static void memory_that_runs_out_is_reported(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse(HEAD FILL STORE LAST);
     test_check_without_memory(kernel);
+    spad_kernel_destroy(kernel);
+    kernel = test_parse("kernel k on sm_90\nparam N = 2\ntensor x : shared f32 (8)\n"
+                        "barrier b count 64\nagent c of 64 threads {\nfor i in 0..N {\n"
+                        "simt fill writes x\nsync b by 64\nsimt look reads x elected\n"
+                        "sync b by 64\n}\n}\n");
+    prove_without_memory(kernel, 7);
     spad_kernel_destroy(kernel);
 }
 
@@ -148,7 +217,7 @@ static void elected_operations_read_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_of_all_and_actions_of_one),
-        cmocka_unit_test(elected_operations_are_proved_for_a_shape),
+        cmocka_unit_test(elected_operations_in_loops),
         cmocka_unit_test(memory_that_runs_out_is_reported),
         cmocka_unit_test(elected_operations_read_back),
     };

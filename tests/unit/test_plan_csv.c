@@ -70,7 +70,8 @@ static void faults_have_a_place(void **state) {
         {"id,lower,uper,size\n", SPAD_ERR_UNKNOWN, 1, 10,
          "unknown column 'uper'; did you mean 'upper'?"},
         {"lower,size,size\n", SPAD_ERR_NAME, 1, 12, "column 'size' appears twice"},
-        {"lower,upper,size\n1,2,x\n", SPAD_ERR_SYNTAX, 2, 5, "size 'x' is not a whole number"},
+        {"lower,upper,size\n1,2,x\n", SPAD_ERR_SYNTAX, 2, 5,
+         "size 'x' is not a whole number such as 4096, 0x1000 or 4KiB"},
         {"lower,upper,size\n1,2,99999999999999999999\n", SPAD_ERR_OVERFLOW, 2, 5,
          "size '99999999999999999999' does not fit 64 bits"},
         {"lower,upper,size\n1,2\n", SPAD_ERR_SYNTAX, 2, 3, "the row has 2 cells, the header has 3"},
@@ -93,7 +94,14 @@ static void faults_have_a_place(void **state) {
          "column 'apart' names ids, but there is no column 'id'"},
         {"lower,upper,size\n0,1,9223372036854775807\n", SPAD_ERR_OVERFLOW, 2, 5,
          "buffer number 0 has a size of 9223372036854775807 B; the most is 9223372036854775806 B"},
-        {"lower,upper,size\n0,1,-\n", SPAD_ERR_SYNTAX, 2, 5, "size '-' is not a whole number"},
+        {"lower,upper,size\n0,1,-\n", SPAD_ERR_SYNTAX, 2, 5,
+         "size '-' is not a whole number such as 4096, 0x1000 or 4KiB"},
+        {"lower,upper,size\n0,1,4KB\n", SPAD_ERR_SYNTAX, 2, 5,
+         "size '4KB' is not a whole number such as 4096, 0x1000 or 4KiB"},
+        {"lower,upper,size\n4KiB,9,1\n", SPAD_ERR_SYNTAX, 2, 1,
+         "lower '4KiB' is not a whole number"},
+        {"lower,upper,size,alignmnt\n0,1,4,8\n", SPAD_ERR_UNKNOWN, 1, 18,
+         "unknown column 'alignmnt'; did you mean 'alignment'?"},
         {"lower,upper,size\n0,1,-7\n", SPAD_ERR_ARGUMENT, 2, 5,
          "buffer number 0 has a negative size of -7 B"},
         {"lower,upper,size,bank\n0,1,4,-8\n", SPAD_ERR_ARGUMENT, 2, 7,
@@ -206,8 +214,194 @@ static void reading_survives_failing_allocations(void **state) {
     test_fail_each_allocation(read_under, text);
 }
 
+/* Reads a text that is right, solves it, and writes its rows. */
+static void assert_rows(const char *text, size_t count, const char *written) {
+    spad_error error;
+    spad_status status;
+    spad_plan *plan = read_text(text, &status, &error);
+    assert_ok(status, &error);
+    assert_int_equal(spad_plan_count(plan), count);
+    spad_plan_result *result;
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_plan_solve(&result, plan, NULL, &error), &error);
+    assert_ok(spad_plan_write_csv(plan, 0, result, text, strlen(text), &out.sink, &error), &error);
+    assert_string_equal(out.bytes, written);
+    test_text_free(&out);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+static void other_columns_are_left_alone(void **state) {
+    (void)state;
+    assert_rows("name,lower,upper,size,dtype,offset\na,0,2,4,bf16,\nb,1,3,2,,\n", 2,
+                "name,lower,upper,size,dtype,offset\na,0,2,4,bf16,0\nb,1,3,2,,4\n");
+}
+
+static void cells_may_be_in_quotes(void **state) {
+    (void)state;
+    static const char text[] = "\"id\",lower,upper,size,note\n"
+                               "\"a,b\",0,2, \"4\" ,\"he said \"\"no\"\"\"\n"
+                               "\"c\"\"d\",0,2,4,\"open\nx\"y,0,2,4,\n";
+    assert_rows(text, 3,
+                "\"id\",lower,upper,size,note,offset\n"
+                "\"a,b\",0,2,\"4\",\"he said \"\"no\"\"\",0\n"
+                "\"c\"\"d\",0,2,4,\"open,4\nx\"y,0,2,4,,8\n");
+    spad_error error;
+    spad_status status;
+    spad_plan *plan = read_text(text, &status, &error);
+    assert_string_equal(spad_plan_get(plan, 0)->name, "a,b");
+    assert_string_equal(spad_plan_get(plan, 1)->name, "c\"d");
+    assert_string_equal(spad_plan_get(plan, 2)->name, "x\"y");
+    spad_plan_destroy(plan);
+}
+
+static void semicolons_and_tabs_divide_cells(void **state) {
+    (void)state;
+    assert_rows("id;lower;upper;size\na,b;0;2;4\n", 1, "id;lower;upper;size;offset\na,b;0;2;4;0\n");
+    assert_rows("id\tlower\tupper\tsize\tapart\na\t0\t2\t4\tb c\nb\t 3 \t4\t1\t\nc\t5\t6\t1\t\n", 3,
+                "id\tlower\tupper\tsize\tapart\toffset\na\t0\t2\t4\tb c\t0\nb\t3\t4\t1\t\t4\n"
+                "c\t5\t6\t1\t\t4\n");
+}
+
+static void bytes_have_units(void **state) {
+    (void)state;
+    spad_error error;
+    spad_status status;
+    spad_plan *plan = read_text("lower,upper,size,alignment,offset,hint\n"
+                                "0,2,4KiB,0x40,,\n0,2,1 MiB,1,0x2000,2GiB\n",
+                                &status, &error);
+    assert_ok(status, &error);
+    assert_int_equal(spad_plan_get(plan, 0)->size, 4096);
+    assert_int_equal(spad_plan_get(plan, 0)->alignment, 64);
+    assert_int_equal(spad_plan_get(plan, 1)->size, 1 << 20);
+    assert_int_equal(spad_plan_get(plan, 1)->offset, 0x2000);
+    assert_int_equal(spad_plan_get(plan, 1)->hint, INT64_C(2) << 30);
+    spad_plan_destroy(plan);
+}
+
+static void bytes_are_parsed_or_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } cases[] = {{"0", 0},
+                 {"64B", 64},
+                 {"1TiB", INT64_C(1) << 40},
+                 {"0XfF", 255},
+                 {"9223372036854775807", INT64_MAX},
+                 {"0x7fffffffffffffff", INT64_MAX},
+                 {"", -1},
+                 {"0x", -1},
+                 {"KiB", -1},
+                 {"4 ", -1},
+                 {"4  KiB", -1},
+                 {"0x10KiB", -1},
+                 {"-4", -1},
+                 {"4kib", -1},
+                 {"8GiBs", -1},
+                 {"9223372036854775808", -1},
+                 {"9007199254740992KiB", -1},
+                 {"0x8000000000000000", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t bytes = -1;
+        const bool fine = spad_bytes_parse(&bytes, cases[i].text, strlen(cases[i].text));
+        assert_int_equal(bytes, cases[i].bytes); /* unchanged if it is refused */
+        assert_int_equal(fine, cases[i].bytes >= 0);
+    }
+}
+
+static void every_row_that_is_wrong_is_reported(void **state) {
+    (void)state;
+    static const char text[] = "id,lower,upper,end\n";
+    static const char rows[] = "id,lower,end,size\na,0,1,x\nb,0,1,4\nc,5,1,4\nd,0,1\ne,0,1,4,5\n"
+                               "b,0,1,4\n";
+    spad_error error;
+    spad_plan *plan;
+    spad_diagnostics *faults;
+    bool inclusive = false;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+    spad_plan_csv_options options = {.faults = faults, .end_inclusive = &inclusive};
+    assert_int_equal(spad_plan_read_csv_with(plan, rows, strlen(rows), "in.csv", &options, &error),
+                     SPAD_ERR_SYNTAX);
+    assert_string_equal(error.message,
+                        "size 'x' is not a whole number such as 4096, 0x1000 or 4KiB");
+    assert_int_equal(spad_plan_count(plan), 0);
+    assert_true(inclusive);
+    static const int lines[] = {2, 4, 5, 6, 7}, columns[] = {7, 5, 5, 9, 1};
+    assert_int_equal(spad_diagnostics_count(faults), 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(spad_diagnostics_get(faults, i)->line, lines[i]);
+        assert_int_equal(spad_diagnostics_get(faults, i)->column, columns[i]);
+    }
+    /* without a header there are no rows to look at */
+    assert_int_equal(spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error),
+                     SPAD_ERR_NAME);
+    assert_int_equal(spad_diagnostics_count(faults), 1);
+    /* no more than the collection has room for */
+    char many[1024] = "lower,upper,size\n";
+    for (int i = 0; i < 50; i++) strcat(many, "1,1,1\n");
+    assert_int_equal(spad_plan_read_csv_with(plan, many, strlen(many), "in.csv", &options, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_int_equal(spad_diagnostics_count(faults), SPAD_DIAGNOSTICS_MAX);
+    options.end_exclusive = true;
+    static const char right[] = "lower,end,size\n0,1,4\n";
+    assert_ok(spad_plan_read_csv_with(plan, right, strlen(right), "in.csv", &options, &error),
+              &error);
+    assert_int_equal(spad_plan_get(plan, 0)->upper, 1);
+    assert_false(inclusive);
+    assert_int_equal(spad_diagnostics_count(faults), 0);
+    spad_diagnostics_destroy(faults);
+    spad_plan_destroy(plan);
+}
+
+static void there_is_a_limit_to_columns(void **state) {
+    (void)state;
+    char text[4096] = "lower,upper,size";
+    for (int i = 0; i < 300; i++) strcat(text, ",xyzzy");
+    spad_error error;
+    spad_status status;
+    spad_plan *plan = read_text(text, &status, &error);
+    assert_string_equal(error.message, "more than 256 columns");
+    assert_int_equal(status, SPAD_ERR_SYNTAX);
+    spad_plan_destroy(plan);
+}
+
+static spad_status collect_under(const spad_host *host, void *context) {
+    const char *text = context;
+    spad_plan *plan;
+    spad_diagnostics *faults;
+    spad_error error;
+    spad_status status = spad_plan_create(&plan, NULL, &error);
+    assert_ok(status, &error);
+    status = spad_diagnostics_create(&faults, host, &error);
+    if (status == SPAD_OK) {
+        const spad_plan_csv_options options = {.faults = faults};
+        status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
+        if (status == SPAD_ERR_SYNTAX) status = SPAD_OK; /* as it should be */
+        spad_diagnostics_destroy(faults);
+    }
+    spad_plan_destroy(plan);
+    return status;
+}
+
+static void faults_survive_failing_allocations(void **state) {
+    (void)state;
+    char text[] = "id,lower,upper,size\na,0,9,x\nb,0,9,y\n";
+    test_fail_each_allocation(collect_under, text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_column_is_read),
+                                       cmocka_unit_test(other_columns_are_left_alone),
+                                       cmocka_unit_test(cells_may_be_in_quotes),
+                                       cmocka_unit_test(semicolons_and_tabs_divide_cells),
+                                       cmocka_unit_test(bytes_have_units),
+                                       cmocka_unit_test(bytes_are_parsed_or_refused),
+                                       cmocka_unit_test(every_row_that_is_wrong_is_reported),
+                                       cmocka_unit_test(there_is_a_limit_to_columns),
+                                       cmocka_unit_test(faults_survive_failing_allocations),
                                        cmocka_unit_test(end_is_the_last_moment),
                                        cmocka_unit_test(faults_have_a_place),
                                        cmocka_unit_test(rows_come_back_with_their_offsets),

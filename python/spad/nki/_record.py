@@ -389,6 +389,8 @@ class Recorder:
         if name in ("core_barrier", "sendrecv"):
             return self._meet(name, given)
         if name == "register_move":
+            if self.values is not None:
+                self.values.instruction(name, given, False)
             return None
         for parameter in (*row.writes, *row.updates, *row.sums):
             value = given[parameter]
@@ -491,7 +493,8 @@ class Recorder:
         if self.older is not None and self.older.zeroed:
             self.older.start([*reads, *updates], writes, sums)
         self._count()
-        reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index)]
+        reads = [*reads, *(index for view in (*reads, *writes, *updates, *sums) for index in view.index
+                           if isinstance(index, View))]
         adds = False
         for view in sums:
             if self._adds(view, accumulate):

@@ -125,13 +125,20 @@ def _loop(start, stop=None, step=1):
 
 
 def _dynamic_range(start, stop=None, step=1):
-    """The body once, with an index that is known on the device only."""
+    """The body once, with an index that is known on the device only; where numbers are computed, as often as they
+    say."""
     if not any(isinstance(end, Register) for end in (start, stop)):
         yield from range(start, stop, step) if stop is not None else range(0, start, step)
         return
-    current("nki.language.dynamic_range").note(
-        "a loop whose count is known on the device only: its body is recorded once")
-    yield Register("the index of a dynamic loop")
+    recorder, what = current("nki.language.dynamic_range"), "the index of a dynamic loop"
+    if recorder.values is None:
+        recorder.note("a loop whose count is known on the device only: its body is recorded once")
+        yield Register(what)
+        return
+    ends = [recorder.values.register(end) for end in ((0, start) if stop is None else (start, stop))]
+    recorder.note("a loop whose count is known on the device only: recorded as often as these numbers say")
+    for index in range(*ends, step):
+        yield Register(what, index)
 
 
 def _fori_loop(lower, upper, body_fun, step=1):
@@ -140,8 +147,9 @@ def _fori_loop(lower, upper, body_fun, step=1):
 
 
 def _while_loop(init, body_fun):
-    current("nki.language.while_loop").note(
-        "a loop whose count is known on the device only: its body is recorded once")
+    recorder = current("nki.language.while_loop")
+    recorder.no_values("nki.language.while_loop")
+    recorder.note("a loop whose count is known on the device only: its body is recorded once")
     body_fun(init)
 
 
@@ -362,6 +370,13 @@ def _instruction(name):
     return function
 
 
+def _register(x=None):
+    """A register, with a number if numbers are computed."""
+    recorder = recording()
+    is_known = x is not None and recorder is not None and recorder.values is not None
+    return Register(value=recorder.values.register(x) if is_known else None)
+
+
 def _isa():
     made, constants = _module("nki.isa"), _module("nki.isa.constants")
     made.__path__ = []
@@ -376,7 +391,7 @@ def _isa():
     for name in INSTRUCTIONS:
         setattr(made, name, _instruction(name))
     made.VirtualRegister = Register
-    made.register_alloc = lambda x=None: Register()
+    made.register_alloc = _register
     made.get_nc_version = _get_nc_version
     made.get_nc_sub_version = lambda: 0
     made.NkiInstruction = Instruction

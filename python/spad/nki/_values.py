@@ -11,7 +11,7 @@ import functools
 import math
 
 from ._record import NotCovered
-from ._views import View, item_bytes
+from ._views import Register, View, item_bytes
 
 try:
     import numpy as np
@@ -246,19 +246,49 @@ class Values:
             raise NotCovered(f"'{storage.name}', which is outside of {storage.space}")
         return self._memories[storage.home][lane:lane + storage.lanes, byte:byte + storage.row_bytes()]
 
+    def register(self, value):
+        """The number of a register, of a tensor of one element, or of a number."""
+        if isinstance(value, View):
+            numbers = self.get(value).reshape(-1)
+            if numbers.size != 1:
+                raise NotCovered(f"a register of the {numbers.size} elements of '{value.name}'")
+            return int(numbers[0])
+        if not isinstance(value, Register):
+            return int(value)
+        if value.value is None:
+            raise NotCovered(f"{value.what} that was never written")
+        return value.value
+
+    def _known(self, index, most, view):
+        """The numbers of an index, which are places of a view."""
+        numbers = np.asarray([self.register(index)]) if isinstance(index, Register) else self.get(index).reshape(-1)
+        if numbers.min() < 0 or numbers.max() >= most:
+            wrong = numbers.max() if numbers.max() >= most else numbers.min()
+            raise NotCovered(f"index {wrong} of '{view.name}', which has {most} places")
+        return numbers
+
+    def _at(self, view):
+        """A view whose place is in registers, or in tensors of one element, at that place."""
+        if len(view.index) != len(view.reach):
+            raise NotCovered(f"a part of '{view.name}' that is known on the device only")
+        start = view.start
+        for (step, most), index in zip(view.reach, view.index):
+            numbers = self._known(index, most, view)
+            if numbers.size != 1:
+                raise NotCovered(f"{numbers.size} indices for 1 row of '{view.name}'")
+            start += int(numbers[0]) * step
+        return view._with(start=start, reach=(), index=())
+
     def _found(self, view):
-        """(all elements of a tensor in HBM, the numbers of those of a view) for a view whose place is the number in
-        another tensor: one for all of it, or one for each row."""
+        """(all elements of a tensor in HBM, the numbers of those of a view) for a view with a place for each row, which
+        is the number in another tensor."""
         if view.is_on_chip or len(view.index) != 1 or len(view.reach) != 1:
             raise NotCovered(f"a part of '{view.name}' that is known on the device only")
-        (step, most), index = view.reach[0], self.get(view.index[0]).reshape(-1)
-        rows = view.shape[0] if view.spread else 1
+        step, most = view.reach[0]
+        index, rows = self._known(view.index[0], most, view), view.shape[0]
         if index.size != rows:
             raise NotCovered(f"{index.size} indices for {rows} rows of '{view.name}'")
-        if index.min() < 0 or index.max() >= most:
-            raise NotCovered(f"index {index.max() if index.max() >= most else index.min()} of '{view.name}', which has "
-                             f"{most} places")
-        dims = view.dims[1:] if view.spread else view.dims
+        dims = view.dims[1:]
         places = (view.start + index * step).reshape((rows, *((1,) * len(dims))))
         for at, (stride, count) in enumerate(dims):
             places = places + (np.arange(count) * stride).reshape((-1, *((1,) * (len(dims) - 1 - at))))
@@ -266,12 +296,16 @@ class Values:
         return self._raw(whole), places.reshape(view.shape)
 
     def get(self, view):
+        if view.reach and not view.spread:
+            view = self._at(view)
         if view.reach:
             elements, places = self._found(view)
             return decoded(elements[places], view.dtype)
         return decoded(self._raw(view), view.dtype)
 
     def put(self, view, values):
+        if view.reach and not view.spread:
+            view = self._at(view)
         if view.reach:
             elements, places = self._found(view)
             elements[places] = encoded(np.broadcast_to(np.asarray(values), places.shape), view.dtype)
@@ -655,6 +689,14 @@ def _exponential(values, given, adds):
         values.collect("vector", {**given, "reduce_op": "add"}, made, "reset_reduce")
 
 
+def _register_load(values, given, adds):
+    given["dst"].value = values.register(given["src"])
+
+
+def _register_store(values, given, adds):
+    values.put(given["dst"], np.asarray(values.register(given["src"])))
+
+
 _INSTRUCTIONS = {
     "activation": _activation, "activation_reduce": functools.partial(_activation, default="reset_reduce"),
     "affine_select": _affine_select, "bn_aggr": _bn_aggr, "bn_stats": _bn_stats, "dma_compute": _dma_compute,
@@ -665,6 +707,7 @@ _INSTRUCTIONS = {
     "select_reduce": _select_reduce, "tensor_copy": _copy, "tensor_copy_predicated": _predicated,
     "tensor_partition_reduce": _partition_reduce, "tensor_reduce": _tensor_reduce, "tensor_scalar": _tensor_scalar,
     "tensor_scalar_cumulative": _cumulative, "tensor_scalar_reduce": _tensor_scalar_reduce,
-    "tensor_tensor": _tensor_tensor, "tensor_tensor_scan": _scan,
+    "tensor_tensor": _tensor_tensor, "tensor_tensor_scan": _scan, "register_load": _register_load,
+    "register_move": _register_load, "register_store": _register_store,
 }
 COVERED = frozenset(_INSTRUCTIONS)

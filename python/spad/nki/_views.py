@@ -13,6 +13,7 @@ are shared by all tensors of one space, shape and type, and remember the forms t
 """
 
 import math
+import operator
 
 from .. import _spad
 
@@ -138,16 +139,28 @@ def item_bytes(dtype):
 class Register:
     """A number that is known on the device only. It may be an index; Python cannot branch on it."""
 
-    __slots__ = ("what",)
+    __slots__ = ("what", "value")
 
-    def __init__(self, what="a register"):
-        self.what = what
+    def __init__(self, what="a register", value=None):
+        self.what, self.value = what, value  # the number, where numbers are computed
 
-    def _derived(self, *unused):
-        return Register(self.what)
+    def _derived(operation):
+        def derived(self, *other):
+            numbers = [part.value if isinstance(part, Register) else part for part in (self, *other)]
+            return Register(self.what, None if None in numbers else operation(*numbers))
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _derived
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = _derived
+        return derived
+
+    def _turned(operation):
+        return lambda a, b: operation(b, a)
+
+    __add__ = __radd__ = _derived(operator.add)
+    __sub__, __rsub__ = _derived(operator.sub), _derived(_turned(operator.sub))
+    __mul__ = __rmul__ = _derived(operator.mul)
+    __floordiv__, __rfloordiv__ = _derived(operator.floordiv), _derived(_turned(operator.floordiv))
+    __mod__, __rmod__ = _derived(operator.mod), _derived(_turned(operator.mod))
+    __neg__ = _derived(operator.neg)
+    del _derived, _turned
 
     def _refuse(self, *unused):
         raise TypeError(f"{self.what} is known on the device only: Python cannot branch on it or use "
@@ -158,6 +171,11 @@ class Register:
 
     def __repr__(self):
         return f"<{self.what}>"
+
+
+def _has_number(index):
+    """Is an index of the device one that is read from somewhere, or that is known where numbers are computed?"""
+    return isinstance(index, View) or isinstance(index, Register) and index.value is not None
 
 
 GRID_TYPES = set()  # what makes an index one of index tiles (the older dialect)
@@ -191,8 +209,8 @@ class View:
     __slots__ = ("storage", "form", "index")
 
     def __init__(self, storage, dtype, lane, start, dims, reach=(), index=(), spread=False):
-        """reach: dimensions that a dynamic index moves along; index: the tensors that hold such indices;
-        spread: dimension 0 is replaced by an index for each partition."""
+        """reach: dimensions that a dynamic index moves along; index: the tensors and registers that hold such
+        indices; spread: dimension 0 is replaced by an index for each partition."""
         self.storage, self.index = storage, tuple(index)
         self.form = storage.kind.form(dtype, lane, start, tuple(dims), tuple(reach), spread)
 
@@ -325,7 +343,7 @@ class View:
         dims = list(self.dims)
         dims[dim] = (stride, size)
         return self._with(dims=dims, reach=(*self.reach, (stride, count - size + 1)),
-                          index=self.index + ((index,) if isinstance(index, View) else ()))
+                          index=self.index + ((index,) if _has_number(index) else ()))
 
     def select(self, dim, index):
         dim = self._dim(dim)
@@ -508,7 +526,7 @@ class View:
         last = self.start + sum((count - 1) * max(step, 0) for step, count in free)
         reach = max((self._row() - 1 - last) // stride + 1, 1) if stride else 1
         return self._with(reach=((stride, reach),), spread=for_each,
-                          index=(moving,) if isinstance(moving, View) else ())
+                          index=(moving,) if _has_number(moving) else ())
 
     def vector_select(self, dim, vector_offset):
         if self._dim(dim) != 0 or self.is_on_chip:

@@ -9,13 +9,13 @@
  * spad__scalar_solve does this for every value that a loop carries, and for sums, for values that
  * change every round and for those of the round before.
  *
- * Expressions are at most DEEPEST deep; what would be deeper is data.
+ * Expressions are at most SCALAR_DEEPEST deep; what would be deeper is data.
  */
 #include "read/scalar.h"
 
 #include "base/checked.h"
 
-enum { DEEPEST = 120, ARGUMENT_BITS = 63 };
+enum { SCALAR_DEEPEST = 120, ARGUMENT_BITS = 63 };
 
 /* ---- nodes ------------------------------------------------------------------------- */
 
@@ -128,7 +128,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-static bool value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
+static bool scalar_value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case SPAD__SCALAR_ADD: return spad__add(a, b, out);
     case SPAD__SCALAR_MUL: return spad__mul(a, b, out);
@@ -183,11 +183,11 @@ static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar 
                (op == SPAD__SCALAR_MOD && right->known && right->now <= 2 && left->least >= 0) ||
                (left->bit && right->bit && op != SPAD__SCALAR_ADD);
     if (left->known && right->known) {
-        node.known = value_of(op, left->now, right->now, &node.now);
+        node.known = scalar_value_of(op, left->now, right->now, &node.now);
         if (!node.known) return spad__scalar_data(s);
         if ((!node.arguments && !node.moves) || s->run) return spad__scalar_number(s, node.now);
     }
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
     return keep_node(s, node);
 }
 
@@ -305,7 +305,7 @@ spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {
     return make_logic(s, SPAD__SCALAR_XOR, a, spad__scalar_number(s, 1));
 }
 
-static bool is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
+static bool scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
     return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
 }
 
@@ -360,7 +360,7 @@ static void know_ring(const spad__scalars *s, spad__scalar_node *node) {
     node->now = phase ? (bit + (sum / all & 1)) % 2 : sum % all;
 }
 
-static spad__scalar keep_ring(spad__scalars *s, spad__scalar_node node) {
+static spad__scalar scalar_keep_ring(spad__scalars *s, spad__scalar_node node) {
     const spad__scalar operands[] = {node.a, node.b, node.c, node.d};
     for (size_t i = 0; i < 4; i++) {
         if (operands[i] >= 0) inherit(s, &node, operands[i]);
@@ -370,7 +370,7 @@ static spad__scalar keep_ring(spad__scalars *s, spad__scalar_node node) {
                      ? 0
                      : INT64_MIN;
     node.bit = node.op == SPAD__SCALAR_PHASE && spad__scalar_get(s, node.a)->bit;
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
     know_ring(s, &node);
     return keep_node(s, node);
 }
@@ -385,12 +385,12 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         return spad__scalar_ring(s, before.a, spad__scalar_make(s, SPAD__SCALAR_ADD, before.b, on),
                                  count);
     }
-    if (is_number(s, stage, &from) && is_number(s, on, &moved) && is_number(s, count, &all) &&
-        (from >= 0 || moved > 0)) {
+    if (scalar_is_number(s, stage, &from) && scalar_is_number(s, on, &moved) &&
+        scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
         if (from < -1 || from >= all) return spad__scalar_data(s); /* in no ring */
         return spad__scalar_number(s, (from + moved % all + all) % all);
     }
-    return keep_ring(
+    return scalar_keep_ring(
         s, (spad__scalar_node){
                .op = SPAD__SCALAR_RING, .a = stage, .b = on, .c = count, .d = SPAD__NO_SCALAR});
 }
@@ -403,8 +403,9 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
     const spad__scalar_node at = *spad__scalar_get(s, stage);
     const bool moved = at.op == SPAD__SCALAR_RING && at.c == count;
     int64_t first, from, steps, all;
-    if (is_number(s, phase, &first) && is_number(s, stage, &from) && is_number(s, on, &steps) &&
-        is_number(s, count, &all) && (from >= 0 || steps > 0)) {
+    if (scalar_is_number(s, phase, &first) && scalar_is_number(s, stage, &from) &&
+        scalar_is_number(s, on, &steps) && scalar_is_number(s, count, &all) &&
+        (from >= 0 || steps > 0)) {
         if (from < -1 || from >= all || first < 0 || first > 1 || !spad__add(from, steps, &from)) {
             return spad__scalar_data(s);
         }
@@ -415,8 +416,9 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
         return spad__scalar_phase(s, before.a, at.a,
                                   spad__scalar_make(s, SPAD__SCALAR_ADD, at.b, on), count);
     }
-    return keep_ring(s, (spad__scalar_node){
-                            .op = SPAD__SCALAR_PHASE, .a = phase, .b = stage, .c = on, .d = count});
+    return scalar_keep_ring(
+        s,
+        (spad__scalar_node){.op = SPAD__SCALAR_PHASE, .a = phase, .b = stage, .c = on, .d = count});
 }
 
 /* The forms of rings and phases, with `yes` where the condition holds. */
@@ -447,7 +449,7 @@ static spad__scalar keep_select(spad__scalars *s, spad__scalar a, spad__scalar b
         node.known = taken->known;
         node.now = taken->now;
     }
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
     return keep_node(s, node);
 }
 

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "read/ttgir.h"
 
-enum { SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
+enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
 
 /* ---- what it is ---------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ bool spad_ttgir_detect(const char *text, size_t length) {
 /* ---- the module ---------------------------------------------------------------------- */
 
 /* The first public function, or the first one, in a region. */
-static int32_t find_function(const spad__mlir *m, int32_t first) {
+static int32_t ttgir_find_function(const spad__mlir *m, int32_t first) {
     int32_t found = -1;
     for (int32_t op = first; op >= 0; op = m->ops.items[op].next) {
         const spad__mlir_op *o = &m->ops.items[op];
@@ -90,13 +90,13 @@ static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
            memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
 }
 
-static bool read_arguments(spad__ttgir *t, bool *used) {
+static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
     const spad__mlir *m = t->m;
     const spad__mlir_region *r = &m->regions.items[m->ops.items[t->function].first_region];
     if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
-        spad__ttgir_argument argument = {.name = value->token, .value = SIZE};
+        spad__ttgir_argument argument = {.name = value->token, .value = TTGIR_SIZE};
         argument.integer =
             spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
             spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
@@ -188,7 +188,7 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
         if (!argument->integer || argument->given || !(matter >> i & 1)) continue;
         spad__ttgir_word_name(t, argument->name, name);
         const int length = snprintf(info->assumed + used, sizeof info->assumed - used, "%s%s = %d",
-                                    used > 0 ? ", " : "", name, SIZE);
+                                    used > 0 ? ", " : "", name, TTGIR_SIZE);
         if (length < 0 || (size_t)length >= sizeof info->assumed - used) break;
         used += (size_t)length;
     }
@@ -257,7 +257,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         return SPAD_ERR_SYNTAX;
     }
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
-    t->function = find_function(m, body->first_op);
+    t->function = ttgir_find_function(m, body->first_op);
     if (t->function < 0) {
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
@@ -278,7 +278,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
-    if (!read_arguments(t, used)) return spad__fail_host_memory(error);
+    if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
     return two_ways(t, out, info, used, error);
 }
 

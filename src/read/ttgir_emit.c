@@ -35,8 +35,8 @@ static spad_status number_expr(spad__ttgir *t, int64_t value, spad_expr *out, sp
     return spad_kernel_builder_number(out, t->builder, value, error);
 }
 
-static spad_status apply(spad__ttgir *t, spad_expr_op op, spad_expr a, spad_expr b, spad_expr *out,
-                         spad_error *error) {
+static spad_status ttgir_apply(spad__ttgir *t, spad_expr_op op, spad_expr a, spad_expr b,
+                               spad_expr *out, spad_error *error) {
     return spad_kernel_builder_apply(out, t->builder, op, a, b, error);
 }
 
@@ -44,12 +44,12 @@ static spad_status apply_number(spad__ttgir *t, spad_expr_op op, spad_expr a, in
                                 spad_expr *out, spad_error *error) {
     spad_expr number;
     TRY(number_expr(t, b, &number, error));
-    return apply(t, op, a, number, out, error);
+    return ttgir_apply(t, op, a, number, out, error);
 }
 
 /* a + b without a sum of 0 or a negative number. */
-static spad_status add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
-                              spad_error *error) {
+static spad_status ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
+                                    spad_error *error) {
     *out = a;
     if (b == 0) return SPAD_OK;
     return apply_number(t, b < 0 ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b < 0 ? -b : b, out, error);
@@ -66,7 +66,7 @@ static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, i
     return NULL;
 }
 
-static bool has_param(const spad__ttgir *t, spad__scalar n) {
+static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
     uint64_t all = 0;
     for (size_t i = 0; i < t->params.count; i++) all |= t->params.items[i].arguments;
     return (spad__scalar_get(&t->scalars, n)->arguments & all) != 0;
@@ -88,7 +88,7 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
     }
     TRY(expr_of(t, moved_by(t, node->b, start), &on, error));
     TRY(expr_of(t, node->c, &count, error));
-    return apply(t, SPAD_EXPR_MOD, on, count, out, error);
+    return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
 }
 
 /* Phase (p + (c + n) / S) % 2; before the first stage, at -1, it is p. */
@@ -107,8 +107,8 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
         TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));
     }
-    TRY(apply(t, SPAD_EXPR_DIV, on, count, &on, error));
-    TRY(add_number(t, on, phase, &on, error));
+    TRY(ttgir_apply(t, SPAD_EXPR_DIV, on, count, &on, error));
+    TRY(ttgir_add_number(t, on, phase, &on, error));
     return apply_number(t, SPAD_EXPR_MOD, on, 2, out, error);
 }
 
@@ -122,12 +122,12 @@ static spad_status sum_expr(spad__ttgir *t, const spad__scalar_node *node, spad_
     if (swapped && !minus) {
         TRY(expr_of(t, node->b, &a, error));
         TRY(expr_of(t, left->a, &b, error));
-        return apply(t, SPAD_EXPR_SUB, a, b, out, error);
+        return ttgir_apply(t, SPAD_EXPR_SUB, a, b, out, error);
     }
     TRY(expr_of(t, node->a, &a, error));
-    if (right->op == SPAD__SCALAR_NUMBER) return add_number(t, a, right->now, out, error);
+    if (right->op == SPAD__SCALAR_NUMBER) return ttgir_add_number(t, a, right->now, out, error);
     TRY(expr_of(t, minus ? right->a : node->b, &b, error));
-    return apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
+    return ttgir_apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
 }
 
 static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
@@ -146,7 +146,7 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
         if (step == 1) return SPAD_OK;
         return apply_number(t, SPAD_EXPR_MUL, param->expr, step, out, error);
     }
-    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !has_param(t, n))) {
+    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !ttgir_has_param(t, n))) {
         t->used_arguments |= node.arguments;
         return number_expr(t, node.now, out, error);
     }
@@ -164,7 +164,7 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
     case SPAD__SCALAR_MAX:
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
-        return apply(t, ops[node.op], a, b, out, error);
+        return ttgir_apply(t, ops[node.op], a, b, out, error);
     case SPAD__SCALAR_XOR:
         if (!spad__scalar_get(&t->scalars, node.a)->bit ||
             !spad__scalar_get(&t->scalars, node.b)->bit) {
@@ -172,7 +172,7 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
         }
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
-        TRY(apply(t, SPAD_EXPR_ADD, a, b, &a, error));
+        TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
         return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
     case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
     case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);
@@ -544,7 +544,7 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
     if (param != NULL) {
         end.expr = param->expr;
-        if (added > 0) TRY(add_number(t, param->expr, added, &end.expr, error));
+        if (added > 0) TRY(ttgir_add_number(t, param->expr, added, &end.expr, error));
     } else if (!spad__scalar_get(&t->scalars, note->scalar)->moves) {
         end.value = spad__scalar_get(&t->scalars, note->scalar)->now;
     } else {
@@ -558,7 +558,7 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     if (param == NULL || added >= 0) return SPAD_OK;
     /* K_tiles - 1 rounds are none for 0 and 1: the last ones are left out instead */
     spad_comparison inside = {.left = *round, .relation = SPAD_LESS};
-    TRY(add_number(t, param->expr, added, &inside.right, error));
+    TRY(ttgir_add_number(t, param->expr, added, &inside.right, error));
     t->shorter[t->depth] = true;
     return spad_kernel_builder_if(t->builder, &inside, 1, error);
 }

@@ -495,8 +495,8 @@ typedef struct spad__ttgir_product {
     uint32_t barriers; /* operands from here on */
 } spad__ttgir_product;
 
-static bool read_product(spad__ttgir *t, const spad__mlir_op *op, bool scaled,
-                         spad__ttgir_product *out) {
+static bool ttgir_read_product(spad__ttgir *t, const spad__mlir_op *op, bool scaled,
+                               spad__ttgir_product *out) {
     uint32_t at = 0;
     *out = (spad__ttgir_product){.use = SPAD__NO_SCALAR, .condition = SPAD__NO_SCALAR};
     for (; at < op->operand_count && out->condition < 0; at++) {
@@ -539,7 +539,7 @@ static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_product p;
     bool open, updates;
     if (t->dry) return;
-    if (!read_product(t, op, scaled, &p)) {
+    if (!ttgir_read_product(t, op, scaled, &p)) {
         SPAD__TTGIR_FAULT(t, "operands of a product that are not known");
         return;
     }

@@ -116,8 +116,8 @@ bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
 }
 
 /* The number after "word =" in tokens [at, end). */
-static bool find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
-                        int64_t *out) {
+static bool ttgir_find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
+                              int64_t *out) {
     for (; at + 2 < end; at++) {
         if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) {
             return spad__mlir_number(m, at + 2, out);
@@ -150,7 +150,7 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        if (find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
+        if (ttgir_find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
             bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
@@ -243,7 +243,7 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
     if (name[0] == '\0') strcpy(name, "buffer");
 }
 
-static bool is_taken(const spad__ttgir *t, const char *name) {
+static bool ttgir_is_taken(const spad__ttgir *t, const char *name) {
     static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",   "loads",
                                         "stores", "mmas",   "done",   "join",  "simt",
                                         "copy",   "tensor", "agents", "shared"};
@@ -260,7 +260,7 @@ bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix) {
     char plain[SPAD__TTGIR_NAME];
     snprintf(plain, sizeof plain, "%.24s%.10s", name, suffix);
     memcpy(name, plain, sizeof plain);
-    for (unsigned n = 2; is_taken(t, name); n++) {
+    for (unsigned n = 2; ttgir_is_taken(t, name); n++) {
         snprintf(name, SPAD__TTGIR_NAME, "%.34s_%u", plain, n);
     }
     if (!spad__array_reserve(t->host, &t->names, 1)) return false;

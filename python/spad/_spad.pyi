@@ -269,6 +269,10 @@ class Kernel:
     def parse(cls, text: str, file: str = "<kernel>", defines: Mapping[str, int] | None = None,
               rings: Mapping[str, int] | None = None,
               target: Target | str | None = None) -> Kernel: ...
+    @classmethod
+    def read_ttgir(cls, text: str, file: str = "<ttgir>", defines: Mapping[str, int] | None = None,
+                   rings: Mapping[str, int] | None = None,
+                   target: Target | str | None = None) -> tuple[Kernel, dict[str, Any]]: ...
     @property
     def name(self) -> str: ...
     @property

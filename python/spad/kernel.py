@@ -336,8 +336,15 @@ class Kernel:
         return cls._of(_spad.Kernel.parse(text, file, defines, rings, target))
 
     @classmethod
+    def read_ttgir(cls, text, file="<ttgir>", defines=None, target=None):
+        """A kernel from TTGIR, as Triton prints it; spad.triton.load has more."""
+        return cls._of(_spad.Kernel.read_ttgir(text, file, defines, None, target)[0])
+
+    @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
-        """A kernel from a file."""
+        """A kernel from a file: kernel text, or TTGIR of Triton where the name ends in .ttgir."""
+        if str(path).endswith(".ttgir"):
+            return cls.read_ttgir(*core._read(path, core._TEXT_MIB), defines, target)
         return cls.parse(*core._read(path, core._TEXT_MIB), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------

@@ -63,6 +63,9 @@ class Kernel:
               rings: Mapping[str, int] | None = None,
               target: Target | str | None = None) -> Self: ...
     @classmethod
+    def read_ttgir(cls, text: str, file: str = '<ttgir>', defines: Mapping[str, int] | None = None,
+                   target: Target | str | None = None) -> Self: ...
+    @classmethod
     def load(cls, path: str | PathLike[str], defines: Mapping[str, int] | None = None,
              rings: Mapping[str, int] | None = None,
              target: Target | str | None = None) -> Self: ...

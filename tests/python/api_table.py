@@ -268,7 +268,7 @@ TABLE = {
     "spad_kernel_destroy": LIFE,
     "spad_kernel_parse": "Kernel.parse",
     "spad_kernel_read_ttgir": "Kernel.read_ttgir",
-    "spad_ttgir_detect": "ttgir_detect",
+    "spad_ttgir_detect": C_ONLY,
     "spad_kernel_reshape": "Kernel.reshape",
     "spad_kernel_hoist": "Kernel.hoist",
     "spad_kernel_release": "Kernel.release",

@@ -381,7 +381,7 @@ static bool fold_find(spad__folder *f) {
     f->operations.count = 0;
     spad__index_free(&f->shape_index, &f->host);
     f->shape_index = (spad__index){0};
-    return spad__fold_families(f) && spad__fold_loops(f);
+    return spad__fold_families(f) && spad__fold_loops(f) && spad__fold_short_loops(f);
 }
 
 static bool fold_has_loops(const spad__folder *f) {

@@ -321,6 +321,7 @@ static void json_roofs(spad__json *json, const spad_sim *sim) {
         spad__json_open(json, '{');
         json_name(json, "roof", name);
         json_name(json, "kind", spad_bound_kind_name(sim->roofs.items[i].kind));
+        json_name(json, "basis", sim->roofs.items[i].basis);
         spad__json_key_int(json, "busy_ps", sim->roofs.items[i].busy);
         spad__json_close(json, '}');
     }

@@ -55,7 +55,7 @@ void spad__sim_times_end(spad__sim_times *times) {
 }
 
 /* A copy of a text; NULL stays NULL. False: out of memory. */
-static bool keep_text(spad_report *report, const char *text, const char **kept) {
+static bool keep_report_text(spad_report *report, const char *text, const char **kept) {
     *kept = text == NULL ? NULL : spad__arena_copy(&report->texts, text, strlen(text));
     return text == NULL || *kept != NULL;
 }
@@ -72,12 +72,12 @@ static bool take_roofs(spad_report *report, const spad_sim *sim) {
         spad__roof_row row = {.kind = spad_bound_kind_name(roof.kind), .basis = roof.basis};
         row.busy = roof.busy <= INT64_MAX / 1000 ? roof.busy * 1000 / whole : 1000;
         spad__roof_name(sim, &roof, text, sizeof text);
-        if (!keep_text(report, text, &row.name)) return false;
+        if (!keep_report_text(report, text, &row.name)) return false;
         report->roofs.items[report->roofs.count++] = row;
     }
     snprintf(text, sizeof text, "bounded by %s: %s",
              spad_bound_kind_name(spad_sim_get_bound_kind(sim)), spad__bound_advice(sim));
-    return keep_text(report, text, &report->bound);
+    return keep_report_text(report, text, &report->bound);
 }
 
 spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error) {
@@ -87,8 +87,8 @@ spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_e
                                                        [SPAD_TIME_STEPS] = "steps"};
     char field[SPAD_BADGE_TEXT];
     const spad__mark before = spad__report_mark(report);
-    if (!keep_text(report, spad_sim_badge_text(&sim->totals, field), &report->badge) ||
-        !keep_text(report, spad_sim_costs_text(&sim->totals, field), &report->costs) ||
+    if (!keep_report_text(report, spad_sim_badge_text(&sim->totals, field), &report->badge) ||
+        !keep_report_text(report, spad_sim_costs_text(&sim->totals, field), &report->costs) ||
         !take_roofs(report, sim)) {
         spad__report_restore(report, before);
         return spad__fail_host_memory(error);

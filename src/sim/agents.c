@@ -253,7 +253,7 @@ static int64_t queued_on(const spad__agents_run *c, const spad_walk_event *event
 
 /* Its wait is over: at an mbarrier, a moment after an agent has arrived there. What a copy delivers
  * has that moment in its own time. */
-static spad_status wake(spad__agents_run *c, spad__runner *r, spad_error *error) {
+static spad_status wake_runner(spad__agents_run *c, spad__runner *r, spad_error *error) {
     int64_t after;
     r->state = SPAD__GOES_ON;
     if (r->joins || c->sim->target->signal_ns == 0 ||
@@ -272,7 +272,7 @@ static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *mov
                                  spad_error *error) {
     const spad_walk_event *event;
     if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
-        const spad_status status = wake(c, r, error);
+        const spad_status status = wake_runner(c, r, error);
         if (status != SPAD_OK) return status;
         r->joins = false;
         *moved = true;

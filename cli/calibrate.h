@@ -51,6 +51,16 @@ typedef struct cli_memory_law {
 /* False: too few figures called `name`. */
 bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char *name);
 
+/* How it answers stages of a matrix product: two tiles, of which neighbours share one. */
+typedef struct cli_tile_law {
+    double hit;   /* ns that a stage takes beyond its bytes, where the cache has it */
+    double miss;  /* and where it comes from memory */
+    double share; /* bytes per ns of the cache for a unit, where requests are merged */
+} cli_tile_law;
+
+/* `rate`: bytes per ns of one copy alone. False: no figures of tiles. */
+bool cli_fit_tiles(cli_tile_law *out, const cli_figures *figures, double rate);
+
 /* The target file; false: a figure is missing, and the reason was printed. */
 bool cli_write_chip(FILE *out, const cli_figures *figures, const char *name, const char *origin);
 

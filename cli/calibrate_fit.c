@@ -7,6 +7,11 @@
  * error: with `depth` copies of b bytes in flight and one done every T, a copy takes depth x T and
  * the part in use is u = b / (share x T). Points at the limit say nothing about the law, and those
  * that the issuing thread limits say nothing about the memory; both are left out.
+ *
+ * Latencies are those of tiles as a matrix product loads them, one stage at a time (tiles_cache,
+ * tiles_memory): rows that are apart take longer than bytes in a row. A stage is 128 bytes wide,
+ * the memory brings 256, so every second one is in the cache already: what was measured is the mean
+ * of the two. Files from before these measurements have the latency of the law instead.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -98,11 +103,11 @@ static double parameter(const cli_figure *f, const char *name) {
 }
 
 static size_t find_points(copy_point *points, const cli_figures *figures, const char *name,
-                          double blocks) {
+                          const char *key, double value) {
     size_t count = 0;
     for (size_t i = 0; i < figures->count && count < POINTS_MAX; i++) {
         const cli_figure *f = &figures->items[i];
-        if (strcmp(f->name, name) != 0 || parameter(f, "blocks=") != blocks) continue;
+        if (strcmp(f->name, name) != 0 || parameter(f, key) != value) continue;
         const copy_point p = {parameter(f, "bytes="), parameter(f, "depth="), f->value};
         if (p.bytes > 0 && p.depth > 0 && p.period > 0) points[count++] = p;
     }
@@ -156,7 +161,8 @@ static int compare_numbers(const void *a, const void *b) {
 bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char *name) {
     const cli_figure *units = find(figures, "units", NULL);
     copy_point points[POINTS_MAX];
-    const size_t count = units == NULL ? 0 : find_points(points, figures, name, units->value);
+    const size_t count =
+        units == NULL ? 0 : find_points(points, figures, name, "blocks=", units->value);
     double issue = HUGE_VAL; /* ns of the thread that issues a copy */
     out->share = 0;
     for (size_t i = 0; i < count; i++) {
@@ -195,6 +201,34 @@ bool cli_fit_memory(cli_memory_law *out, const cli_figures *figures, const char 
     return true;
 }
 
+/* ---- tiles -------------------------------------------------------------------------- */
+
+/* What a stage takes beyond its bytes at `rate`, one at a time: the mean over the sizes. */
+static double mean_latency(const copy_point *points, size_t count, double rate) {
+    double sum = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].depth != 1) continue;
+        sum += points[i].period - points[i].bytes / rate;
+        used++;
+    }
+    return used == 0 ? 0 : sum / (double)used;
+}
+
+bool cli_fit_tiles(cli_tile_law *out, const cli_figures *figures, double rate) {
+    copy_point cache[POINTS_MAX];
+    copy_point memory[POINTS_MAX];
+    const size_t cached = find_points(cache, figures, "tiles_cache", "group=", 16);
+    const size_t fresh = find_points(memory, figures, "tiles_memory", "group=", 16);
+    const double both = mean_latency(memory, fresh, rate);
+    *out = (cli_tile_law){.hit = mean_latency(cache, cached, rate)};
+    out->miss = 2 * both - out->hit;
+    for (size_t i = 0; i < cached; i++) { /* half of a stage is merged with that of a neighbour */
+        out->share = fmax(out->share, 0.75 * cache[i].bytes / cache[i].period);
+    }
+    return out->hit > 0 && out->miss > out->hit;
+}
+
 /* ---- the target file --------------------------------------------------------------- */
 
 /* What is written to, and whether all figures were there. */
@@ -224,9 +258,19 @@ static double spread_of(const chip_writer *w, const char *name, const char *para
     return f == NULL ? 0 : f->spread;
 }
 
+/* What a written byte takes, so that as many reads and writes together come at the rate that was
+ * measured. */
+static void put_written(const chip_writer *w, double reads) {
+    const cli_figure *both = find(w->figures, "memory", "both");
+    if (both == NULL || both->value <= 0 || both->value >= 2 * reads) return;
+    fprintf(w->out, "    written %.2f TB/s", 1 / (2 / both->value - 1 / reads) / 1000);
+    put_origin(w, "with as many reads; spread", both->spread);
+}
+
 static void put_memory(chip_writer *w, double units) {
     cli_memory_law memory = {0};
     cli_memory_law cache = {0};
+    cli_tile_law tiles = {0};
     if (!cli_fit_memory(&memory, w->figures, "copy_memory") ||
         !cli_fit_memory(&cache, w->figures, "copy_cache")) {
         cli_message("the figures have too few copies to fit a memory to");
@@ -234,16 +278,23 @@ static void put_memory(chip_writer *w, double units) {
         return;
     }
     const double bytes = figure(w, "cache", NULL);
+    const bool tiled = cli_fit_tiles(&tiles, w->figures, memory.rate);
+    const double share = fmax(cache.share, tiles.share);
     fprintf(w->out, "\nspace global {\n    rate %.2f TB/s", memory.share * units / 1000);
     put_origin(w, "error of the law", memory.error);
+    put_written(w, memory.share * units);
     fprintf(w->out, "    cache %.0f MiB rate %.2f TB/s merges 2", bytes / (1 << 20),
-            cache.share * units / 1000);
+            share * units / 1000);
     put_origin(w, "error of the law", cache.error);
+    if (tiled) {
+        fprintf(w->out, "    hit %.0f ns measured \"%s; tiles, one stage at a time\"\n", tiles.hit,
+                w->origin);
+    }
     fprintf(w->out, "    queue %.1f percent", 100 * memory.queue);
     put_origin(w, "error of the law", memory.error);
     fprintf(w->out, "}\n\nengine copy {\n    path global to shared rate %.0f GB/s latency %.0f ns",
-            memory.rate, memory.latency);
-    put_origin(w, "error of the law", memory.error);
+            memory.rate, tiled ? tiles.miss : memory.latency);
+    put_origin(w, tiled ? "latency of tiles; error of the law" : "error of the law", memory.error);
     fputs("}\n", w->out);
 }
 
@@ -255,6 +306,10 @@ static void put_engines(chip_writer *w, double units) {
     put_origin(w, "spread", spread_of(w, "clock", both));
     fprintf(w->out, "    macs %.0f at bf16, fp16", 64.0 * 256.0 * 16.0 / cycles);
     put_origin(w, "spread", spread_of(w, "wgmma_rate", both));
+    /* The only figure without a measurement of its own: docs/calibrate.md says how it was found. */
+    fputs(
+        "    queue 3 measured \"fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15\"\n",
+        w->out);
     fprintf(w->out, "    latency %.0f cycles",
             figure(w, "wgmma_latency", "n=128") - figure(w, "wgmma_rate", "n=128 warpgroups=1"));
     put_origin(w, "spread", spread_of(w, "wgmma_latency", "n=128"));
@@ -277,6 +332,12 @@ static void put_engines(chip_writer *w, double units) {
     fprintf(w->out, "    path registers to global rate %.1f GB/s latency 500 ns",
             figure(w, "store", whole) / units);
     put_origin(w, "the latency is an estimate; spread", spread_of(w, "store", whole));
+    const cli_figure *fragments = find(w->figures, "store", "4 bytes a thread");
+    if (fragments != NULL && fragments->value > 0) {
+        fprintf(w->out, "    path registers to global rate %.2f GB/s latency 500 ns pieces 4 B",
+                fragments->value / units);
+        put_origin(w, "the latency is an estimate; spread", fragments->spread);
+    }
     static const char *const directions[2][2] = {{"load_shared", "shared to registers"},
                                                  {"store_shared", "registers to shared"}};
     for (int i = 0; i < 2; i++) {
@@ -288,6 +349,21 @@ static void put_engines(chip_writer *w, double units) {
     fputs("}\n", w->out);
 }
 
+/* A block that starts, brings one box and ends, less the box; and a turn of two warps. */
+static void put_block_times(const chip_writer *w) {
+    const cli_figure *one = find(w->figures, "block", "boxes=1");
+    const cli_figure *nine = find(w->figures, "block", "boxes=9");
+    const cli_figure *clock = find(w->figures, "clock", "n=256 warpgroups=2");
+    const cli_figure *turn = find(w->figures, "mbarrier", NULL);
+    if (one != NULL && nine != NULL && nine->value > one->value) {
+        const double us = one->value - (nine->value - one->value) / 8;
+        if (us > 0) fprintf(w->out, " block %.0f ns", 1000 * us);
+    }
+    if (one != NULL && turn != NULL && clock != NULL && clock->value > 0) {
+        fprintf(w->out, " signal %.0f ns", turn->value / clock->value);
+    }
+}
+
 bool cli_write_chip(FILE *out, const cli_figures *figures, const char *name, const char *origin) {
     chip_writer w = {out, figures, origin, true};
     const cli_figure *device = find(figures, "units", NULL);
@@ -296,6 +372,7 @@ bool cli_write_chip(FILE *out, const cli_figures *figures, const char *name, con
     fprintf(out, "target %s \"%s, one of its %.0f multiprocessors\" like sm_90\n", name,
             device == NULL ? "?" : device->parameters, units);
     fprintf(out, "units %.0f launch %.1f us", units, figure(&w, "launch", "first"));
+    put_block_times(&w);
     put_origin(&w, "spread", spread_of(&w, "launch", "first"));
     put_memory(&w, units);
     put_engines(&w, units);

@@ -40,6 +40,7 @@ extern const cli_command cli_lsp;
 extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;
+extern const cli_command cli_triton;
 extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;

@@ -42,6 +42,11 @@ static cli_exit show(const spad_analysis *analysis, bool json) {
         cli_object_open(&object);
         cli_object_key(&object, "layout");
         status = spad_layout_write_json(layout, &object.items, &error);
+        cli_object_key(&object, "occupancy");
+        if (status == SPAD_OK) {
+            status = spad_occupancy_write_json(spad_layout_get_kernel(layout), layout,
+                                               &object.items, &error);
+        }
         cli_object_key(&object, "changes");
         if (status == SPAD_OK) status = spad_fit_write_json(fit, layout, &object.items, &error);
         cli_object_close(&object);

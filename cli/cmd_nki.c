@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad nki: traces NKI kernels. The kernels are Python programs, so Python runs the command.
+ * spad nki and spad triton: kernels that are Python programs, so Python runs the command.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,17 +16,37 @@ static const char usage[] =
     "that\n"
     "is set; the package spad must be installed in it. See docs/nki-trace.md\n";
 
+static const char triton_usage[] =
+    "usage: spad triton COMMAND FILE.py:KERNEL [--signature NAME=TYPE,...] "
+    "[--constexprs NAME=VALUE,...]\n"
+    "                   [--target CHIP] [--stages N..M] [--warps N] [-D NAME=N]... [-o FILE]\n"
+    "\n"
+    "Compiles a Triton kernel, without a GPU, and shows what spad says about it. COMMAND is "
+    "check,\n"
+    "plan, sim, report, compare, text or ttgir. Runs 'python3 -m spad triton', with the Python of\n"
+    "SPAD_PYTHON if that is set; the packages spad and triton must be installed in it. TTGIR that\n"
+    "was printed needs neither: spad check kernel.ttgir. See docs/triton.md\n";
+
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {
         fputs(command->usage, stdout);
         return CLI_FINE;
     }
-    return cli_run_python("nki", "'spad nki'", count, words);
+    char needed[32];
+    snprintf(needed, sizeof needed, "'spad %s'", command->name);
+    return cli_run_python(command->name, needed, count, words);
 }
 
 const cli_command cli_nki = {
     .name = "nki",
     .about = "trace an NKI kernel, and check, plan or simulate it",
     .usage = usage,
+    .run = run,
+};
+
+const cli_command cli_triton = {
+    .name = "triton",
+    .about = "compile a Triton kernel, and check, plan or simulate it",
+    .usage = triton_usage,
     .run = run,
 };

@@ -185,6 +185,55 @@ static void measure_copies(const bf16 *memory, long long bytes, const char *name
     }
 }
 
+// ---- tiles that blocks share --------------------------------------------------------------------
+
+// As a matrix product loads, without the product: a stage has one box of A and one of B, blocks in
+// a column of `group` share B, every group-th shares A. After `steps` boxes along a row the next
+// rows are taken, `shift` boxes on: 0 takes the same ones again.
+__global__ void tiles(span *out, const __grid_constant__ CUtensorMap map, int rows, int depth,
+                      int count, int steps, int group, int shift) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const uint32_t base = hopper::address_of(shared);
+    const int bytes = rows * 128;
+    const uint32_t barriers = base + depth * 2 * bytes;
+    if (threadIdx.x != 0) return;
+    for (int s = 0; s < depth; s++) hopper::init(barriers + 8 * s, 1);
+    hopper::fence_init();
+    int a = blockIdx.x % group, b = group + blockIdx.x / group, k = 0;
+    const auto start = [&](int s) {
+        hopper::arrive_expect(barriers + 8 * s, 2 * bytes);
+        hopper::load_box(base + 2 * s * bytes, map, k * 64, a * rows, barriers + 8 * s);
+        hopper::load_box(base + (2 * s + 1) * bytes, map, k * 64, b * rows, barriers + 8 * s);
+        if (++k == steps) k = 0, a += shift, b += shift;
+    };
+    const long long ns = now(), cycles = clock64();
+    for (int s = 0; s < depth; s++) start(s);
+    for (int i = 0, s = 0, parity = 0; i < count; i++) {
+        hopper::wait(barriers + 8 * s, parity);
+        if (i + depth < count) start(s);
+        if (++s == depth) s = 0, parity ^= 1;
+    }
+    out[blockIdx.x] = {clock64() - cycles, now() - ns};
+}
+
+static void measure_tiles(const bf16 *memory, const char *name, bool apart) {
+    const int columns = 4096, steps = columns / 64, count = 8 * steps, group = 16;
+    char text[64];
+    CHECK(cudaFuncSetAttribute(tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 << 10));
+    for (int rows : {64, 128}) {
+        const CUtensorMap map = hopper::boxes_of(memory, 1 << 16, columns, rows);
+        for (int depth : {1, 2, 3, 4, 6}) {
+            const int size = 2 * rows * 128;
+            const auto all = spans_of(multiprocessors, [&](span *out) {
+                tiles<<<multiprocessors, 32, depth *(size + 8)>>>(out, map, rows, depth, count,
+                                                                  steps, group, apart ? 32 : 0);
+            });
+            std::snprintf(text, sizeof text, "bytes=%d depth=%d group=%d", size, depth, group);
+            report(name, text, ns_of(all, count), "ns");
+        }
+    }
+}
+
 // ---- arithmetic, shared memory, barriers
 // -----------------------------------------------------------
 
@@ -325,6 +374,103 @@ static void measure_stores(bf16 *memory, long long bytes) {
     }
 }
 
+// Reads and writes at the same time.
+__global__ void both_ways(const uint4 *from, uint4 *to, long long count) {
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += 4 * step) {
+        uint4 v[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) v[j] = i + j * step < count ? from[i + j * step] : uint4{};
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step < count) to[i + j * step] = v[j];
+        }
+    }
+}
+
+// A thread reads and adds; or writes.
+__global__ void one_way(const uint4 *from, uint4 *to, long long count, bool writes) {
+    const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+    uint32_t sum = 0;
+    for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+         i += 4 * step) {
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (i + j * step >= count) continue;
+            if (writes) {
+                to[i + j * step] = make_uint4(i, i, i, i);
+            } else {
+                sum += from[i + j * step].x;
+            }
+        }
+    }
+    if (sum == 12345) to[0].x = sum;
+}
+
+// Bytes that cross the memory per second: reads alone, writes alone, as many of both.
+static void measure_directions(bf16 *memory, long long bytes) {
+    uint4 *from = reinterpret_cast<uint4 *>(memory), *to = from + bytes / sizeof(uint4);
+    const long long count = bytes / sizeof(uint4);
+    const char *const names[] = {"reads", "writes", "both"};
+    for (int kind = 0; kind < 3; kind++) {
+        std::vector<double> rate;
+        for (int run = 0; run < 5; run++) {
+            const float ms = hopper::median_of(9, [&] {
+                if (kind == 2) {
+                    both_ways<<<16 * multiprocessors, 256>>>(from, to, count);
+                } else {
+                    one_way<<<16 * multiprocessors, 256>>>(from, to, count, kind == 1);
+                }
+            });
+            rate.push_back(static_cast<double>(kind == 2 ? 2 * bytes : bytes) / ms * 1e-6);
+        }
+        report("memory", names[kind], rate, "GB/s");
+    }
+}
+
+// The work of a block that starts, brings one box and ends.
+__global__ void short_block(const __grid_constant__ CUtensorMap map, uint32_t *to, int boxes) {
+    extern __shared__ __align__(1024) unsigned char shared[];
+    const uint32_t base = hopper::address_of(shared), barrier = base + (192 << 10);
+    if (threadIdx.x == 0) {
+        hopper::init(barrier, 1);
+        hopper::fence_init();
+    }
+    __syncthreads();
+    for (int i = 0; i < boxes; i++) {
+        if (threadIdx.x == 0) {
+            hopper::arrive_expect(barrier, 16384);
+            hopper::load_box(base, map, 0, (blockIdx.x % 64) * 128, barrier);
+        }
+        hopper::wait(barrier, i % 2);
+        __syncthreads();
+    }
+    to[blockIdx.x * blockDim.x + threadIdx.x] = reinterpret_cast<uint32_t *>(shared)[threadIdx.x];
+}
+
+// Microseconds from one wave of blocks to the next: with nothing to do, with one box, with nine.
+static void measure_blocks(const bf16 *memory, float *sink) {
+    const CUtensorMap map = hopper::boxes_of(memory, 1 << 16, 64, 128);
+    const int room = 200 << 10;
+    CHECK(cudaFuncSetAttribute(short_block, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+    for (int boxes : {0, 1, 9}) {
+        std::vector<double> us;
+        for (int run = 0; run < 9; run++) {
+            const auto time_of = [&](int waves) {
+                return 1e3 * hopper::median_of(21, [&] {
+                           short_block<<<waves * multiprocessors, 384, room>>>(
+                               map, reinterpret_cast<uint32_t *>(sink), boxes);
+                       });
+            };
+            us.push_back((time_of(17) - time_of(1)) / 16);
+        }
+        char text[64];
+        std::snprintf(text, sizeof text, "boxes=%d", boxes);
+        report("block", text, us, "us");
+    }
+}
+
 static void measure_launch() {
     std::vector<double> us, both;
     CHECK(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
@@ -347,6 +493,8 @@ static void measure_all(float *sink, bf16 *memory, long long bytes) {
     measure_products<256>(sink);
     measure_copies(memory, 8 << 20, "copy_cache", false);
     measure_copies(memory, bytes, "copy_memory", true);
+    measure_tiles(memory, "tiles_cache", false);
+    measure_tiles(memory, "tiles_memory", true);
     measure_arithmetic<FMA>("fma", sink, 1, "per cycle");
     measure_arithmetic<ADD>("add", sink, 1, "per cycle");
     measure_arithmetic<EXP2>("exp", sink, 1, "per cycle");
@@ -359,6 +507,8 @@ static void measure_all(float *sink, bf16 *memory, long long bytes) {
     const auto meetings = spans_of(1, [](span *out) { meet<<<1, 256>>>(out, 4096); });
     report("named_barrier", "threads=256", cycles_of(meetings, 4096), "cycles");
     measure_stores(memory, 1ll << 30);
+    measure_directions(memory, 1ll << 30);
+    measure_blocks(memory, sink);
     measure_launch();
 }
 

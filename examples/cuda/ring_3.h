@@ -2,7 +2,8 @@
  * Made by spad 0.2.0; do not edit. Bytes are per lane.
  *
  * identifier <- name
- *   X <- "x" (line 18)
+ *   X <- "x" (line 16)
+ *   V <- "v" (agent "warps_0", line 19)
  */
 /* clang-format off */
 #ifndef RING_3_PLACES_H
@@ -25,6 +26,15 @@
 #error "SHARED: the buffers need more bytes than the memory has"
 #endif
 
+/* "registers" */
+#define RING_3_REGISTERS_TOTAL 16384
+#ifndef RING_3_REGISTERS_LIMIT
+#define RING_3_REGISTERS_LIMIT 262144
+#endif
+#if RING_3_REGISTERS_TOTAL > RING_3_REGISTERS_LIMIT
+#error "REGISTERS: the buffers need more bytes than the memory has"
+#endif
+
 /* "x" in "shared": (4096,) float32 */
 #define RING_3_X_OFFSET 0
 #define RING_3_X_BYTES 16384
@@ -44,6 +54,27 @@ RING_3_INLINE long long ring_3_x_at(long long i) {
 #if defined(__CUDACC__)
 RING_3_INLINE void *ring_3_x_ptr(void *base, long long i) {
     return (char *)base + ring_3_x_at(i);
+}
+#endif
+
+/* "v" in "registers": (4096,) float32 */
+#define RING_3_V_OFFSET 0
+#define RING_3_V_BYTES 16384
+#define RING_3_V_LANE 0
+#define RING_3_V_LANES 1
+#define RING_3_V_ALIGN 4
+#define RING_3_V_RING 1
+#define RING_3_V_STRIDE 16384
+#if RING_3_V_OFFSET % RING_3_V_ALIGN != 0 || RING_3_V_LANE + RING_3_V_LANES > 1
+#error "V: not aligned, or outside the lanes"
+#endif
+RING_3_INLINE long long ring_3_v_at(long long i) {
+    (void)i;
+    return RING_3_V_OFFSET;
+}
+#if defined(__CUDACC__)
+RING_3_INLINE void *ring_3_v_ptr(void *base, long long i) {
+    return (char *)base + ring_3_v_at(i);
 }
 #endif
 

@@ -160,6 +160,10 @@ typedef struct spad_kernel_tensor {
                              time, so that a cache serves all but one; 0: 1 */
     spad_amount near;   /**< off chip: neighbouring blocks among them, whose requests a cache may
                              merge; 0: 1 */
+    spad_amount cached; /**< off chip: of `cached_of` tiles in a row the last ones, which a cache
+                             has when they are read */
+    spad_amount cached_of;
+    spad_amount pieces; /**< off chip: bytes that a thread accesses at a time; 0: not stated */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */

@@ -216,10 +216,16 @@ typedef enum spad_bound_kind {
 /** "latency", "copies", "matrix", "vector". Static storage. */
 SPAD_API const char *spad_bound_kind_name(spad_bound_kind kind);
 
-/** A roof: an engine, or a path of one, that operations use. */
+/** A roof: an engine, or a path of one, that operations use; in a grid also a memory off chip and
+ *  its cache, at the share of one unit: all that is read and written counts. */
 typedef struct spad_sim_roof {
-    int64_t engine; /**< -1: beyond the count */
-    int64_t path;   /**< -1: the engine itself */
+    int64_t engine;    /**< -1: a memory, or beyond the count */
+    int64_t path;      /**< -1: the engine itself */
+    int64_t memory;    /**< number of the space; -1: an engine, or beyond the count */
+    bool cache;        /**< of that memory, its cache */
+    const char *basis; /**< what its time rests on, of several the least certain: "measured",
+                            "published", "of the target", "estimated", "in the kernel", "assumed".
+                            Static storage; NULL beyond the count */
     spad_bound_kind kind;
     int64_t busy; /**< the time in which all its work could be done: no kernel with this work takes
                        less */

@@ -19,6 +19,7 @@
 #include "spad/log.h"
 #include "spad/plan.h"
 #include "spad/graph.h"
+#include "spad/tiers.h"
 #include "spad/finding.h"
 #include "spad/stack.h"
 #include "spad/direct.h"

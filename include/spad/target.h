@@ -89,6 +89,8 @@ typedef struct spad_path {
     int64_t bytes_per_kilocycle; /**< of the engine's clock */
     int64_t latency_ns;
     int64_t latency_cycles;
+    int64_t pieces;     /**< for accesses of at most so many bytes of a thread at a time; 0: for all
+                             others. Several paths between the same spaces differ in it */
     spad_figure figure; /**< field is NULL */
 } spad_path;
 
@@ -138,10 +140,13 @@ typedef struct spad_space {
     const spad_lane_rule *lane_rules;
     int64_t bytes_per_us;       /**< off chip: rate of the whole chip, which its units share; 0: not
                                      known */
+    int64_t write_bytes_per_us; /**< off chip: the same for what is written; reads and writes take
+                                     turns. 0: as the rate */
     int64_t cache_bytes;        /**< off chip: a cache of the whole chip before it; 0: none */
     int64_t cache_bytes_per_us; /**< and its rate */
-    int64_t cache_merges; /**< neighbouring units whose requests for the same bytes become one;
-                               0: 1 */
+    int64_t cache_merges;     /**< neighbouring units whose requests for the same bytes become one;
+                                   0: 1 */
+    int64_t cache_latency_ns; /**< of a transfer that the cache answers; 0: as that of its path */
     /** Off chip: what a transfer waits for those of other units, as a part of its own time at the
      * unit's share, where half of the share is in use; in thousandths. */
     int64_t queue_permille;
@@ -170,6 +175,8 @@ typedef struct spad_engine {
     int64_t latency_ns;     /**< results are there that long after the engine is free again */
     int64_t latency_cycles; /**< the same in cycles */
     int64_t threads;        /**< an agent needs that many to use all of it; 0: any agent does */
+    int64_t queue_most; /**< operations of one agent that can be issued to it and not over; 0: not
+                             known, as good as no limit */
     size_t rate_count;
     const spad_rate *rates;
     size_t path_count;
@@ -241,6 +248,8 @@ typedef struct spad_target {
                              SM); 0: not shared */
     int64_t units;      /**< how many of what is described the chip has (SMs); 0: not known */
     int64_t launch_ns;  /**< what starting and ending a grid takes; 0: not known */
+    int64_t block_ns;   /**< what a block takes to start and to end where another one was before */
+    int64_t signal_ns;  /**< from an arrival at an mbarrier to an agent that waits there */
     spad_limits limits;
     size_t space_count; /**< at most SPAD_SPACES_MAX */
     const spad_space *spaces;

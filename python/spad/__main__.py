@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md) and the files of
-other compilers (docs/compilers.md) are in Python."""
+"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md), `triton` (docs/triton.md)
+and the files of other compilers (docs/compilers.md) are in Python."""
 
 import os
 import sys
@@ -12,6 +12,10 @@ def main() -> None:
         from .nki._command import main as nki_main
 
         sys.exit(nki_main(sys.argv[2:]))
+    if sys.argv[1:2] == ["triton"]:
+        from ._triton_command import main as triton_main
+
+        sys.exit(triton_main(sys.argv[2:]))
     if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
         from .models import main as model_main
 

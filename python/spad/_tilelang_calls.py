@@ -195,6 +195,8 @@ def _tma_store(walk, args, _):
         source = pointer(walk, args[0])
     if source is None or not on_chip(walk, source.buffer):
         raise _unsupported(walk, "tma_store", "its source is no shared buffer")
+    if isinstance(args[0], str):
+        walk.needs(source.buffer, 128)
     op = Op("tma", "store", " in stores")
     walk.units["tma"] = "unit tma on copy free proxy"
     walk.groups["stores"] = True

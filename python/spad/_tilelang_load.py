@@ -18,6 +18,9 @@ from ._tilelang_sets import Opaque
 from ._tilelang_walk import Walk
 
 
+_FILE_MOST = 64 << 20
+
+
 class LoadedKernel(_kernel.Kernel):
     """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `plan()` gives the
     same kernel with places that spad chose. `approximations` lists what is coarser than the program, a dict each."""
@@ -89,18 +92,18 @@ class LoadedKernel(_kernel.Kernel):
         return _page.Page(self)
 
 
-def load(function, target="sm_90", block=None, name=None, pass_configs=None):
+def load(function, target=None, block=None, name=None, pass_configs=None):
     """A spad kernel from a prim_func of TileLang, from a kernel that it compiled, or from a tree or a JSON file of one.
-    block: the place in the grid, {"x": 0, "y": 0}; name: which device function, where there are several."""
+    target: sm_80, sm_90 or sm_100; without one that of a compiled kernel, or sm_90. block: the place in the grid,
+    {"x": 0, "y": 0}; name: which device function, where there are several."""
     if isinstance(function, (str, os.PathLike)):
-        with open(function, encoding="utf-8") as file:
-            function = json.load(file)
+        function = _read(function)
     if isinstance(function, dict):
         trees = [function]
     else:
         if isinstance(function, (int, float, list, tuple)) or function is None:
             raise TypeError(_tree.WHAT + f", not {function!r}")
-        trees = _tree.of_prim_func(function, str(target), pass_configs)
+        trees = _tree.of_prim_func(function, str(target or _arch(function)), pass_configs)
     if name is not None:
         trees = [tree for tree in trees if tree["name"] == name]
     if len(trees) != 1:
@@ -109,9 +112,25 @@ def load(function, target="sm_90", block=None, name=None, pass_configs=None):
     return _of_tree(trees[0], block)
 
 
+def _read(path):
+    """The tree in a JSON file."""
+    if os.path.getsize(path) > _FILE_MOST:
+        raise _spad.ArgumentError(f"'{os.fsdecode(path)}' has {os.path.getsize(path)} bytes; trees of kernels have at most {_FILE_MOST}")
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}") from None
+
+
+def _arch(function):
+    """The chip that a compiled kernel was made for."""
+    arch = str(getattr(getattr(function, "target", None), "arch", ""))
+    return arch if arch.startswith("sm_") else "sm_90"
+
+
 def _of_tree(tree, block):
-    if tree.get("format") != _tree.FORMAT or not isinstance(tree.get("body"), list):
-        raise _spad.ArgumentError("this is no tree of a TileLang kernel that this version reads")
+    _tree.validate(tree)
     if not all(isinstance(n, int) for n in tree["threads"]):
         raise Unsupported("a block whose number of threads is not a constant")
     walk = Walk(tree, block)
@@ -119,6 +138,10 @@ def _of_tree(tree, block):
         agents = walk.run()
     except Opaque as why:
         raise Unsupported(f"'{tree['name']}': {why}") from None
+    except _spad.Error:
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
+        raise Unsupported(f"'{tree['name']}' has a statement that TileLang does not make: {error!r}") from error
     writer = _write.Writer(walk, agents, walk.fresh(tree["name"]))
     made = LoadedKernel.parse(writer.text(), f"<{tree['name']}>")
     made._tree, made._notes, made._writer = tree, walk.notes, writer

@@ -17,5 +17,5 @@ class LoadedKernel(_kernel.Kernel):
     def plan(self) -> LoadedKernel | None: ...
     def report(self, timed: bool = True) -> Page: ...  # type: ignore[override]
 
-def load(function: Any, target: str = 'sm_90', block: Mapping[str, int] | None = None,
+def load(function: Any, target: str | None = None, block: Mapping[str, int] | None = None,
          name: str | None = None, pass_configs: Mapping[str, Any] | None = None) -> LoadedKernel: ...

@@ -241,6 +241,79 @@ class _Dump:
             self.stmt(node.body, out)
 
 
+# ---- trees from elsewhere -------------------------------------------------------------------------------
+
+_ARITY = {**{op: 2 for op in (*_BINARY.values(), *_BITS.values())}, "not": 1, "select": 3, "ramp": 3, "wide": 1, "cast": 2, "load": 2,
+          "s": 1, "f": 0, "none": 0}
+_PARTS = {"for": "vee-b", "if": "ebb", "store": "vee", "do": "e", "let": "ve", "attr": "-b", "while": "eb"}
+_FIELDS = {"name": str, "arch": str, "body": list, "buffers": dict, "shared": dict, "threads": list, "grid": list, "bound": dict,
+           "dynamic_bytes": int}
+DEPTH_MOST = 200
+
+
+def validate(tree):
+    """Raises an ArgumentError where a tree is not one that `of_function` could have made."""
+    if tree.get("format") != FORMAT:
+        raise _spad.ArgumentError(f"this is no tree of a TileLang kernel that this version reads: format {tree.get('format')!r}, not "
+                                  f"{FORMAT}")
+    for name, kind in _FIELDS.items():
+        if not isinstance(tree.get(name), kind):
+            raise _bad(f"'{name}' is missing or of another kind")
+    if len(tree["threads"]) != 3 or len(tree["grid"]) != 3 or not all(isinstance(v, str) for v in tree["bound"].values()):
+        raise _bad("threads, grid and bound have to name three axes")
+    if any(isinstance(n, int) and not 0 < n <= 1024 for n in tree["threads"]):
+        raise _bad("a block has 1 to 1024 threads")
+    for name, facts in tree["buffers"].items():
+        if not isinstance(facts, dict) or not isinstance(facts.get("scope"), str) or not _is_size(facts.get("bits")):
+            raise _bad(f"buffer '{name}' has no scope or size")
+        if facts.get("elements") is not None and not _is_size(facts["elements"]):
+            raise _bad(f"buffer '{name}' has an unknown number of elements")
+    for name, facts in tree["shared"].items():
+        if name not in tree["buffers"] or not isinstance(facts, dict) or not _is_size(facts.get("bytes")) or not _is_size(
+                facts.get("align")) or not (facts.get("at") is None or isinstance(facts["at"], int) and facts["at"] >= 0):
+            raise _bad(f"shared buffer '{name}' has no size, alignment or place")
+    _valid_body(tree["body"], 0)
+
+
+def _bad(why):
+    return _spad.ArgumentError(f"this is no tree of a TileLang kernel: {why}")
+
+
+def _is_size(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 40
+
+
+def _valid_body(body, depth):
+    if not isinstance(body, list) or depth > DEPTH_MOST:
+        raise _bad("statements are a list, and not too deep")
+    for statement in body:
+        form = _PARTS.get(statement[0]) if isinstance(statement, list) and statement and isinstance(statement[0], str) else None
+        if form is None or len(statement) != len(form) + 1:
+            raise _bad(f"{str(statement)[:60]} is no statement")
+        for kind, part in zip(form, statement[1:]):
+            if kind == "b":
+                _valid_body(part, depth + 1)
+            elif kind == "e":
+                _valid_expression(part, depth + 1)
+            elif not isinstance(part, str) or kind == "v" and not part.isidentifier():  # names become Python's
+                raise _bad(f"{str(statement)[:60]} has no name where it needs one")
+
+
+def _valid_expression(tree, depth):
+    if isinstance(tree, str) and tree.isidentifier() or isinstance(tree, int) and not isinstance(tree, bool):
+        return
+    if not isinstance(tree, list) or not tree or depth > DEPTH_MOST or not isinstance(tree[0], str):
+        raise _bad(f"{str(tree)[:60]} is no expression")
+    if tree[0] == "call":
+        fits = len(tree) >= 2 and isinstance(tree[1], str)
+    else:
+        fits = _ARITY.get(tree[0]) == len(tree) - 1
+    if not fits or tree[0] in ("s", "cast", "load") and not isinstance(tree[1], str):
+        raise _bad(f"{str(tree)[:60]} is no expression")
+    for part in tree[2:] if tree[0] in ("call", "cast", "load", "s") else tree[1:]:
+        _valid_expression(part, depth + 1)
+
+
 def _sizes(function):
     """{name: (bytes, elements)} of what a function allocates in shared memory, before it is merged."""
     dump = _Dump()

@@ -253,7 +253,7 @@ class Walk:
         return total
 
     def _most(self, extent):
-        return extent if isinstance(extent, int) else 64
+        return max(1, extent) if isinstance(extent, int) else 64
 
     def _uniform(self, tree):
         """A number where an expression of threads is the same for all of the warp."""
@@ -522,6 +522,8 @@ class Walk:
             index, elements = index[1], elements * int(index[3])
         tile = self.warp if buffer in self.tracked else None
         try:
+            if self._points() > 64 * _POINTS_MOST:
+                raise Opaque("too many rounds to run")
             made = self._footprint(index, elements, bits)
             groups = made.runs(lanes or self.lanes)
             if sum(len(runs) for _, runs in groups) > _sets.RUNS_MOST:

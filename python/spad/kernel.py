@@ -336,8 +336,15 @@ class Kernel:
         return cls._of(_spad.Kernel.parse(text, file, defines, rings, target))
 
     @classmethod
+    def read_ttgir(cls, text, file="<ttgir>", defines=None, target=None):
+        """A kernel from TTGIR, as Triton prints it; spad.triton.load has more."""
+        return cls._of(_spad.Kernel.read_ttgir(text, file, defines, None, target)[0])
+
+    @classmethod
     def load(cls, path, defines=None, rings=None, target=None):
-        """A kernel from a file."""
+        """A kernel from a file: kernel text, or TTGIR of Triton where the name ends in .ttgir."""
+        if str(path).endswith(".ttgir"):
+            return cls.read_ttgir(*core._read(path, core._TEXT_MIB), defines, target)
         return cls.parse(*core._read(path, core._TEXT_MIB), defines, rings, target)
 
     # ---- recording --------------------------------------------------------------------
@@ -412,9 +419,10 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None, near=None):
+               output=False, persistent=False, reused=None, near=None, cached=None, pieces=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
-        a tensor or tile, or (that, bytes after its start)."""
+        a tensor or tile, or (that, bytes after its start). cached: (n, m), the last n of m tiles in a
+        row are in a cache; pieces: bytes that a thread accesses at a time."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"
@@ -437,6 +445,10 @@ class Kernel:
             text += f" reused {_number(reused)}"
         if near is not None:
             text += f" near {_number(near)}"
+        if cached is not None:
+            text += f" cached {_number(cached[0])} of {_number(cached[1])}"
+        if pieces is not None:
+            text += f" pieces {_number(pieces)}"
         for word, flag in (("stack", stack), ("heap", heap), ("input", input), ("output", output),
                            ("persistent", persistent)):
             text += f" {word}" if flag else ""

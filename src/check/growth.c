@@ -122,7 +122,10 @@ static bool probe_declarations(probe *l) {
     const spad_kernel *kernel = l->kernel;
     for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
         const spad_kernel_param *param = spad_kernel_get_param(kernel, i);
-        if (i != l->growth->param && !require_same(l, param->preset, param->name)) return false;
+        int64_t shift;
+        if (i == l->growth->param) continue;
+        if (!shift_of(l, param->preset.expr, (motion){true, -1}, &shift)) return false;
+        if (shift != 0) return refuse(l, SPAD__REFUSED_FOLLOWED, param->name);
     }
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         if (!probe_tensor(l, i)) return false;
@@ -580,13 +583,17 @@ static bool probe_ranges(probe *l, size_t number, const spad_statement *s) {
     return true;
 }
 
-/* Is a loop around a statement that does not run, whatever the parameters are? */
+/* Is a loop around a statement that does not run, and does not grow either? With other values of
+ * other parameters it may. */
 static bool is_never_run(const probe *l, const spad_statement *s) {
     for (int64_t number = s->loop; number >= 0;) {
         const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, (size_t)number);
-        const bool varies = spad__expr_has(l->kernel, loop->begin.expr, SPAD_EXPR_PARAM, -1) ||
-                            spad__expr_has(l->kernel, loop->end.expr, SPAD_EXPR_PARAM, -1);
-        if (!varies && loop->begin.value >= loop->end.value) return true;
+        if (l->growth->extra[number] == 0 && loop->begin.value >= loop->end.value) {
+            l->growth->skipped = l->growth->skipped ||
+                                 spad__expr_has(l->kernel, loop->begin.expr, SPAD_EXPR_PARAM, -1) ||
+                                 spad__expr_has(l->kernel, loop->end.expr, SPAD_EXPR_PARAM, -1);
+            return true;
+        }
         number = loop->outer;
     }
     return false;

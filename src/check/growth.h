@@ -24,6 +24,7 @@ typedef enum spad__refusal_kind {
     SPAD__NOT_REFUSED,
     SPAD__REFUSED_UNEVEN,         /* an expression, or the step itself, does not move evenly */
     SPAD__REFUSED_SIZE,           /* of a tile, a ring, a number of objects changes */
+    SPAD__REFUSED_FOLLOWED,       /* another parameter is computed from it */
     SPAD__REFUSED_MORE_INPUT,     /* an input with bytes that others use gets more tiles */
     SPAD__REFUSED_SHORTER,        /* a loop gets shorter */
     SPAD__REFUSED_NESTED,         /* two growing loops, one inside the other */
@@ -80,7 +81,8 @@ typedef struct spad__growth {
     bool *relies;   /* per parameter: the step and the shifts hold for its value only */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */
-    bool rests;  /* an expression has the rest of the parameter by a number in it */
+    bool skipped; /* statements that run with other values of other parameters only */
+    bool rests;   /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 

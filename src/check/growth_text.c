@@ -10,6 +10,7 @@ static const char *const reasons[] = {
     [SPAD__NOT_REFUSED] = "",
     [SPAD__REFUSED_UNEVEN] = "an index does not advance in even steps",
     [SPAD__REFUSED_SIZE] = "changes with it",
+    [SPAD__REFUSED_FOLLOWED] = "is computed from it",
     [SPAD__REFUSED_MORE_INPUT] = "is an input with more and more tiles",
     [SPAD__REFUSED_SHORTER] = "is a loop that gets shorter",
     [SPAD__REFUSED_NESTED] = "is a loop inside another one that grows as well",

@@ -116,9 +116,18 @@ void spad__life_destroy(spad__life *life);
 spad_status spad__life_event(spad__life *life, const spad_walk_event *event, const int64_t *values,
                              spad_error *error);
 
+/* The tile of its home that a tile of a tensor is in. */
+static inline int64_t spad__home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
+    return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
+}
+
 /* How often the tile was allocated that an access is in. What was written before the last time is
  * gone. */
-int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access);
+static inline int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access) {
+    const uint32_t *births = life->tensors[access->home].births;
+    if (births == NULL) return 0;
+    return births[spad__home_tile(&life->kernel->tensors.items[access->tensor], access->tile)];
+}
 
 /* A tile is read: of an output, when the kernel is over. What was never written is fine. */
 spad_status spad__life_read_output(spad__life *life, const spad_walk_access *access,

@@ -143,13 +143,15 @@ static const char *reads_word(const spad_walk_access *access) {
     return (access->kind & SPAD_ACCESS_MAY) != 0 ? "may read" : "reads";
 }
 
-/* Is it what the tile itself was given, by an access that may have written elsewhere? */
+/* Is it what the tile itself was given, since it was allocated, by an access that may have written
+ * elsewhere? */
 static bool is_left_open(const spad__life *life, const spad_walk_access *access,
                          const spad__write *write) {
     const bool own = life->tensors[access->tensor].view
                          ? life->kernel->tensors.items[write->tensor].home == access->home
                          : write->tensor == access->tensor && write->tile == access->tile;
-    return write->may && own && write->life == access->life;
+    return write->may && own && write->life == access->life &&
+           write->birth == spad__life_birth(life, access);
 }
 
 /* Bytes that are written for certain by nothing. */
@@ -157,17 +159,18 @@ static void describe_possible(spad_finding *finding, const spad__life *life,
                               const spad_walk_access *access, spad_rect part,
                               const spad__write *write) {
     const spad_kernel *k = life->kernel;
-    char tile[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
+    char tile[TILE_MAX], other[TILE_MAX], now[ITERATION_MAX], bytes[BYTES_MAX];
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
+    spad__tile_text(k, write->tensor, write->tile, other, sizeof other);
     now_text(life, now, sizeof now);
     bytes_text(life, access, part, bytes, sizeof bytes);
     spad__finding_init(finding, SPAD_FINDING_UNINITIALISED_READ,
                        "%s %s %s%s, but it is not certain that %s, which may write %s, has written "
                        "%s; write all of it first, or declare it as input",
                        name_of(life, life->statement), reads_word(access), tile, now,
-                       name_of(life, write->statement), tile, bytes);
+                       name_of(life, write->statement), other, bytes);
     finding->severity = SPAD_SEVERITY_WARNING; /* the device may have written all of it */
-    spad__finding_add_note(finding, "%s may write %s here", name_of(life, write->statement), tile);
+    spad__finding_add_note(finding, "%s may write %s here", name_of(life, write->statement), other);
     spad__finding_set_names(finding, k->tensors.items[access->tensor].name,
                             k->tensors.items[write->tensor].name);
 }

@@ -295,13 +295,12 @@ static bool grow_writes(spad__life *life) {
     if (room > UINT32_MAX) return false;
     spad__writer_row *rows = spad__new_array(&life->host, room, sizeof *rows);
     spad__write *writes = spad__new_array(&life->host, room, sizeof *writes);
-    int64_t *values =
-        life->depth > 0 ? spad__new_array(&life->host, room, life->depth * sizeof *values) : NULL;
-    const bool done = rows != NULL && writes != NULL && (life->depth == 0 || values != NULL);
+    int64_t *values = spad__new_array(&life->host, room, life->depth * sizeof *values);
+    const bool done = rows != NULL && writes != NULL && values != NULL;
     if (done && old > 0) {
         memcpy(rows, life->writers.rows, old * sizeof *rows);
         memcpy(writes, life->writes, old * sizeof *writes);
-        if (life->depth > 0) memcpy(values, life->values, old * life->depth * sizeof *values);
+        memcpy(values, life->values, old * life->depth * sizeof *values);
     }
     spad__free(&life->host, done ? life->writers.rows : rows, (done ? old : room) * sizeof *rows);
     spad__free(&life->host, done ? life->writes : writes, (done ? old : room) * sizeof *writes);
@@ -328,16 +327,6 @@ static spad__writer new_writer(spad__life *life) {
 
 static int64_t home_life(const spad__life *life, int64_t home) {
     return spad__max(life->tensors[home].lives - 1, 0);
-}
-
-static int64_t home_tile(const spad_kernel_tensor *tensor, int64_t tile) {
-    return tensor->mode == SPAD_MODE_ALIAS && tensor->home_tile >= 0 ? tensor->home_tile : tile;
-}
-
-int64_t spad__life_birth(const spad__life *life, const spad_walk_access *access) {
-    const uint32_t *births = life->tensors[access->home].births;
-    if (births == NULL) return 0;
-    return births[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)];
 }
 
 static bool is_around(const spad_kernel *k, int64_t loop, int64_t statement) {
@@ -368,7 +357,7 @@ static void fill_write(spad__life *life, spad__writer writer, const spad_walk_ac
         .tensor = access->tensor,
         .tile = access->tile,
         .life = access->life,
-        .home_tile = home_tile(&k->tensors.items[access->tensor], access->tile),
+        .home_tile = spad__home_tile(&k->tensors.items[access->tensor], access->tile),
         .home_life = home_life(life, access->home),
         .birth = spad__life_birth(life, access),
         .statement = life->statement,
@@ -420,7 +409,7 @@ static bool reaches(const spad_kernel *k, const spad_walk_access *access,
 /* Outputs that show what other names of their storage write: the tiles that this write is for. */
 static void mark_views(spad__life *life, const spad_walk_access *access) {
     const spad_kernel *k = life->kernel;
-    const int64_t in = home_tile(&k->tensors.items[access->tensor], access->tile);
+    const int64_t in = spad__home_tile(&k->tensors.items[access->tensor], access->tile);
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *view = &k->tensors.items[i];
         uint8_t *written = life->tensors[i].written;
@@ -429,7 +418,8 @@ static void mark_views(spad__life *life, const spad_walk_access *access) {
         const int64_t first = one ? in : 0;
         const int64_t end = one ? spad__min(in + 1, view->tiles) : view->tiles;
         for (int64_t tile = first; tile < end; tile++) {
-            if (home_tile(view, tile) == in && reaches(k, access, view, tile)) written[tile] = 1;
+            if (spad__home_tile(view, tile) == in && reaches(k, access, view, tile))
+                written[tile] = 1;
         }
     }
 }
@@ -459,7 +449,7 @@ static bool is_of_storage(const spad__life *life, const spad_walk_access *access
                           const spad__write *write) {
     const spad_kernel_tensor *tensor = &life->kernel->tensors.items[access->tensor];
     return life->kernel->tensors.items[write->tensor].home == access->home &&
-           write->home_tile == home_tile(tensor, access->tile) &&
+           write->home_tile == spad__home_tile(tensor, access->tile) &&
            write->home_life == home_life(life, access->home);
 }
 
@@ -651,7 +641,7 @@ static bool is_dead(const spad__life *life, const spad_walk_access *access) {
     const uint8_t *dead = life->tensors[access->home].dead;
     if (!access->live) return true;
     if (dead == NULL) return false;
-    return dead[home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
+    return dead[spad__home_tile(&life->kernel->tensors.items[access->tensor], access->tile)] != 0;
 }
 
 /* All reads of an operation come before its writes. */

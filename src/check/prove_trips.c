@@ -54,8 +54,13 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
             spad__growth_init(&t->growth, p->kernel, i, 1, p->part, &p->host, error);
         if (status != SPAD_OK) return status;
         t->given = spad_kernel_get_param(p->kernel, i)->value;
-        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED && !t->growth.skipped) {
             p->count++;
+            continue;
+        }
+        if (t->growth.refusal.kind == SPAD__NOT_REFUSED) {
+            leave_fixed(p, i, "a loop does not run with the given values");
+            spad__growth_free(&t->growth);
             continue;
         }
         char why[SPAD_MESSAGE_MAX / 2];

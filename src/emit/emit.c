@@ -299,6 +299,46 @@ static spad_status add_emit_space(spad_emit *table, const spad_layout *layout,
     return status;
 }
 
+/* A row for a tensor that is inside another one; none if it has a place only while the kernel
+ * runs. */
+static spad_status add_alias(spad_emit *table, const spad_layout *layout,
+                             const spad_kernel_tensor *alias, place_list *list, spad_error *error) {
+    const int64_t count = spad__layout_alias_slots(layout, alias);
+    int64_t dims[SPAD_RANK_MAX];
+    spad_rect rect;
+    list->count = 0;
+    if (!spad__array_reserve(&table->host, list, count)) return spad__fail_host_memory(error);
+    for (int64_t s = 0; s < count; s++) {
+        if (!spad__layout_alias_place(&rect, layout, alias, s)) return SPAD_OK;
+        list->items[list->count++] = (spad_emit_place){rect.lane, rect.byte};
+    }
+    for (size_t i = 0; i < alias->dims.count; i++) dims[i] = alias->dims.items[i].value;
+    const spad_emit_buffer buffer = {.name = alias->name,
+                                     .space = alias->space,
+                                     .lanes = alias->tile_lanes,
+                                     .bytes = alias->tile_bytes,
+                                     .alignment = spad__max(alias->align.value, 1),
+                                     .count = list->count,
+                                     .places = list->items,
+                                     .shape = {alias->dims.count, dims},
+                                     .dtype = alias->dtype,
+                                     .line = alias->location.line};
+    return spad_emit_add(table, &buffer, error);
+}
+
+static spad_status add_aliases(spad_emit *table, const spad_layout *layout, place_list *list,
+                               spad_error *error) {
+    const spad_kernel *kernel = spad_layout_get_kernel(layout);
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel) && status == SPAD_OK; i++) {
+        const spad_kernel_tensor *tensor = spad_kernel_get_tensor(kernel, i);
+        if (tensor->mode != SPAD_MODE_ALIAS || table->target->spaces[tensor->space].off_chip)
+            continue;
+        status = add_alias(table, layout, tensor, list, error);
+    }
+    return status;
+}
+
 spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, spad_error *error) {
     if (!spad_layout_fits(layout)) {
         return spad__fail(error, SPAD_ERR_NO_FIT,
@@ -315,6 +355,7 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
     for (size_t k = 0; k < spad_layout_space_count(layout) && status == SPAD_OK; k++) {
         status = add_emit_space(table, layout, spad_layout_get_space(layout, k), &list, error);
     }
+    if (status == SPAD_OK) status = add_aliases(table, layout, &list, error);
     spad__array_free(&table->host, &list);
     if (status != SPAD_OK) forget_rows(table, before);
     return status;

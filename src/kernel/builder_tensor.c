@@ -82,7 +82,10 @@ static spad_status settle_numbers(spad_kernel_builder *builder, spad_kernel_tens
                    {"'step'", &tensor->step},
                    {"'align'", &tensor->align},
                    {"'reused'", &tensor->reuse},
-                   {"'near'", &tensor->near}};
+                   {"'near'", &tensor->near},
+                   {"'cached'", &tensor->cached},
+                   {"'of'", &tensor->cached_of},
+                   {"'pieces'", &tensor->pieces}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const spad_status status = spad__fold_amount(builder, numbers[i].amount, error);
         if (status != SPAD_OK) return status;

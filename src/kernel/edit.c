@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+
 spad__edit spad__edit_of_nothing(void) {
     return (spad__edit){.flat = -1, .alias = -1, .alias_of = -1, .without_sync = -1};
 }
@@ -71,16 +73,11 @@ static spad_status carry_locations(spad_kernel *to, const spad_kernel *from, con
     size_t *list;
     size_t count;
     if (!list_written(host, from, edit, &list, &count)) return spad__fail_host_memory(error);
-    spad_status status = SPAD_OK;
-    if (count != to->statements.count) { /* one went in front of nothing */
-        status = spad__fail(error, SPAD_ERR_ARGUMENT, "a statement has no place to go");
-    }
-    if (status == SPAD_OK) {
-        carry_declarations(to, from, edit);
-        for (size_t i = 0; i < count; i++) carry_statement(to, i, from, list[i]);
-    }
+    spad__assert(count == to->statements.count); /* the text has them in the same order */
+    carry_declarations(to, from, edit);
+    for (size_t i = 0; i < count; i++) carry_statement(to, i, from, list[i]);
     spad__free(host, list, (from->statements.count + 1) * sizeof *list);
-    return status;
+    return SPAD_OK;
 }
 
 spad_status spad__kernel_edit(spad_kernel **out, const spad_kernel *kernel, const spad__edit *edit,

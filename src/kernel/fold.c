@@ -22,14 +22,10 @@ static int64_t fold_source_of(const spad_kernel *k, const spad_kernel_tensor *t)
     return k->statements.items[t->statement].source;
 }
 
-static bool is_plain_tensor(const spad_kernel_tensor *t) {
-    return t->blocks.count == 0 && t->ring.count == 0 && t->step.value == 0;
-}
-
 /* May it become a tile among others? Inputs and outputs are what the caller knows by name. */
 static bool can_join(const spad_kernel_tensor *t) {
     const bool placed = t->mode == SPAD_MODE_AUTO || t->mode == SPAD_MODE_AT;
-    return placed && is_plain_tensor(t) && t->flags == 0 && t->bank.value == 0;
+    return placed && t->flags == 0 && t->bank.value == 0;
 }
 
 static bool equal_amounts(spad_amounts a, spad_amounts b) {
@@ -112,14 +108,13 @@ static bool fold_join(fold_grouping *g, int64_t tensor) {
     return true;
 }
 
-/* An alias with a name that the caller knows, of another alias, or of some tiles: what it is in
- * stays as it is. */
+/* An alias with a name that the caller knows, or of another alias: what it is in stays as it is. */
 static void keep_homes(const spad__folder *f, bool *kept) {
     const spad_kernel *k = f->kernel;
     for (size_t i = 0; i < k->tensors.count; i++) {
         const spad_kernel_tensor *t = &k->tensors.items[i];
         if (t->mode != SPAD_MODE_ALIAS) continue;
-        if (t->flags != 0 || !is_plain_tensor(t) || t->alias_of != t->home) kept[t->home] = true;
+        if (t->flags != 0 || t->alias_of != t->home) kept[t->home] = true;
     }
 }
 
@@ -304,8 +299,10 @@ static bool fold_is_straight(const spad_kernel *k) {
         }
     }
     for (size_t i = 0; i < k->tensors.count; i++) {
-        const spad_mode mode = k->tensors.items[i].mode;
-        if (mode != SPAD_MODE_AUTO && mode != SPAD_MODE_AT && mode != SPAD_MODE_ALIAS) return false;
+        const spad_kernel_tensor *t = &k->tensors.items[i];
+        const bool known =
+            t->mode == SPAD_MODE_AUTO || t->mode == SPAD_MODE_AT || t->mode == SPAD_MODE_ALIAS;
+        if (!known || t->blocks.count > 0) return false; /* tiles are what families make */
     }
     return true;
 }
@@ -384,7 +381,7 @@ static bool fold_find(spad__folder *f) {
     f->operations.count = 0;
     spad__index_free(&f->shape_index, &f->host);
     f->shape_index = (spad__index){0};
-    return spad__fold_families(f) && spad__fold_loops(f);
+    return spad__fold_families(f) && spad__fold_loops(f) && spad__fold_short_loops(f);
 }
 
 static bool fold_has_loops(const spad__folder *f) {

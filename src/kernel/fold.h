@@ -85,6 +85,7 @@ typedef struct spad__folder {
     SPAD_ARRAY(uint64_t) powers;      /* of the base of the hash */
     SPAD_ARRAY(int64_t) code;         /* of the statement that is looked at */
     SPAD_ARRAY(int64_t) numbers;
+    bool out_of_memory; /* while a shape was put together; the call ends */
 } spad__folder;
 
 /* False: no memory. */

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/fold.h"
 
@@ -25,73 +26,80 @@ enum { PERIODS = 256, LOOPS = 64, BODY_MOST = 8192, ROUNDS_LEAST = 3 };
 
 /* ---- shapes ------------------------------------------------------------------------ */
 
-static bool fold_put_code(spad__folder *f, int64_t value) {
-    if (!spad__array_reserve(&f->host, &f->code, 1)) return false;
+/* What is put after memory has ended is lost: whoever asks for a shape looks at `out_of_memory`. */
+static void fold_put_code(spad__folder *f, int64_t value) {
+    if (!spad__array_reserve(&f->host, &f->code, 1)) {
+        f->out_of_memory = true;
+        return;
+    }
     f->code.items[f->code.count++] = value;
-    return true;
 }
 
-static bool fold_put_number(spad__folder *f, int64_t value) {
-    if (!spad__array_reserve(&f->host, &f->numbers, 1)) return false;
+static void fold_put_number(spad__folder *f, int64_t value) {
+    if (!spad__array_reserve(&f->host, &f->numbers, 1)) {
+        f->out_of_memory = true;
+        return;
+    }
     f->numbers.items[f->numbers.count++] = value;
-    return true;
 }
 
-static bool fold_put_text(spad__folder *f, const char *text) {
+static void fold_put_text(spad__folder *f, const char *text) {
     const size_t length = strlen(text);
     for (size_t i = 0; i < length; i += 8) {
         int64_t packed = 0;
         memcpy(&packed, text + i, length - i < 8 ? length - i : 8);
-        if (!fold_put_code(f, packed)) return false;
+        fold_put_code(f, packed);
     }
-    return fold_put_code(f, (int64_t)length);
+    fold_put_code(f, (int64_t)length);
 }
 
 /* Is there an expression? Then its value is one of the numbers. */
-static bool put_expr_number(spad__folder *f, spad_expr expr) {
-    if (!fold_put_code(f, expr != 0)) return false;
-    return expr == 0 || fold_put_number(f, spad_kernel_get_expr(f->kernel, expr).least);
+static void put_expr_number(spad__folder *f, spad_expr expr) {
+    fold_put_code(f, expr != 0);
+    if (expr != 0) fold_put_number(f, spad_kernel_get_expr(f->kernel, expr).least);
 }
 
 /* The tile of a member: an index for each dimension of its family. */
-static bool put_member(spad__folder *f, const spad__family *family, int64_t member) {
+static void put_member(spad__folder *f, const spad__family *family, int64_t member) {
     int64_t index[SPAD__FAMILY_RANK];
     for (size_t d = family->rank; d-- > 0; member /= family->dims[d].count) {
         index[d] = member % family->dims[d].count;
     }
-    bool fine = true;
-    for (size_t d = 0; d < family->rank && fine; d++) fine = fold_put_number(f, index[d]);
-    return fine;
+    for (size_t d = 0; d < family->rank; d++) fold_put_number(f, index[d]);
 }
 
-static bool put_access_shape(spad__folder *f, const spad_kernel_access *a) {
+static void put_access_shape(spad__folder *f, const spad_kernel_access *a) {
     const int64_t family = f->family[a->tensor];
-    bool fine = fold_put_code(f, a->kind) &&
-                fold_put_code(f, family >= 0 ? family : -1 - a->tensor) &&
-                fold_put_code(f, (int64_t)a->range_count) && put_expr_number(f, a->moves);
-    if (fine && family >= 0) fine = put_member(f, &f->families.items[family], f->member[a->tensor]);
-    for (size_t i = 0; i < a->range_count && fine; i++) {
+    fold_put_code(f, a->kind);
+    fold_put_code(f, family >= 0 ? family : -1 - a->tensor);
+    fold_put_code(f, (int64_t)a->range_count);
+    put_expr_number(f, a->moves);
+    if (family >= 0) put_member(f, &f->families.items[family], f->member[a->tensor]);
+    for (size_t i = 0; i < a->range_count; i++) {
         const spad_expr step = a->ranges[i].step;
-        fine = put_expr_number(f, a->ranges[i].from) && put_expr_number(f, a->ranges[i].to) &&
-               fold_put_code(f, step != 0 ? spad_kernel_get_expr(f->kernel, step).least : 0);
+        put_expr_number(f, a->ranges[i].from);
+        put_expr_number(f, a->ranges[i].to);
+        fold_put_code(f, step != 0 ? spad_kernel_get_expr(f->kernel, step).least : 0);
     }
-    return fine;
 }
 
-static bool put_operation_shape(spad__folder *f, const spad_statement *s) {
-    bool fine = fold_put_code(f, -1) && fold_put_code(f, s->engine) &&
-                fold_put_code(f, s->source) && fold_put_code(f, (int64_t)s->cost_kind) &&
-                fold_put_code(f, (int64_t)s->access_count) && fold_put_text(f, s->name) &&
-                put_expr_number(f, s->cost);
-    for (size_t i = 0; i < s->access_count && fine; i++) {
-        fine = put_access_shape(f, &f->kernel->accesses.items[s->first_access + i]);
+static void put_operation_shape(spad__folder *f, const spad_statement *s) {
+    fold_put_code(f, -1);
+    fold_put_code(f, s->engine);
+    fold_put_code(f, s->source);
+    fold_put_code(f, (int64_t)s->cost_kind);
+    fold_put_code(f, (int64_t)s->access_count);
+    fold_put_text(f, s->name);
+    put_expr_number(f, s->cost);
+    for (size_t i = 0; i < s->access_count; i++) {
+        put_access_shape(f, &f->kernel->accesses.items[s->first_access + i]);
     }
-    return fine;
 }
 
 /* The number of the shape whose code is at hand; UINT32_MAX: no memory. */
 static uint32_t fold_find_shape(spad__folder *f, spad__fold_shape shape) {
     uint64_t hash = 0;
+    if (f->out_of_memory) return UINT32_MAX;
     const size_t size = f->code.count * sizeof *f->code.items;
     for (size_t i = 0; i < f->code.count; i++) hash = spad__hash_add(hash, f->code.items[i]);
     spad__probe probe = spad__index_probe(&f->shape_index, hash);
@@ -135,7 +143,7 @@ bool spad__fold_push(spad__folder *f, spad__fold_node node) {
     const uint64_t below = at > 0 ? f->nodes.items[at - 1].prefix : 0;
     while (f->powers.count <= f->nodes.count) {
         const size_t n = f->powers.count;
-        if (!spad__array_reserve(&f->host, &f->powers, 1)) return false;
+        spad__assert(n < f->powers.capacity); /* one more than there are nodes, and the first */
         f->powers.items[f->powers.count++] = n == 0 ? 1 : f->powers.items[n - 1] * HASH_BASE;
     }
     node.prefix = below * HASH_BASE + node.shape + 1;
@@ -229,7 +237,7 @@ static bool fold_moves_evenly(const spad__folder *f, size_t first, size_t count)
     const spad__fold_node *b = a + count;
     const spad__fold_node *c = b + count;
     const spad__fold_shape *shape = &f->shapes.items[a->shape];
-    if (a->shape != b->shape || b->shape != c->shape) return false;
+    if (a->shape != b->shape || b->shape != c->shape) return false; /* equal hashes */
     for (size_t i = 0; i < shape->moving; i++) {
         int64_t one;
         int64_t two;
@@ -248,10 +256,10 @@ uint32_t spad__fold_loop_shape(spad__folder *f, const uint32_t *children, size_t
     size_t moving = 0;
     size_t fixed = 0;
     size_t height = 0;
-    if (!fold_put_code(f, (int64_t)count)) return UINT32_MAX;
+    fold_put_code(f, (int64_t)count);
     for (size_t i = 0; i < count; i++) {
         const spad__fold_shape *child = &f->shapes.items[children[i]];
-        if (!fold_put_code(f, children[i])) return UINT32_MAX;
+        fold_put_code(f, children[i]);
         moving += child->moving;
         fixed += child->fixed;
         if (child->height > height) height = child->height;
@@ -346,7 +354,7 @@ static bool fold_find_loop(spad__folder *f, bool *failed) {
 
 static bool push_statement(spad__folder *f, size_t statement) {
     f->code.count = f->numbers.count = 0;
-    if (!put_operation_shape(f, &f->kernel->statements.items[statement])) return false;
+    put_operation_shape(f, &f->kernel->statements.items[statement]);
     spad__fold_node node = {.statement = statement};
     const size_t count = f->numbers.count;
     node.shape = fold_find_shape(f, (spad__fold_shape){.statement = statement, .moving = count});
@@ -371,5 +379,5 @@ bool spad__fold_loops(spad__folder *f) {
         if (f->kernel->statements.items[i].kind != SPAD_STATEMENT_OPERATION) continue;
         if (!push_statement(f, i) || !spad__fold_reduce(f)) return false;
     }
-    return spad__fold_short_loops(f);
+    return true;
 }

@@ -299,8 +299,8 @@ static void look_after(const spad__folder *f, end_round *end, size_t at, size_t 
 }
 
 /* Numbers of the children from `split` on, then of those before it. */
-static void turn(int64_t *out, const int64_t *late, const int64_t *early, size_t split,
-                 size_t count) {
+static void turn_numbers(int64_t *out, const int64_t *late, const int64_t *early, size_t split,
+                         size_t count) {
     if (count > split) memcpy(out, late + split, (count - split) * sizeof *out);
     if (split > 0) memcpy(out + count - split, early, split * sizeof *out);
 }
@@ -325,10 +325,10 @@ static bool turn_loop(spad__folder *f, const end_round *before, size_t split,
         if (i < split) moving_split += f->shapes.items[old.children[i]].moving;
         if (i < split) fixed_split += f->shapes.items[old.children[i]].fixed;
     }
-    turn(moving, before->numbers, loop.moving, moving_split, count);
+    turn_numbers(moving, before->numbers, loop.moving, moving_split, count);
     moving[count] = loop.moving[count] + 1;
-    turn(fixed, loop.fixed, loop.fixed, fixed_split, steps);
-    turn(fixed + steps, loop.fixed + steps, loop.fixed + steps, moving_split, count);
+    turn_numbers(fixed, loop.fixed, loop.fixed, fixed_split, steps);
+    turn_numbers(fixed + steps, loop.fixed + steps, loop.fixed + steps, moving_split, count);
     const uint32_t shape = spad__fold_loop_shape(f, children, old.child_count);
     *out = (spad__fold_node){.shape = shape, .moving = moving, .fixed = fixed};
     return shape != UINT32_MAX;

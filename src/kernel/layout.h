@@ -90,4 +90,12 @@ void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
 /* A layout as one value of a larger document. */
 void spad__json_layout(spad__json *json, const spad_layout *layout);
 
+/* How many places the slots of an alias have: those of its home if it is in all of its tiles. */
+int64_t spad__layout_alias_slots(const spad_layout *layout, const spad_kernel_tensor *alias);
+
+/* The place of a slot of an alias, from that of the tensor it is in. False: that has none, or one
+ * only while the kernel runs (stack, heap). */
+bool spad__layout_alias_place(spad_rect *out, const spad_layout *layout,
+                              const spad_kernel_tensor *alias, int64_t slot);
+
 #endif

@@ -5,6 +5,7 @@
  */
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/place.h"
 
 bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
                            int64_t slot) {
@@ -14,6 +15,29 @@ bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t te
     const size_t number = layout->first_slots[tensor] + (size_t)slot;
     if (layout->bytes[number] == SPAD_NO_BYTE) return false;
     *out = (spad_rect){layout->lanes[number], t->tile_lanes, layout->bytes[number], t->tile_bytes};
+    return true;
+}
+
+int64_t spad__layout_alias_slots(const spad_layout *layout, const spad_kernel_tensor *alias) {
+    const spad_kernel_tensor *home = &layout->kernel->tensors.items[alias->home];
+    const bool inside = alias->home_tile >= 0;
+    return inside || alias->slots < home->slots ? alias->slots : home->slots;
+}
+
+bool spad__layout_alias_place(spad_rect *out, const spad_layout *layout,
+                              const spad_kernel_tensor *alias, int64_t slot) {
+    const spad_kernel *kernel = layout->kernel;
+    const spad_kernel_tensor *home = &kernel->tensors.items[alias->home];
+    const bool inside = alias->home_tile >= 0; /* all slots are in one tile of the home */
+    const int64_t tile = inside ? alias->home_tile : slot;
+    int64_t index[SPAD_RANK_MAX];
+    spad_rect place = {0};
+    spad__tile_index(home, tile, index);
+    if (!spad__tile_place(kernel, home, tile, index, &place) &&
+        !spad_layout_get_place(&place, layout, alias->home, spad__tile_slot(home, tile, index)))
+        return false;
+    const int64_t offset = alias->home_byte + (inside ? slot * alias->home_step : 0);
+    *out = (spad_rect){place.lane, alias->tile_lanes, place.byte + offset, alias->tile_bytes};
     return true;
 }
 

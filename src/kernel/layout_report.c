@@ -384,6 +384,22 @@ int32_t spad__buffer_origin(const spad_kernel *k, const spad_layout_buffer *buff
     return tensor->location.line;
 }
 
+/* A row for each slot of a tensor that is inside another one; its life is that of its home. */
+static void write_alias_rows(spad__out *out, const spad_layout *layout,
+                             const spad_kernel_tensor *alias) {
+    const int64_t count = spad__layout_alias_slots(layout, alias);
+    for (int64_t s = 0; s < count; s++) {
+        spad_rect rect;
+        if (!spad__layout_alias_place(&rect, layout, alias, s)) return;
+        spad__out_string(out, layout->kernel->target->spaces[alias->space].name);
+        spad__out_string(out, ",");
+        spad__out_string(out, alias->name);
+        spad__out_format(out, ",%lld,%lld,%lld,%lld,%lld,,,,%ld\n", (long long)s,
+                         (long long)rect.lane, (long long)rect.lanes, (long long)rect.byte,
+                         (long long)rect.bytes, (long)alias->location.line);
+    }
+}
+
 spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *sink,
                                   spad_error *error) {
     spad__out out;
@@ -412,6 +428,12 @@ spad_status spad_layout_write_csv(const spad_layout *layout, const spad_sink *si
                 spad__out_string(&out, "\n");
             }
         }
+    }
+    for (size_t i = 0; i < layout->kernel->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &layout->kernel->tensors.items[i];
+        if (tensor->mode != SPAD_MODE_ALIAS) continue;
+        if (!layout->kernel->target->spaces[tensor->space].off_chip)
+            write_alias_rows(&out, layout, tensor);
     }
     return spad__out_finish(&out, error);
 }

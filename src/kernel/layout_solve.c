@@ -552,9 +552,14 @@ static void check_given(const spad_layout *layout, spad_layout_space *row) {
     }
 }
 
-/* Is the buffer needed from fork to join, as it is if an agent touches it? */
-static bool is_of_agents(const spad_kernel *k, const spad_layout_buffer *buffer) {
-    if (k->agents.count < 2) return false;
+/* Is the buffer needed from fork to join, as it is if an agent touches it? Without agents: to the
+ * end, because the text alone does not say when a unit is done with it? */
+static bool is_of_agents(const spad_layout *layout, const spad_layout_buffer *buffer) {
+    const spad_kernel *k = layout->kernel;
+    if (k->agents.count < 2) {
+        return k->units.count > 0 && buffer->tensor >= 0 && buffer->end >= layout->end &&
+               (k->tensors.items[buffer->tensor].flags & SPAD_TENSOR_OUTPUT) == 0;
+    }
     const size_t last = k->agents.items[k->agents.count - 1].statement;
     return buffer->begin <= (int64_t)k->agents.items[1].statement &&
            buffer->end >= (int64_t)k->statements.items[last].end;
@@ -573,7 +578,7 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
         const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
         const bool planned = i < row->planned_count;
         const int64_t top = buffer->rect.byte + buffer->taken;
-        if (planned && is_of_agents(layout->kernel, buffer)) of_agents = true;
+        if (planned && is_of_agents(layout, buffer)) of_agents = true;
         if (planned) slots += (size_t)buffer->slots;
         if (!planned && (buffer->rect.byte < 0 || top > row->capacity)) given_fits = false;
         if (buffer->begin < buffer->end)

@@ -8,6 +8,7 @@
  */
 #include "kernel/occupancy.h"
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "kernel/kernel.h"
 
@@ -94,7 +95,8 @@ static int64_t bytes_of_block(const spad_kernel *k, const spad_layout *layout, s
 /* Keeps the smaller number of blocks. */
 static void limit_blocks(spad_occupancy *o, spad_occupancy_limit limit, int64_t each,
                          int64_t available) {
-    const int64_t blocks = each > 0 ? available / each : INT64_MAX;
+    spad__assert(each > 0);
+    const int64_t blocks = available / each;
     if (blocks >= o->blocks) return;
     o->blocks = blocks;
     o->limit = limit;
@@ -129,9 +131,10 @@ static void count_threads(spad_occupancy *o, const spad_kernel *k) {
         }
         const int64_t stated = k->agents.items[i].registers.value;
         const int64_t each = spad__min(spad__max(stated, a.needed), INT64_MAX / 2);
-        const int64_t warps = a.threads / warp + (a.threads % warp != 0);
+        int64_t threads; /* of whole warps */
+        if (!spad__align_up(a.threads, warp, &threads)) threads = INT64_MAX;
         add_bytes(&o->threads, a.threads, 1);
-        add_bytes(&o->registers, warps * warp, (each / step + (each % step != 0)) * step);
+        add_bytes(&o->registers, threads, (each / step + (each % step != 0)) * step);
     }
 }
 

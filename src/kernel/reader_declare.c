@@ -408,15 +408,23 @@ enum {
     CLAUSE_PERSISTENT,
     CLAUSE_REUSED,
     CLAUSE_NEAR,
+    CLAUSE_CACHED,
+    CLAUSE_PIECES,
     CLAUSE_FROM,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
-    "auto",  "mod",   "at",     "stack",      "heap",   "alias", "ring",
-    "base",  "lane",  "bank",   "step",       "free",   "par",   "banks",
-    "align", "input", "output", "persistent", "reused", "near",  "from",
+    "auto",   "mod",        "at",     "stack", "heap",   "alias",  "ring",  "base",
+    "lane",   "bank",       "step",   "free",  "par",    "banks",  "align", "input",
+    "output", "persistent", "reused", "near",  "cached", "pieces", "from",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
+
+/* "1 of 2" */
+static bool read_cached(spad__reader *r, spad_kernel_tensor *row) {
+    return spad__read_amount(r, &row->cached) && spad__parser_expect_word(&r->parser, "of") &&
+           spad__read_amount(r, &row->cached_of);
+}
 
 static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     static const spad_mode modes[] = {SPAD_MODE_AUTO,  SPAD_MODE_MOD,  SPAD_MODE_AT,
@@ -439,6 +447,8 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_ALIGN: return spad__read_amount(r, &row->align);
     case CLAUSE_REUSED: return spad__read_amount(r, &row->reuse);
     case CLAUSE_NEAR: return spad__read_amount(r, &row->near);
+    case CLAUSE_CACHED: return read_cached(r, row);
+    case CLAUSE_PIECES: return spad__read_amount(r, &row->pieces);
     case CLAUSE_INPUT: row->flags |= SPAD_TENSOR_INPUT; return true;
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;

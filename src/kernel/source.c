@@ -61,7 +61,7 @@ spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_
 
 /* The statement of that line: -1 if there is none. Statements are in the order of the text, apart
  * from those of macros and of texts that are run. */
-static int64_t statement_at(const spad_kernel *kernel, int32_t line) {
+static int64_t statement_of_line(const spad_kernel *kernel, int32_t line) {
     size_t low = 0;
     size_t high = kernel->statements.count;
     while (low < high) {
@@ -83,7 +83,7 @@ static int64_t statement_at(const spad_kernel *kernel, int32_t line) {
 
 int64_t spad_kernel_find_source(const spad_kernel *kernel, int32_t line) {
     if (kernel->sources.count == 0 || line <= 0) return -1;
-    const int64_t statement = statement_at(kernel, line);
+    const int64_t statement = statement_of_line(kernel, line);
     return statement < 0 ? -1 : kernel->statements.items[statement].source;
 }
 

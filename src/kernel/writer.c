@@ -340,6 +340,13 @@ static void put_tensor(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "align", tensor->align);
     put_clause(w, "reused", tensor->reuse);
     put_clause(w, "near", tensor->near);
+    if (tensor->cached_of.value != 0 || tensor->cached_of.expr != 0) {
+        spad__out_string(&w->out, " cached ");
+        put_amount(w, tensor->cached);
+        spad__out_string(&w->out, " of ");
+        put_amount(w, tensor->cached_of);
+    }
+    put_clause(w, "pieces", tensor->pieces);
     if (tensor->flags == SPAD_TENSOR_PERSISTENT) {
         spad__out_string(&w->out, " persistent");
     } else if (tensor->flags != 0) {

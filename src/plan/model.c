@@ -62,6 +62,7 @@ static bool tie(forest *f, int32_t a, int32_t b, int64_t distance) {
     int64_t d = 0;
     if (!spad__add(shift_from_root(f, a), distance, &d) || !spad__sub(d, shift_from_root(f, b), &d))
         f->overflow = true;
+    if (d == INT64_MIN) f->overflow = true;
     if (f->overflow || x == y) return f->overflow || d == 0;
     f->parent[x < y ? y : x] = x < y ? x : y;
     if (f->shift != NULL) f->shift[x < y ? y : x] = x < y ? d : -d;

@@ -131,7 +131,8 @@ static spad_status hunt_boxes(solver *s, const spad__boxes *b, spad_error *error
                        .options = s->options,
                        .stop = &s->stop,
                        .capacity = capacity_in_units(s, b),
-                       .enough = decide ? capacity_in_units(s, b) : b->max_load,
+                       .enough = decide ? spad__min(capacity_in_units(s, b), INT64_MAX - 1)
+                                        : b->max_load, /* less than no plan */
                        .low = b->max_load,
                        .height = INT64_MAX,
                        .node_limit = node_limit,

@@ -17,19 +17,19 @@ typedef struct spad__mlir_scan {
     bool fresh;
 } spad__mlir_scan;
 
-static bool is_digit(char c) {
+static bool lex_is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c) {
+static bool lex_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 static bool in_word(char c) {
-    return is_letter(c) || is_digit(c) || c == '.' || c == '$';
+    return lex_is_letter(c) || lex_is_digit(c) || c == '.' || c == '$';
 }
 
-static char peek(const spad__mlir_scan *s, uint32_t ahead) {
+static char lex_peek(const spad__mlir_scan *s, uint32_t ahead) {
     return s->at + ahead < s->length ? s->text[s->at + ahead] : '\0';
 }
 
@@ -43,16 +43,16 @@ static void skip_blanks(spad__mlir_scan *s) {
             s->fresh = true;
             s->at++;
         } else if (resources) {
-            if (c == '#' && peek(s, 1) == '-' && peek(s, 2) == '}') {
+            if (c == '#' && lex_peek(s, 1) == '-' && lex_peek(s, 2) == '}') {
                 resources = false;
                 s->at += 2;
             }
             s->at++;
         } else if (c == ' ' || c == '\t' || c == '\r') {
             s->at++;
-        } else if (c == '/' && peek(s, 1) == '/') {
+        } else if (c == '/' && lex_peek(s, 1) == '/') {
             while (s->at < s->length && s->text[s->at] != '\n') s->at++;
-        } else if (c == '{' && peek(s, 1) == '-' && peek(s, 2) == '#') {
+        } else if (c == '{' && lex_peek(s, 1) == '-' && lex_peek(s, 2) == '#') {
             resources = true;
             s->at += 3;
         } else {
@@ -92,13 +92,13 @@ static bool scan_string(spad__mlir_scan *s) {
 static void scan_value(spad__mlir_scan *s, spad__mlir_token *token) {
     s->at++;
     while (s->at < s->length && (in_word(s->text[s->at]) || s->text[s->at] == '-')) {
-        if (s->text[s->at] == '-' && peek(s, 1) == '>') break;
+        if (s->text[s->at] == '-' && lex_peek(s, 1) == '>') break;
         s->at++;
     }
     token->length = s->at - token->start;
-    if (peek(s, 0) != '#' || !is_digit(peek(s, 1))) return;
+    if (lex_peek(s, 0) != '#' || !lex_is_digit(lex_peek(s, 1))) return;
     s->at++;
-    while (s->at < s->length && is_digit(s->text[s->at])) {
+    while (s->at < s->length && lex_is_digit(s->text[s->at])) {
         if (token->part < INT32_MAX / 16) token->part = token->part * 10 + (s->text[s->at] - '0');
         s->at++;
     }
@@ -110,7 +110,7 @@ static void scan_prefixed(spad__mlir_scan *s) {
 }
 
 static void scan_mark(spad__mlir_scan *s, spad__mlir_token *token) {
-    token->arrow = s->text[s->at] == '-' && peek(s, 1) == '>';
+    token->arrow = s->text[s->at] == '-' && lex_peek(s, 1) == '>';
     s->at += token->arrow ? 2 : 1;
     token->mark = s->text[s->at - 1];
 }
@@ -120,10 +120,10 @@ static spad__mlir_token scan_token(spad__mlir_scan *s) {
         .start = s->at, .line = s->line, .fresh = s->fresh, .kind = SPAD__MLIR_MARK};
     const char c = s->text[s->at];
     s->fresh = false;
-    if (is_letter(c)) {
+    if (lex_is_letter(c)) {
         token.kind = SPAD__MLIR_WORD;
         scan_word(s);
-    } else if (is_digit(c) || (c == '-' && is_digit(peek(s, 1)))) {
+    } else if (lex_is_digit(c) || (c == '-' && lex_is_digit(lex_peek(s, 1)))) {
         token.kind = SPAD__MLIR_NUMBER;
         s->at++;
         scan_number(s);
@@ -201,7 +201,7 @@ bool spad__mlir_number(const spad__mlir *m, uint32_t token, int64_t *out) {
     }
     if (t->kind != SPAD__MLIR_NUMBER) return false;
     for (uint32_t i = below ? 1 : 0; i < t->length; i++) {
-        if (!is_digit(text[i])) return false;
+        if (!lex_is_digit(text[i])) return false;
         if (!spad__mul(value, 10, &value) || !spad__add(value, text[i] - '0', &value)) return false;
     }
     *out = below ? -value : value;

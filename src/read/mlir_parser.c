@@ -66,7 +66,7 @@ static void leave_scope(spad__mlir *m, size_t count) {
     }
 }
 
-static int32_t add_value(spad__mlir *m, uint32_t token, int32_t part, uint32_t type) {
+static int32_t mlir_add_value(spad__mlir *m, uint32_t token, int32_t part, uint32_t type) {
     if (!spad__array_reserve(m->host, &m->values, 1)) {
         m->out_of_memory = true;
         return -1;
@@ -106,7 +106,7 @@ static bool parse_label(spad__mlir *m) {
     m->at++;
     while (!is_kind(m, m->at, SPAD__MLIR_END) && !token_at(m, m->at)->fresh) {
         if (is_kind(m, m->at, SPAD__MLIR_VALUE) && spad__mlir_is_mark(m, m->at + 1, ':')) {
-            const int32_t value = add_value(m, m->at, 0, m->at + 2);
+            const int32_t value = mlir_add_value(m, m->at, 0, m->at + 2);
             if (value < 0 || !spad__array_reserve(m->host, &m->pending, 1)) return out_of_memory(m);
             m->pending.items[m->pending.count++] = value;
         }
@@ -129,7 +129,7 @@ static bool take_arguments(spad__mlir *m, int32_t region) {
     return true;
 }
 
-static int32_t add_region(spad__mlir *m, int32_t op) {
+static int32_t mlir_add_region(spad__mlir *m, int32_t op) {
     if (!spad__array_reserve(m->host, &m->regions, 1)) {
         m->out_of_memory = true;
         return -1;
@@ -148,7 +148,7 @@ static int32_t add_region(spad__mlir *m, int32_t op) {
 static bool parse_region(spad__mlir *m, int32_t op) {
     const uint32_t open = m->at;
     const size_t names = m->scope.count;
-    const int32_t region = add_region(m, op);
+    const int32_t region = mlir_add_region(m, op);
     if (region < 0) return false;
     if (m->depth == DEEPEST) {
         SPAD__MLIR_FAULT(m, open, "regions are nested too deep: at most %d", DEEPEST);
@@ -186,7 +186,7 @@ static bool parse_results(spad__mlir *m, spad__mlir_op *op) {
             m->at += 2;
         }
         for (int64_t i = 0; i < count; i++) {
-            if (add_value(m, name, (int32_t)i, NO_TOKEN) < 0) return false;
+            if (mlir_add_value(m, name, (int32_t)i, NO_TOKEN) < 0) return false;
             op->result_count++;
         }
         if (spad__mlir_is_mark(m, m->at, ',')) m->at++;
@@ -219,7 +219,7 @@ static bool defines(const spad__mlir *m, bool heads, uint32_t at) {
 
 static bool add_pending(spad__mlir *m) {
     const bool typed = spad__mlir_is_mark(m, m->at + 1, ':');
-    const int32_t value = add_value(m, m->at, 0, typed ? m->at + 2 : NO_TOKEN);
+    const int32_t value = mlir_add_value(m, m->at, 0, typed ? m->at + 2 : NO_TOKEN);
     if (value < 0) return false;
     if (!spad__array_reserve(m->host, &m->pending, 1)) return out_of_memory(m);
     m->pending.items[m->pending.count++] = value;

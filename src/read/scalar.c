@@ -9,13 +9,13 @@
  * spad__scalar_solve does this for every value that a loop carries, and for sums, for values that
  * change every round and for those of the round before.
  *
- * Expressions are at most DEEPEST deep; what would be deeper is data.
+ * Expressions are at most SCALAR_DEEPEST deep; what would be deeper is data.
  */
 #include "read/scalar.h"
 
 #include "base/checked.h"
 
-enum { DEEPEST = 120, ARGUMENT_BITS = 63 };
+enum { SCALAR_DEEPEST = 120, ARGUMENT_BITS = 63 };
 
 /* ---- nodes ------------------------------------------------------------------------- */
 
@@ -64,6 +64,7 @@ static spad__scalar leaf(spad__scalars *s, spad__scalar_op op, int64_t value) {
     if (op == SPAD__SCALAR_NUMBER) {
         node.known = true;
         node.now = node.least = value;
+        node.bit = value == 0 || value == 1;
     } else if (op == SPAD__SCALAR_ROUND) {
         node.moves = true;
         node.least = 0;
@@ -91,7 +92,8 @@ spad__scalar spad__scalar_argument(spad__scalars *s, int64_t which, int64_t now)
     node.op = SPAD__SCALAR_ARGUMENT;
     node.value = which;
     node.known = true;
-    node.now = node.least = now;
+    node.now = now;
+    node.least = now < 0 ? now : 0; /* of other sizes as well */
     node.arguments = UINT64_C(1) << (which < ARGUMENT_BITS ? which : ARGUMENT_BITS);
     return keep_node(s, node);
 }
@@ -102,7 +104,7 @@ spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which)
     node.value = loop;
     node.b = which; /* no operand */
     node.moves = true;
-    node.least = -1; /* stages start there; checked when it is solved */
+    node.least = INT64_MIN;
     return keep_node(s, node);
 }
 
@@ -126,12 +128,12 @@ static int64_t floor_div(int64_t a, int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
-static bool value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
+static bool scalar_value_of(spad__scalar_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case SPAD__SCALAR_ADD: return spad__add(a, b, out);
     case SPAD__SCALAR_MUL: return spad__mul(a, b, out);
-    case SPAD__SCALAR_DIV: return b > 0 && (*out = floor_div(a, b), true);
-    case SPAD__SCALAR_MOD: return b > 0 && (*out = a - floor_div(a, b) * b, true);
+    case SPAD__SCALAR_DIV: return a >= 0 && b > 0 && (*out = a / b, true);
+    case SPAD__SCALAR_MOD: return a >= 0 && b > 0 && (*out = a % b, true);
     case SPAD__SCALAR_MIN: *out = a < b ? a : b; return true;
     case SPAD__SCALAR_MAX: *out = a > b ? a : b; return true;
     case SPAD__SCALAR_EQUAL: *out = a == b; return true;
@@ -151,7 +153,7 @@ static int64_t least_of(spad__scalar_op op, int64_t a, int64_t b) {
     if (op == SPAD__SCALAR_MUL && a >= 0 && b >= 0 && !spad__mul(a, b, &least)) least = INT64_MIN;
     if (op == SPAD__SCALAR_MIN && both) least = a < b ? a : b;
     if (op == SPAD__SCALAR_MAX) least = a > b ? a : b;
-    if (op == SPAD__SCALAR_MOD || (op == SPAD__SCALAR_DIV && a >= 0)) least = 0;
+    if ((op == SPAD__SCALAR_MOD || op == SPAD__SCALAR_DIV) && a >= 0) least = 0;
     if (op >= SPAD__SCALAR_EQUAL && op <= SPAD__SCALAR_OR) least = 0;
     if (op == SPAD__SCALAR_XOR && a >= 0 && b >= 0) least = 0;
     return least;
@@ -166,6 +168,10 @@ static void inherit(const spad__scalars *s, spad__scalar_node *node, spad__scala
     if (from->depth >= node->depth) node->depth = (uint16_t)(from->depth + 1);
 }
 
+static bool is_bit_op(spad__scalar_op op) {
+    return op == SPAD__SCALAR_EQUAL || op == SPAD__SCALAR_LESS || op == SPAD__SCALAR_AT_MOST;
+}
+
 static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar a, spad__scalar b) {
     spad__scalar_node node = {.op = op, .a = a, .b = b, .c = SPAD__NO_SCALAR, .d = SPAD__NO_SCALAR};
     const spad__scalar_node *left = spad__scalar_get(s, a);
@@ -173,13 +179,15 @@ static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar 
     inherit(s, &node, a);
     inherit(s, &node, b);
     node.least = least_of(op, left->least, right->least);
+    node.bit = is_bit_op(op) ||
+               (op == SPAD__SCALAR_MOD && right->known && right->now <= 2 && left->least >= 0) ||
+               (left->bit && right->bit && op != SPAD__SCALAR_ADD);
     if (left->known && right->known) {
-        node.known = value_of(op, left->now, right->now, &node.now);
+        node.known = scalar_value_of(op, left->now, right->now, &node.now);
         if (!node.known) return spad__scalar_data(s);
-        node.least = node.now;
         if ((!node.arguments && !node.moves) || s->run) return spad__scalar_number(s, node.now);
     }
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
     return keep_node(s, node);
 }
 
@@ -229,14 +237,13 @@ static spad__scalar make_product(spad__scalars *s, spad__scalar a, spad__scalar 
     return keep_two(s, SPAD__SCALAR_MUL, a, b);
 }
 
-/* By a number above 0 that no loop changes; else only a run knows it. What may be below 0 is
- * rounded towards 0 by the program, and down by us. */
+/* By a number above 0 that no loop changes; else only a run knows it. */
 static spad__scalar make_quotient(spad__scalars *s, spad__scalar_op op, spad__scalar a,
                                   spad__scalar b) {
     const spad__scalar_node left = *spad__scalar_get(s, a);
     const spad__scalar_node right = *spad__scalar_get(s, b);
     const bool rest = op == SPAD__SCALAR_MOD;
-    if (!right.known || right.now < 1 || left.least < 0) return spad__scalar_data(s);
+    if (!right.known || right.now < 1) return spad__scalar_data(s);
     if (spad__scalar_is(s, b, 1)) return rest ? spad__scalar_number(s, 0) : a;
     if (rest && left.op == SPAD__SCALAR_MOD && left.b == b) return a;
     return keep_two(s, op, a, b);
@@ -298,7 +305,7 @@ spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {
     return make_logic(s, SPAD__SCALAR_XOR, a, spad__scalar_number(s, 1));
 }
 
-static bool is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
+static bool scalar_is_number(const spad__scalars *s, spad__scalar n, int64_t *value) {
     return is_op(s, n, SPAD__SCALAR_NUMBER) && spad__scalar_known(s, n, value);
 }
 
@@ -337,13 +344,34 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
     return false;
 }
 
-static spad__scalar keep_ring(spad__scalars *s, spad__scalar_node node) {
+/* Its value at the given sizes. */
+static void know_ring(const spad__scalars *s, spad__scalar_node *node) {
+    const bool phase = node->op == SPAD__SCALAR_PHASE;
+    int64_t bit = 0, from, on, all, sum;
+    if (phase && !spad__scalar_known(s, node->a, &bit)) return;
+    if (!spad__scalar_known(s, phase ? node->b : node->a, &from) ||
+        !spad__scalar_known(s, phase ? node->c : node->b, &on) ||
+        !spad__scalar_known(s, phase ? node->d : node->c, &all)) {
+        return;
+    }
+    if (from < -1 || from >= all || on < 1 || bit < 0 || bit > 1 || !spad__add(from, on, &sum))
+        return;
+    node->known = true;
+    node->now = phase ? (bit + (sum / all & 1)) % 2 : sum % all;
+}
+
+static spad__scalar scalar_keep_ring(spad__scalars *s, spad__scalar_node node) {
     const spad__scalar operands[] = {node.a, node.b, node.c, node.d};
     for (size_t i = 0; i < 4; i++) {
         if (operands[i] >= 0) inherit(s, &node, operands[i]);
     }
-    node.least = node.op == SPAD__SCALAR_RING ? -1 : 0;
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    node.least = node.op == SPAD__SCALAR_PHASE || spad__scalar_get(s, node.b)->least > 0 ||
+                         spad__scalar_get(s, node.a)->least >= 0
+                     ? 0
+                     : INT64_MIN;
+    node.bit = node.op == SPAD__SCALAR_PHASE && spad__scalar_get(s, node.a)->bit;
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
+    know_ring(s, &node);
     return keep_node(s, node);
 }
 
@@ -357,11 +385,12 @@ spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scala
         return spad__scalar_ring(s, before.a, spad__scalar_make(s, SPAD__SCALAR_ADD, before.b, on),
                                  count);
     }
-    if (is_number(s, stage, &from) && is_number(s, on, &moved) && is_number(s, count, &all) &&
-        all > 0 && (from >= 0 || moved > 0)) {
-        return spad__scalar_number(s, (from % all + moved % all + 2 * all) % all);
+    if (scalar_is_number(s, stage, &from) && scalar_is_number(s, on, &moved) &&
+        scalar_is_number(s, count, &all) && (from >= 0 || moved > 0)) {
+        if (from < -1 || from >= all) return spad__scalar_data(s); /* in no ring */
+        return spad__scalar_number(s, (from + moved % all + all) % all);
     }
-    return keep_ring(
+    return scalar_keep_ring(
         s, (spad__scalar_node){
                .op = SPAD__SCALAR_RING, .a = stage, .b = on, .c = count, .d = SPAD__NO_SCALAR});
 }
@@ -374,9 +403,12 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
     const spad__scalar_node at = *spad__scalar_get(s, stage);
     const bool moved = at.op == SPAD__SCALAR_RING && at.c == count;
     int64_t first, from, steps, all;
-    if (is_number(s, phase, &first) && is_number(s, stage, &from) && is_number(s, on, &steps) &&
-        is_number(s, count, &all) && all > 0 && (from >= 0 || steps > 0) &&
-        spad__add(from, steps, &from)) {
+    if (scalar_is_number(s, phase, &first) && scalar_is_number(s, stage, &from) &&
+        scalar_is_number(s, on, &steps) && scalar_is_number(s, count, &all) &&
+        (from >= 0 || steps > 0)) {
+        if (from < -1 || from >= all || first < 0 || first > 1 || !spad__add(from, steps, &from)) {
+            return spad__scalar_data(s);
+        }
         return spad__scalar_number(s, (first + (floor_div(from, all) & 1)) % 2);
     }
     if (before.op == SPAD__SCALAR_PHASE && before.d == count &&
@@ -384,8 +416,9 @@ spad__scalar spad__scalar_phase(spad__scalars *s, spad__scalar phase, spad__scal
         return spad__scalar_phase(s, before.a, at.a,
                                   spad__scalar_make(s, SPAD__SCALAR_ADD, at.b, on), count);
     }
-    return keep_ring(s, (spad__scalar_node){
-                            .op = SPAD__SCALAR_PHASE, .a = phase, .b = stage, .c = on, .d = count});
+    return scalar_keep_ring(
+        s,
+        (spad__scalar_node){.op = SPAD__SCALAR_PHASE, .a = phase, .b = stage, .c = on, .d = count});
 }
 
 /* The forms of rings and phases, with `yes` where the condition holds. */
@@ -409,13 +442,14 @@ static spad__scalar keep_select(spad__scalars *s, spad__scalar a, spad__scalar b
     inherit(s, &node, c);
     const int64_t x = spad__scalar_get(s, b)->least, y = spad__scalar_get(s, c)->least;
     node.least = x < y ? x : y;
+    node.bit = spad__scalar_get(s, b)->bit && spad__scalar_get(s, c)->bit;
     if (spad__scalar_get(s, a)->known) {
         const spad__scalar_node *taken =
             spad__scalar_get(s, spad__scalar_get(s, a)->now != 0 ? b : c);
         node.known = taken->known;
         node.now = taken->now;
     }
-    if (node.data || node.depth > DEEPEST) return spad__scalar_data(s);
+    if (node.data || node.depth > SCALAR_DEEPEST) return spad__scalar_data(s);
     return keep_node(s, node);
 }
 
@@ -493,6 +527,7 @@ typedef struct spad__scalar_loop {
     spad__scalar more; /* another round follows */
     size_t count;
     const spad__scalar *inits;
+    const spad__scalar *nexts;
 } spad__scalar_loop;
 
 /* Does it change with the rounds of the loop? O(size) without a memo is avoided: a value that stays
@@ -528,9 +563,13 @@ static bool starts_in_ring(const spad__scalars *s, spad__scalar init, spad__scal
            (is_op(s, init, SPAD__SCALAR_RING) && spad__scalar_get(s, init)->c == count);
 }
 
-static bool is_bit(const spad__scalars *s, spad__scalar n) {
-    int64_t value;
-    return !spad__scalar_known(s, n, &value) || value == 0 || value == 1;
+/* Does this loop move the ring of which value `ring` is the stage by as much in each round? */
+static bool moves_with(const spad__scalars *s, const spad__scalar_loop *l, int32_t ring,
+                       spad__scalar on, spad__scalar count) {
+    const spad__scalar next = l->nexts[ring];
+    if (!is_op(s, next, SPAD__SCALAR_RING)) return false;
+    const spad__scalar_node *node = spad__scalar_get(s, next);
+    return carried_by(s, l, node->a) == ring && node->b == on && node->c == count;
 }
 
 /* The value after `rounds` rounds, where one round gives `next`, as far as its form tells. */
@@ -551,12 +590,13 @@ static spad__scalar after_rounds(spad__scalars *s, const spad__scalar_loop *l, s
     }
     if (node.op == SPAD__SCALAR_PHASE && node.a == self) {
         const int32_t ring = carried_by(s, l, node.b);
-        if (ring < 0 || changes(s, l, node.c) || !is_bit(s, init)) return SPAD__NO_SCALAR;
+        if (ring < 0 || changes(s, l, node.c) || l->inits[ring] < 0) return SPAD__NO_SCALAR;
+        if (!moves_with(s, l, ring, node.c, node.d)) return SPAD__NO_SCALAR;
         if (!starts_in_ring(s, l->inits[ring], node.d)) return SPAD__NO_SCALAR;
         return spad__scalar_phase(s, init, l->inits[ring], times(s, rounds, node.c), node.d);
     }
     if (node.op == SPAD__SCALAR_XOR && node.a == self && spad__scalar_is(s, node.b, 1) &&
-        is_bit(s, init)) {
+        spad__scalar_get(s, init)->bit) {
         return spad__scalar_make(s, SPAD__SCALAR_MOD,
                                  spad__scalar_make(s, SPAD__SCALAR_ADD, rounds, init),
                                  spad__scalar_number(s, 2));
@@ -621,7 +661,8 @@ void spad__scalar_solve(spad__scalars *s, int64_t loop, spad__scalar trips, spad
                                  .trips = trips,
                                  .more = more,
                                  .count = count,
-                                 .inits = inits};
+                                 .inits = inits,
+                                 .nexts = nexts};
     for (size_t k = 0; k < count; k++) {
         const spad__scalar carried = spad__scalar_carried(s, loop, (int32_t)k);
         if (carried >= 0) s->nodes.items[carried].closed = SPAD__NO_SCALAR;

@@ -20,7 +20,7 @@ typedef enum spad__scalar_op {
     SPAD__SCALAR_CARRIED,  /* by loop `value`, its argument number b */
     SPAD__SCALAR_ADD,
     SPAD__SCALAR_MUL,
-    SPAD__SCALAR_DIV, /* rounds down; a is not below 0, and b is a number above 0 */
+    SPAD__SCALAR_DIV, /* by a number above 0; of something below 0 it is not what we compute */
     SPAD__SCALAR_MOD,
     SPAD__SCALAR_MIN,
     SPAD__SCALAR_MAX,
@@ -42,6 +42,7 @@ typedef struct spad__scalar_node {
     int64_t now;   /* at the given sizes, where `known` */
     int64_t least; /* a lower bound; INT64_MIN: not known */
     bool known;
+    bool bit;           /* it is 0 or 1 for certain */
     bool moves;         /* it has rounds or carried values */
     bool data;          /* only a run knows it */
     uint64_t arguments; /* bits of those in it; the last bit is for all from 63 on */

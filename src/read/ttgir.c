@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "read/ttgir.h"
 
-enum { SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
+enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
 
 /* ---- what it is ---------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ bool spad_ttgir_detect(const char *text, size_t length) {
 /* ---- the module ---------------------------------------------------------------------- */
 
 /* The first public function, or the first one, in a region. */
-static int32_t find_function(const spad__mlir *m, int32_t first) {
+static int32_t ttgir_find_function(const spad__mlir *m, int32_t first) {
     int32_t found = -1;
     for (int32_t op = first; op >= 0; op = m->ops.items[op].next) {
         const spad__mlir_op *o = &m->ops.items[op];
@@ -90,13 +90,13 @@ static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
            memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
 }
 
-static bool read_arguments(spad__ttgir *t, bool *used) {
+static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
     const spad__mlir *m = t->m;
     const spad__mlir_region *r = &m->regions.items[m->ops.items[t->function].first_region];
     if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
-        spad__ttgir_argument argument = {.name = value->token, .value = SIZE};
+        spad__ttgir_argument argument = {.name = value->token, .value = TTGIR_SIZE};
         argument.integer =
             spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
             spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
@@ -124,6 +124,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->unclear = t->has_offsets = t->dry = false;
     t->regions = t->loops = t->depth = 0;
     t->used_arguments = 0;
+    t->register_bytes = 0;
 }
 
 static void free_all(spad__ttgir *t) {
@@ -187,34 +188,58 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
         if (!argument->integer || argument->given || !(matter >> i & 1)) continue;
         spad__ttgir_word_name(t, argument->name, name);
         const int length = snprintf(info->assumed + used, sizeof info->assumed - used, "%s%s = %d",
-                                    used > 0 ? ", " : "", name, SIZE);
+                                    used > 0 ? ", " : "", name, TTGIR_SIZE);
         if (length < 0 || (size_t)length >= sizeof info->assumed - used) break;
         used += (size_t)length;
     }
 }
 
+static bool is_unclear(const spad__ttgir *t, spad_status status) {
+    return status != SPAD_OK && t->unclear && !t->failed;
+}
+
+/* With numbers; where data decides even then, with any number of rounds. */
+static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
+                            const bool *used, spad_error *error) {
+    char why[sizeof t->unclear_why];
+    spad_status status = one_pass(t, true, out, used, error);
+    info->unrolled = true;
+    if (!is_unclear(t, status)) return status;
+    const int32_t op = t->unclear_op;
+    memcpy(why, t->unclear_why, sizeof why);
+    if (!t->numbers) {
+        t->any_rounds = true;
+        status = one_pass(t, false, out, used, error);
+        info->unrolled = false;
+        if (!is_unclear(t, status)) return status;
+    }
+    t->op = op;
+    SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", why);
+    return SPAD_ERR_SYNTAX;
+}
+
 /* With expressions; if something has none, with numbers. */
 static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                             const bool *used, spad_error *error) {
-    if (t->numbers) { /* the second one alone */
-        info->unrolled = true;
-        return one_pass(t, true, out, used, error);
-    }
+    if (t->numbers) return run_pass(t, out, info, used, error);
     spad_status status = one_pass(t, false, out, used, error);
-    if (status != SPAD_OK && t->unclear && !t->failed) {
+    if (is_unclear(t, status)) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
                  (long)t->m->tokens.items[t->m->ops.items[t->unclear_op].name].line);
-        info->unrolled = true;
         list_assumed(t, info);
-        status = one_pass(t, true, out, used, error);
-        if (status != SPAD_OK && t->unclear && !t->failed) {
-            t->op = t->unclear_op;
-            SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", t->unclear_why);
-        }
+        status = run_pass(t, out, info, used, error);
+        if (!info->unrolled) info->reason[0] = '\0';
     }
     info->placed = t->has_offsets;
-    if (status == SPAD_OK && !info->unrolled) list_assumed(t, info);
+    if (status == SPAD_OK && info->assumed[0] == '\0') list_assumed(t, info);
     return status;
+}
+
+static bool has_matrix_registers(const spad_target *target) {
+    size_t engine, space;
+    return spad_target_find_engine(&engine, target, "tensor", NULL) == SPAD_OK &&
+           spad_target_find_space(&space, target, "registers", NULL) == SPAD_OK &&
+           (target->engines[engine].writes >> space & 1) != 0;
 }
 
 static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
@@ -232,7 +257,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         return SPAD_ERR_SYNTAX;
     }
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
-    t->function = find_function(m, body->first_op);
+    t->function = ttgir_find_function(m, body->first_op);
     if (t->function < 0) {
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
@@ -249,10 +274,11 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         const spad_status found = spad_target_find(&t->target, chip, error);
         if (found != SPAD_OK) return found;
     }
+    t->matrix_registers = has_matrix_registers(t->target);
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
-    if (!read_arguments(t, used)) return spad__fail_host_memory(error);
+    if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
     return two_ways(t, out, info, used, error);
 }
 

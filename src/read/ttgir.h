@@ -22,9 +22,10 @@
 #include "spad/ttgir.h"
 
 enum {
-    SPAD__TTGIR_RANK = 6,      /* dimensions of a buffer, its stages among them */
-    SPAD__TTGIR_NAME = 48,     /* with its NUL */
-    SPAD__TTGIR_NOTES = 400000 /* statements of a function that is run */
+    SPAD__TTGIR_RANK = 6,            /* dimensions of a buffer, its stages among them */
+    SPAD__TTGIR_NAME = 48,           /* with its NUL */
+    SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
+    SPAD__TTGIR_NOTES = 400000       /* statements of a function that is run */
 };
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -59,7 +60,8 @@ typedef struct spad__ttgir_value {
 typedef enum spad__ttgir_space {
     SPAD__TTGIR_SHARED,
     SPAD__TTGIR_TMEM,
-    SPAD__TTGIR_GLOBAL
+    SPAD__TTGIR_GLOBAL,
+    SPAD__TTGIR_REGISTERS /* operands of products, for their time */
 } spad__ttgir_space;
 
 typedef struct spad__ttgir_buffer {
@@ -184,17 +186,20 @@ typedef struct spad__ttgir {
     int32_t function;                     /* its operation */
     int32_t op;                           /* that is looked at */
     int stream;
-    bool dry;     /* only scalars and views count */
-    bool run;     /* with numbers */
-    bool numbers; /* never with expressions */
-    bool failed;  /* a fault was reported, or no memory */
-    bool unclear; /* something that matters is no expression */
+    bool dry;        /* only scalars and views count */
+    bool run;        /* with numbers */
+    bool numbers;    /* never with expressions */
+    bool any_rounds; /* a loop whose rounds are not known has any number of them */
+    bool failed;     /* a fault was reported, or no memory */
+    bool unclear;    /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
     int regions;      /* warp_specialize so far */
     int loops;        /* around */
     int64_t programs; /* tt.get_num_programs */
     int64_t warps;
+    int64_t register_bytes; /* of operands of products */
+    bool matrix_registers;  /* products of this chip have operands in registers */
     bool has_offsets;
     /* while the kernel is made */
     spad_kernel_builder *builder;
@@ -221,6 +226,8 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);
 /* The last "!ttg.memdesc<" of the operation; 0: none. */
 uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
+/* The type of operand or result `which` of a product, as the token of its "tensor"; 0: none. */
+uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which);
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);

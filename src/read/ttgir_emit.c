@@ -35,8 +35,8 @@ static spad_status number_expr(spad__ttgir *t, int64_t value, spad_expr *out, sp
     return spad_kernel_builder_number(out, t->builder, value, error);
 }
 
-static spad_status apply(spad__ttgir *t, spad_expr_op op, spad_expr a, spad_expr b, spad_expr *out,
-                         spad_error *error) {
+static spad_status ttgir_apply(spad__ttgir *t, spad_expr_op op, spad_expr a, spad_expr b,
+                               spad_expr *out, spad_error *error) {
     return spad_kernel_builder_apply(out, t->builder, op, a, b, error);
 }
 
@@ -44,12 +44,12 @@ static spad_status apply_number(spad__ttgir *t, spad_expr_op op, spad_expr a, in
                                 spad_expr *out, spad_error *error) {
     spad_expr number;
     TRY(number_expr(t, b, &number, error));
-    return apply(t, op, a, number, out, error);
+    return ttgir_apply(t, op, a, number, out, error);
 }
 
 /* a + b without a sum of 0 or a negative number. */
-static spad_status add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
-                              spad_error *error) {
+static spad_status ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
+                                    spad_error *error) {
     *out = a;
     if (b == 0) return SPAD_OK;
     return apply_number(t, b < 0 ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b < 0 ? -b : b, out, error);
@@ -66,7 +66,7 @@ static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, i
     return NULL;
 }
 
-static bool has_param(const spad__ttgir *t, spad__scalar n) {
+static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
     uint64_t all = 0;
     for (size_t i = 0; i < t->params.count; i++) all |= t->params.items[i].arguments;
     return (spad__scalar_get(&t->scalars, n)->arguments & all) != 0;
@@ -80,23 +80,26 @@ static spad__scalar moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
 /* Stage (c + n) % S, where c is a number from -1 on. */
 static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                              spad_error *error) {
-    int64_t start;
+    int64_t start, all;
     spad_expr on, count;
-    if (!spad__scalar_known(&t->scalars, node->a, &start)) {
+    if (!spad__scalar_known(&t->scalars, node->a, &start) ||
+        !spad__scalar_known(&t->scalars, node->c, &all) || start < -1 || start >= all) {
         return unclear(t, "the first stage of a ring", error);
     }
     TRY(expr_of(t, moved_by(t, node->b, start), &on, error));
     TRY(expr_of(t, node->c, &count, error));
-    return apply(t, SPAD_EXPR_MOD, on, count, out, error);
+    return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
 }
 
 /* Phase (p + (c + n) / S) % 2; before the first stage, at -1, it is p. */
 static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
                               spad_error *error) {
     const spad__scalars *s = &t->scalars;
-    int64_t start, phase;
+    int64_t start, phase, all;
     spad_expr on, count;
-    if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase)) {
+    if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase) ||
+        !spad__scalar_known(s, node->d, &all) || start < -1 || start >= all || phase < 0 ||
+        phase > 1) {
         return unclear(t, "the first phase of a ring", error);
     }
     TRY(expr_of(t, moved_by(t, node->c, start), &on, error));
@@ -104,8 +107,8 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
         TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));
     }
-    TRY(apply(t, SPAD_EXPR_DIV, on, count, &on, error));
-    TRY(add_number(t, on, phase, &on, error));
+    TRY(ttgir_apply(t, SPAD_EXPR_DIV, on, count, &on, error));
+    TRY(ttgir_add_number(t, on, phase, &on, error));
     return apply_number(t, SPAD_EXPR_MOD, on, 2, out, error);
 }
 
@@ -119,12 +122,12 @@ static spad_status sum_expr(spad__ttgir *t, const spad__scalar_node *node, spad_
     if (swapped && !minus) {
         TRY(expr_of(t, node->b, &a, error));
         TRY(expr_of(t, left->a, &b, error));
-        return apply(t, SPAD_EXPR_SUB, a, b, out, error);
+        return ttgir_apply(t, SPAD_EXPR_SUB, a, b, out, error);
     }
     TRY(expr_of(t, node->a, &a, error));
-    if (right->op == SPAD__SCALAR_NUMBER) return add_number(t, a, right->now, out, error);
+    if (right->op == SPAD__SCALAR_NUMBER) return ttgir_add_number(t, a, right->now, out, error);
     TRY(expr_of(t, minus ? right->a : node->b, &b, error));
-    return apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
+    return ttgir_apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
 }
 
 static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
@@ -143,25 +146,33 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
         if (step == 1) return SPAD_OK;
         return apply_number(t, SPAD_EXPR_MUL, param->expr, step, out, error);
     }
-    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !has_param(t, n))) {
+    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !ttgir_has_param(t, n))) {
         t->used_arguments |= node.arguments;
         return number_expr(t, node.now, out, error);
     }
     switch (node.op) {
     case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
     case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
-    case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_DIV:
     case SPAD__SCALAR_MOD:
+        if (spad__scalar_get(&t->scalars, node.a)->least < 0) {
+            return unclear(t, "the quotient of something that may be below 0", error);
+        }
+        /* fall through */
+    case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_MIN:
     case SPAD__SCALAR_MAX:
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
-        return apply(t, ops[node.op], a, b, out, error);
-    case SPAD__SCALAR_XOR: /* of bits */
+        return ttgir_apply(t, ops[node.op], a, b, out, error);
+    case SPAD__SCALAR_XOR:
+        if (!spad__scalar_get(&t->scalars, node.a)->bit ||
+            !spad__scalar_get(&t->scalars, node.b)->bit) {
+            return unclear(t, "bits of a number", error);
+        }
         TRY(expr_of(t, node.a, &a, error));
         TRY(expr_of(t, node.b, &b, error));
-        TRY(apply(t, SPAD_EXPR_ADD, a, b, &a, error));
+        TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
         return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
     case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
     case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);
@@ -324,11 +335,16 @@ static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttg
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
     spad__ttgir_param param = {.value = node->now, .arguments = node->arguments};
     *out = NULL;
-    if (node->data) {
+    if (node->data && !t->any_rounds) {
+        return unclear(t, "how often a loop runs is decided by data", error);
+    }
+    if (node->data || (node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS)) {
         param =
             (spad__ttgir_param){.value = 3, .any = true, .trips = trips, .node = trips, .step = 1};
     } else if (node->moves || node->arguments == 0) {
         return SPAD_OK;
+    } else if (!node->known) {
+        return unclear(t, "how often a loop runs", error);
     } else {
         find_multiple(t, trips, &param);
     }
@@ -467,7 +483,7 @@ static spad_status go_to(spad__ttgir *t, int32_t number, spad_error *error) {
 }
 
 static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error *error) {
-    static const char *const spaces[] = {"shared", "tmem", "global"};
+    static const char *const spaces[] = {"shared", "tmem", "global", "registers"};
     spad_amount dims[SPAD__TTGIR_RANK];
     const spad_amount stages = {.value = b->stages};
     spad_kernel_tensor tensor = {.name = b->name,
@@ -485,6 +501,9 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
     if (b->space == SPAD__TTGIR_GLOBAL) {
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
     }
+    if (b->space == SPAD__TTGIR_REGISTERS) {
+        tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
+    }
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
 }
 
@@ -496,7 +515,10 @@ static spad_status emit_buffers(spad__ttgir *t, spad_error *error) {
         const spad_amounts dims = {b->stages > 0 ? 1 : 0, &stages};
         if (!b->barrier && !b->read && !b->written) continue;
         TRY(go_to(t, b->op, error));
-        if (!spad__ttgir_unique(t, b->name, b->barrier ? "_bar" : "")) {
+        if (!spad__ttgir_unique(t, b->name,
+                                b->barrier                          ? "_bar"
+                                : b->space == SPAD__TTGIR_REGISTERS ? "_r"
+                                                                    : "")) {
             return spad__fail_host_memory(error);
         }
         if (b->barrier) {
@@ -522,7 +544,7 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
     if (param != NULL) {
         end.expr = param->expr;
-        if (added > 0) TRY(add_number(t, param->expr, added, &end.expr, error));
+        if (added > 0) TRY(ttgir_add_number(t, param->expr, added, &end.expr, error));
     } else if (!spad__scalar_get(&t->scalars, note->scalar)->moves) {
         end.value = spad__scalar_get(&t->scalars, note->scalar)->now;
     } else {
@@ -536,7 +558,7 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     if (param == NULL || added >= 0) return SPAD_OK;
     /* K_tiles - 1 rounds are none for 0 and 1: the last ones are left out instead */
     spad_comparison inside = {.left = *round, .relation = SPAD_LESS};
-    TRY(add_number(t, param->expr, added, &inside.right, error));
+    TRY(ttgir_add_number(t, param->expr, added, &inside.right, error));
     t->shorter[t->depth] = true;
     return spad_kernel_builder_if(t->builder, &inside, 1, error);
 }
@@ -566,7 +588,8 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
         if (access->view.length[d] == 0) continue;
         TRY(expr_of(t, access->view.from[d], &ranges[d].from, error));
-        TRY(add_number(t, ranges[d].from, access->view.length[d], &ranges[d].to, error));
+        TRY(expr_of(t, moved_by(t, access->view.from[d], access->view.length[d]), &ranges[d].to,
+                    error));
         part = true;
     }
     if (part) {
@@ -605,7 +628,9 @@ static spad_status emit_operation(spad__ttgir *t, const spad__ttgir_rows *rows,
     char name[SPAD__TTGIR_NAME + 16], user[SPAD__TTGIR_NAME];
     spad__ttgir_name(t, &t->m->ops.items[note->op], user);
     snprintf(name, sizeof name, "%s_%.30s", note->name, user);
-    const char *runner = note->unit != SPAD__TTGIR_NO_UNIT ? unit_names[note->unit] : "simt";
+    const char *runner = note->unit != SPAD__TTGIR_NO_UNIT ? unit_names[note->unit]
+                         : note->matrix                    ? "tensor"
+                                                           : "simt";
     TRY(spad_kernel_builder_operation(t->builder, runner, name, error));
     for (uint32_t i = 0; i < note->access_count; i++) {
         TRY(emit_access(t, &t->accesses.items[note->first_access + i], error));

@@ -419,6 +419,46 @@ static void do_tma_store(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- products -------------------------------------------------------------------------- */
 
+/* A factor or the result of a product that is in registers. Only its size matters, for the time, so
+ * one that would fill the registers is left out. */
+static void note_registers(spad__ttgir *t, const spad__mlir_op *op, int which) {
+    enum { REGISTER_BYTES = 192 << 10 };
+    const uint32_t at = spad__ttgir_tensor_type(t, op, which);
+    spad__ttgir_type type;
+    int64_t bytes;
+    bool fresh;
+    if (t->dry || !t->matrix_registers || at == 0) return;
+    if (!spad__ttgir_read_type(t, at, op->end, &type)) return;
+    const spad_shape shape = {(size_t)type.rank, type.dims};
+    if (spad_shape_bytes(&bytes, shape, type.dtype, NULL) != SPAD_OK) return;
+    const int32_t buffer = spad__ttgir_buffer_of(t, at, &fresh);
+    if (buffer < 0) return;
+    spad__ttgir_buffer *b = &t->buffers.items[buffer];
+    if (fresh) {
+        b->space = SPAD__TTGIR_REGISTERS;
+        b->op = t->op;
+        spad__ttgir_name(t, op, b->name);
+        if (bytes <= REGISTER_BYTES - t->register_bytes) {
+            t->register_bytes += bytes;
+            b->rank = type.rank;
+            b->dtype = type.dtype;
+            memcpy(b->dims, type.dims, sizeof b->dims);
+        }
+    }
+    if (b->rank == 0) return;
+    const spad__ttgir_value value = whole_view(t, buffer);
+    spad__ttgir_note_access(t, &value, which < 2 ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE);
+}
+
+/* mma of a warp: operands and result in registers. */
+static void do_dot(spad__ttgir *t, const spad__mlir_op *op) {
+    if (!t->matrix_registers || spad__ttgir_tensor_type(t, op, 2) == 0) return;
+    spad__ttgir_note *note = spad__ttgir_note_operation(t, "dot", SPAD__TTGIR_NO_UNIT);
+    if (note == NULL) return;
+    note->matrix = true;
+    for (int which = 0; which < 3; which++) note_registers(t, op, which);
+}
+
 static void do_warp_group_dot(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t at = spad__mlir_attribute(t->m, op, "isAsync");
     const bool async = at != 0 && spad__mlir_is(t->m, at, "true");
@@ -429,6 +469,7 @@ static void do_warp_group_dot(spad__ttgir *t, const spad__mlir_op *op) {
         const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
         if (value->kind == SPAD__TTGIR_VIEW) spad__ttgir_note_access(t, value, SPAD_ACCESS_READ);
     }
+    for (int which = 0; which < 3; which++) note_registers(t, op, which);
     note_group(t, SPAD_STATEMENT_COMMIT, SPAD__TTGIR_MMAS, 0, 0);
     if (!async) note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_MMAS, 0, 0);
 }
@@ -454,8 +495,8 @@ typedef struct spad__ttgir_product {
     uint32_t barriers; /* operands from here on */
 } spad__ttgir_product;
 
-static bool read_product(spad__ttgir *t, const spad__mlir_op *op, bool scaled,
-                         spad__ttgir_product *out) {
+static bool ttgir_read_product(spad__ttgir *t, const spad__mlir_op *op, bool scaled,
+                               spad__ttgir_product *out) {
     uint32_t at = 0;
     *out = (spad__ttgir_product){.use = SPAD__NO_SCALAR, .condition = SPAD__NO_SCALAR};
     for (; at < op->operand_count && out->condition < 0; at++) {
@@ -498,7 +539,7 @@ static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_product p;
     bool open, updates;
     if (t->dry) return;
-    if (!read_product(t, op, scaled, &p)) {
+    if (!ttgir_read_product(t, op, scaled, &p)) {
         SPAD__TTGIR_FAULT(t, "operands of a product that are not known");
         return;
     }
@@ -569,6 +610,7 @@ static const struct {
     {"ttg.async_copy_global_to_local", do_copy},
     {"ttg.async_commit_group", do_commit},
     {"ttg.async_wait", do_wait},
+    {"tt.dot", do_dot},
     {"ttng.warp_group_dot", do_warp_group_dot},
     {"ttng.warp_group_dot_wait", do_dot_wait},
     {"ttng.init_barrier", do_init},

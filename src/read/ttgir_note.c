@@ -125,3 +125,59 @@ bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open) {
 void spad__ttgir_note_end(spad__ttgir *t, bool open) {
     if (open) spad__ttgir_note_add(t, SPAD__NOTE_END);
 }
+
+/* ---- values and buffers ------------------------------------------------------------------ */
+
+static const spad__ttgir_value no_value = {.kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
+
+const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
+                                             uint32_t number) {
+    if (number >= op->operand_count) return &no_value;
+    return &t->values.items[t->m->operands.items[op->first_operand + number].value];
+}
+
+spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number) {
+    const spad__ttgir_value *value = spad__ttgir_operand(t, op, number);
+    if (value->kind == SPAD__TTGIR_SCALAR && value->scalar >= 0) return value->scalar;
+    return spad__scalar_data(&t->scalars);
+}
+
+void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
+                     spad__ttgir_value value) {
+    if (result < op->result_count) t->values.items[op->first_result + result] = value;
+}
+
+spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar) {
+    spad__ttgir_value value = no_value;
+    value.kind = SPAD__TTGIR_SCALAR;
+    value.scalar = scalar;
+    return value;
+}
+
+int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh) {
+    *fresh = false;
+    for (size_t i = 0; i < t->buffers.count; i++) {
+        if (t->buffers.items[i].key == key) return (int32_t)i;
+    }
+    if (!spad__array_reserve(t->host, &t->buffers, 1)) {
+        t->m->out_of_memory = t->failed = true;
+        return -1;
+    }
+    *fresh = true;
+    t->buffers.items[t->buffers.count] =
+        (spad__ttgir_buffer){.key = key, .op = -1, .offset = -1, .row = -1};
+    return (int32_t)t->buffers.count++;
+}
+
+void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
+                            const spad__ttgir_value *view) {
+    if (pointer->kind != SPAD__TTGIR_POINTER || pointer->buffer < 0 || t->dry) return;
+    spad__ttgir_buffer *to = &t->buffers.items[pointer->buffer];
+    const spad__ttgir_buffer *from = &t->buffers.items[view->buffer];
+    if (to->rank > 0) return;
+    to->rank = from->rank;
+    to->dtype = from->dtype;
+    for (int d = 0; d < from->rank; d++) {
+        to->dims[d] = view->view.length[d] > 0 ? view->view.length[d] : from->dims[d];
+    }
+}

@@ -17,58 +17,6 @@ static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end
 
 static const spad__ttgir_value nothing = {.kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
 
-const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
-                                             uint32_t number) {
-    if (number >= op->operand_count) return &nothing;
-    return &t->values.items[t->m->operands.items[op->first_operand + number].value];
-}
-
-spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number) {
-    const spad__ttgir_value *value = spad__ttgir_operand(t, op, number);
-    if (value->kind == SPAD__TTGIR_SCALAR && value->scalar >= 0) return value->scalar;
-    return spad__scalar_data(&t->scalars);
-}
-
-void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
-                     spad__ttgir_value value) {
-    if (result < op->result_count) t->values.items[op->first_result + result] = value;
-}
-
-spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar) {
-    spad__ttgir_value value = nothing;
-    value.kind = SPAD__TTGIR_SCALAR;
-    value.scalar = scalar;
-    return value;
-}
-
-int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh) {
-    *fresh = false;
-    for (size_t i = 0; i < t->buffers.count; i++) {
-        if (t->buffers.items[i].key == key) return (int32_t)i;
-    }
-    if (!spad__array_reserve(t->host, &t->buffers, 1)) {
-        t->m->out_of_memory = t->failed = true;
-        return -1;
-    }
-    *fresh = true;
-    t->buffers.items[t->buffers.count] =
-        (spad__ttgir_buffer){.key = key, .op = -1, .offset = -1, .row = -1};
-    return (int32_t)t->buffers.count++;
-}
-
-void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
-                            const spad__ttgir_value *view) {
-    if (pointer->kind != SPAD__TTGIR_POINTER || pointer->buffer < 0 || t->dry) return;
-    spad__ttgir_buffer *to = &t->buffers.items[pointer->buffer];
-    const spad__ttgir_buffer *from = &t->buffers.items[view->buffer];
-    if (to->rank > 0) return;
-    to->rank = from->rank;
-    to->dtype = from->dtype;
-    for (int d = 0; d < from->rank; d++) {
-        to->dims[d] = view->view.length[d] > 0 ? view->view.length[d] : from->dims[d];
-    }
-}
-
 /* ---- arithmetic ---------------------------------------------------------------------- */
 
 /* The type of the operation is that one: "arith.andi %a, %b : i1". */
@@ -79,7 +27,7 @@ static bool is_typed(const spad__ttgir *t, const spad__mlir_op *op, const char *
     return false;
 }
 
-static spad__scalar compare(spad__ttgir *t, const spad__mlir_op *op) {
+static spad__scalar ttgir_compare(spad__ttgir *t, const spad__mlir_op *op) {
     static const struct {
         const char *word;
         spad__scalar_op op;
@@ -134,12 +82,12 @@ static spad__scalar ceil_div(spad__ttgir *t, spad__scalar a, spad__scalar b) {
 static const struct {
     const char *name;
     spad__scalar_op op;
-} plain[] = {{"arith.addi", SPAD__SCALAR_ADD},      {"arith.muli", SPAD__SCALAR_MUL},
-             {"arith.divsi", SPAD__SCALAR_DIV},     {"arith.divui", SPAD__SCALAR_DIV},
-             {"arith.remsi", SPAD__SCALAR_MOD},     {"arith.remui", SPAD__SCALAR_MOD},
-             {"arith.minsi", SPAD__SCALAR_MIN},     {"arith.minui", SPAD__SCALAR_MIN},
-             {"arith.maxsi", SPAD__SCALAR_MAX},     {"arith.maxui", SPAD__SCALAR_MAX},
-             {"arith.floordivsi", SPAD__SCALAR_DIV}};
+} plain_arithmetic[] = {{"arith.addi", SPAD__SCALAR_ADD},      {"arith.muli", SPAD__SCALAR_MUL},
+                        {"arith.divsi", SPAD__SCALAR_DIV},     {"arith.divui", SPAD__SCALAR_DIV},
+                        {"arith.remsi", SPAD__SCALAR_MOD},     {"arith.remui", SPAD__SCALAR_MOD},
+                        {"arith.minsi", SPAD__SCALAR_MIN},     {"arith.minui", SPAD__SCALAR_MIN},
+                        {"arith.maxsi", SPAD__SCALAR_MAX},     {"arith.maxui", SPAD__SCALAR_MAX},
+                        {"arith.floordivsi", SPAD__SCALAR_DIV}};
 
 /* False: no arithmetic. *out is SPAD__NO_SCALAR for tensors and floats. */
 static bool arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scalar *out) {
@@ -150,9 +98,9 @@ static bool arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scalar *ou
     const spad__scalar c = spad__ttgir_operand(t, op, 2)->scalar;
     *out = SPAD__NO_SCALAR;
     if (m->tokens.items[op->name].length < 6 || memcmp(name, "arith.", 6) != 0) return false;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        if (!spad__mlir_named(m, op, plain[i].name)) continue;
-        *out = spad__scalar_make(&t->scalars, plain[i].op, a, b);
+    for (size_t i = 0; i < sizeof plain_arithmetic / sizeof *plain_arithmetic; i++) {
+        if (!spad__mlir_named(m, op, plain_arithmetic[i].name)) continue;
+        *out = spad__scalar_make(&t->scalars, plain_arithmetic[i].op, a, b);
         return true;
     }
     if (spad__mlir_named(m, op, "arith.constant")) {
@@ -163,7 +111,7 @@ static bool arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scalar *ou
     } else if (spad__mlir_named(m, op, "arith.subi")) {
         *out = spad__scalar_sub(&t->scalars, a, b);
     } else if (spad__mlir_named(m, op, "arith.cmpi")) {
-        *out = compare(t, op);
+        *out = ttgir_compare(t, op);
     } else if (spad__mlir_named(m, op, "arith.select")) {
         *out = spad__scalar_select(&t->scalars, a, b, c);
     } else if (spad__mlir_named(m, op, "arith.ceildivsi") ||
@@ -465,9 +413,107 @@ static void do_for(spad__ttgir *t, const spad__mlir_op *op) {
     free_loop(t, &l);
 }
 
+/* ---- while ----------------------------------------------------------------------------- */
+
+enum { ROUNDS_OF_DATA = 3, TTGIR_ROUNDS_MAX = 1 << 20 };
+
+/* One round, up to the condition and, with `both`, to the end. */
+static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
+                        const spad__mlir_op **condition, const spad__mlir_op **end) {
+    const int32_t body = region_at(t, l->region)->next;
+    if (!run_region(t, l->region, condition) || *condition == NULL) return false;
+    for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
+        const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
+        set_argument(t, body, k, value);
+        spad__ttgir_set(t, l->op, (int32_t)k, value);
+    }
+    return !both || run_region(t, body, end);
+}
+
+/* Rounds that data ends: any number of them, and the condition once more. */
+static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    spad__scalars *s = &t->scalars;
+    const int32_t self = t->op;
+    const bool dry = t->dry;
+    const spad__mlir_op *condition = NULL, *end = NULL;
+    t->dry = true;
+    enter_round(t, l);
+    const bool good = while_round(t, l, true, &condition, &end);
+    t->dry = dry;
+    t->op = self;
+    if (!good) return;
+    if (end != NULL) solve_loop(t, l, end);
+    for (int32_t k = 0; k < l->op->result_count; k++) { /* of the last condition */
+        spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
+    }
+    if (dry) return;
+    t->loops++;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
+    if (note == NULL) return;
+    note->loop = l->number;
+    note->scalar = spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, 1));
+    enter_round(t, l);
+    if (!while_round(t, l, false, &condition, &end)) return;
+    bool open;
+    t->op = self;
+    spad__ttgir_note_if(
+        t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
+        &open);
+    if (!run_region(t, region_at(t, l->region)->next, &end)) return;
+    t->op = self;
+    spad__ttgir_note_end(t, open);
+    spad__ttgir_note_add(t, SPAD__NOTE_END);
+    t->loops--;
+}
+
+static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const spad__mlir_op *condition, *end = NULL;
+    int64_t again = 1;
+    for (int64_t i = 0; again != 0 && !t->failed; i++) {
+        for (size_t k = 0; k < l->count; k++) {
+            set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
+        }
+        if (!while_round(t, l, false, &condition, &end)) return;
+        t->op = self;
+        if (i == TTGIR_ROUNDS_MAX ||
+            !spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again)) {
+            spad__ttgir_unclear(t, "how often a loop runs is decided by data");
+            return;
+        }
+        if (again == 0 || !run_region(t, region_at(t, l->region)->next, &end)) return;
+        t->op = self;
+        for (size_t k = 0; k < l->count && end != NULL; k++) {
+            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
+        }
+    }
+}
+
+static void do_while(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region};
+    if (region_at(t, l.region)->next < 0) {
+        SPAD__TTGIR_FAULT(t, "a loop without a body");
+        return;
+    }
+    l.count = op->operand_count;
+    l.more = SPAD__NO_SCALAR;
+    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + t->op, ROUNDS_OF_DATA);
+    if (begin_loop(t, &l)) {
+        for (size_t k = 0; k < l.count; k++) {
+            l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k);
+        }
+        if (t->run) {
+            unroll_while(t, &l);
+        } else {
+            keep_while(t, &l);
+        }
+    }
+    free_loop(t, &l);
+}
+
 /* ---- partitions ---------------------------------------------------------------------- */
 
-static bool add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
+static bool ttgir_add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
     if (!spad__array_reserve(t->host, &t->agents, 1)) {
         t->m->out_of_memory = t->failed = true;
         return false;
@@ -497,11 +543,17 @@ static int64_t warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t wh
     return warps;
 }
 
-/* Number `which` of "requestedRegisters = array<i32: 24, 24>". */
+/* Number `which` of "requestedRegisters = array<i32: 24, 24>", or what a later pass made of it:
+ * "actualRegisters = array<i32: 200, 24, 24>", those of the default warps first. */
 static int64_t registers_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
-    uint32_t at = spad__mlir_attribute(t->m, op, "requestedRegisters");
+    uint32_t at = spad__mlir_attribute(t->m, op, "actualRegisters");
     size_t seen = 0;
     int64_t value = 0;
+    if (at != 0) {
+        which++;
+    } else {
+        at = spad__mlir_attribute(t->m, op, "requestedRegisters");
+    }
     for (; at != 0 && at < op->end && !spad__mlir_is_mark(t->m, at, '>'); at++) {
         if (spad__mlir_number(t->m, at, &value) && seen++ == which) return value;
     }
@@ -512,7 +564,7 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
     const spad__mlir_op *end;
     t->stream = SPAD__STREAM_PARTITION + (int)which;
     if (which + 1 >= t->agents.count) {
-        if (!add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
+        if (!ttgir_add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
         for (int i = 0; i < 2 * t->regions; i++) spad__ttgir_note_add(t, SPAD__NOTE_JOIN);
     }
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -527,7 +579,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
     size_t which = 0;
     if (!t->dry && t->loops > 0) spad__ttgir_unclear(t, "partitions of warps inside of a block");
     if (!t->dry) {
-        if (t->agents.count == 0 && !add_agent(t, t->warps, 0)) return;
+        if (t->agents.count == 0 && !ttgir_add_agent(t, t->warps, 0)) return;
         if (t->regions > 0) {
             for (size_t i = 0; i < t->notes.count; i++) {
                 if (t->notes.items[i].stream == SPAD__STREAM_AFTER) {
@@ -600,7 +652,7 @@ static bool do_mask(spad__ttgir *t, const spad__mlir_op *op) {
 }
 
 /* Is there memory on chip, or a synchronisation, in what is not known? */
-static bool matters(const spad__ttgir *t, const spad__mlir_op *op) {
+static bool ttgir_matters(const spad__ttgir *t, const spad__mlir_op *op) {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         if (spad__ttgir_operand(t, op, i)->kind == SPAD__TTGIR_VIEW) return true;
     }
@@ -614,7 +666,7 @@ static void do_unknown(spad__ttgir *t, const spad__mlir_op *op) {
     static const char *const never[] = {"tt.call", "ttng.cluster_arrive", "ttng.cluster_wait",
                                         "ttng.cluster_barrier"};
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
-    bool bad = matters(t, op);
+    bool bad = ttgir_matters(t, op);
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
         if (spad__mlir_named(t->m, op, never[i])) bad = true;
     }
@@ -640,6 +692,8 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     if (spad__ttgir_memory(t, op)) return;
     if (spad__mlir_named(t->m, op, "scf.for") && op->first_region >= 0) {
         do_for(t, op);
+    } else if (spad__mlir_named(t->m, op, "scf.while") && op->first_region >= 0) {
+        do_while(t, op);
     } else if (spad__mlir_named(t->m, op, "scf.if") && op->first_region >= 0) {
         do_if(t, op);
     } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {

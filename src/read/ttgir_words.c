@@ -93,13 +93,31 @@ uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op)
     return found;
 }
 
+/* Operands are in front of the "->", with '*' between them. */
+uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which) {
+    const spad__mlir *m = t->m;
+    bool types = false, result = false;
+    int operand = 0;
+    for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(m, op, at)) {
+        if (!types && spad__mlir_is_mark(m, at, ':') &&
+            m->tokens.items[at + 1].kind != SPAD__MLIR_NUMBER) {
+            types = spad__mlir_is(m, at + 1, "tensor") || spad__mlir_is(m, at + 1, "!ttg.memdesc");
+        }
+        if (types && spad__mlir_is_mark(m, at, '*')) operand = 1;
+        if (m->tokens.items[at].arrow) result = true;
+        if (!types || !spad__mlir_is(m, at, "tensor")) continue;
+        if (result ? which == 2 : which == operand) return at;
+    }
+    return 0;
+}
+
 bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_last_memdesc(t, op) != 0;
 }
 
 /* The number after "word =" in tokens [at, end). */
-static bool find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
-                        int64_t *out) {
+static bool ttgir_find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
+                              int64_t *out) {
     for (; at + 2 < end; at++) {
         if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) {
             return spad__mlir_number(m, at + 2, out);
@@ -132,7 +150,7 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        if (find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
+        if (ttgir_find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
             bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
@@ -225,7 +243,7 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
     if (name[0] == '\0') strcpy(name, "buffer");
 }
 
-static bool is_taken(const spad__ttgir *t, const char *name) {
+static bool ttgir_is_taken(const spad__ttgir *t, const char *name) {
     static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",   "loads",
                                         "stores", "mmas",   "done",   "join",  "simt",
                                         "copy",   "tensor", "agents", "shared"};
@@ -242,7 +260,7 @@ bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix) {
     char plain[SPAD__TTGIR_NAME];
     snprintf(plain, sizeof plain, "%.24s%.10s", name, suffix);
     memcpy(name, plain, sizeof plain);
-    for (unsigned n = 2; is_taken(t, name); n++) {
+    for (unsigned n = 2; ttgir_is_taken(t, name); n++) {
         snprintf(name, SPAD__TTGIR_NAME, "%.34s_%u", plain, n);
     }
     if (!spad__array_reserve(t->host, &t->names, 1)) return false;

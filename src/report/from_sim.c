@@ -54,17 +54,46 @@ void spad__sim_times_end(spad__sim_times *times) {
     spad__index_free(&times->index, &times->host);
 }
 
+/* A copy of a text; NULL stays NULL. False: out of memory. */
+static bool keep_report_text(spad_report *report, const char *text, const char **kept) {
+    *kept = text == NULL ? NULL : spad__arena_copy(&report->texts, text, strlen(text));
+    return text == NULL || *kept != NULL;
+}
+
+/* What bounds the kernel: only where all costs are known. */
+static bool take_roofs(spad_report *report, const spad_sim *sim) {
+    char text[SPAD_MESSAGE_MAX];
+    const int64_t whole = sim->totals.makespan;
+    const size_t count = spad_sim_roof_count(sim);
+    if (sim->totals.unit != SPAD_TIME_REAL || whole <= 0 || count == 0) return true;
+    if (!spad__array_reserve(&report->host, &report->roofs, count)) return false;
+    for (size_t i = 0; i < count; i++) {
+        const spad_sim_roof roof = spad_sim_get_roof(sim, i);
+        spad__roof_row row = {.kind = spad_bound_kind_name(roof.kind), .basis = roof.basis};
+        row.busy = roof.busy <= INT64_MAX / 1000 ? roof.busy * 1000 / whole : 1000;
+        spad__roof_name(sim, &roof, text, sizeof text);
+        if (!keep_report_text(report, text, &row.name)) return false;
+        report->roofs.items[report->roofs.count++] = row;
+    }
+    snprintf(text, sizeof text, "bounded by %s: %s",
+             spad_bound_kind_name(spad_sim_get_bound_kind(sim)), spad__bound_advice(sim));
+    return keep_report_text(report, text, &report->bound);
+}
+
 spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error) {
     static const char *const names[SPAD_TIME_UNITS] = {[SPAD_TIME_REAL] = "ns",
                                                        [SPAD_TIME_MIXED] = "assumed ns",
                                                        [SPAD_TIME_CYCLES] = "cycles",
                                                        [SPAD_TIME_STEPS] = "steps"};
     char field[SPAD_BADGE_TEXT];
-    const char *text = spad_sim_badge_text(&sim->totals, field);
-    const char *badge = text != NULL ? spad__arena_copy(&report->texts, text, strlen(text)) : NULL;
-    if (text != NULL && badge == NULL) return spad__fail_host_memory(error);
+    const spad__mark before = spad__report_mark(report);
+    if (!keep_report_text(report, spad_sim_badge_text(&sim->totals, field), &report->badge) ||
+        !keep_report_text(report, spad_sim_costs_text(&sim->totals, field), &report->costs) ||
+        !take_roofs(report, sim)) {
+        spad__report_restore(report, before);
+        return spad__fail_host_memory(error);
+    }
     report->time_unit = names[sim->totals.unit];
-    report->badge = badge;
     return SPAD_OK;
 }
 

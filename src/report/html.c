@@ -340,6 +340,23 @@ static bool has_far_source(const spad_report *report) {
     return report->source != NULL && strlen(report->source) > SOURCE_NEAR;
 }
 
+/* [name, basis, thousandths] of each roof, what they rest on, and what bounds the kernel. */
+static void write_roofs(spad__out *out, const spad_report *report) {
+    if (report->costs != NULL) write_key_string(out, "costs", report->costs);
+    if (report->bound != NULL) write_key_string(out, "bound", report->bound);
+    if (report->roofs.count == 0) return;
+    spad__out_string(out, "\"roofs\":[");
+    for (size_t i = 0; i < report->roofs.count; i++) {
+        const spad__roof_row *roof = &report->roofs.items[i];
+        spad__out_string(out, i > 0 ? ",[" : "[");
+        spad__out_script_string(out, roof->name);
+        spad__out_string(out, ",");
+        spad__out_script_string(out, roof->basis);
+        spad__out_format(out, ",%lld]", (long long)roof->busy);
+    }
+    spad__out_string(out, "],\n");
+}
+
 static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
@@ -349,6 +366,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     write_key_string(out, "about", report->target->about);
     write_key_string(out, "unit", report->time_unit);
     if (report->badge != NULL) write_key_string(out, "badge", report->badge);
+    write_roofs(out, report);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
     spad__out_string(out, "\"notes\":[");

@@ -154,9 +154,23 @@ static void json_head(spad__json *json, const spad__picture *p) {
     spad__json_open_flat(json, '{');
     spad__json_key_string(json, "unit", report->time_unit);
     if (report->badge != NULL) spad__json_key_string(json, "badge", report->badge);
+    if (report->costs != NULL) spad__json_key_string(json, "costs", report->costs);
+    if (report->bound != NULL) spad__json_key_string(json, "bound", report->bound);
     spad__json_key_int(json, "begin", p->begin);
     spad__json_key_int(json, "end", p->end);
     spad__json_close_flat(json, '}');
+    if (report->roofs.count == 0) return;
+    spad__json_key_open(json, "roofs", '[');
+    for (size_t i = 0; i < report->roofs.count; i++) {
+        const spad__roof_row *roof = &report->roofs.items[i];
+        spad__json_open_flat(json, '{');
+        spad__json_key_string(json, "roof", roof->name);
+        spad__json_key_string(json, "kind", roof->kind);
+        spad__json_key_string(json, "basis", roof->basis);
+        spad__json_key_int(json, "permille", roof->busy);
+        spad__json_close_flat(json, '}');
+    }
+    spad__json_close(json, ']');
 }
 
 spad_status spad_report_write_json(const spad_report *report, const spad_sink *sink,

@@ -105,10 +105,20 @@ function buildSpace(s) {
   s.readout = element("div", { class: "readout" });
   section.append(s.readout);
 }
+// What bounds the kernel: how much of the time each engine, path and memory works, and what that rests on.
+function buildRoofs(report, section) {
+  if (!report.roofs) return;
+  const table = element("table", { class: "roofs" }, element("caption", {}, clean(report.bound)));
+  for (const [name, basis, part] of report.roofs) {
+    table.append(element("tr", {}, element("th", {}, clean(name)), element("td", {}, gauge(part / 1000)), element("td", {}, percent(part, 1000)),
+      element("td", {}, element("span", { class: "tag " + (basis === "measured" || basis === "published" ? "good" : "warning") }, clean(basis)))));
+  }
+  section.append(table);
+}
 function buildTimeline(report) {
   if (report.rows.length === 0) return;
   const which = comparing ? (report === reports[0] ? " before" : " after") : "";
-  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which), ...(report.badge ? [element("span", { class: "tag warning" }, clean(report.badge))] : [])));
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which), ...(report.badge ? [element("span", { class: "tag warning" }, clean(report.badge))] : []), ...(report.costs ? [element("span", { class: "tag advice", title: "what the times rest on" }, "costs: " + clean(report.costs))] : [])));
   byId("charts").append(section);
   addChart("timeline", section, report.rows.length * ROW + 2 + AXIS, drawTimeline, overTimeline, { report, top: 2 });
   const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
@@ -122,6 +132,7 @@ function buildTimeline(report) {
     legend_.append(entry);
   }
   section.append(legend_);
+  buildRoofs(report, section);
   report.section = section;
 }
 // One glance: is it right, does it fit, how full is each memory.

@@ -54,6 +54,7 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->boxes);
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
+    spad__array_free(&host, &report->roofs);
     spad__array_free(&host, &report->findings);
     spad__array_free(&host, &report->witnesses);
     spad__arena_free(&report->texts);
@@ -259,6 +260,7 @@ spad__mark spad__report_mark(const spad_report *report) {
     return (spad__mark){.boxes = report->boxes.count,
                         .bars = report->bars.count,
                         .rows = report->rows.count,
+                        .roofs = report->roofs.count,
                         .findings = report->findings.count,
                         .witnesses = report->witnesses.count,
                         .notes = report->note_count,
@@ -266,6 +268,8 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .title = report->title,
                         .time_unit = report->time_unit,
                         .badge = report->badge,
+                        .costs = report->costs,
+                        .bound = report->bound,
                         .file = report->file,
                         .source = report->source,
                         .origin = report->origin};
@@ -275,6 +279,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->boxes.count = before.boxes;
     report->bars.count = before.bars;
     report->rows.count = before.rows;
+    report->roofs.count = before.roofs;
     report->findings.count = before.findings;
     report->witnesses.count = before.witnesses;
     report->note_count = before.notes;
@@ -282,6 +287,8 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->title = before.title;
     report->time_unit = before.time_unit;
     report->badge = before.badge;
+    report->costs = before.costs;
+    report->bound = before.bound;
     report->file = before.file;
     report->source = before.source;
     report->origin = before.origin;

@@ -26,6 +26,14 @@ typedef struct spad__bar {
     spad_report_bar bar;
 } spad__bar;
 
+/* A roof of the simulation: an engine, a path, a memory, and how long it works. */
+typedef struct spad__roof_row {
+    const char *name;
+    const char *kind;
+    const char *basis;
+    int64_t busy; /* thousandths of the makespan */
+} spad__roof_row;
+
 struct spad_report {
     spad_host host;
     spad__arena texts;
@@ -34,8 +42,10 @@ struct spad_report {
     const char *title;
     bool is_titled; /* by the caller */
     const char *time_unit;
-    const char *badge;  /* what the times are not; NULL: nothing to say */
-    const char *file;   /* of the source; NULL: no source */
+    const char *badge; /* what the times are not; NULL: nothing to say */
+    const char *costs; /* what the times rest on: how many costs of each origin; NULL: no figures */
+    const char *bound; /* what bounds the kernel, and what would help; NULL: no time */
+    const char *file;  /* of the source; NULL: no source */
     const char *source; /* NUL after it */
     size_t note_count;
     const char *notes[SPAD__NOTES];
@@ -45,6 +55,7 @@ struct spad_report {
     SPAD_ARRAY(spad_report_box) boxes;
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
+    SPAD_ARRAY(spad__roof_row) roofs; /* the busiest first */
     SPAD_ARRAY(spad_finding) findings;
     spad__witnesses witnesses;
 };
@@ -62,6 +73,7 @@ typedef struct spad__mark {
     size_t boxes;
     size_t bars;
     size_t rows;
+    size_t roofs;
     size_t findings;
     size_t witnesses;
     size_t notes;
@@ -69,6 +81,8 @@ typedef struct spad__mark {
     const char *title;
     const char *time_unit;
     const char *badge;
+    const char *costs;
+    const char *bound;
     const char *file;
     const char *source;
     spad__origin origin;

@@ -10,8 +10,9 @@
  * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
  * one, at the rate of all of them. An operation with a latency leaves its engine before its
  * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
- * serial. Reads and writes of an operation are done, and what it signals is signalled, when its
- * result is there.
+ * serial. An agent that waits at an mbarrier goes on a moment after the arrival of another one,
+ * where the target says so. Reads and writes of an operation are done, and what it signals is
+ * signalled, when its result is there.
  *
  * The waits are those of the program: bytes are not examined.
  */
@@ -131,10 +132,16 @@ static spad__runner *queue_of(const spad__agents_run *c, int64_t agent, int64_t 
     return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
-/* Queues are not endless: an agent that finds one full waits with what it has. */
+/* Queues are not endless: an agent that finds one full waits with what it has. An engine of the
+ * target may have a shorter one, which is lengthened together with the others. */
 static bool is_full(const spad__agents_run *c, int64_t agent, int64_t unit) {
     const spad__runner *r = queue_of(c, agent, unit);
-    return r->queue.count - r->head >= c->queue_most;
+    const size_t engine = spad_kernel_get_unit(c->sim->kernel, (size_t)unit)->engine;
+    const int64_t most = c->sim->target->engines[engine].queue_most;
+    const size_t room = most > 0 && most < SPAD_SIM_WINDOW
+                            ? (size_t)most * (c->queue_most / SPAD_SIM_WINDOW)
+                            : c->queue_most;
+    return r->queue.count - r->head >= room;
 }
 
 static spad_status queue_entry(spad__agents_run *c, int64_t agent, int64_t unit,
@@ -244,12 +251,34 @@ static int64_t queued_on(const spad__agents_run *c, const spad_walk_event *event
     return spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement)->unit;
 }
 
+/* Its wait is over: at an mbarrier, a moment after an agent has arrived there. What a copy delivers
+ * has that moment in its own time. */
+static spad_status wake_runner(spad__agents_run *c, spad__runner *r, spad_error *error) {
+    int64_t after;
+    r->state = SPAD__GOES_ON;
+    if (r->joins || c->sim->target->signal_ns == 0 ||
+        !spad__objects_by_agent(&c->objects, &r->request)) {
+        return SPAD_OK;
+    }
+    if (!spad__mul(c->sim->target->signal_ns, 1000, &after) ||
+        !spad__add(c->now, after, &r->ready)) {
+        return spad__sim_fail_long(c->sim, r->request.statement, error);
+    }
+    r->state = SPAD__WAKES;
+    return SPAD_OK;
+}
+
 static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *moved,
                                  spad_error *error) {
     const spad_walk_event *event;
     if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
-        r->state = SPAD__GOES_ON;
+        const spad_status status = wake_runner(c, r, error);
+        if (status != SPAD_OK) return status;
         r->joins = false;
+        *moved = true;
+    }
+    if (r->state == SPAD__WAKES && r->ready <= c->now) {
+        r->state = SPAD__GOES_ON;
         *moved = true;
     }
     while (r->state == SPAD__GOES_ON) {
@@ -478,7 +507,8 @@ static bool next_moment(spad__agents_run *c) {
     for (size_t i = 0; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
         if (r->state == SPAD__WORKS) next = spad__min(next, r->end);
-        if (r->state == SPAD__WANTS && r->ready > c->now) next = spad__min(next, r->ready);
+        const bool later = r->state == SPAD__WANTS || r->state == SPAD__WAKES;
+        if (later && r->ready > c->now) next = spad__min(next, r->ready);
     }
     for (size_t i = 0; i < c->flights.count; i++) {
         next = spad__min(next, c->flights.items[i].done);

@@ -21,7 +21,8 @@ typedef struct spad__cause {
 /* One element of a barrier, counter or mbarrier. */
 typedef struct spad__sim_object {
     spad__sync_object sync;
-    int64_t row; /* operation that last let waits pass; -1 */
+    int64_t row;   /* operation that last let waits pass; -1 */
+    bool by_agent; /* it was a statement that did, and not what an operation delivers */
 } spad__sim_object;
 
 /* Operations between two commits of a group by an agent. */
@@ -75,6 +76,9 @@ bool spad__objects_join(spad__objects *objects, int64_t agent, int64_t group, si
 void spad__objects_leave(spad__objects *objects, int64_t agent, int64_t group, size_t bundle,
                          int64_t row);
 
+/* Was it the arrival of an agent or unit that let the wait at an mbarrier pass? */
+bool spad__objects_by_agent(const spad__objects *objects, const spad__request *request);
+
 /* "full[2]: parity 0 of phase 1, 1 arrival and 64 bytes missing" and so on. */
 void spad__objects_describe(const spad__objects *objects, const spad__request *request, char *field,
                             size_t size);
@@ -115,6 +119,7 @@ typedef struct spad__entry {
 typedef enum spad__runner_state {
     SPAD__GOES_ON,
     SPAD__WAITS,
+    SPAD__WAKES, /* its wait is over, and it will see that */
     SPAD__WANTS,
     SPAD__WORKS,
     SPAD__ENDED,
@@ -126,7 +131,7 @@ typedef struct spad__runner {
     int64_t agent; /* itself, or whose queue it is */
     spad__runner_state state;
     size_t task;   /* SPAD__WANTS, WORKS */
-    int64_t ready; /* SPAD__WANTS: since when */
+    int64_t ready; /* SPAD__WANTS: since when; SPAD__WAKES: when it goes on */
     int64_t end;   /* SPAD__WORKS: until when; of the task before otherwise */
     int64_t row;   /* of the task; of the one before otherwise; -1 */
     spad__cause cause;

@@ -162,6 +162,7 @@ static void put_objects(capture *l) {
         put_number(l, o->bytes);
         put_number(l, ((o->phase - o->base) & 1) + 2 * o->live);
         put_row(l, objects->objects[i].row);
+        put_number(l, objects->objects[i].by_agent);
     }
     const size_t bundles = l->run->agent_count * spad_kernel_sync_count(l->run->sim->kernel);
     for (size_t i = 0; i < bundles; i++) {
@@ -185,7 +186,8 @@ static bool capture_light(spad__agents_run *c, spad__numbers *out) {
     for (size_t i = 0; i < c->count; i++) {
         const spad__runner *r = &c->runners[i];
         put_number(&l, (int64_t)r->state);
-        put_number(&l, r->state == SPAD__WANTS ? r->ready - c->now : 0);
+        const bool later = r->state == SPAD__WANTS || r->state == SPAD__WAKES;
+        put_number(&l, later ? r->ready - c->now : 0);
         put_number(&l, r->state == SPAD__WORKS ? r->end - c->now : 0);
         put_number(&l, (int64_t)(r->queue.count - r->head));
     }

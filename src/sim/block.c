@@ -122,6 +122,9 @@ static void sum_engine(spad_sim *sim, size_t number) {
 
 static spad_status finish(spad_sim *sim, spad_error *error) {
     for (size_t i = 0; i < sim->target->engine_count; i++) sum_engine(sim, i);
+    for (size_t i = sim->first_memory; i < sim->part_count; i++) {
+        sim->totals.bound = spad__max(sim->totals.bound, sim->parts[i].busy);
+    }
     if (!find_path(sim) || !sum_path(sim) || !spad__find_roofs(sim))
         return spad__fail_host_memory(error);
     if (sim->waits.count > 0) {
@@ -149,6 +152,7 @@ void spad_sim_destroy(spad_sim *sim) {
     spad__free(&host, sim->first_path, engines * sizeof *sim->first_path);
     spad__free(&host, sim->parts, (sim->part_count + 1) * sizeof *sim->parts);
     spad__free(&host, sim->active, (sim->part_count + 1) * sizeof *sim->active);
+    spad__free(&host, sim->basis, (sim->part_count + 1) * sizeof *sim->basis);
     spad__free(&host, sim, sizeof *sim);
 }
 
@@ -157,12 +161,15 @@ static bool make_parts(spad_sim *sim) {
     const size_t engines = sim->target->engine_count;
     sim->part_count = engines;
     for (size_t i = 0; i < engines; i++) sim->part_count += sim->target->engines[i].path_count;
+    sim->first_memory = sim->part_count;
+    sim->part_count += 2 * sim->target->space_count;
     sim->engines = spad__new_array(&sim->host, engines + 1, sizeof *sim->engines);
     sim->first_path = spad__new_array(&sim->host, engines + 1, sizeof *sim->first_path);
     sim->parts = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->parts);
     sim->active = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->active);
+    sim->basis = spad__new_array(&sim->host, sim->part_count + 1, sizeof *sim->basis);
     if (sim->engines == NULL || sim->first_path == NULL || sim->parts == NULL ||
-        sim->active == NULL) {
+        sim->active == NULL || sim->basis == NULL) {
         return false;
     }
     size_t next = engines;

@@ -244,41 +244,73 @@ bool spad__cost_latency(const spad_engine *engine, spad__cost *out) {
 
 /* ---- paths ------------------------------------------------------------------------- */
 
-/* Bytes that an operation moves along a path; `fresh`: that no cache has; `asked`: that the cache
+/* Bytes that an operation moves along a path; `fresh`: that no cache has, of a tile that other
+ * blocks use as well its part; `asked`: that the cache
  * is asked for, where requests of neighbours are merged. 0: another path. */
 typedef struct cargo {
     int64_t bytes;
     int64_t fresh;
     int64_t asked;
+    bool cached; /* all that is read is in the cache */
 } cargo;
 
-static bool weigh(const spad_sim *sim, const spad_walk_event *event, const spad_path *path,
-                  cargo *out) {
+/* Of `cached_of` tiles in a row the last ones are in the cache: the first brought them. */
+static bool is_cached(const spad_kernel_tensor *tensor, int64_t tile) {
+    const int64_t row = tensor->cached_of.value;
+    return row > 0 && tile % row >= row - spad__min(tensor->cached.value, row);
+}
+
+/* Is the path the one for the pieces in which the tensor is accessed: that for the smallest pieces
+ * that are no smaller, otherwise the one for all? */
+static bool is_for_pieces(const spad_engine *engine, const spad_path *path, int64_t pieces) {
+    const spad_path *best = NULL;
+    for (size_t i = 0; i < engine->path_count; i++) {
+        const spad_path *other = &engine->paths[i];
+        const bool fits = other->pieces == 0 || (pieces > 0 && other->pieces >= pieces);
+        if (other->from != path->from || other->to != path->to || !fits) continue;
+        if (best == NULL || best->pieces == 0 ||
+            (other->pieces > 0 && other->pieces < best->pieces)) {
+            best = other;
+        }
+    }
+    return best == path;
+}
+
+static bool weigh(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,
+                  const spad_path *path, cargo *out) {
     int64_t bytes[2] = {0, 0}; /* read at the source, written at the destination */
     int64_t fresh[2] = {0, 0};
     int64_t asked[2] = {0, 0};
+    int64_t pieces = 0; /* the smallest */
     for (size_t i = 0; i < event->access_count; i++) {
         const spad_walk_access *a = &event->accesses[i];
         const size_t space = first_instance(sim, a);
-        const int64_t reuse = spad__max(accessed_tensor(sim, a)->reuse.value, 1);
-        const int64_t merged = spad__min(spad__max(accessed_tensor(sim, a)->near.value, 1),
+        const spad_kernel_tensor *tensor = accessed_tensor(sim, a);
+        const int64_t reuse = spad__max(tensor->reuse.value, 1);
+        const int64_t merged = spad__min(spad__max(tensor->near.value, 1),
                                          spad__max(sim->target->spaces[space].cache_merges, 1));
         const bool ends[2] = {(a->kind & SPAD_ACCESS_READ) != 0 && space == path->from,
                               (a->kind & SPAD_ACCESS_WRITE) != 0 && space == path->to};
         for (int end = 0; end < 2; end++) {
             if (!ends[end]) continue;
             if (!spad__add(bytes[end], access_bytes(a), &bytes[end])) return false;
-            fresh[end] += access_bytes(a) / reuse + (access_bytes(a) % reuse != 0);
+            if (end == 1 || !is_cached(tensor, a->tile)) {
+                fresh[end] += access_bytes(a) / reuse + (access_bytes(a) % reuse != 0);
+            }
+            if (pieces == 0 || (tensor->pieces.value > 0 && tensor->pieces.value < pieces)) {
+                pieces = tensor->pieces.value;
+            }
             asked[end] += access_bytes(a) / merged + (access_bytes(a) % merged != 0);
         }
     }
     *out = (cargo){0};
-    if (bytes[0] == 0 || bytes[1] == 0) return true;
+    if (bytes[0] == 0 || bytes[1] == 0 || !is_for_pieces(engine, path, pieces)) return true;
     const bool from_registers = sim->target->spaces[path->from].thread_bytes > 0;
     const bool to_memory = sim->target->spaces[path->to].off_chip;
     out->bytes = bytes[from_registers];
     out->fresh = fresh[to_memory];
     out->asked = asked[to_memory];
+    out->cached = !to_memory && fresh[0] == 0;
     return true;
 }
 
@@ -307,18 +339,22 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
                         int64_t *time) {
     const spad_space *from = &sim->target->spaces[path->from];
     const spad_space *memory = from->off_chip ? from : &sim->target->spaces[path->to];
-    int64_t dram;
-    int64_t cache;
     *time = 0;
     if (!memory->off_chip) return true;
-    if (!shared_time(sim, c->fresh, memory->bytes_per_us, &dram) ||
-        !shared_time(sim, c->asked, memory->cache_bytes_per_us, &cache)) {
+    out->memory = from->off_chip ? path->from : path->to;
+    const bool writes = !from->off_chip && memory->write_bytes_per_us > 0;
+    const int64_t rate = writes ? memory->write_bytes_per_us : memory->bytes_per_us;
+    if (!shared_time(sim, c->fresh, rate, &out->shared[0]) ||
+        !shared_time(sim, c->asked, memory->cache_bytes_per_us, &out->shared[1])) {
         return false;
     }
-    *time = spad__max(dram, cache);
+    *time = spad__max(out->shared[0], out->shared[1]);
     if (*time > out->busy) {
+        const bool is_cache = out->shared[1] > out->shared[0];
         spad__cost_note(out, spad_figure_find(memory->figures, memory->figure_count,
-                                              dram >= cache ? "rate" : "cache"));
+                                              is_cache ? "cache"
+                                              : writes ? "written"
+                                                       : "rate"));
     }
     return true;
 }
@@ -326,15 +362,17 @@ static bool memory_time(const spad_sim *sim, const spad_path *path, const cargo 
 /* Before its time on the path begins: so that it takes its latency and its own time in all, and
  * what it waits for the transfers of other units, however much of the path it occupies. */
 static bool find_startup(const spad_sim *sim, const spad_engine *engine, const spad_path *path,
-                         int64_t alone, int64_t memory, int64_t *out) {
+                         int64_t alone, int64_t memory, bool cached, int64_t *out) {
     const spad_space *from = &sim->target->spaces[path->from];
     int64_t latency;
-    if (path->latency_ns > 0 ? !spad__mul(path->latency_ns, 1000, &latency)
-                             : !spad__cycles_to_time(engine, path->latency_cycles, &latency)) {
+    const bool hits = cached && from->cache_latency_ns > 0;
+    const int64_t ns = hits ? from->cache_latency_ns : path->latency_ns;
+    if (ns > 0 ? !spad__mul(ns, 1000, &latency)
+               : !spad__cycles_to_time(engine, path->latency_cycles, &latency)) {
         return false;
     }
     int64_t waiting = 0;
-    if (from->off_chip && memory > 0) {
+    if (from->off_chip && memory > 0 && !hits) {
         int64_t own; /* of its time at the unit's share */
         if (!spad__scale_up(memory, from->queue_permille, 1000, &own) ||
             !spad__scale_up(own, sim->load, 1000 - sim->load, &waiting)) {
@@ -353,7 +391,7 @@ static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t numb
     cargo c;
     spad__cost cost = {.known = true, .path = (int64_t)number, .need = 1};
     int64_t memory;
-    if (!weigh(sim, event, path, &c)) return false;
+    if (!weigh(sim, engine, event, path, &c)) return false;
     if (c.bytes == 0) return true;
     int64_t alone;
     if (!path_time(engine, path, c.bytes, &alone) || !memory_time(sim, path, &c, &cost, &memory)) {
@@ -366,7 +404,7 @@ static bool try_path(const spad_sim *sim, const spad_engine *engine, size_t numb
     if (in_cycles) spad__cost_note_field(&cost, engine, "clock");
     cost.unclocked = in_cycles && engine->clock_khz <= 0;
     *best = cost;
-    return find_startup(sim, engine, path, alone, memory, &best->startup);
+    return find_startup(sim, engine, path, alone, memory, c.cached, &best->startup);
 }
 
 bool spad__cost_path(const spad_sim *sim, const spad_engine *engine, const spad_walk_event *event,

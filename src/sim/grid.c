@@ -62,9 +62,12 @@ bool spad__grid_finish(spad_sim *sim, const spad_sim *tail) {
     if (!wave_time(sim, g->per_unit, &g->wave_time)) return false;
     if (g->tail > 0 && !wave_time(tail != NULL ? tail : sim, rest, &g->tail_time)) return false;
     int64_t launch;
+    int64_t starts; /* of blocks; the launch has that of the first wave */
+    const int64_t later = g->waves + (g->tail > 0) - 1;
     return spad__mul(g->wave_time, g->waves, &all) &&
            spad__mul(sim->target->launch_ns, 1000, &launch) && spad__add(all, launch, &all) &&
-           spad__add(all, g->tail_time, &sim->totals.time);
+           spad__mul(sim->target->block_ns, 1000, &starts) && spad__mul(starts, later, &starts) &&
+           spad__add(all, starts, &all) && spad__add(all, g->tail_time, &sim->totals.time);
 }
 
 spad_sim_grid spad_sim_get_grid(const spad_sim *sim) {

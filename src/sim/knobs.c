@@ -150,6 +150,19 @@ static bool expr_uses(const spad_kernel *kernel, spad_expr expr, size_t param) {
     return false;
 }
 
+/* Is the expression that parameter, and nothing else? */
+static bool is_param(const spad_kernel *kernel, spad_expr expr, size_t param) {
+    return spad_kernel_get_expr(kernel, expr).node_count == 1 && expr_uses(kernel, expr, param);
+}
+
+/* `[S] ... ring S`: the tiles are the slots themselves, and there are as many as the depth says. */
+static bool is_slot_count(const spad_kernel *kernel, const spad_kernel_tensor *t, size_t dimension,
+                          size_t param) {
+    return dimension < t->ring.count && dimension < t->blocks.count &&
+           is_param(kernel, t->blocks.items[dimension].expr, param) &&
+           is_param(kernel, t->ring.items[dimension].expr, param);
+}
+
 /* A parameter that rings depend on, and no tile: then it is a depth and no size. */
 static bool is_depth(const spad_kernel *kernel, size_t param) {
     bool in_ring = false;
@@ -162,7 +175,10 @@ static bool is_depth(const spad_kernel *kernel, size_t param) {
             if (expr_uses(kernel, t->dims.items[k].expr, param)) return false;
         }
         for (size_t k = 0; k < t->blocks.count; k++) {
-            if (expr_uses(kernel, t->blocks.items[k].expr, param)) return false;
+            if (expr_uses(kernel, t->blocks.items[k].expr, param) &&
+                !is_slot_count(kernel, t, k, param)) {
+                return false;
+            }
         }
     }
     return in_ring;
@@ -170,10 +186,11 @@ static bool is_depth(const spad_kernel *kernel, size_t param) {
 
 /* ---- values ------------------------------------------------------------------------ */
 
-/* Is the ring of a tensor as deep as it can be of use: a slot for every tile, or more than its
- * space holds? */
-static bool is_deepest(const spad_kernel *kernel, const spad_kernel_tensor *t) {
-    return t->slots >= t->tiles || t->slots > spad__tune_room(kernel, t);
+/* Is the ring of a tensor as deep as it can be of use: a slot for every tile, unless the tiles are
+ * its slots, or more than its space holds? */
+static bool is_deepest(const spad_kernel *kernel, const spad_kernel_tensor *t,
+                       bool tiles_are_slots) {
+    return (!tiles_are_slots && t->slots >= t->tiles) || t->slots > spad__tune_room(kernel, t);
 }
 
 /* The same of all rings that depend on a parameter. */
@@ -181,11 +198,13 @@ static bool are_deepest(const spad_tune *tune, const spad_kernel *kernel, size_t
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
         bool depends = false;
+        bool slots = false;
         for (size_t k = 0; k < t->ring.count; k++) {
             const spad_kernel_tensor *written = spad_kernel_get_tensor(tune->base, i);
             depends |= expr_uses(tune->base, written->ring.items[k].expr, param);
+            slots |= is_slot_count(tune->base, written, k, param);
         }
-        if (depends && !is_deepest(kernel, t)) return false;
+        if (depends && !is_deepest(kernel, t, slots)) return false;
     }
     return true;
 }

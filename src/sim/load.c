@@ -20,16 +20,12 @@ static bool has_queue(const spad_target *target) {
     return false;
 }
 
-/* Thousandths of the time in which the busiest path to or from the memory is occupied. */
+/* Thousandths of the time in which the memory, or its cache, works for the block: for all that it
+ * reads and writes. */
 static int64_t memory_use(const spad_sim *sim) {
     int64_t busy = 0;
-    for (size_t e = 0; e < sim->target->engine_count; e++) {
-        const spad_engine *engine = &sim->target->engines[e];
-        for (size_t p = 0; p < engine->path_count; p++) {
-            const spad_path *path = &engine->paths[p];
-            if (!sim->target->spaces[path->from].off_chip) continue;
-            busy = spad__max(busy, sim->parts[sim->first_path[e] + p].busy);
-        }
+    for (size_t i = sim->first_memory; i < sim->part_count; i++) {
+        busy = spad__max(busy, sim->parts[i].busy);
     }
     int64_t part;
     if (sim->totals.makespan == 0) return 0;

@@ -125,6 +125,14 @@ bool spad__sim_skip_time(spad_sim *sim, int64_t by) {
     return true;
 }
 
+/* The least certain cost of a part. */
+static void note_basis(spad_sim *sim, size_t part, const spad__cost *cost) {
+    int basis = (int)cost->origin;
+    if (cost->by_kernel) basis = SPAD__BASIS_KERNEL;
+    if (!cost->known || cost->unclocked) basis = SPAD__BASIS_ASSUMED;
+    if (basis + 1 > sim->basis[part]) sim->basis[part] = (unsigned char)(basis + 1);
+}
+
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error) {
     if ((int64_t)sim->rows.count >= sim->options.operation_limit) {
@@ -152,7 +160,14 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
     if (!spad__add(sim->totals.operations, 1, &sim->totals.operations)) {
         return spad__sim_fail_long(sim, row->statement, error);
     }
+    for (int i = 0; i < 2; i++) {
+        int64_t *busy = &sim->parts[sim->first_memory + 2 * cost->memory + (size_t)i].busy;
+        if (!spad__add(*busy, cost->shared[i], busy)) {
+            return spad__sim_fail_long(sim, row->statement, error);
+        }
+    }
     part->operations++;
+    note_basis(sim, number, cost);
     count_active(sim, number, row->start - row->queued - cost->startup, row->done);
     sim->totals.unknown += !cost->known;
     sim->totals.unclocked += cost->unclocked;

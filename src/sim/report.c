@@ -59,9 +59,11 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     }
     spad__out_string(out, ";\n           ");
     if (g->waves > 0) {
+        int64_t wave;
+        if (!spad__mul(g->units, g->per_unit, &wave)) wave = INT64_MAX;
         spad__out_format(out, "%lld wave%s of %lld in %s%s", (long long)g->waves,
-                         g->waves == 1 ? "" : "s", (long long)(g->units * g->per_unit),
-                         sim_time(sim, g->wave_time, a), g->tail > 0 ? ", then " : "");
+                         g->waves == 1 ? "" : "s", (long long)wave, sim_time(sim, g->wave_time, a),
+                         g->tail > 0 ? ", then " : "");
     }
     if (g->tail > 0) {
         spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));
@@ -319,6 +321,7 @@ static void json_roofs(spad__json *json, const spad_sim *sim) {
         spad__json_open(json, '{');
         json_name(json, "roof", name);
         json_name(json, "kind", spad_bound_kind_name(sim->roofs.items[i].kind));
+        json_name(json, "basis", sim->roofs.items[i].basis);
         spad__json_key_int(json, "busy_ps", sim->roofs.items[i].busy);
         spad__json_close(json, '}');
     }

@@ -35,7 +35,16 @@ static int compare_roofs(const void *left, const void *right) {
     int order = spad__compare(b->busy, a->busy);
     if (order == 0) order = spad__compare(a->engine, b->engine);
     if (order == 0) order = spad__compare(a->path, b->path);
+    if (order == 0) order = spad__compare(2 * a->memory + a->cache, 2 * b->memory + b->cache);
     return order;
+}
+
+static const char *basis_word(unsigned char basis) {
+    static const char *const words[SPAD__BASES] = {
+        [SPAD_ORIGIN_STATED] = "of the target", [SPAD_ORIGIN_PUBLISHED] = "published",
+        [SPAD_ORIGIN_MEASURED] = "measured",    [SPAD_ORIGIN_ESTIMATE] = "estimated",
+        [SPAD__BASIS_KERNEL] = "in the kernel", [SPAD__BASIS_ASSUMED] = "assumed"};
+    return basis == 0 ? NULL : words[basis - 1];
 }
 
 static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
@@ -44,8 +53,30 @@ static void add_roof(spad_sim *sim, size_t engine, int64_t path) {
     sim->roofs.items[sim->roofs.count++] =
         (spad_sim_roof){.engine = (int64_t)engine,
                         .path = path,
+                        .memory = -1,
                         .kind = roof_kind(&sim->target->engines[engine], path),
+                        .basis = basis_word(sim->basis[part]),
                         .busy = sim->parts[part].busy};
+}
+
+/* The memory of the chip and its cache: counts of a grid. */
+static void add_memory_roofs(spad_sim *sim, size_t space) {
+    for (size_t i = 0; i < 2; i++) {
+        const int64_t busy = sim->parts[sim->first_memory + 2 * space + i].busy;
+        if (busy == 0) continue;
+        const spad_space *row = &sim->target->spaces[space];
+        const spad_figure *figure =
+            spad_figure_find(row->figures, row->figure_count, i == 1 ? "cache" : "rate");
+        const spad_origin origin = figure == NULL ? SPAD_ORIGIN_STATED : figure->origin;
+        sim->roofs.items[sim->roofs.count++] =
+            (spad_sim_roof){.engine = -1,
+                            .path = -1,
+                            .memory = (int64_t)space,
+                            .cache = i == 1,
+                            .kind = SPAD_BOUND_COPIES,
+                            .basis = basis_word((unsigned char)(origin + 1)),
+                            .busy = busy};
+    }
 }
 
 bool spad__find_roofs(spad_sim *sim) {
@@ -55,6 +86,7 @@ bool spad__find_roofs(spad_sim *sim) {
         for (size_t p = 0; p < sim->target->engines[e].path_count; p++)
             add_roof(sim, e, (int64_t)p);
     }
+    for (size_t s = 0; s < sim->target->space_count; s++) add_memory_roofs(sim, s);
     if (sim->roofs.count > 0) {
         qsort(sim->roofs.items, sim->roofs.count, sizeof *sim->roofs.items, compare_roofs);
     }
@@ -67,7 +99,7 @@ size_t spad_sim_roof_count(const spad_sim *sim) {
 
 spad_sim_roof spad_sim_get_roof(const spad_sim *sim, size_t number) {
     if (number < sim->roofs.count) return sim->roofs.items[number];
-    return (spad_sim_roof){.engine = -1, .path = -1};
+    return (spad_sim_roof){.engine = -1, .path = -1, .memory = -1};
 }
 
 /* In thousandths of the makespan. */
@@ -86,6 +118,11 @@ spad_bound_kind spad_sim_get_bound_kind(const spad_sim *sim) {
 /* ---- words ------------------------------------------------------------------------- */
 
 void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size) {
+    if (roof->memory >= 0) {
+        snprintf(field, size, "%s of %.63s", roof->cache ? "cache" : "memory",
+                 sim->target->spaces[roof->memory].name);
+        return;
+    }
     const spad_engine *engine = &sim->target->engines[roof->engine];
     if (roof->path < 0) {
         snprintf(field, size, "%.63s", engine->name);
@@ -104,6 +141,10 @@ static const char *advice_for(spad_bound_kind kind) {
     case SPAD_BOUND_VECTOR: return "less work per element would help";
     default: return "deeper rings, or more blocks on a unit, would help";
     }
+}
+
+const char *spad__bound_advice(const spad_sim *sim) {
+    return advice_for(spad_sim_get_bound_kind(sim));
 }
 
 void spad__write_roofs(spad__out *out, const spad_sim *sim) {

@@ -51,12 +51,15 @@ struct spad_sim {
     SPAD_ARRAY(size_t) path;
     SPAD_ARRAY(spad__path_part) path_parts; /* in the order of the text */
     spad_sim_engine *engines;               /* per engine of the target */
-    /* What can be occupied: the engines themselves, then the paths of each. */
+    /* What can be occupied: the engines themselves, then the paths of each. Then two counts per
+     * space: what the memory of the chip and its cache take for all transfers, in a grid. */
     spad_sim_engine *parts;
     size_t part_count;
     size_t *first_path;   /* per engine: the part of its path 0 */
+    size_t first_memory;  /* the part of space 0 */
     int64_t load;         /* thousandths of its share of that memory that a block uses */
     spad__active *active; /* per part */
+    unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
@@ -78,6 +81,8 @@ typedef struct spad__cost {
     int64_t dependent; /* more if it reads what the one before it on the engine wrote */
     int64_t path;      /* of its engine that it takes; -1: the engine itself */
     int64_t need;      /* of the capacity of that */
+    size_t memory;     /* the space off chip that it reads or writes, where that is shared */
+    int64_t shared[2]; /* what that memory and its cache take for it, at the unit's share */
     spad_origin origin;
     bool by_kernel; /* its cost is in the kernel */
     bool known;     /* false: neither kernel nor target has a figure */
@@ -95,6 +100,9 @@ bool spad__is_copy_engine(const spad_engine *engine);
 static inline size_t spad__sim_part(const spad_sim *sim, int64_t engine, int64_t path) {
     return path < 0 ? (size_t)engine : sim->first_path[engine] + (size_t)path;
 }
+
+/* What a cost rests on, from the most certain on: origins of figures, then these. */
+enum { SPAD__BASIS_KERNEL = SPAD_ORIGINS, SPAD__BASIS_ASSUMED, SPAD__BASES };
 
 /* How much of a part can be taken at a time: threads, units, or 1. */
 int64_t spad__sim_capacity(const spad_sim *sim, size_t part);
@@ -161,6 +169,7 @@ bool spad__find_roofs(spad_sim *sim);
 
 /* The lines about them in the text of a simulation; "copy global to shared". */
 void spad__write_roofs(spad__out *out, const spad_sim *sim);
+const char *spad__bound_advice(const spad_sim *sim); /* what would help */
 void spad__roof_name(const spad_sim *sim, const spad_sim_roof *roof, char *field, size_t size);
 
 /* ---- units (unit.c) ---------------------------------------------------------------- */

@@ -61,10 +61,19 @@ static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, in
 
 /* Does an action, whose sums may not fit: then the run ends. */
 static void apply_outcome(spad__objects *objects, int64_t number, spad__sim_object *o,
-                          spad__sync_change *change, int64_t row) {
+                          spad__sync_change *change, int64_t row, bool by_agent) {
     const unsigned outcome = spad__sync_apply(&o->sync, change);
     if ((outcome & SPAD__SYNC_OVERFLOWS) != 0) objects->overflown = number;
-    if ((outcome & SPAD__SYNC_RELEASES) != 0) o->row = row;
+    if ((outcome & SPAD__SYNC_RELEASES) == 0) return;
+    o->row = row;
+    o->by_agent = by_agent;
+}
+
+bool spad__objects_by_agent(const spad__objects *objects, const spad__request *r) {
+    if (r->object < 0 || r->kind == SPAD_STATEMENT_WAIT_GROUP) return false;
+    const spad_kernel_sync *sync = spad_kernel_get_sync(objects->kernel, (size_t)r->object);
+    return sync->kind == SPAD_SYNC_MBARRIER &&
+           spad__objects_get(objects, r->object, r->element)->by_agent;
 }
 
 void spad__objects_complete(spad__objects *objects, const spad_walk_completion *completion,
@@ -72,8 +81,8 @@ void spad__objects_complete(spad__objects *objects, const spad_walk_completion *
     spad__sync_change change = {.kind = spad__sync_completion(completion->kind),
                                 .amount = completion->amount};
     apply_outcome(objects, completion->object,
-                  spad__objects_get(objects, completion->object, completion->element), &change,
-                  row);
+                  spad__objects_get(objects, completion->object, completion->element), &change, row,
+                  false);
 }
 
 /* ---- groups ------------------------------------------------------------------------ */
@@ -121,12 +130,14 @@ static bool act_on_object(spad__objects *objects, spad__request *r, int64_t row,
                           int64_t *cause_row) {
     spad__sim_object *o = spad__objects_get(objects, r->object, r->element);
     if (r->kind == SPAD_STATEMENT_SYNC && r->change.kind == SPAD__ACTION_ENTER) {
-        apply_outcome(objects, r->object, o, &r->change, row);
+        apply_outcome(objects, r->object, o, &r->change, row, true);
         r->change.kind = SPAD__ACTION_LEAVE;
     }
     *cause_row = o->row;
     if (!spad__sync_passes(&o->sync, &r->change)) return false;
-    if (spad__sync_changes(r->change.kind)) apply_outcome(objects, r->object, o, &r->change, row);
+    if (spad__sync_changes(r->change.kind)) {
+        apply_outcome(objects, r->object, o, &r->change, row, true);
+    }
     return true;
 }
 

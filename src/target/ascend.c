@@ -67,7 +67,7 @@ enum { L1, L0A, L0B, L0C, UB, BT, FB, GM, UB1 };
 #define ASCEND_FIELD(name, kind, text) \
     { .field = (name), .origin = SPAD_ORIGIN_##kind, .source = (text) }
 static const spad_figure memory_910b[] = {
-    ASCEND_FIELD("rate", PUBLISHED, "Huawei, Atlas 800T A2: 64 GB of HBM, 1.6 TB/s")};
+    ASCEND_FIELD("rate", PUBLISHED, "Huawei, Atlas 800T A2: 64 GB of HBM, 1.6 TB/s; not verified")};
 static const spad_figure memory_950[] = {
     ASCEND_FIELD("rate", PUBLISHED, "Huawei Connect 2025: Ascend 950PR, 1.6 TB/s")};
 

@@ -8,11 +8,17 @@
  *   [ada]    NVIDIA Ada GPU Architecture, whitepaper
  *   [gh100]  NVIDIA H100 Tensor Core GPU Architecture, whitepaper
  *   [h200]   NVIDIA H200 Tensor Core GPU, datasheet
- *   [b200]   NVIDIA DGX B200, datasheet: of one of eight GPUs
+ *   [b200]   NVIDIA DGX B200, datasheet: of one of eight GPUs; SMs and L2 cache are not in it
  *   [rtx]    NVIDIA RTX Blackwell GPU Architecture, whitepaper
  *   [guide]  CUDA programming guide, throughput of native arithmetic instructions
  *   [luo]    W. Luo and others, Benchmarking and Dissecting the Nvidia Hopper GPU Architecture,
  *            arXiv 2402.13499: latencies of shared and global memory
+ *
+ * What was compared with texts that quote these documents, on 2026-11-16: SMs, clock, cache, memory
+ * rate and peak rates of A100 (whitepaper of the 40 GB card; the rate of the 80 GB card is in the
+ * datasheet), H100 and H200, RTX 4090, RTX 5090 (3352 sparse TFLOPS of FP4 are 2048 multiply-adds a
+ * cycle), and the peak rates and 8 TB/s of B200. Not found, and so not verified: SMs and L2 cache
+ * of B200, and the rows of [guide] for conversions and comparisons.
  *
  * Peak rates of matrix units follow from the peak of the card: TFLOPS / (2 x SMs x clock). What no
  * document has is an estimate: the rate between one SM and the L2 cache, the latency of a matrix
@@ -30,6 +36,7 @@
     { .field = (name), .origin = SPAD_ORIGIN_##kind, .source = (text) }
 
 #define GUIDE "CUDA programming guide, throughput of native arithmetic instructions"
+#define GUIDE_OPEN GUIDE "; not verified"
 #define LUO "Luo and others, arXiv 2402.13499"
 #define LUO_BEFORE "Luo and others, arXiv 2402.13499, for a chip of the generation before"
 #define L2_PORT "64 B a cycle between an SM and the L2 cache"
@@ -40,10 +47,10 @@
     { .work = SPAD_WORK_##kind, .per_cycle = (count), .figure = PUBLISHED(text) }
 
 /* Additions and products, special functions, conversions, comparisons [guide]. */
-#define THREAD_RATES(fma, convert)                                                 \
-    {                                                                              \
-        ELEMENTS_ROW(FMA, fma, GUIDE), ELEMENTS_ROW(EXP, 16, GUIDE),               \
-            ELEMENTS_ROW(CONVERT, convert, GUIDE), ELEMENTS_ROW(REDUCE, 64, GUIDE) \
+#define THREAD_RATES(fma, convert)                                                           \
+    {                                                                                        \
+        ELEMENTS_ROW(FMA, fma, GUIDE), ELEMENTS_ROW(EXP, 16, GUIDE),                         \
+            ELEMENTS_ROW(CONVERT, convert, GUIDE_OPEN), ELEMENTS_ROW(REDUCE, 64, GUIDE_OPEN) \
     }
 
 /* Shared memory: 32 banks of 4 bytes [guide]; latencies [luo]. */
@@ -103,8 +110,9 @@ static const spad_path a100_copies[] = {ASYNC_PATH(466)};
 static const spad_figure a100_figures[] = {OF_FIELD("units", PUBLISHED, a100_SOURCE),
                                            OF_FIELD("clock", PUBLISHED, a100_SOURCE),
                                            OF_FIELD("latency", ESTIMATE, "")};
-static const spad_figure a100_memory[] = {OF_FIELD("rate", PUBLISHED, a100_SOURCE),
-                                          OF_FIELD("cache", PUBLISHED, a100_SOURCE)};
+static const spad_figure a100_memory[] = {
+    OF_FIELD("rate", PUBLISHED, "NVIDIA A100 datasheet, 80 GB SXM"),
+    OF_FIELD("cache", PUBLISHED, a100_SOURCE)};
 #define a100_THREADS CARD_THREADS(a100, 1410000)
 #define a100_MATRIX CARD_MATRIX(a100, 1410000, 128, 33)
 #define a100_COPIES CARD_COPIES(a100, 1410000)
@@ -169,7 +177,8 @@ static const spad_rate h200_macs[] = {
     MACS_ROW(INT8, 4096, h200_SOURCE),        MACS_ROW(FLOAT64, 128, h200_SOURCE),
 };
 /* Measured on one H200; the file is examples/chips/h200.chip, and a test compares it with this. */
-#define H200_MEASURED "spad calibrate cuda:0, 2026-11-15"
+#define H200_MEASURED "spad calibrate cuda:0, 2026-11-16"
+#define H200_QUEUE "fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15"
 #define MEASURED_ROW(kind, count)                                   \
     {                                                               \
         .work = SPAD_WORK_##kind, .per_cycle = (count), .figure = { \
@@ -177,12 +186,13 @@ static const spad_rate h200_macs[] = {
             .source = H200_MEASURED                                 \
         }                                                           \
     }
-#define MEASURED_PATH(a, b, rate, ns)                                                   \
-    {                                                                                   \
-        .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .figure = { \
-            .origin = SPAD_ORIGIN_MEASURED,                                             \
-            .source = H200_MEASURED                                                     \
-        }                                                                               \
+#define MEASURED_PATH(a, b, rate, ns, least)                                                   \
+    {                                                                                          \
+        .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .pieces = (least), \
+        .figure = {                                                                            \
+            .origin = SPAD_ORIGIN_MEASURED,                                                    \
+            .source = H200_MEASURED                                                            \
+        }                                                                                      \
     }
 static const spad_rate h200_threads[] = {MEASURED_ROW(FMA, 116), MEASURED_ROW(EXP, 16),
                                          MEASURED_ROW(CONVERT, 126), MEASURED_ROW(REDUCE, 32)};
@@ -190,27 +200,31 @@ static const spad_path h200_paths[] = {
     PATH(SHARED, REGISTERS, 128, 30, PUBLISHED(LUO)),
     PATH(REGISTERS, SHARED, 128, 30, PUBLISHED(LUO)),
     PATH(GLOBAL, REGISTERS, 64, 479, ESTIMATED(L2_PORT)),
-    MEASURED_PATH(REGISTERS, GLOBAL, 23700, 500),
+    MEASURED_PATH(REGISTERS, GLOBAL, 24000, 500, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(GLOBAL, SHARED, 64, 479, ESTIMATED(L2_PORT)),
+    MEASURED_PATH(REGISTERS, GLOBAL, 6200, 500, 4),
 };
 static const spad_path h200_copies[] = {
-    MEASURED_PATH(GLOBAL, SHARED, 128000, 443),
+    MEASURED_PATH(GLOBAL, SHARED, 142000, 584, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(SHARED, SHARED, 32, 200, ESTIMATED("between the blocks of a cluster")),
 };
-static const spad_figure h200_figures[] = {OF_FIELD("units", MEASURED, H200_MEASURED),
-                                           OF_FIELD("clock", MEASURED, H200_MEASURED),
-                                           OF_FIELD("latency", MEASURED, H200_MEASURED)};
-static const spad_figure h200_memory[] = {OF_FIELD("rate", MEASURED, H200_MEASURED),
-                                          OF_FIELD("cache", MEASURED, H200_MEASURED),
-                                          OF_FIELD("queue", MEASURED, H200_MEASURED)};
-#define h200_THREADS CARD_THREADS(h200, 1774000)
-#define h200_MATRIX CARD_MATRIX(h200, 1774000, 0, 54)
-#define h200_COPIES CARD_COPIES(h200, 1774000)
-#define h200_MEMORY \
-    CARD_MEMORY(h200, 4470000, 62914560, 9590000), .cache_merges = 2, .queue_permille = 168
-#define h200_UNITS CARD_UNITS(h200, 132), .launch_ns = 5900
+static const spad_figure h200_figures[] = {
+    OF_FIELD("units", MEASURED, H200_MEASURED), OF_FIELD("clock", MEASURED, H200_MEASURED),
+    OF_FIELD("latency", MEASURED, H200_MEASURED), OF_FIELD("queue", MEASURED, H200_QUEUE)};
+static const spad_figure h200_memory[] = {
+    OF_FIELD("rate", MEASURED, H200_MEASURED), OF_FIELD("written", MEASURED, H200_MEASURED),
+    OF_FIELD("hit", MEASURED, H200_MEASURED), OF_FIELD("cache", MEASURED, H200_MEASURED),
+    OF_FIELD("queue", MEASURED, H200_MEASURED)};
+#define h200_THREADS CARD_THREADS(h200, 1775000)
+#define h200_MATRIX CARD_MATRIX(h200, 1775000, 0, 54), .queue_most = 3
+#define h200_COPIES CARD_COPIES(h200, 1775000)
+#define h200_MEMORY                                                                \
+    CARD_MEMORY(h200, 4460000, 62914560, 10700000),                                \
+        .cache_merges = 2, .write_bytes_per_us = 3510000, .cache_latency_ns = 219, \
+        .queue_permille = 196
+#define h200_UNITS CARD_UNITS(h200, 132), .launch_ns = 5200, .block_ns = 421, .signal_ns = 34
 
 /* ---- B200 ------------------------------------------------------------------------ */
 
@@ -228,7 +242,7 @@ static const spad_path b200_paths[] = {
     PATH(REGISTERS, TMEM, 512, 20, ESTIMATED("tcgen05.st: as tcgen05.ld"))};
 static const spad_path b200_copies[] = {BULK_PATHS(479)};
 static const spad_figure b200_figures[] = {
-    OF_FIELD("units", PUBLISHED, b200_SOURCE),
+    OF_FIELD("units", ESTIMATE, "148 SMs: no document of the vendor was found, not verified"),
     OF_FIELD("clock", ESTIMATE, "from the peak rate and 148 SMs"),
     OF_FIELD("latency", ESTIMATE, "")};
 static const spad_figure b200_memory[] = {
@@ -247,7 +261,7 @@ static const spad_rate rtx5090_macs[] = {
     MACS_ROW(FLOAT16, 256, rtx5090_SOURCE),     MACS_ROW(BFLOAT16, 256, rtx5090_SOURCE),
     MACS_ROW(TFLOAT32, 128, rtx5090_SOURCE),    MACS_ROW(FLOAT8_E4M3FN, 512, rtx5090_SOURCE),
     MACS_ROW(FLOAT8_E4M3, 512, rtx5090_SOURCE), MACS_ROW(FLOAT8_E5M2, 512, rtx5090_SOURCE),
-    MACS_ROW(INT8, 1024, rtx5090_SOURCE),       MACS_ROW(FLOAT4_E2M1FN, 1024, rtx5090_SOURCE),
+    MACS_ROW(INT8, 1024, rtx5090_SOURCE),       MACS_ROW(FLOAT4_E2M1FN, 2048, rtx5090_SOURCE),
 };
 static const spad_rate rtx5090_threads[] = THREAD_RATES(128, 64);
 static const spad_path rtx5090_paths[] = {THREAD_PATHS(30, 542, LUO_BEFORE)};

@@ -4,7 +4,8 @@
  *
  *     file      = { statement }, the first of them "target"
  *     statement = "target" name [string] [ "like" name ] | "family" name | "alias" names
- *               | "groups" number | "units" number [ "launch" time ] [ note ]
+ *               | "groups" number | "units" number [ "launch" time ] [ "block" time ]
+ *                 [ "signal" time ] [ note ]
  *               | "limits" "{" { limit field } "}"
  *               | "space" name [string] "{" { space field } "}"
  *               | "engine" name [string] "{" { engine field } "}"
@@ -131,6 +132,8 @@ static bool read_like(spad__target_reader *r) {
     r->target->limits = r->like->limits;
     r->target->units = r->like->units;
     r->target->launch_ns = r->like->launch_ns;
+    r->target->block_ns = r->like->block_ns;
+    r->target->signal_ns = r->like->signal_ns;
     r->target->figures = r->like->figures;
     r->target->figure_count = r->like->figure_count;
     return take_rows(r, r->like);
@@ -186,7 +189,7 @@ static bool read_groups(spad__target_reader *r) {
     return spad__parser_end_statement(&r->parser);
 }
 
-/* "132 launch 5 us source "..."" */
+/* "132 launch 5 us block 500 ns signal 40 ns source "..."" */
 static bool read_units(spad__target_reader *r) {
     if (r->counted) return given_twice(r, "units");
     r->counted = true;
@@ -200,9 +203,17 @@ static bool read_units(spad__target_reader *r) {
         SPAD__TARGET_FAULT(r, span, "'units' must be at least 1");
         return false;
     }
-    if (spad__parser_accept_word(&r->parser, "launch") &&
-        !spad__parser_quantity(&r->parser, &spad__measure_time, &r->target->launch_ns, &span)) {
-        return false;
+    const struct {
+        const char *word;
+        int64_t *ns;
+    } times[] = {{"launch", &r->target->launch_ns},
+                 {"block", &r->target->block_ns},
+                 {"signal", &r->target->signal_ns}};
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        if (spad__parser_accept_word(&r->parser, times[i].word) &&
+            !spad__parser_quantity(&r->parser, &spad__measure_time, times[i].ns, &span)) {
+            return false;
+        }
     }
     if (!spad__target_read_note(r, &note, &given)) return false;
     note.field = "units";

@@ -142,8 +142,13 @@ static bool read_field_note(spad__target_reader *r, const char *field) {
     if (!spad__target_read_note(r, &note, &given)) return false;
     note_rows(r, &note);
     if (!given && !r->old_figures) return true;
-    if (!SPAD__TARGET_RESERVE(r, &r->figures, SPAD__TARGET_LIST_MAX, "sources")) return false;
     note.field = field;
+    for (size_t i = 0; i < r->figures.count; i++) {
+        if (strcmp(r->figures.items[i].field, field) != 0) continue;
+        r->figures.items[i] = note;
+        return true;
+    }
+    if (!SPAD__TARGET_RESERVE(r, &r->figures, SPAD__TARGET_LIST_MAX, "sources")) return false;
     r->figures.items[r->figures.count++] = note;
     return true;
 }

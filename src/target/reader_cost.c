@@ -6,6 +6,7 @@
  *     elements = "elements" number ( "fma" | "exp" | "convert" | "reduce" )
  *     latency  = "latency" ( time | number "cycles" )
  *     path     = "path" space "to" space "rate" ( rate | size "/cycle" ) [ "latency" ... ]
+ *                [ "pieces" size ]
  *     cache    = "cache" size "rate" rate
  */
 #include <string.h>
@@ -127,7 +128,8 @@ static bool read_path_rate(spad__target_reader *r, spad_path *path) {
 static bool put_path(spad__target_reader *r, const spad_path *path, spad__span span) {
     size_t at = 0;
     while (at < r->paths.count &&
-           (r->paths.items[at].from != path->from || r->paths.items[at].to != path->to)) {
+           (r->paths.items[at].from != path->from || r->paths.items[at].to != path->to ||
+            r->paths.items[at].pieces != path->pieces)) {
         at++;
     }
     if (at < r->paths.count && (r->given_paths >> at & 1) != 0) {
@@ -141,7 +143,7 @@ static bool put_path(spad__target_reader *r, const spad_path *path, spad__span s
     return true;
 }
 
-/* "global to shared rate 64 B/cycle latency 650 ns" */
+/* "registers to global rate 6 GB/s latency 650 ns pieces 4 B" */
 bool spad__target_read_path(spad__target_reader *r) {
     spad_path path = {0};
     const spad__span first = r->parser.token.span;
@@ -154,6 +156,16 @@ bool spad__target_read_path(spad__target_reader *r) {
     if (spad__parser_accept_word(&r->parser, "latency") &&
         !read_time_or_cycles(r, &path.latency_ns, &path.latency_cycles)) {
         return false;
+    }
+    spad__span pieces;
+    if (spad__parser_accept_word(&r->parser, "pieces")) {
+        if (!spad__parser_quantity(&r->parser, &spad__measure_size, &path.pieces, &pieces)) {
+            return false;
+        }
+        if (path.pieces < 1) {
+            SPAD__TARGET_FAULT(r, pieces, "'pieces' must be at least 1");
+            return false;
+        }
     }
     return put_path(r, &path, span);
 }

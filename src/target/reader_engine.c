@@ -77,6 +77,7 @@ static const spad__target_field engine_fields[] = {
     {.name = "elements", .read = spad__target_read_elements, .repeats = true},
     {.name = "latency", .read = spad__target_read_latency},
     ENGINE_NUMBER("threads", count, threads, 1),
+    ENGINE_NUMBER("queue", count, queue_most, 1),
     {.name = "path", .read = spad__target_read_path, .repeats = true},
     {.name = "reads", .read = read_reads},
     {.name = "writes", .read = read_writes},

@@ -130,7 +130,9 @@ static const spad__target_field space_fields[] = {
     {.name = "instances", .read = read_instances},
     {.name = "start", .read = read_start_row, .repeats = true},
     SPACE_NUMBER("rate", rate, bytes_per_us, 1),
+    SPACE_NUMBER("written", rate, write_bytes_per_us, 1),
     {.name = "cache", .read = spad__target_read_cache},
+    SPACE_NUMBER("hit", time, cache_latency_ns, 1),
     {.name = "queue", .read = spad__target_read_queue},
 };
 enum { SPACE_FIELDS = sizeof space_fields / sizeof space_fields[0] };

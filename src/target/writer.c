@@ -96,6 +96,12 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
         put_note(out, spad_figure_find(space->figures, space->figure_count, "rate"));
         spad__out_string(out, "\n");
     }
+    if (space->write_bytes_per_us > 0) {
+        write_field(out, "written");
+        put_byte_rate(out, space->write_bytes_per_us);
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "written"));
+        spad__out_string(out, "\n");
+    }
     if (space->cache_bytes > 0) {
         write_field(out, "cache");
         put_size(out, space->cache_bytes);
@@ -105,6 +111,12 @@ static void write_space_rates(spad__out *out, const spad_space *space) {
             spad__out_format(out, " merges %lld", (long long)space->cache_merges);
         }
         put_note(out, spad_figure_find(space->figures, space->figure_count, "cache"));
+        spad__out_string(out, "\n");
+    }
+    if (space->cache_latency_ns > 0) {
+        write_field(out, "hit");
+        spad__out_format(out, "%lld ns", (long long)space->cache_latency_ns);
+        put_note(out, spad_figure_find(space->figures, space->figure_count, "hit"));
         spad__out_string(out, "\n");
     }
     if (space->queue_permille > 0) {
@@ -215,6 +227,10 @@ static void write_paths(spad__out *out, const spad_target *target, const spad_en
             spad__out_string(out, " latency ");
             put_latency(out, path->latency_ns, path->latency_cycles);
         }
+        if (path->pieces > 0) {
+            spad__out_string(out, " pieces ");
+            put_size(out, path->pieces);
+        }
         put_note(out, &path->figure);
         spad__out_string(out, "\n");
     }
@@ -245,6 +261,7 @@ static void write_engine(spad__out *out, const spad_target *target, const spad_e
     write_size(out, "align", engine->proxy_align, 0);
     write_rates(out, engine);
     write_engine_number(out, engine, "threads", engine->threads, 0, "");
+    write_engine_number(out, engine, "queue", engine->queue_most, 0, "");
     write_space_set(out, "reads", target, engine->reads);
     write_space_set(out, "writes", target, engine->writes);
     write_paths(out, target, engine);
@@ -311,6 +328,10 @@ static void write_limits(spad__out *out, const spad_limits *limits) {
     if (known) spad__out_string(out, "}\n");
 }
 
+static void put_unit_time(spad__out *out, const char *word, int64_t ns) {
+    if (ns > 0) spad__out_format(out, " %s %lld ns", word, (long long)ns);
+}
+
 spad_status spad_target_write_text(const spad_target *target, const spad_sink *sink,
                                    spad_error *error) {
     spad__out out;
@@ -327,9 +348,9 @@ spad_status spad_target_write_text(const spad_target *target, const spad_sink *s
     }
     if (target->units > 0) {
         spad__out_format(&out, "\nunits %lld", (long long)target->units);
-        if (target->launch_ns > 0) {
-            spad__out_format(&out, " launch %lld ns", (long long)target->launch_ns);
-        }
+        put_unit_time(&out, "launch", target->launch_ns);
+        put_unit_time(&out, "block", target->block_ns);
+        put_unit_time(&out, "signal", target->signal_ns);
         put_note(&out, spad_figure_find(target->figures, target->figure_count, "units"));
     }
     spad__out_string(&out, "\n");
@@ -398,9 +419,11 @@ static void json_target_space(spad__json *json, const spad_space *space) {
     spad__json_key_int(json, "instances", space->instances > 1 ? space->instances : 1);
     spad__json_key_bool(json, "one_instance", space->one_instance);
     spad__json_key_int(json, "bytes_per_us", space->bytes_per_us);
+    spad__json_key_int(json, "write_bytes_per_us", space->write_bytes_per_us);
     spad__json_key_int(json, "cache_bytes", space->cache_bytes);
     spad__json_key_int(json, "cache_bytes_per_us", space->cache_bytes_per_us);
     spad__json_key_int(json, "cache_merges", space->cache_merges);
+    spad__json_key_int(json, "cache_latency_ns", space->cache_latency_ns);
     spad__json_key_int(json, "queue_permille", space->queue_permille);
     json_figures(json, space->figures, space->figure_count);
     spad__json_key_open(json, "lane_rules", '[');
@@ -451,6 +474,7 @@ static void json_rates(spad__json *json, const spad_target *target, const spad_e
         spad__json_key_int(json, "bytes_per_kilocycle", path->bytes_per_kilocycle);
         spad__json_key_int(json, "latency_ns", path->latency_ns);
         spad__json_key_int(json, "latency_cycles", path->latency_cycles);
+        spad__json_key_int(json, "pieces", path->pieces);
         json_figure(json, &path->figure);
         spad__json_close(json, '}');
     }
@@ -474,6 +498,7 @@ static void json_engine(spad__json *json, const spad_target *target, const spad_
     spad__json_key_int(json, "latency_ns", engine->latency_ns);
     spad__json_key_int(json, "latency_cycles", engine->latency_cycles);
     spad__json_key_int(json, "threads", engine->threads);
+    spad__json_key_int(json, "queue_most", engine->queue_most);
     json_rates(json, target, engine);
     json_figures(json, engine->figures, engine->figure_count);
     json_space_set(json, "reads", target, engine->reads);
@@ -511,6 +536,8 @@ static void json_target(spad__json *json, const spad_target *target) {
     spad__json_key_int(json, "max_groups", target->max_groups);
     spad__json_key_int(json, "units", target->units);
     spad__json_key_int(json, "launch_ns", target->launch_ns);
+    spad__json_key_int(json, "block_ns", target->block_ns);
+    spad__json_key_int(json, "signal_ns", target->signal_ns);
     json_figures(json, target->figures, target->figure_count);
     json_limits(json, &target->limits);
     spad__json_key_open(json, "spaces", '[');

@@ -540,6 +540,139 @@ static void places_by_turns(void **state) {
                               "}\n");
 }
 
+/* Three rounds of lines in which every %d is the number of the round. */
+static void three_rounds(char *text, size_t size, const char *line) {
+    for (int i = 0; i < 3; i++) {
+        size_t used = strlen(text);
+        for (const char *at = line; *at != '\0'; at++) {
+            const bool number = at[0] == '%' && at[1] == 'd';
+            used += (size_t)snprintf(text + used, size - used, number ? "%d" : "%c",
+                                     number ? i : (int)*at);
+            if (number) at++;
+            assert_true(used < size);
+        }
+    }
+}
+
+static void rounds_fold_to(const char *head, const char *line, const char *expected) {
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s", START, head);
+    three_rounds(text, sizeof text, line);
+    folds_to(text, expected);
+}
+
+/* Tensors of one source are one family only if they are equal: by name, mode and alignment. */
+static void tensors_that_differ(void **state) {
+    (void)state;
+    rounds_fold_to(
+        "", "tensor row_%d : sbuf float32 (128, 4) at 0 from 0\nvector a writes row_%d from 0\n",
+        START "tensor row_0 : sbuf float32 [3] (128, 4) at 0 ring 1 from 0\n"
+              "for i in 0..3 {\n    vector a writes row_0[i] from 0\n}\n");
+    static const char *const others[] = {/* after two rounds of the first kind */
+                                         "tensor c0 : sbuf float32 (128, 4) at 0",
+                                         "tensor row2 : sbuf float32 (128, 4)",
+                                         "tensor row2 : sbuf float32 (128, 4) at 0 align 64",
+                                         "tensor row2 : sbuf float32 (128, 5) at 0",
+                                         "tensor row2 : sbuf int32 (128, 4) at 0",
+                                         "tensor row2 : sbuf float32 (64, 4) at 0",
+                                         "tensor row2 : sbuf float32 (128, 4) at 0 lane 0 output"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 "%stensor row0 : sbuf float32 (128, 4) at 0 from 0\nvector a writes row0 from 0\n"
+                 "tensor row1 : sbuf float32 (128, 4) at 0 from 0\nvector a writes row1 from 0\n"
+                 "%s from 0\nvector a writes %s from 0\n",
+                 START, others[i], i == 0 ? "c0" : "row2");
+        folds_to(text, NULL);
+    }
+}
+
+/* Two equal names of each tensor are two families; names that the caller knows stay. */
+static void aliases_of_families(void **state) {
+    (void)state;
+    char text[4096] = START;
+    for (int i = 0; i < 3; i++) {
+        char row[512];
+        snprintf(
+            row, sizeof row,
+            "tensor t%d : sbuf float32 (128, 4) at %d from 0\n"
+            "tensor v%d : sbuf int32 (128, 4) alias of t%d from 0\n"
+            "tensor v%d : sbuf int32 (128, 4) alias of t%d from 0\n"
+            "vector a writes t%d from 0\nvector b reads v%d from 0\nvector b reads v%d from 0\n",
+            i, 16 * i, 2 * i, i, 2 * i + 1, i, i, 2 * i, 2 * i + 1);
+        strncat(text, row, sizeof text - strlen(text) - 1);
+    }
+    folds_to(text, START "tensor t0 : sbuf float32 [3] (128, 4) at 0 from 0\n"
+                         "tensor v0 : sbuf int32 [3] (128, 4) alias of t0 from 0\n"
+                         "tensor v1 : sbuf int32 [3] (128, 4) alias of t0 from 0\n"
+                         "for i in 0..3 {\n    vector a writes t0[i] from 0\n"
+                         "    vector b reads v0[i] from 0\n    vector b reads v1[i] from 0\n}\n");
+    /* an output, tiles, and an alias of an alias */
+#define OF_ALIAS                                             \
+    "tensor u%d : sbuf int32 (128, 4) alias of t%d from 0\n" \
+    "tensor v%d : sbuf int16 (128, 8) alias of u%d from 0\n" \
+    "vector c reads v%d from 0\n"
+    static const char *const kept[] = {
+        "tensor v%d : sbuf int32 (128, 4) alias of t%d output from 0\n",
+        "tensor v%d : sbuf int32 [2] (128, 2) alias of t%d from 0\n", OF_ALIAS};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        char line[512];
+        snprintf(line, sizeof line,
+                 "tensor t%%d : sbuf float32 (128, 4) at 0 from 0\n%svector a writes t%%d from 0\n",
+                 kept[i]);
+        rounds_fold_to("", line, NULL);
+    }
+}
+
+/* Statements that no trace has, and tensors whose places are not a plain address. */
+static void kernels_that_no_trace_gives(void **state) {
+    (void)state;
+#define MOD_TILES                                                       \
+    "tensor m%d : sbuf float32 [1] (128, 4) mod base 0 free 1 from 0\n" \
+    "vector a writes m%d[0] from 0\n"
+    static const char *const lines[] = {"vector a writes s latency 5 ns from 0\n",
+                                        "vector a writes s work 3 fma from 0\n", MOD_TILES,
+                                        "alloc s\nvector a writes s from 0\nfree s\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        rounds_fold_to("tensor s : sbuf float32 (128, 4)\n", lines[i], NULL);
+    }
+    /* tensors with tiles of their own: nothing is known of their indices */
+    rounds_fold_to("tensor s : sbuf float32 [3] (128, 4)\n", "vector a writes s[%d] from 0\n",
+                   NULL);
+    rounds_fold_to("tensor s : sbuf float32 [2] (128, 4) at 0 step 64\n",
+                   "vector a writes s[0] from 0\nvector b reads s[0](.., %d) from 0\n", NULL);
+    /* banks are no addresses */
+    rounds_fold_to("",
+                   "tensor p%d : psum float32 (128, 4) at 0 bank 2 from 0\n"
+                   "vector a writes p%d from 0\n",
+                   NULL);
+}
+
+/* Addresses in rows of rows: four levels have a form, five have not. */
+static void rows_of_rows(void **state) {
+    (void)state;
+    for (int levels = 4; levels <= 5; levels++) {
+        char text[32768] = START;
+        const int count = levels == 4 ? 81 : 243;
+        for (int i = 0; i < count; i++) {
+            char row[256];
+            int place = 0;
+            for (int b = 0, rest = i; b < levels; b++, rest /= 3) place += rest % 3 << (4 + 2 * b);
+            snprintf(
+                row, sizeof row,
+                "tensor t%d : sbuf float32 (128, 2) at %d from 0\nvector a writes t%d from 0\n", i,
+                place, i);
+            strncat(text, row, sizeof text - strlen(text) - 1);
+        }
+        spad_kernel *straight = test_parse(text);
+        spad_kernel *folded = fold_and_compare(straight);
+        assert_true((folded != NULL) == (levels == 4));
+        if (folded != NULL) assert_int_equal(spad_kernel_tensor_count(folded), 3);
+        spad_kernel_destroy(folded);
+        spad_kernel_destroy(straight);
+    }
+}
+
 /* A long straight program of a few lines takes few statements, and the time of a constant number of
  * looks at each of them: this one has 120000. */
 static void long_ones_are_short(void **state) {
@@ -608,6 +741,10 @@ int main(void) {
         cmocka_unit_test(what_needs_more_stays),
         cmocka_unit_test(what_does_not_repeat_stays),
         cmocka_unit_test(places_by_turns),
+        cmocka_unit_test(tensors_that_differ),
+        cmocka_unit_test(aliases_of_families),
+        cmocka_unit_test(kernels_that_no_trace_gives),
+        cmocka_unit_test(rows_of_rows),
         cmocka_unit_test(random_nests_are_folded_exactly),
         cmocka_unit_test(long_ones_are_short),
         cmocka_unit_test(every_allocation_may_fail),

@@ -124,7 +124,7 @@ static void put_step(program *p, const step *s, int number) {
 
 static void make_program(program *p, spad__random *random) {
     *p = (program){.rounds = 1 + (int)spad__random_below(random, ROUNDS)};
-    put(p, "kernel k on sm_90\nparam R = %d\nunit cp on copy free\nunit mma on tensor serial\n",
+    put(p, "kernel k on sm_100\nparam R = %d\nunit cp on copy free\nunit mma on tensor serial\n",
         p->rounds);
     put(p,
         "counter c0 = 1\ncounter c1\nbarrier all count 2\nmbarrier m count 1\ngroup g\ninit m\n");

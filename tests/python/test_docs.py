@@ -10,8 +10,8 @@ import pytest
 import spad.ascend
 from spad import cubie, nki
 
-PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "ascend.md",
-         "cubie.md", "compilers.md")
+PAGES = ("python.md", "python-devices.md", "nki.md", "nki-trace.md", "tilelang.md", "tilelang-load.md", "triton.md",
+         "ascend.md", "cubie.md", "compilers.md")
 BLOCK = re.compile(r"^```python *(\w*)\n(.*?)^```$", re.M | re.S)
 
 

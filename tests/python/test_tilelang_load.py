@@ -15,6 +15,9 @@ from spad import _tilelang_tree as tilelang_tree
 from tilelang_kernels import CASES, TREES
 
 
+THOROUGH = bool(os.environ.get("SPAD_THOROUGH"))
+
+
 def tree_of(name):
     return json.loads((TREES / f"{name}.json").read_text())
 
@@ -140,9 +143,6 @@ def test_five_mistakes_in_attention():
         assert shown(verdict(made)), call
 
 
-THOROUGH = bool(os.environ.get("SPAD_THOROUGH"))
-
-
 @pytest.mark.parametrize("name,harmless", [("attention_sm_90", 2), ("gemm_sm_80", 0), ("gemm_sm_90", 0),
                                            ("attention_sm_80", 2)])
 def test_each_synchronisation_left_out(name, harmless):
@@ -222,6 +222,43 @@ def test_other_objects_are_refused(tmp_path):
         T.load(tmp_path / "list.json")
     with pytest.raises(spad.ArgumentError, match="pass its name"):
         T.load(kernel_tree([]), name="other")
+
+
+def test_files_that_are_no_trees(tmp_path):
+    text = (TREES / "gemm_sm_90.json").read_text()
+    for number, wrong in enumerate((text[:1000], "", "[" * 100000, text.replace('"format": 1', '"format": 2'))):
+        path = tmp_path / f"{number}.json"
+        path.write_text(wrong)
+        with pytest.raises(spad.ArgumentError):
+            T.load(path)
+    with open(tmp_path / "large.json", "wb") as file:
+        file.truncate(100 << 20)
+    with pytest.raises(spad.ArgumentError, match="104857600 bytes"):
+        T.load(tmp_path / "large.json")
+
+
+def test_damaged_trees_are_refused_or_read():
+    """A part of a tree is replaced at random: the answer is a kernel or an error of spad's."""
+    rng = random.Random(3)
+    junk = [None, -1, 0, 1 << 70, "x", "", [], {}, ["load", "a", 0], ["call"], ["for"], 2.5, True, "tx", ["//", 1, 0]]
+    refused = 0
+    for _ in range(600 if THOROUGH else 150):
+        tree = tree_of("gemm_sm_90" if rng.random() < 0.5 else "tensor_memory_sm_100")
+        home = tree
+        for _ in range(rng.randrange(1, 12)):
+            keys = list(home) if isinstance(home, dict) else range(len(home))
+            key = rng.choice(list(keys)) if keys else None
+            if key is None or not isinstance(home[key], (dict, list)) or not home[key]:
+                break
+            home = home[key]
+        keys = list(home) if isinstance(home, dict) else range(len(home))
+        home[rng.choice(list(keys))] = rng.choice(junk)
+        try:
+            T.load(tree)
+        except (spad.Error, TypeError) as error:
+            assert isinstance(error, spad.Error) or "prim_func" in str(error), error
+            refused += 1
+    assert refused > 50
 
 
 @pytest.mark.parametrize("call", [
@@ -469,8 +506,11 @@ def test_kernels_that_tilelang_lowers_now(name):
 @pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
 def test_a_compiled_kernel_and_other_names():
     make, arch = CASES["gemm_sm_90"]
-    compiled = type("JITKernel", (), {"prim_func": make(), "pass_configs": {"tl.disable_shared_memory_reuse": True}})()
-    kernel = T.load(compiled, target=arch)
+    chip = type("Target", (), {"arch": arch})()
+    compiled = type("JITKernel", (), {"prim_func": make(), "pass_configs": {"tl.disable_shared_memory_reuse": True},
+                                      "target": chip})()
+    kernel = T.load(compiled)
+    assert kernel.target.name == arch
     assert kernel.check().verdict == "proved for all trip counts"
     assert kernel.tilelang_bytes == 32768 and kernel.report().data["bytes"]["spad"] == 24576  # no reuse, and ours
     with pytest.raises(spad.ArgumentError, match="pass its name"):

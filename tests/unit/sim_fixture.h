@@ -62,20 +62,20 @@ static inline int64_t makespan_of(const char *text) {
 
 #define AGENTS "kernel k on sm_90\n"
 
-#define RING(stages)                                                      \
-    AGENTS "param S = " stages "\nparam KT = 6\nunit tma on copy free\n"  \
-           "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"        \
-           "tensor sa : shared fp16 [KT] (128, 64) ring S\n"              \
-           "for s in 0..S { init full[s]; init empty[s] }\n"              \
-           "agent producer { for k in 0..KT {\n"                          \
-           "    wait empty[k % S] parity (k / S + 1) % 2\n"               \
-           "    arrive full[k % S] expect 16 KiB\n"                       \
-           "    tma load writes sa[k] delivers full[k % S] cost 100 ns\n" \
-           "} }\n"                                                        \
-           "agent consumer { for k in 0..KT {\n"                          \
-           "    wait full[k % S] parity k / S % 2\n"                      \
-           "    tensor mma reads sa[k] cost 100 ns\n"                     \
-           "    arrive empty[k % S]\n"                                    \
-           "} }\n"
+#define RING(stages)                                                                     \
+    "kernel ring on sm_100\nparam S = " stages "\nparam KT = 6\nunit tma on copy free\n" \
+    "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"                              \
+    "tensor sa : shared fp16 [KT] (128, 64) ring S\n"                                    \
+    "for s in 0..S { init full[s]; init empty[s] }\n"                                    \
+    "agent producer { for k in 0..KT {\n"                                                \
+    "    wait empty[k % S] parity (k / S + 1) % 2\n"                                     \
+    "    arrive full[k % S] expect 16 KiB\n"                                             \
+    "    tma load writes sa[k] delivers full[k % S] cost 100 ns\n"                       \
+    "} }\n"                                                                              \
+    "agent consumer { for k in 0..KT {\n"                                                \
+    "    wait full[k % S] parity k / S % 2\n"                                            \
+    "    tensor mma reads sa[k] cost 100 ns\n"                                           \
+    "    arrive empty[k % S]\n"                                                          \
+    "} }\n"
 
 #endif

@@ -385,6 +385,37 @@ static void results_and_reads_stay(void **state) {
     expect_load(S "dma p reads w[1] writes s\n", "dma q reads w[0]\n" X, "", "");
 }
 
+/* Declarations that a change has nothing to do with are the same in the changed kernel. */
+static void other_declarations_stay(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel k on sm_90\nparam N = 4\nunknown full[2] in 0..3 = [1, 1]\n"
+        "tensor w : global fp16 (64, 64) input\ntensor out : global f32 [N] (64, 64) output\n"
+        "tensor s : shared fp16 (64, 64)\ntensor t : shared u8 [N] (8) ring 2\n"
+        "agent a {\ncursor stage mod 2\nfor n in 0..N {\nsimt l reads w writes s\n"
+        "simt z writes t[stage]\nsimt y reads t[stage]\nif full[n % 2] > 0 { fence }\n"
+        "simt m reads s writes out[n]\nadvance stage\n} }\n";
+    spad_kernel *kernel = test_parse(text);
+    const spad_advice_options options = {.skip = ~(1u << SPAD_ADVICE_LOAD)};
+    spad_advice *advice;
+    spad_error error;
+    test_text before;
+    test_text after;
+    assert_ok(spad_advice_create(&advice, kernel, &options, &error), &error);
+    test_text_init(&before);
+    test_text_init(&after);
+    assert_ok(spad_kernel_write_text(kernel, &before.sink, &error), &error);
+    assert_ok(spad_kernel_write_text(spad_advice_get_kernel(advice), &after.sink, &error), &error);
+    for (char *line = strtok(before.bytes, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (strstr(line, "simt l ") == NULL) assert_non_null(strstr(after.bytes, line));
+    }
+    assert_int_equal(spad_advice_count(advice), 1);
+    test_text_free(&before);
+    test_text_free(&after);
+    spad_advice_destroy(advice);
+    spad_kernel_destroy(kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_that_give_the_same_leave_their_loop),
@@ -402,6 +433,7 @@ int main(void) {
         cmocka_unit_test(what_is_in_front_of_loads),
         cmocka_unit_test(cursors_keep_loads),
         cmocka_unit_test(results_and_reads_stay),
+        cmocka_unit_test(other_declarations_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

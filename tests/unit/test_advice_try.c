@@ -59,6 +59,10 @@ static void expect_taken(const char *before, const char *after, spad_advice_kind
     "\n}\n"
 #define LOOP(ring, time, more) PARAM_LOOP("N", ring, time, more)
 
+#define UNKNOWN                                                                           \
+    "kernel unknown on sm_90\ntensor y : shared u8 [100000] (1) mod base 0 free 100000\n" \
+    "simt w writes y[0] cost 1 ns\nsimt r reads y[0] cost 1 ns\n"
+
 static const char base[] = LOOP("ring 2", "100 ns", "");
 
 /* ---- what is lost ------------------------------------------------------------------ */
@@ -66,18 +70,17 @@ static const char base[] = LOOP("ring 2", "100 ns", "");
 static void changes_that_lose_something(void **state) {
     (void)state;
     static const char *const worse[] = {
+        /* it does not fit; proved for N = 6 alone; for every M, not for every N */
         LOOP("ring 1", "100 ns", "tensor y : sbuf u8 (128, 300000)\nvector e writes y\n"),
-        LOOP("", "50 ns", ""),                  /* proved for N = 6 alone */
-        PARAM_LOOP("M", "ring 1", "50 ns", ""), /* for every M, not for every N */
-        LOOP("ring 1", "50 ns",                 /* a warning: it is never read */
-             "tensor y : sbuf bf16 (128, 64)\nvector e writes y cost 1 ns\n"),
-        LOOP("ring 1", "150 ns", ""), /* slower */
-        "kernel k on sm_87\ntensor y : shared u8 (4)\nsimt w writes y\nsimt r reads y\n", /* steps
-                                                                                           */
+        LOOP("", "50 ns", ""),
+        PARAM_LOOP("M", "ring 1", "50 ns", ""),
+        /* a warning: it is never read; slower; in steps */
+        LOOP("ring 1", "50 ns", "tensor y : sbuf bf16 (128, 64)\nvector e writes y cost 1 ns\n"),
+        LOOP("ring 1", "150 ns", ""),
+        "kernel k on sm_87\ntensor y : shared u8 (4)\nsimt w writes y\nsimt r reads y\n",
         "kernel stuck on sm_90\nbarrier b count 2\nagent p { sync b }\n",
         "kernel wrong on trn2\ntensor y : sbuf u8 (128, 4)\nvector r reads y\n",
-        "kernel unknown on sm_90\ntensor y : shared u8 [100000] (1) mod base 0 free 100000\n"
-        "simt w writes y[0] cost 1 ns\nsimt r reads y[0] cost 1 ns\n",
+        UNKNOWN,
     };
     for (size_t i = 0; i < sizeof worse / sizeof *worse; i++) {
         for (int kind = 0; kind < SPAD_ADVICE_KINDS; kind++) {

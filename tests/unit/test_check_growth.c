@@ -108,7 +108,7 @@ static void no_trip_counts(void **state) {
          "no: 'x' changes with it"},
         {TRN2 "param M = N + 1\ntensor x : sbuf bf16 (128, 8)\n"
               "for i in 0..N { vector a writes x }\n",
-         "no: 'M' changes with it"},
+         "no: 'M' is computed from it"},
         {TRN2 "tensor x : sbuf bf16 [N] (128, 8)\nfor i in 0..N { vector a writes x[i] }\n",
          "no: 'x' has a place of its own for every tile, so its memory grows"},
         {TRN2 "tensor x : sbuf bf16 [4, N] (128, 8) ring 4\n"

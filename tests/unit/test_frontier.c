@@ -206,6 +206,31 @@ static void costs_must_be_known(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* Some costs in steps are no time either, with synchronisation or without. */
+static void costs_of_two_kinds_are_no_time(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on sm_87\ntensor a : shared u8 (64)\nsimt w writes a cost 5 ns\nsimt r reads a\n",
+        "kernel k on sm_87\ntensor a : shared u8 (64)\ncounter c\nagent p { simt w writes a\n"
+        "signal c }\nagent q { take c\nsimt r reads a }\n",
+        "kernel k on sm_87\ntensor a : shared u8 (64)\ncounter c\nagent p { simt w writes a cost 5 "
+        "ns\nsignal c }\nagent q { take c\nsimt r reads a }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        spad_kernel *k = test_parse(texts[i]);
+        spad_frontier *f;
+        spad_error error;
+        assert_int_equal(spad_frontier_create(&f, k, NULL, &error), SPAD_ERR_ARGUMENT);
+        assert_null(f);
+        assert_non_null(strstr(error.message, "operations have no cost on 'sm_87'"));
+        assert_ok(spad_frontier_create(&f, k, &(spad_frontier_options){.steps = true}, &error),
+                  &error);
+        assert_int_equal(spad_frontier_point_count(f), 1);
+        spad_frontier_destroy(f);
+        spad_kernel_destroy(k);
+    }
+}
+
 /* With synchronisation the waits are the program's. */
 #define AGENTS(size)                                                           \
     "kernel two on trn2\ntensor a : sbuf bf16 (128, " size ")\ncounter done\n" \
@@ -434,6 +459,7 @@ int main(void) {
         cmocka_unit_test(layouts_by_hand_are_matched),
         cmocka_unit_test(random_programs_have_right_frontiers),
         cmocka_unit_test(costs_must_be_known),
+        cmocka_unit_test(costs_of_two_kinds_are_no_time),
         cmocka_unit_test(synchronised_kernels_have_one_layout),
         cmocka_unit_test(what_does_not_fit_has_no_point),
         cmocka_unit_test(addresses_stay_if_only_they_fit),

@@ -312,7 +312,7 @@ static void possible_writes_of_outputs_and_under_other_names(void **state) {
                       "dma b reads in may writes v\n"
                       "dma c reads w writes out\n",
                 "SPAD-UNINITIALISED-READ: c reads 'w', but it is not certain that b, which may "
-                "write 'w', has written bytes [0, 64) of lanes [0, 128) of sbuf; write all of it "
+                "write 'v', has written bytes [0, 64) of lanes [0, 128) of sbuf; write all of it "
                 "first, or declare it as input");
 }
 

@@ -62,7 +62,24 @@ static void holes_are_filled_to_the_last_byte(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) fit_around(&cases[i]);
 }
 
+/* Any plan will do, but there has to be one. */
+static void without_a_capacity_every_plan_is_enough(void **state) {
+    (void)state;
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad_error error;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    const spad_plan_buffer b = {.lower = 0, .upper = 1, .size = 5};
+    for (int i = 0; i < 3; i++) assert_ok(spad_plan_add(NULL, plan, &b, &error), &error);
+    assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+    assert_true(result->verdict <= SPAD_PLAN_FEASIBLE && result->places != NULL);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(holes_are_filled_to_the_last_byte)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_a_capacity_every_plan_is_enough),
+                                       cmocka_unit_test(holes_are_filled_to_the_last_byte)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

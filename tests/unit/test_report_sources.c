@@ -263,6 +263,52 @@ static spad_status draw_assumed(const spad_host *host, void *context) {
     return status;
 }
 
+#define TIMED                                                \
+    "kernel k on trn2\ntensor t : sbuf bf16 (128, 512)\n"    \
+    "tensor u : sbuf bf16 (128, 512)\nvector add writes t\n" \
+    "scalar exp reads t writes u cost 100 ns\n"
+
+static spad_status draw_timed(const spad_host *host, void *context) {
+    const assumed *in = context;
+    const spad_report_options options = {.host = host};
+    const spad_kernel *kernel = spad_layout_get_kernel(in->layout);
+    spad_report *report;
+    spad_status status =
+        spad_report_create(&report, spad_kernel_get_target(kernel), &options, NULL);
+    if (status != SPAD_OK) return status;
+    status = spad_report_add_layout(report, in->layout, in->sim, 0, NULL);
+    assert_int_equal(report->roofs.count, status == SPAD_OK ? 2 : 0);
+    assert_int_equal(report->costs != NULL, status == SPAD_OK);
+    assert_int_equal(report->bound != NULL, status == SPAD_OK);
+    spad_report_destroy(report);
+    return status;
+}
+
+/* Where all costs are known: what bounds the kernel, and what each roof rests on. */
+static void known_times_have_roofs(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(TIMED);
+    assumed in;
+    spad_report *report;
+    spad_error error;
+    assert_ok(spad_layout_create(&in.layout, kernel, NULL, &error), &error);
+    assert_ok(spad_sim_create(&in.sim, kernel, NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
+    assert_ok(spad_report_add_layout(report, in.layout, in.sim, 0, &error), &error);
+    assert_null(report->badge);
+    assert_string_equal(report->costs, "1 published, 1 in the kernel");
+    assert_has(report, spad_report_write_json, "\"basis\": \"published\"");
+    assert_has(report, spad_report_write_json, "\"basis\": \"in the kernel\"");
+    assert_has(report, spad_report_write_json, "\"bound\": \"bounded by ");
+    assert_has(report, spad_report_write_html, "\"roofs\":[[");
+    assert_has(report, spad_report_write_html, "\"costs\":\"1 published, 1 in the kernel\"");
+    spad_report_destroy(report);
+    test_fail_each_allocation(draw_timed, &in);
+    spad_sim_destroy(in.sim);
+    spad_layout_destroy(in.layout);
+    spad_kernel_destroy(kernel);
+}
+
 static void every_allocation_for_a_badge_may_fail(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse("kernel k on sm_103\ntensor t : shared u8 [2] (64) ring 1\n"
@@ -364,6 +410,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_gives_tiles),
         cmocka_unit_test(a_simulation_gives_times_and_waits),
         cmocka_unit_test(assumed_times_have_a_badge),
+        cmocka_unit_test(known_times_have_roofs),
         cmocka_unit_test(every_allocation_for_a_badge_may_fail),
         cmocka_unit_test(agents_are_drawn_slot_by_slot),
         cmocka_unit_test(what_does_not_fit_is_drawn_above_the_limit),

@@ -102,6 +102,36 @@ static void waves_and_tails(void **state) {
     end_run(&r);
 }
 
+/* The lines of the text about the grid. */
+static void grids_in_words(void **state) {
+    (void)state;
+    static const struct {
+        int64_t blocks;
+        const char *words;
+    } cases[] = {
+        {1,
+         "grid       1 block in 164.000 ns, 1 on each of 10 units;\n           1 in 164.000 ns\n"},
+        {5,
+         "grid       5 blocks in 384.000 ns, 1 on each of 10 units;\n           5 in 384.000 ns\n"},
+        {10, ", 1 on each of 10 units;\n           1 wave of 10 in 704.000 ns\n"},
+        {20, "no more fit (shared);\n           1 wave of 20 in 1.280 us\n"},
+        {41,
+         "no more fit (shared);\n           2 waves of 20 in 1.280 us, then 1 in 164.000 ns\n"}};
+    run r = start_run(BLOCK(""));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_sim *sim = simulate(&r, cases[i].blocks);
+        test_text text;
+        spad_error error;
+        test_text_init(&text);
+        assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+        if (strstr(text.bytes, cases[i].words) == NULL) print_error("%s", text.bytes);
+        assert_non_null(strstr(text.bytes, cases[i].words));
+        test_text_free(&text);
+        spad_sim_destroy(sim);
+    }
+    end_run(&r);
+}
+
 /* Blocks that use the same bytes: the cache serves all but one. */
 static void reuse_leaves_the_cache(void **state) {
     (void)state;
@@ -308,6 +338,31 @@ static void registers_in_words(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Numbers that 64 bits do not hold are the largest that they do: no block fits. */
+static void blocks_that_are_too_large(void **state) {
+    (void)state;
+    assert_occupancy_text(
+        "kernel k on chip\nagent a of 9223372036854775807 threads registers 8 { simt op cost 1 ns "
+        "}\n",
+        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+    assert_occupancy_text(
+        "kernel k on chip\nagent a of 9223372036854775807 threads { simt op cost 1 "
+        "ns }\nagent b of 9223372036854775807 threads { simt op cost 1 ns }\n",
+        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+    assert_occupancy_text(
+        "kernel k on chip\ntensor s : shared u8 [2] (4611686018427387000)\n"
+        "tensor t : shared u8 (4611686018427387000)\ncopy c writes s[0], t\n",
+        "occupancy: no block fits a unit: shared, 9223372036854775807 of 102400\n");
+    /* an alias takes nothing, and registers that no agent uses are none of it */
+    assert_occupancy_text("kernel k on chip\ntensor s : shared u8 (20000)\n"
+                          "tensor v : shared u8 (20000) alias of s\n"
+                          "tensor x : registers f32 (64)\ncopy c writes s\n",
+                          "occupancy: 4 blocks on a unit, limited by shared: 21024 B each of "
+                          "102400\n");
+    assert_occupancy_text("kernel k on chip\nagent a of 600 threads { simt op cost 1 ns }\n",
+                          "occupancy: 1 block on a unit, limited by threads: 600 each of 1024\n");
+}
+
 /* ---- roofs ------------------------------------------------------------------------- */
 
 static void check_bound(const char *operations, spad_bound_kind kind, const char *words) {
@@ -468,18 +523,13 @@ static void failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waves_and_tails),
-        cmocka_unit_test(reuse_leaves_the_cache),
-        cmocka_unit_test(grid_of_the_kernel),
-        cmocka_unit_test(target_without_units),
-        cmocka_unit_test(clauses_are_written_and_read),
-        cmocka_unit_test(faults_of_the_language),
-        cmocka_unit_test(calls_of_the_builder),
-        cmocka_unit_test(what_limits_blocks),
-        cmocka_unit_test(registers_in_words),
-        cmocka_unit_test(what_bounds_a_kernel),
-        cmocka_unit_test(kernels_without_work),
-        cmocka_unit_test(times_that_do_not_fit),
+        cmocka_unit_test(waves_and_tails),           cmocka_unit_test(grids_in_words),
+        cmocka_unit_test(reuse_leaves_the_cache),    cmocka_unit_test(grid_of_the_kernel),
+        cmocka_unit_test(target_without_units),      cmocka_unit_test(clauses_are_written_and_read),
+        cmocka_unit_test(faults_of_the_language),    cmocka_unit_test(calls_of_the_builder),
+        cmocka_unit_test(what_limits_blocks),        cmocka_unit_test(registers_in_words),
+        cmocka_unit_test(blocks_that_are_too_large), cmocka_unit_test(what_bounds_a_kernel),
+        cmocka_unit_test(kernels_without_work),      cmocka_unit_test(times_that_do_not_fit),
         cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,9 +30,20 @@ typedef struct outcome {
     spad_error error;
     spad_sim_totals totals;
     spad_sim_grid grid;
+    bool has_line; /* its text has the line that was asked for */
 } outcome;
 
-static outcome simulate(const chip *c, const char *text, int64_t grid) {
+static bool has_line(const spad_sim *sim, const char *line) {
+    test_text text;
+    spad_error error;
+    test_text_init(&text);
+    assert_ok(spad_sim_write_text(sim, &text.sink, &error), &error);
+    const bool found = strstr(text.bytes, line) != NULL;
+    test_text_free(&text);
+    return found;
+}
+
+static outcome simulate_and_ask(const chip *c, const char *text, int64_t grid, const char *line) {
     const spad_space spaces[] = {
         {.name = "pad", .lanes = 1, .bytes = SPAD_UNBOUNDED, .alignment = 1, .granule = 1},
         {.name = "wide", .lanes = 1 << 20, .bytes = SPAD_UNBOUNDED, .alignment = 1, .granule = 1},
@@ -71,10 +82,15 @@ static outcome simulate(const chip *c, const char *text, int64_t grid) {
     if (o.status == SPAD_OK) {
         o.totals = spad_sim_get_totals(sim);
         o.grid = spad_sim_get_grid(sim);
+        o.has_line = line != NULL && has_line(sim, line);
     }
     spad_sim_destroy(sim);
     spad_kernel_destroy(kernel);
     return o;
+}
+
+static outcome simulate(const chip *c, const char *text, int64_t grid) {
+    return simulate_and_ask(c, text, grid, NULL);
 }
 
 static void expect_time(const chip *c, const char *text, int64_t grid, int64_t time) {
@@ -282,8 +298,10 @@ static void grids_that_take_too_long(void **state) {
 static void grids_of_very_many_units(void **state) {
     (void)state;
     const chip c = {.units = INT64_C(1) << 62, .groups = 2};
-    const outcome o = simulate(&c, K "e op cost 1 ns\n", FAR_MOST);
+    const outcome o = simulate_and_ask(&c, K "e op cost 1 ns\n", FAR_MOST,
+                                       "1 wave of 9223372036854775807 in 2.000 ns\n");
     assert_int_equal(o.status, SPAD_OK);
+    assert_true(o.has_line);
     assert_int_equal(o.grid.per_unit, 2);
     assert_int_equal(o.grid.waves, 1); /* INT64_MAX blocks in a wave of at least that many */
     assert_int_equal(o.grid.tail, 0);

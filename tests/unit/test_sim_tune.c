@@ -232,6 +232,40 @@ static void depths_are_searched_again_after_hoisting(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* `[S] ... ring S`: the tiles are the slots, so S is a depth, too; in another place it is a size.
+ */
+static void tiles_that_are_slots_have_a_depth(void **state) {
+    (void)state;
+    static const char text[] =
+        "kernel ring on sm_100\nparam S = 2\nparam KT = 6\nunit tma on copy free\n"
+        "mbarrier full[S] count 1\nmbarrier empty[S] count 1\n"
+        "tensor sa : shared fp16 [%s] (128, 64) ring S\n"
+        "for s in 0..S { init full[s]; init empty[s] }\n"
+        "agent producer { for k in 0..KT {\n"
+        "    wait empty[k %% S] parity (k / S + 1) %% 2\n    arrive full[k %% S] expect 16 KiB\n"
+        "    tma load writes sa[k %% S] delivers full[k %% S] cost 300 ns\n} }\n"
+        "agent consumer { for k in 0..KT {\n    wait full[k %% S] parity k / S %% 2\n"
+        "    tensor mma reads sa[k %% S] cost 100 ns\n    arrive empty[k %% S]\n} }\n";
+    static const char *const counts[] = {"S", "S + 1"};
+    for (size_t i = 0; i < 2; i++) {
+        char kernel_text[1024];
+        snprintf(kernel_text, sizeof kernel_text, text, counts[i]);
+        spad_kernel *kernel = test_parse(kernel_text);
+        spad_tune *tune;
+        spad_error error;
+        const spad_tune_options options = {.depth_most = 12};
+        assert_ok(spad_tune_create(&tune, kernel, &options, &error), &error);
+        assert_int_equal(spad_tune_knob_count(tune), i == 0);
+        if (i == 0) {
+            const spad_tune_knob *knob = spad_tune_get_knob(tune, 0);
+            assert_string_equal(knob->name, "S");
+            assert_int_equal(knob->values[knob->value_count - 1], 12); /* not only to 8 */
+        }
+        spad_tune_destroy(tune);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* In a kernel with synchronisation the parameter is tuned, and barriers come along. */
 static void parameters_are_tuned_where_barriers_depend_on_them(void **state) {
     (void)state;
@@ -404,6 +438,7 @@ int main(void) {
         cmocka_unit_test(rings_that_would_be_wrong_are_not_chosen),
         cmocka_unit_test(depths_are_compared_with_their_places),
         cmocka_unit_test(depths_are_searched_again_after_hoisting),
+        cmocka_unit_test(tiles_that_are_slots_have_a_depth),
         cmocka_unit_test(parameters_are_tuned_where_barriers_depend_on_them),
         cmocka_unit_test(what_does_not_fit_is_not_chosen),
         cmocka_unit_test(a_search_ends),

@@ -297,6 +297,38 @@ static void faults_are_found(void **state) {
     }
 }
 
+/* A figure of a row that a file amends replaces the one that was there, with its source. */
+static void a_figure_has_one_source(void **state) {
+    (void)state;
+    spad_target *target;
+    spad_error error;
+    const char *text = "target t like sm_90\n"
+                       "space global { rate 5 TB/s source \"x\"; hit 9 ns }\n"
+                       "engine tensor { clock 1 GHz source \"y\"; queue 2 }\n";
+    assert_int_equal(spad_target_parse(&target, text, strlen(text), "f", NULL, NULL, &error),
+                     SPAD_OK);
+    const size_t global = 3;
+    const spad_space *space = &target->spaces[global];
+    assert_string_equal(space->name, "global");
+    for (size_t i = 0; i < space->figure_count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(space->figures[i].field, space->figures[k].field);
+        }
+    }
+    assert_string_equal(spad_figure_find(space->figures, space->figure_count, "rate")->source, "x");
+    assert_int_equal(spad_figure_find(space->figures, space->figure_count, "hit")->origin,
+                     SPAD_ORIGIN_STATED);
+    assert_int_equal(spad_figure_find(space->figures, space->figure_count, "queue")->origin,
+                     SPAD_ORIGIN_MEASURED);
+    const spad_engine *tensor = &target->engines[1];
+    assert_string_equal(tensor->name, "tensor");
+    assert_string_equal(spad_figure_find(tensor->figures, tensor->figure_count, "clock")->source,
+                        "y");
+    assert_int_equal(spad_figure_find(tensor->figures, tensor->figure_count, "queue")->origin,
+                     SPAD_ORIGIN_STATED);
+    spad_target_destroy(target);
+}
+
 /* More rates, sources or instances than tables hold. */
 static void tables_are_limited(void **state) {
     (void)state;
@@ -342,6 +374,7 @@ int main(void) {
         cmocka_unit_test(like_a_built_in_target),
         cmocka_unit_test(blocks_amend_rows),
         cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(a_figure_has_one_source),
         cmocka_unit_test(tables_are_limited),
         cmocka_unit_test(reading_survives_failing_allocations),
     };

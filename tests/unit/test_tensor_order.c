@@ -369,8 +369,47 @@ static void failing_allocations_leak_nothing(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* A value begins with a write of all of the tile, under its own name; else it may be older. */
+static void values_begin_with_whole_writes(void **state) {
+    (void)state;
+    static const struct {
+        const char *write; /* of y, after all of x is over */
+        bool share;
+    } cases[] = {
+        {"vector w writes y\nvector r reads y\n", true},
+        {"vector w writes y(.., 0..8)\nvector r reads y(.., 0..8)\n", true},
+        {"vector w writes y(.., 0..16 by 2)\nvector r reads y(.., 0..16 by 2)\n", true},
+        {"vector w writes y(0..64, ..)\nvector r reads y(0..64, ..)\n", true},
+        {"vector w writes v\nvector r reads y\n", true},
+        {"vector w writes v\nvector r reads v\n", true},
+        {"vector w may writes y\nvector r may reads y\n", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int late = 0; late < 2; late++) {
+            char text[800];
+            /* or the first agent still reads x then */
+            snprintf(text, sizeof text,
+                     "kernel k on trn2\ncounter c\ntensor x : sbuf u8 (128, 16)\n"
+                     "tensor y : sbuf u8 (128, 16)\ntensor v : sbuf u8 (128, 16) alias of y\n"
+                     "agent a {\nvector w writes x\n%svector r reads x\n%s}\n"
+                     "agent b {\ntake c\n%s}\n",
+                     late != 0 ? "signal c\n" : "", late != 0 ? "" : "signal c\n", cases[i].write);
+            spad_kernel *k = test_parse(text);
+            spad_tensor_order *order;
+            spad_error error;
+            assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+            assert_int_equal(
+                spad_tensor_order_may_share(order, number_of(k, "x"), number_of(k, "y")),
+                cases[i].share && late == 0);
+            spad_tensor_order_destroy(order);
+            spad_kernel_destroy(k);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_begin_with_whole_writes),
         cmocka_unit_test(epilogues_lie_over_what_is_over),
         cmocka_unit_test(unordered_tensors_stay_apart),
         cmocka_unit_test(tensors_of_one_agent_share_bytes),

@@ -430,6 +430,87 @@ static void sizes_of_two_uses_are_fixed(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+#define RING                                                                          \
+    "      %y = ttg.memdesc_index %x[%s] : " X " -> " Y "\n"                          \
+    "      ttg.local_store %p, %y : tensor<64x64xf16> -> " Y "\n"                     \
+    "      ttg.local_load %y : " Y " -> tensor<64x64xf16>\n"                          \
+    "      %a = arith.addi %s, %c1 : i32\n      %b = arith.cmpi sge, %a, %c2 : i32\n" \
+    "      %n = arith.select %b, %c0, %a : i32\n"
+#define NUMBERS                                                            \
+    "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n" \
+    "    %c2 = arith.constant 2 : i32\n    %x = ttg.local_alloc : () -> " X "\n"
+
+/* The rounds of a loop that data ends are any number. */
+static void loops_that_data_ends(void **state) {
+    (void)state;
+    static const char text[] =
+        MODULE NUMBERS "    %r = scf.while (%s = %c0) : (i32) -> i32 {\n"
+                       "      %d = tt.load %p : !tt.ptr<i1>\n"
+                       "      scf.condition(%d) %s : i32\n    } do {\n    ^bb0(%s: i32):\n" RING
+                       "      scf.yield %n : i32\n    }\n" CLOSE;
+    spad_kernel *kernel;
+    spad_check *check;
+    spad_error error;
+    test_text shown;
+    test_text_init(&shown);
+    assert_ok(spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error),
+              &error);
+    assert_int_equal(spad_kernel_write_text(kernel, &shown.sink, NULL), SPAD_OK);
+    assert_non_null(strstr(shown.bytes, "param trips = 3 any\n"));
+    assert_non_null(strstr(shown.bytes, "for i in 0..trips + 1 {\n    if i < trips {\n"));
+    assert_non_null(strstr(shown.bytes, "simt store_buffer writes x[i % 2]"));
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    test_text_free(&shown);
+}
+
+/* A bound that is loaded is any number, too. */
+static void loops_with_a_loaded_bound(void **state) {
+    (void)state;
+    static const char text[] = MODULE NUMBERS
+        "    %d = tt.load %p : !tt.ptr<i32>\n"
+        "    %r = scf.for %i = %c0 to %d step %c1 iter_args(%s = %c0) -> (i32)  : i32 "
+        "{\n" RING "      scf.yield %n : i32\n    }\n" CLOSE;
+    spad_kernel *kernel;
+    spad_error error;
+    assert_ok(spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error),
+              &error);
+    assert_int_equal(spad_kernel_param_count(kernel), 1);
+    assert_true(spad_kernel_get_param(kernel, 0)->any);
+    spad_kernel_destroy(kernel);
+}
+
+/* One that the sizes end is run where its stages have no expression. */
+static void loops_that_sizes_end(void **state) {
+    (void)state;
+    static const char text[] =
+        MODULE NUMBERS "    %r:2 = scf.while (%s = %c0, %i = %c0) : (i32, i32) -> (i32, i32) {\n"
+                       "      %d = arith.cmpi slt, %i, %K : i32\n"
+                       "      scf.condition(%d) %s, %i : i32, i32\n    } do {\n"
+                       "    ^bb0(%s: i32, %i: i32):\n" RING
+                       "      %j = arith.addi %i, %c1 : i32\n      %q = arith.remsi %i, %c2 : i32\n"
+                       "      %o = arith.muli %q, %n : i32\n"
+                       "      scf.yield %o, %j : i32, i32\n    }\n" CLOSE;
+    const spad_define size = {"K", 5};
+    const spad_kernel_options options = {.defines = &size, .define_count = 1};
+    spad_kernel *kernel;
+    spad_ttgir_info info;
+    spad_error error;
+    assert_ok(
+        spad_kernel_read_ttgir(&kernel, &info, text, strlen(text), "k", &options, NULL, &error),
+        &error);
+    assert_true(info.unrolled);
+    size_t operations = 0;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        if (s->kind == SPAD_STATEMENT_OPERATION) operations++;
+    }
+    assert_int_equal(operations, 10);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- host memory ----------------------------------------------------------------------- */
 
 static spad_status read_scenario(const spad_host *host, void *context) {
@@ -468,6 +549,9 @@ int main(void) {
         cmocka_unit_test(regions_have_a_depth),
         cmocka_unit_test(sizes_that_are_not_given_are_named),
         cmocka_unit_test(sizes_of_two_uses_are_fixed),
+        cmocka_unit_test(loops_that_data_ends),
+        cmocka_unit_test(loops_with_a_loaded_bound),
+        cmocka_unit_test(loops_that_sizes_end),
         cmocka_unit_test(no_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

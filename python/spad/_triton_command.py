@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m spad triton COMMAND FILE.py:KERNEL: compiles a Triton kernel and shows what spad says about it."""
+
+import argparse
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+from . import _spad
+from . import triton as st
+
+
+def items(text):
+    """The parts between the commas that are outside of brackets."""
+    depth, part, parts = 0, "", []
+    for letter in text:
+        depth += (letter in "[(<{") - (letter in "])>}")
+        if letter == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += letter
+    return [part.strip() for part in [*parts, part] if part.strip()]
+
+
+def pairs(text):
+    """{name: value} of NAME=VALUE,NAME=VALUE."""
+    found = {}
+    for item in items(text):
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise argparse.ArgumentTypeError(f"'{item}' is not NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def values(text):
+    """As pairs, with Python literals."""
+    try:
+        return {name: ast.literal_eval(value) for name, value in pairs(text).items()}
+    except (ValueError, SyntaxError) as error:
+        raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+
+
+def stages(text):
+    """3, or 1..5."""
+    first, dots, last = text.partition("..")
+    if not first.isdigit() or (dots and not last.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of stages: 3, or 1..5")
+    return list(range(int(first), int(last or first) + 1))
+
+
+def function_at(place):
+    """The function of FILE.py:NAME."""
+    path, colon, name = place.rpartition(":")
+    if not colon or not Path(path).is_file():
+        raise ValueError(f"'{place}' is not FILE.py:KERNEL")
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise ValueError(f"'{path}' has no '{name}'")
+    return getattr(module, name)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="spad triton", description="Compiles a Triton kernel, without a GPU.")
+    parser.add_argument("command", choices=("check", "plan", "sim", "report", "text", "ttgir", "compare"))
+    parser.add_argument("kernel", help="FILE.py:KERNEL")
+    parser.add_argument("--signature", type=pairs, default={}, metavar="NAME=TYPE,...",
+                        help="a_ptr=*fp16:16,K=i32:16 (':16': a multiple of 16)")
+    parser.add_argument("--constexprs", type=values, default={}, metavar="NAME=VALUE,...")
+    parser.add_argument("--target", default="H100", help="H100, B200, sm_80 ... (default: H100)")
+    parser.add_argument("--stages", type=stages, default=[3], metavar="N or N..M")
+    parser.add_argument("--warps", type=int, default=4)
+    parser.add_argument("-D", dest="sizes", type=values, action="append", default=[], metavar="NAME=N",
+                        help="a size, for what cannot stay symbolic")
+    parser.add_argument("-o", "--output", help="the file of a report; with several stages, one for each")
+    return parser
+
+
+def _show(command, kernel):
+    """(text, exit status)."""
+    if command == "check":
+        check = kernel.check()
+        return kernel.explain(check), 0 if check else 1
+    if command == "plan":
+        layout = kernel.layout()
+        return layout.text(), 0 if layout.fits else 1
+    if command == "ttgir":
+        return kernel.ttgir, 0
+    return kernel.text() if command == "text" else kernel.sim().text(), 0
+
+
+def _save(kernel, output, stage, several):
+    path = Path(output)
+    path = path.with_name(f"{path.stem}_{stage}{path.suffix}") if several else path
+    kernel.report().save(str(path))
+    return path
+
+
+def main(arguments):
+    """The status of the process: 0, 1 for a kernel that is wrong or does not fit, 2 for wrong usage."""
+    options = _parser().parse_args(arguments)
+    if options.command == "report" and not options.output:
+        print("spad triton: a report needs a file: -o FILE.html", file=sys.stderr)
+        return 2
+    sizes = {name: value for given in options.sizes for name, value in given.items()}
+    kernels, status = [], 0
+    try:
+        function = function_at(options.kernel)
+        for stage in options.stages:
+            kernels.append(st.load(function, options.signature, options.constexprs, target=options.target,
+                                   num_stages=stage, num_warps=options.warps, sizes=sizes))
+    except (ImportError, OSError, TypeError, ValueError, RuntimeError, _spad.Error) as error:
+        print(f"spad triton: {error}", file=sys.stderr)
+        return 2
+    for stage, kernel in zip(options.stages, kernels):
+        if kernel.unplaced:
+            print(f"spad triton: without Triton's addresses: {kernel.unplaced}", file=sys.stderr)
+        if kernel.info["unrolled"]:
+            print(f"spad triton: run with its sizes, without loops: no expression for {kernel.info['reason']}",
+                  file=sys.stderr)
+        if options.command == "report":
+            print(_save(kernel, options.output, stage, len(kernels) > 1))
+        elif options.command != "compare":
+            text, failed = _show(options.command, kernel)
+            print(text, end="" if text.endswith("\n") else "\n")
+            status = max(status, failed)
+    if options.command in ("compare", "report") and (len(kernels) > 1 or options.command == "compare"):
+        print(st.compare(*kernels), end="")
+    return status

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of Triton: what its compiler decided about memory on chip, checked and shown.
+
+    import spad.triton as st
+    k = st.load(matmul, {"a": "*fp16:16", "K": "i32:16", "BK": "constexpr"}, {"BK": 64},
+                target="H100", num_stages=4, num_warps=8, sizes={"K": 4096})
+    k.check(); k.sim(); k.report().save("a.html"); print(st.compare(k3, k4))
+
+load() also takes a kernel that Triton has compiled, TTGIR as text, and the path of a .ttgir file; only
+the first needs Triton, and nothing needs a GPU. docs/triton.md has versions and limits.
+"""
+
+import importlib
+import os
+import re
+import tempfile
+
+from . import _spad
+from . import core
+from .kernel import Kernel
+
+_CHIPS = {"a100": 80, "a10": 86, "rtx3090": 86, "l4": 89, "l40": 89, "rtx4090": 89, "h100": 90, "h200": 90,
+          "b100": 100, "b200": 100, "gb200": 100, "rtx5090": 120}
+
+
+class Unplaced(Exception):
+    """Triton's passes that give addresses could not be run; the message says why."""
+
+
+def capability(target):
+    """80 of "A100", "sm_80", "cuda:80" or 80."""
+    if isinstance(target, int):
+        return target
+    word = str(target).lower().replace(" ", "").replace("-", "")
+    if word in _CHIPS:
+        return _CHIPS[word]
+    number = re.fullmatch(r"(?:sm_?|cuda:)?(\d+)a?", word)
+    if number is None:
+        known = ", ".join(sorted(_CHIPS))
+        raise ValueError(f"'{target}' is no chip of Triton that is known: sm_90, or one of {known}")
+    return int(number[1])
+
+
+def _triton():
+    try:
+        return importlib.import_module("triton")
+    except ImportError as error:
+        raise ImportError("compiling a kernel needs the package triton: pip install triton. TTGIR that was "
+                          "printed elsewhere needs nothing: load(text)") from error
+
+
+def _signature(function, signature, constexprs):
+    """(types, constants by path, attributes by path) as the compiler takes them."""
+    names = list(getattr(function, "arg_names", signature))
+    for name in list(signature) + list(constexprs):
+        if name not in names:
+            raise ValueError(f"'{name}' is no argument of the kernel: {', '.join(names)}")
+    types, attributes = {}, {}
+    for number, name in enumerate(names):
+        word = "constexpr" if name in constexprs else signature.get(name)
+        if word is None:
+            raise ValueError(f"argument '{name}' has no type: 'i32', '*fp16:16' or a constexpr")
+        kind, colon, multiple = word.partition(":")
+        types[name] = kind
+        if colon:
+            attributes[(number,)] = [["tt.divisibility", int(multiple)]]
+    return types, {(names.index(name),): value for name, value in constexprs.items()}, attributes
+
+
+def compile(function, signature, constexprs=None, target="H100", **options):
+    """TTGIR of a @triton.jit function, by the Triton that is installed. A type is 'i32', 'fp32',
+    '*fp16', 'tensordesc<fp16[128, 64]>'; with ':16' it is a multiple of 16. Nothing is cached."""
+    triton = _triton()
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    types, constants, attributes = _signature(function, signature, dict(constexprs or {}))
+    source = ASTSource(function, types, constexprs=constants, attrs=attributes)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    made = triton.compile(source, target=GPUTarget("cuda", capability(target), 32), options=chosen)
+    return made.asm["ttgir"]
+
+
+def _add(passes, name, manager, *arguments):
+    """Adds a pass where this Triton has it, with as many arguments as it takes."""
+    function = getattr(passes, name, None)
+    if function is None:
+        return False
+    for count in range(len(arguments), -1, -1):
+        try:
+            function(manager, *arguments[:count])
+            return True
+        except TypeError:
+            continue
+    raise Unplaced(f"this Triton's {name} takes other arguments")
+
+
+def place(ttgir, target):
+    """The same TTGIR after Triton's own passes for addresses, fences and barriers, run on a copy.
+    Unplaced where they cannot be run."""
+    try:
+        _triton()
+        from triton._C.libtriton import ir, nvidia, passes
+        from triton.backends.compiler import GPUTarget
+        from triton.backends.nvidia.compiler import CUDABackend
+    except ImportError as error:
+        raise Unplaced(str(error)) from error
+    chip = capability(target)
+    try:
+        context = ir.context()
+        ir.load_dialects(context)
+        CUDABackend(GPUTarget("cuda", chip, 32)).load_dialects(context)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "kernel.ttgir")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(ttgir)
+            module = ir.parse_mlir_module(path, context)
+        module.context = context
+        manager = ir.pass_manager(context)
+        _add(passes.ttgpuir, "add_combine_tensor_select_and_if", manager)
+        _add(passes.ttgpuir, "add_allocate_warp_groups", manager, False)
+        if not _add(nvidia.passes.ttgpuir, "add_allocate_shared_memory_nv", manager, chip, 86):
+            raise Unplaced("this Triton has no pass 'add_allocate_shared_memory_nv'")
+        _add(nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
+        _add(nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, chip)
+        _add(nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
+        _add(nvidia.passes.ttgpuir, "add_membar", manager, chip, 86)
+        try:
+            manager.run(module, "spad")
+        except TypeError:
+            manager.run(module)
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
+    return module.str() if hasattr(module, "str") else str(module)
+
+
+class TritonKernel(Kernel):
+    """A Kernel with what Triton decided: ttgir, info, and bytes as {"triton": ..., "spad": ...}."""
+
+    @classmethod
+    def read(cls, text, file="<ttgir>", sizes=None, target=None):
+        """A kernel from TTGIR."""
+        made, info = _spad.Kernel.read_ttgir(text, file, sizes, None, target)
+        kernel = cls._of(made)
+        kernel.ttgir, kernel.info, kernel.unplaced = text, info, None
+        return kernel
+
+    @property
+    def bytes(self):
+        """Bytes of shared memory: Triton's own (None without its passes) and those of our layout."""
+        layout = self.release().layout()
+        ours = max((row["height"] for row in layout.spaces if row["space"] == "shared"), default=0)
+        theirs = self.info["shared_bytes"]
+        return {"triton": theirs if theirs >= 0 else None, "spad": ours}
+
+
+def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, num_warps=None, sizes=None,
+         placed=True, **options):
+    """A TritonKernel of a @triton.jit function with its signature, of a compiled kernel, of TTGIR or of
+    the path of a .ttgir file. sizes: values of integer arguments, for what cannot stay symbolic.
+    placed: with the addresses, fences and barriers of Triton's own passes where they can be run;
+    k.unplaced says why not."""
+    file, text = "<ttgir>", None
+    if hasattr(kernel, "asm"):
+        text = kernel.asm["ttgir"]
+    elif isinstance(kernel, os.PathLike) or (isinstance(kernel, str) and "\n" not in kernel):
+        text, file = core._read(kernel, core._TEXT_MIB)
+    elif isinstance(kernel, str):
+        text = kernel
+    elif signature is None:
+        raise TypeError("a function needs its signature: load(function, {'a': '*fp16', 'K': 'i32'}, {'BK': 64})")
+    else:
+        text = compile(kernel, signature, constexprs, target or "H100", num_stages=num_stages,
+                       num_warps=num_warps, **options)
+    why = None
+    if placed and "allocation.offset" not in text:
+        chip = re.search(r'ttg\.target = "cuda:(\d+)"', text)
+        try:
+            text = place(text, int(chip[1]) if chip else (target or "H100"))
+        except Unplaced as error:
+            why = str(error)
+    made = TritonKernel.read(text, file, sizes)
+    made.unplaced = why
+    return made
+
+
+def compare(*kernels):
+    """A table: verdict, bytes of Triton and ours, and simulated time of each kernel."""
+    rows = [("kernel", "verdict", "triton B", "spad B", "time")]
+    for number, kernel in enumerate(kernels):
+        check = kernel.check()
+        size = kernel.bytes
+        try:
+            time = f"{kernel.sim().makespan_ns / 1000:.3f} us"
+        except (_spad.Error, AttributeError, TypeError):
+            time = "-"
+        rows.append((f"{number}: {kernel.name}", check.verdict,
+                     "-" if size["triton"] is None else str(size["triton"]), str(size["spad"]), time))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
+                   for row in rows)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, TypedDict
+
+from typing_extensions import Self
+
+from ._spad import Target
+from .kernel import Kernel
+
+class _Info(TypedDict):
+    shared_bytes: int
+    tensor_columns: int
+    warps: int
+    placed: bool
+    unrolled: bool
+    reason: str
+    assumed: str
+
+class Unplaced(Exception): ...
+
+def capability(target: str | int) -> int: ...
+def compile(function: Any, signature: Mapping[str, str], constexprs: Mapping[str, Any] | None = None,
+            target: str | int = 'H100', **options: Any) -> str: ...
+def place(ttgir: str, target: str | int) -> str: ...
+
+class TritonKernel(Kernel):
+    ttgir: str
+    info: _Info
+    unplaced: str | None
+    @classmethod
+    def read(cls, text: str, file: str = '<ttgir>', sizes: Mapping[str, int] | None = None,
+             target: Target | str | None = None) -> Self: ...
+    @property
+    def bytes(self) -> dict[str, int | None]: ...
+
+def load(kernel: Any, signature: Mapping[str, str] | None = None, constexprs: Mapping[str, Any] | None = None,
+         target: str | int | None = None, num_stages: int | None = None, num_warps: int | None = None,
+         sizes: Mapping[str, int] | None = None, placed: bool = True, **options: Any) -> TritonKernel: ...
+def compare(*kernels: TritonKernel) -> str: ...

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Several memories: building the problem, and the result in words. Every buffer is checked against
+ * its own rules when it is added.
+ */
+#include "plan/tiers.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/text.h"
+
+spad_status spad_tiers_create(spad_tiers **out, const spad_host *host, spad_error *error) {
+    *out = NULL;
+    const spad_host memory = spad__host_or_default(host);
+    spad_tiers *tiers = spad__new(&memory, sizeof *tiers);
+    if (tiers == NULL) return spad__fail_host_memory(error);
+    tiers->host = memory;
+    tiers->arena.host = memory;
+    *out = tiers;
+    return SPAD_OK;
+}
+
+void spad_tiers_destroy(spad_tiers *tiers) {
+    if (tiers == NULL) return;
+    const spad_host host = tiers->host;
+    spad__array_free(&host, &tiers->memories);
+    spad__array_free(&host, &tiers->buffers);
+    spad__arena_free(&tiers->arena);
+    spad__free(&host, tiers, sizeof *tiers);
+}
+
+/* Copies a name; *out stays NULL without one. False: no memory. */
+static bool copy_tier_name(spad_tiers *tiers, const char *name, const char **out) {
+    *out = NULL;
+    if (name == NULL) return true;
+    const size_t length = strlen(name) + 1;
+    char *copy = spad__arena_array(&tiers->arena, length, 1);
+    if (copy == NULL) return false;
+    memcpy(copy, name, length);
+    *out = copy;
+    return true;
+}
+
+spad_status spad_tiers_add_memory(size_t *out, spad_tiers *tiers, const spad_tier *memory,
+                                  spad_error *error) {
+    if (memory->capacity < 0 || memory->cost < 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a memory of %lld B at a cost of %lld per byte: neither may be negative",
+                          (long long)memory->capacity, (long long)memory->cost);
+    if (tiers->memories.count == SPAD_TIERS_MEMORIES || tiers->buffers.count > 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a problem has at most %d memories, and they come before its buffers",
+                          SPAD_TIERS_MEMORIES);
+    spad_tier copy = *memory;
+    if (!spad__array_reserve(&tiers->host, &tiers->memories, 1) ||
+        !copy_tier_name(tiers, memory->name, &copy.name))
+        return spad__fail_host_memory(error);
+    tiers->dearest = spad__max(tiers->dearest, memory->cost);
+    if (out != NULL) *out = tiers->memories.count;
+    tiers->memories.items[tiers->memories.count++] = copy;
+    return SPAD_OK;
+}
+
+static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_buffer *b,
+                                     spad_error *error) {
+    const size_t memories = tiers->memories.count;
+    if (b->size < 0 || b->alignment < 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a size of %lld B with an alignment of %lld: neither may be negative",
+                          (long long)b->size, (long long)b->alignment);
+    if (memories == 0 || b->memories >> memories != 0 ||
+        (b->home != SPAD_NO_MEMORY && b->home >= memories))
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a buffer is in memories that there are not: there are %zu", memories);
+    if ((b->kept || b->constant) && b->home == SPAD_NO_MEMORY)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "a buffer that is kept or constant needs a home");
+    if (b->use_count == 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a buffer without uses is nowhere");
+    for (size_t k = 0; k < b->use_count; k++)
+        if (b->uses[k] == INT64_MAX || (k > 0 && b->uses[k] <= b->uses[k - 1]))
+            return spad__fail(error, SPAD_ERR_ARGUMENT,
+                              "use %zu, at moment %lld, is not after the one before it", k,
+                              (long long)b->uses[k]);
+    return SPAD_OK;
+}
+
+/* Adds what the buffer could cost at most, and its bytes in every stay. */
+static bool add_most(const spad_tiers *tiers, const spad_tier_buffer *b, int64_t *most,
+                     int64_t *bytes) {
+    const int64_t alignment = spad__max(b->alignment, 1);
+    int64_t stays;
+    int64_t size;
+    int64_t cost;
+    return b->use_count < INT32_MAX / 8 && spad__mul((int64_t)b->use_count + 2, 4, &stays) &&
+           spad__align_up(b->size, alignment, &size) && spad__mul(size, stays, &size) &&
+           spad__mul(size, tiers->dearest, &cost) && spad__add(tiers->most, cost, most) &&
+           spad__add(tiers->bytes, size, bytes);
+}
+
+spad_status spad_tiers_add(size_t *out, spad_tiers *tiers, const spad_tier_buffer *buffer,
+                           spad_error *error) {
+    int64_t most = 0;
+    int64_t bytes = 0;
+    const spad_status status = check_tier_buffer(tiers, buffer, error);
+    if (status != SPAD_OK) return status;
+    if (!add_most(tiers, buffer, &most, &bytes))
+        return spad__fail(error, SPAD_ERR_OVERFLOW,
+                          "what all buffers could cost together does not fit 64 bits");
+    spad_tier_buffer b = *buffer;
+    const spad__arena_mark mark = spad__arena_here(&tiers->arena);
+    int64_t *uses = spad__arena_array(&tiers->arena, b.use_count, sizeof *uses);
+    if (uses == NULL || !copy_tier_name(tiers, buffer->name, &b.name) ||
+        !spad__array_reserve(&tiers->host, &tiers->buffers, 1)) {
+        spad__arena_rewind(&tiers->arena, mark);
+        return spad__fail_host_memory(error);
+    }
+    memcpy(uses, buffer->uses, b.use_count * sizeof *uses);
+    b.uses = uses;
+    b.alignment = spad__max(b.alignment, 1);
+    if (b.memories == 0) b.memories = (UINT32_C(1) << tiers->memories.count) - 1;
+    tiers->most = most;
+    tiers->bytes = bytes;
+    if (out != NULL) *out = tiers->buffers.count;
+    tiers->buffers.items[tiers->buffers.count++] = b;
+    return SPAD_OK;
+}
+
+/* ---- in words ---------------------------------------------------------------------- */
+
+static void out_memory(spad__out *out, const spad_tiers *tiers, size_t memory) {
+    if (tiers->memories.items[memory].name != NULL)
+        spad__out_string(out, tiers->memories.items[memory].name);
+    else
+        spad__out_format(out, "memory %zu", memory);
+}
+
+/* The cheapest memory that a buffer may be in. */
+static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b) {
+    size_t best = SPAD_NO_MEMORY;
+    for (size_t m = 0; m < tiers->memories.count; m++) {
+        if ((b->memories >> m & 1) == 0) continue;
+        if (best == SPAD_NO_MEMORY ||
+            tiers->memories.items[m].cost < tiers->memories.items[best].cost)
+            best = m;
+    }
+    return best;
+}
+
+static void write_tier_summary(spad__out *out, const spad_tiers_result *r) {
+    if (r->cost == SPAD_UNBOUNDED) {
+        spad__out_format(out, "verdict   %s: %s\n", spad_plan_verdict_name(r->verdict),
+                         r->verdict == SPAD_PLAN_INFEASIBLE
+                             ? "no choice of memories has room for all buffers"
+                             : "no plan was found within the limits");
+        return;
+    }
+    spad__out_format(out, "cost      %lld\nbound     %lld\nmoved     %lld B\nverdict   %s\n",
+                     (long long)r->cost, (long long)r->bound, (long long)r->moved,
+                     spad_plan_verdict_name(r->verdict));
+}
+
+/* What a memory has: how many stays, and their highest top. */
+static void write_memory(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r,
+                         size_t memory) {
+    size_t stays = 0;
+    int64_t top = 0;
+    for (size_t k = 0; k < r->stay_count; k++) {
+        if (r->stays[k].memory != memory) continue;
+        stays++;
+        top = spad__max(top, r->stays[k].offset + tiers->buffers.items[r->stays[k].buffer].size);
+    }
+    out_memory(out, tiers, memory);
+    spad__out_format(out, ": %lld B", (long long)top);
+    if (tiers->memories.items[memory].capacity != SPAD_UNBOUNDED)
+        spad__out_format(out, " of %lld", (long long)tiers->memories.items[memory].capacity);
+    spad__out_format(out, ", %zu %s\n", stays, stays == 1 ? "stay" : "stays");
+}
+
+/* The stays of buffers that are not where they cost the least. */
+static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r) {
+    size_t count = 0;
+    for (size_t k = 0; k < r->stay_count; k++) {
+        const spad_tier_buffer *b = &tiers->buffers.items[r->stays[k].buffer];
+        const size_t cheapest = cheapest_memory(tiers, b);
+        if (tiers->memories.items[r->stays[k].memory].cost == tiers->memories.items[cheapest].cost)
+            continue;
+        if (count++ == 0) spad__out_string(out, "not in the cheapest memory:\n");
+        spad__out_string(out, "  ");
+        if (b->name != NULL)
+            spad__out_string(out, b->name);
+        else
+            spad__out_format(out, "buffer %zu", r->stays[k].buffer);
+        spad__out_format(out, " (%lld B) in ", (long long)b->size);
+        out_memory(out, tiers, r->stays[k].memory);
+        spad__out_format(out, " from %lld to %lld\n", (long long)r->stays[k].lower,
+                         (long long)r->stays[k].upper);
+    }
+    if (count > 0 && r->verdict == SPAD_PLAN_OPTIMAL)
+        spad__out_string(out, "no other choice costs less: proved\n");
+}
+
+spad_status spad_tiers_write_text(const spad_tiers *tiers, const spad_tiers_result *result,
+                                  const spad_sink *sink, spad_error *error) {
+    spad__out out;
+    spad__out_start(&out, sink);
+    write_tier_summary(&out, result);
+    for (size_t m = 0; m < tiers->memories.count && result->cost != SPAD_UNBOUNDED; m++)
+        write_memory(&out, tiers, result, m);
+    write_elsewhere(&out, tiers, result);
+    return spad__out_finish(&out, error);
+}

@@ -1,0 +1,1 @@
+spad check --no-advice ../ttgir/matmul_sm90_s3_v36.ttgir

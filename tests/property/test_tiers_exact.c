@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Several memories against brute force: every memory of every phase of every buffer is tried, and
+ * every offset of every stay; the least cost is the one that was proved.
+ *
+ *     test_tiers_exact [PROBLEMS [SEED]]
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "spad/tiers.h"
+#include "support/support.h"
+
+enum { BUFFERS = 4, USES = 3, PHASES = 2 * USES - 1, MEMORIES = 3, MOMENTS = 6, STAYS = 12 };
+
+static int64_t problems = 5000;
+static uint64_t seed = 2026;
+
+typedef struct stay {
+    int buffer, memory, lower, upper;
+    int64_t offset;
+} stay;
+
+typedef struct oracle {
+    int memories;
+    spad_tier memory[MEMORIES];
+    int count;
+    spad_tier_buffer buffer[BUFFERS];
+    int64_t uses[BUFFERS][USES];
+    int where[BUFFERS][PHASES];
+    int64_t least; /* -1: nothing fits */
+} oracle;
+
+static int64_t move(const oracle *o, const spad_tier_buffer *b, int from, int to) {
+    if (from == to || (b->constant && (int)b->home == to)) return 0;
+    return b->size * (o->memory[from].cost + o->memory[to].cost);
+}
+
+static int64_t cost_of(const oracle *o, int i, const int *where) {
+    const spad_tier_buffer *b = &o->buffer[i];
+    const int last = 2 * (int)b->use_count - 2;
+    int64_t cost = 0;
+    for (int k = 0; k <= last; k++) {
+        if (k % 2 == 0) cost += b->size * o->memory[where[k]].cost;
+        if (k > 0) cost += move(o, b, where[k - 1], where[k]);
+    }
+    if (b->home != SPAD_NO_MEMORY) cost += move(o, b, (int)b->home, where[0]);
+    if (b->kept) cost += move(o, b, where[last], (int)b->home);
+    return cost;
+}
+
+static int list_stays(const oracle *o, int memory, stay *out) {
+    int count = 0;
+    for (int i = 0; i < o->count; i++) {
+        const spad_tier_buffer *b = &o->buffer[i];
+        const int last = 2 * (int)b->use_count - 2;
+        for (int k = 0; k <= last; k++) {
+            const int lower = (int)b->uses[k / 2] + k % 2;
+            const int upper = k % 2 == 0 ? lower + 1 : (int)b->uses[k / 2 + 1];
+            if (o->where[i][k] != memory) continue;
+            if (k > 0 && o->where[i][k - 1] == memory)
+                out[count - 1].upper = upper;
+            else
+                out[count++] = (stay){i, memory, lower, upper, 0};
+        }
+    }
+    return count;
+}
+
+static bool share(const oracle *o, const stay *a, const stay *b) {
+    if (a->lower == a->upper || b->lower == b->upper) return false; /* no time */
+    return a->lower < b->upper && b->lower < a->upper &&
+           a->offset < b->offset + o->buffer[b->buffer].size &&
+           b->offset < a->offset + o->buffer[a->buffer].size;
+}
+
+/* Can the stays from number k on be placed? */
+static bool place_stays(const oracle *o, stay *stays, int count, int k, int64_t capacity) {
+    if (k == count) return true;
+    const spad_tier_buffer *b = &o->buffer[stays[k].buffer];
+    for (int64_t at = 0; at + b->size <= capacity; at += b->alignment) {
+        stays[k].offset = at;
+        bool free = true;
+        for (int j = 0; j < k && free; j++) free = !share(o, &stays[j], &stays[k]);
+        if (free && place_stays(o, stays, count, k + 1, capacity)) return true;
+        if (b->size == 0 || stays[k].lower == stays[k].upper) break; /* anywhere is as good */
+    }
+    return false;
+}
+
+static bool all_fit(const oracle *o) {
+    for (int m = 0; m < o->memories; m++) {
+        stay stays[STAYS];
+        const int count = list_stays(o, m, stays);
+        if (o->memory[m].capacity == SPAD_UNBOUNDED) continue;
+        if (!place_stays(o, stays, count, 0, o->memory[m].capacity)) return false;
+    }
+    return true;
+}
+
+static void try_memories(oracle *o, int i, int k, int64_t cost) {
+    if (o->least >= 0 && cost >= o->least) return;
+    if (i == o->count) {
+        if (all_fit(o)) o->least = cost;
+        return;
+    }
+    const int phases = 2 * (int)o->buffer[i].use_count - 1;
+    if (k == phases) {
+        try_memories(o, i + 1, 0, cost + cost_of(o, i, o->where[i]));
+        return;
+    }
+    for (int m = 0; m < o->memories; m++) {
+        if ((o->buffer[i].memories >> m & 1) == 0) continue;
+        o->where[i][k] = m;
+        try_memories(o, i, k + 1, cost);
+    }
+}
+
+/* ---- random problems --------------------------------------------------------------- */
+
+static void random_tiers(spad__random *random, oracle *o, spad_tiers *tiers) {
+    spad_error error;
+    o->memories = (int)spad__random_in(random, 1, MEMORIES);
+    for (int m = 0; m < o->memories; m++) {
+        const bool open = m + 1 == o->memories && spad__random_below(random, 4) > 0;
+        o->memory[m] =
+            (spad_tier){.capacity = open ? SPAD_UNBOUNDED : spad__random_in(random, 2, 9),
+                        .cost = m + spad__random_in(random, 0, 2)};
+        assert_ok(spad_tiers_add_memory(NULL, tiers, &o->memory[m], &error), &error);
+    }
+    const int most = o->memories == MEMORIES ? BUFFERS - 1 : BUFFERS;
+    o->count = (int)spad__random_in(random, 1, most);
+    for (int i = 0; i < o->count; i++) {
+        spad_tier_buffer *b = &o->buffer[i];
+        *b = (spad_tier_buffer){.size = spad__random_in(random, 0, 5), .home = SPAD_NO_MEMORY};
+        b->alignment = spad__random_below(random, 4) == 0 ? 2 : 1;
+        b->uses = o->uses[i];
+        const int limit = o->memories == MEMORIES ? USES - 1 : USES;
+        for (int64_t t = 0; t < MOMENTS && (int)b->use_count < limit; t++)
+            if (spad__random_below(random, 3) == 0) o->uses[i][b->use_count++] = t;
+        if (b->use_count == 0) o->uses[i][b->use_count++] = 2;
+        b->memories = (uint32_t)spad__random_in(random, 1, (1 << o->memories) - 1);
+        if (spad__random_below(random, 2) == 0) b->memories = (1U << o->memories) - 1;
+        if (spad__random_below(random, 3) > 0) continue;
+        b->home = (size_t)spad__random_below(random, (uint64_t)o->memories);
+        b->constant = spad__random_below(random, 2) == 0;
+        b->kept = spad__random_below(random, 2) == 0;
+    }
+    for (int i = 0; i < o->count; i++)
+        assert_ok(spad_tiers_add(NULL, tiers, &o->buffer[i], &error), &error);
+}
+
+/* ---- the comparison ---------------------------------------------------------------- */
+
+/* Puts the stays of a result into the oracle, phase by phase, and checks all rules. */
+static void check_result(oracle *o, const spad_tiers_result *r) {
+    size_t at = 0;
+    int64_t cost = 0;
+    for (int i = 0; i < o->count; i++) {
+        const spad_tier_buffer *b = &o->buffer[i];
+        const int last = 2 * (int)b->use_count - 2;
+        size_t mine = at;
+        while (at < r->stay_count && r->stays[at].buffer == (size_t)i) at++;
+        assert_true(mine < at);
+        assert_int_equal(r->stays[mine].lower, b->uses[0]);
+        assert_int_equal(r->stays[at - 1].upper, b->uses[b->use_count - 1] + 1);
+        for (int k = 0; k <= last; k++) {
+            const int64_t lower = b->uses[k / 2] + k % 2;
+            const int64_t upper = k % 2 == 0 ? lower + 1 : b->uses[k / 2 + 1];
+            if (lower == upper) { /* no time: where the next stay begins, or between two */
+                const bool next = r->stays[mine].upper == lower;
+                o->where[i][k] = (int)r->stays[mine].memory;
+                if (next && mine + 1 < at && r->stays[mine + 1].lower == lower &&
+                    r->stays[mine + 1].upper == lower)
+                    o->where[i][k] = (int)r->stays[++mine].memory;
+                continue;
+            }
+            if (lower >= r->stays[mine].upper) mine++;
+            assert_true(mine < at && r->stays[mine].lower <= lower &&
+                        upper <= r->stays[mine].upper);
+            o->where[i][k] = (int)r->stays[mine].memory;
+            assert_true(b->memories >> r->stays[mine].memory & 1);
+        }
+        cost += cost_of(o, i, o->where[i]);
+    }
+    assert_int_equal(at, r->stay_count);
+    assert_int_equal(cost, r->cost);
+    for (size_t a = 0; a < r->stay_count; a++) {
+        const spad_tier_stay *x = &r->stays[a];
+        const spad_tier *memory = &o->memory[x->memory];
+        assert_true(x->offset >= 0 && x->offset % o->buffer[x->buffer].alignment == 0);
+        if (x->lower < x->upper)
+            assert_true(x->offset + o->buffer[x->buffer].size <= memory->capacity);
+        for (size_t c = 0; c < a; c++) {
+            const spad_tier_stay *y = &r->stays[c];
+            if (x->memory != y->memory) continue;
+            const stay p = {(int)x->buffer, 0, (int)x->lower, (int)x->upper, x->offset};
+            const stay q = {(int)y->buffer, 0, (int)y->lower, (int)y->upper, y->offset};
+            assert_false(share(o, &p, &q));
+        }
+    }
+}
+
+static void compare_one(spad__random *random, int64_t *impossible, int64_t *moved) {
+    oracle o = {.least = -1};
+    spad_error error;
+    spad_tiers *tiers;
+    spad_tiers_result *r;
+    assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
+    random_tiers(random, &o, tiers);
+    try_memories(&o, 0, 0, 0);
+    assert_ok(spad_tiers_solve(&r, tiers, NULL, &error), &error);
+    if (o.least < 0) {
+        assert_int_equal(r->verdict, SPAD_PLAN_INFEASIBLE);
+        ++*impossible;
+    } else {
+        assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
+        assert_int_equal(r->cost, o.least);
+        assert_int_equal(r->bound, o.least);
+        check_result(&o, r);
+        *moved += r->moved > 0;
+    }
+    spad_tiers_result_destroy(r);
+    const spad_plan_options few = {.node_limit = 1 + (int64_t)spad__random_below(random, 4)};
+    assert_ok(spad_tiers_solve(&r, tiers, &few, &error), &error);
+    if (o.least >= 0) assert_true(r->bound <= o.least && o.least <= r->cost);
+    if (r->verdict == SPAD_PLAN_INFEASIBLE) assert_true(o.least < 0);
+    if (r->verdict <= SPAD_PLAN_FEASIBLE) check_result(&o, r);
+    spad_tiers_result_destroy(r);
+    spad_tiers_destroy(tiers);
+}
+
+static void tiers_agree_with_brute_force(void **state) {
+    (void)state;
+    spad__random random = {seed};
+    int64_t impossible = 0;
+    int64_t moved = 0;
+    for (int64_t n = 0; n < problems; n++) compare_one(&random, &impossible, &moved);
+    assert_true(problems < 1000 || (impossible > problems / 50 && moved > problems / 20));
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) problems = strtoll(argv[1], NULL, 10);
+    if (argc > 2) seed = strtoull(argv[2], NULL, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiers_agree_with_brute_force)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spad.triton: recorded TTGIR everywhere; with the package triton also functions, stages and its passes."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import spad
+import spad.triton as st
+
+try:
+    import triton as real
+except ImportError:
+    real = None
+
+needs_triton = pytest.mark.skipif(real is None, reason="the package triton is not installed")
+TYPES = {"a_desc": "tensordesc<fp16[128, 64]>", "b_desc": "tensordesc<fp16[128, 64]>",
+         "c_desc": "tensordesc<fp16[128, 128]>", "M": "i32:16", "N": "i32:16", "K": "i32:16"}
+SIZES = {"BM": 128, "BN": 128, "BK": 64, "SPECIALISE": False}
+
+
+def recorded(root, name):
+    return (root / "tests" / "ttgir" / f"{name}.ttgir").read_text(encoding="utf-8")
+
+
+def test_text_and_file(root):
+    text = recorded(root, "matmul_tma_sm90_s3_v39")
+    k = st.load(text, sizes={"K": 4096}, placed=False)
+    assert k.name == "matmul_tma" and k.target.name == "sm_90" and k.ttgir == text
+    assert k.params["K_tiles"] == 64 and k.info["assumed"] == "" and not k.info["unrolled"]
+    check = k.check()
+    assert check.verdict == "proved for all trip counts" and check.reason == "for every K_tiles"
+    assert k.bytes == {"triton": None, "spad": 98328}
+    same = st.load(root / "tests" / "ttgir" / "matmul_tma_sm90_s3_v39.ttgir", placed=False)
+    assert same.info["assumed"] == "K = 4096" and same.text() == k.text()
+    assert "kernels.py" in k.text() and k.report().html().startswith("<!")
+
+
+def test_findings_have_the_line_of_python(root):
+    k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"K": 256}, placed=False)
+    check = k.check()
+    assert check.verdict == "wrong" and check.findings[0].code == "SPAD-MISSING-FENCE"
+    assert check.findings[0].place == "kernels.py:20"
+
+
+def test_numbers_where_there_is_no_expression(root):
+    k = st.load(recorded(root, "persistent_flat_sm90_s3_v39"), sizes={"M": 512, "N": 512, "K": 256}, placed=False)
+    assert k.info["unrolled"] and "line" in k.info["reason"]
+    assert k.check().verdict == "proved for this shape"
+
+
+def test_a_compiled_kernel_is_its_ttgir(root):
+    class Compiled:
+        asm = {"ttgir": recorded(root, "softmax_sm80_s3_v39")}
+
+    assert st.load(Compiled(), placed=False).name == "softmax"
+
+
+def test_targets():
+    assert [st.capability(word) for word in ("H100", "b200", "sm_80", "cuda:86", "90a", 120)] == [
+        90, 100, 80, 86, 90, 120]
+    with pytest.raises(ValueError, match="no chip of Triton"):
+        st.capability("trn2")
+
+
+def test_bad_input():
+    with pytest.raises(spad.TextError, match="no module"):
+        st.load("hello\nworld\n", placed=False)
+    with pytest.raises(TypeError, match="signature"):
+        st.load(test_bad_input)
+    with pytest.raises(OSError):
+        st.load("nowhere.ttgir")
+
+
+def test_without_triton(root, monkeypatch):
+    monkeypatch.setitem(sys.modules, "triton", None)
+    k = st.load(recorded(root, "softmax_sm80_s3_v39"))
+    assert "pip install triton" in k.unplaced and k.check()
+    with pytest.raises(ImportError, match="pip install triton"):
+        st.compile(None, {})
+
+
+def test_compare(root):
+    kernels = [st.load(recorded(root, name), placed=False) for name in ("matmul_sm80_s3_v36", "softmax_sm80_s3_v39")]
+    lines = st.compare(*kernels).splitlines()
+    assert len(lines) == 3 and lines[0].split()[0] == "kernel"
+    assert re.search(r"0: matmul +proved for all trip counts +- +65536 ", lines[1])
+
+
+def test_command_words():
+    from spad import _triton_command as command
+
+    assert command.pairs("a=tensordesc<fp16[1, 2]>, K=i32:16") == {"a": "tensordesc<fp16[1, 2]>", "K": "i32:16"}
+    assert command.values("A=1,B=True,C='x'") == {"A": 1, "B": True, "C": "x"}
+    assert command.stages("2..4") == [2, 3, 4] and command.stages("3") == [3]
+    for bad in (lambda: command.pairs("a"), lambda: command.values("a=b c"), lambda: command.stages("x")):
+        with pytest.raises(Exception, match="'"):
+            bad()
+    assert command.main(["report", "a.py:k"]) == 2 and command.main(["check", "nowhere.py:k"]) == 2
+
+
+@needs_triton
+def test_stages_of_a_function(root):
+    sys.path.insert(0, str(root / "tests" / "ttgir"))
+    import kernels
+
+    made = [st.load(kernels.matmul_tma, TYPES, SIZES, target="H100", num_stages=s, num_warps=4, sizes={"K": 4096})
+            for s in (2, 3, 4)]
+    for k in made:
+        assert k.unplaced is None and k.info["placed"]
+        assert k.check().verdict == "proved for all trip counts", k.explain(k.check())
+        assert k.bytes["spad"] <= k.bytes["triton"]
+    assert made[0].bytes["spad"] < made[1].bytes["spad"] < made[2].bytes["spad"]
+    with pytest.raises(ValueError, match="no argument of the kernel"):
+        st.compile(kernels.matmul_tma, {"Q": "i32"})
+    with pytest.raises(ValueError, match="has no type"):
+        st.compile(kernels.matmul_tma, {"M": "i32"})
+
+
+@needs_triton
+def test_the_command(root, tmp_path):
+    words = ["--signature", ",".join(f"{n}={t}" for n, t in TYPES.items()), "--constexprs",
+             ",".join(f"{n}={v}" for n, v in SIZES.items()), "--stages", "2..3", "-D", "K=1024"]
+    place = f"{root}/tests/ttgir/kernels.py:matmul_tma"
+    run = subprocess.run([sys.executable, "-m", "spad", "triton", "report", place, *words, "-o",
+                          str(tmp_path / "a.html")], capture_output=True, text=True, check=True)
+    assert (tmp_path / "a_2.html").exists() and (tmp_path / "a_3.html").exists()
+    assert "proved for all trip counts" in run.stdout

@@ -123,7 +123,7 @@ const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.sl
 
 // Colours of one map, as in the library: the first stems have one each, in the order in which they come; a later one
 // shares the one that its name gives. Hue, saturation and lightness: see the table of the library for their distances.
-const COLOURS = [[230, 75, 70], [30, 75, 63], [90, 75, 70], [310, 75, 89], [290, 38, 63], [200, 38, 77], [160, 75, 70], [20, 75, 56], [260, 75, 84], [340, 38, 77], [210, 75, 70], [80, 38, 70]];
+const COLOURS = [[200, 38, 77], [30, 75, 63], [260, 75, 84], [90, 75, 70], [340, 38, 77], [230, 75, 70], [160, 75, 70], [290, 38, 63], [310, 75, 89], [80, 38, 70], [20, 75, 56], [210, 75, 70]];
 const encoder = new TextEncoder();
 function chooseColours() {
   const known = new Map();

@@ -303,12 +303,19 @@ function labelFor(g, name, room) {
   while (letters >= 5 && widthOf(g, shorten(name, letters)) > room) letters--;
   return letters >= 5 ? shorten(name, letters) : "";
 }
+// Agents often differ in their last letter: "softmax_0 rows" becomes "\u2026_0 rows".
+function labelOfBox(g, s, i, room) {
+  const name = nameOf(s, i), own = ownName(s, i);
+  if (name === own || widthOf(g, name) <= room) return labelFor(g, name, room);
+  for (let from = 1; from < name.length - own.length - 1; from++) if (widthOf(g, "\u2026" + name.slice(from)) <= room) return "\u2026" + name.slice(from);
+  return labelFor(g, own, room);
+}
 // After all boxes, so that none is on a name.
 function drawLabel(c, g, i) {
   const s = c.space, r = boxPixels(c, i);
   if (!r || r[2] < 18 || r[3] < 11 || (state.query !== "" && !s.hit[i])) return;
   const [x, y, w, h] = r, from = Math.max(x, left), top = Math.max(y, c.top), low = Math.min(y + h, c.top + c.plot);
-  const label = low - top < 11 ? "" : labelFor(g, nameOf(s, i), Math.min(x + w, c.width_ - right) - from - 9);
+  const label = low - top < 11 ? "" : labelOfBox(g, s, i, Math.min(x + w, c.width_ - right) - from - 9);
   if (label) g.fillText(label, from + 6, (top + low) / 2 + 4);
 }
 

@@ -39,8 +39,8 @@ int64_t spad__space_used(const spad__view *view) {
  * people without one of the three kinds of cones see them, and that black text can be read on each.
  */
 static const int colours[SPAD__COLOURS][3] = {
-    {230, 75, 70}, {30, 75, 63}, {90, 75, 70},  {310, 75, 89}, {290, 38, 63}, {200, 38, 77},
-    {160, 75, 70}, {20, 75, 56}, {260, 75, 84}, {340, 38, 77}, {210, 75, 70}, {80, 38, 70}};
+    {200, 38, 77}, {30, 75, 63},  {260, 75, 84}, {90, 75, 70}, {340, 38, 77}, {230, 75, 70},
+    {160, 75, 70}, {290, 38, 63}, {310, 75, 89}, {80, 38, 70}, {20, 75, 56},  {210, 75, 70}};
 
 /* FNV-1a over the stem. */
 static int own_colour(const char *name) {

@@ -428,8 +428,11 @@ function liveLimit(s) {
 }
 function drawLiveLimit(c, g, limit, y) {
   const text = "capacity " + bytesText(limit.bytes) + (y < 0 ? ", " + plain(limit.times) + " times the peak" : "");
-  g.font = FONT; g.fillStyle = palette.bad; g.textAlign = "right";
-  g.fillText(text, c.width_ - right - 6, Math.max(y - 4, 12));
+  g.font = FONT; g.textAlign = "right";
+  const base = Math.max(y - 4, 12);
+  g.fillStyle = palette.plot; g.globalAlpha = 0.85; g.fillRect(c.width_ - right - 8 - widthOf(g, text), base - 10, widthOf(g, text) + 4, 13);
+  g.globalAlpha = 1; g.fillStyle = palette.bad;
+  g.fillText(text, c.width_ - right - 6, base);
   if (y < 0) return;
   g.strokeStyle = palette.bad; g.lineWidth = 1; g.setLineDash([6, 4]);
   g.beginPath(); g.moveTo(left, Math.round(y) + 0.5); g.lineTo(c.width_ - right, Math.round(y) + 0.5); g.stroke();

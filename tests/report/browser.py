@@ -5,8 +5,10 @@ import base64
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
+import zlib
 
 
 def find():
@@ -15,6 +17,35 @@ def find():
         if path:
             return path
     return None
+
+
+def read_png(raw):
+    """Rows of (red, green, blue) of a PNG of 8 bits per channel that is not interlaced."""
+    assert raw[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed = 8, b""
+    while at < len(raw):
+        size, kind = struct.unpack(">I4s", raw[at:at + 8])
+        if kind == b"IHDR":
+            width, height, depth, colours, _, _, interlaced = struct.unpack(">IIBBBBB", raw[at + 8:at + 21])
+        elif kind == b"IDAT":
+            packed += raw[at + 8:at + 8 + size]
+        at += size + 12
+    assert depth == 8 and colours in (2, 6) and interlaced == 0
+    step, data = (3 if colours == 2 else 4), zlib.decompress(packed)
+    line, rows, before = width * step, [], bytearray(width * step)
+    for k in range(height):
+        kind, row = data[k * (line + 1)], bytearray(data[k * (line + 1) + 1:(k + 1) * (line + 1)])
+        for i in range(line):
+            a, b, c = (row[i - step] if i >= step else 0), before[i], (before[i - step] if i >= step else 0)
+            if kind == 4:
+                p = a + b - c
+                near = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            else:
+                near = (0, a, b, (a + b) // 2)[kind]
+            row[i] = (row[i] + near) & 255
+        rows.append([tuple(row[i:i + 3]) for i in range(0, line, step)])
+        before = row
+    return rows
 
 
 class Browser:
@@ -142,6 +173,12 @@ class Browser:
         answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         with open(path, "wb") as file:
             file.write(base64.b64decode(answer["data"]))
+
+    def picture(self, x, y, width, height):
+        """What the screen shows of a rectangle of the window: rows of (red, green, blue)."""
+        clip = {"x": x + self.run("scrollX"), "y": y + self.run("scrollY"), "width": width, "height": height, "scale": 1}
+        answer = self.call("Page.captureScreenshot", format="png", clip=clip)
+        return read_png(base64.b64decode(answer["data"]))
 
     def close(self):
         try:

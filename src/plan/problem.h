@@ -105,5 +105,7 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
 bool spad__plan_has_remedy(const spad_plan_reason *reason);
 void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
                              const spad_plan_reason *reason, const char *separator);
+/* One of its changes: "fits if ...". */
+void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
 
 #endif

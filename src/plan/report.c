@@ -31,7 +31,8 @@ static int64_t gap_share(const spad_plan_result *r) {
 
 /* ---- text -------------------------------------------------------------------------- */
 
-static void text_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change) {
+void spad__plan_write_change(spad__out *out, const spad_plan *plan,
+                             const spad_plan_change *change) {
     const spad_plan_buffer *b = &plan->buffers.items[change->buffer];
     spad__out_string(out, "fits if ");
     switch (change->kind) {
@@ -225,7 +226,7 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
     }
     for (size_t k = 0; k < reason->change_count; k++) {
         if (any) spad__out_string(out, separator);
-        text_change(out, plan, &reason->changes[k]);
+        spad__plan_write_change(out, plan, &reason->changes[k]);
         any = true;
     }
 }

@@ -2,6 +2,8 @@
  *
  * The verdict of a plan as notes of a report, with the words of src/plan.
  */
+#include <string.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "plan/problem.h"
@@ -42,6 +44,40 @@ static spad_status add_reason(spad_report *report, reason_writer write, const sp
     return status;
 }
 
+/* The sentence of a change, in the arena; NULL: no memory. */
+static const char *change_text(spad_report *report, const spad_plan *plan,
+                               const spad_plan_change *change) {
+    spad__memo memo = {.host = &report->host};
+    const spad_sink sink = spad__memo_sink(&memo);
+    spad__out out;
+    spad__out_start(&out, &sink);
+    spad__plan_write_change(&out, plan, change);
+    const char *text = NULL;
+    if (spad__out_finish(&out, NULL) == SPAD_OK)
+        text = spad__arena_copy(&report->texts, memo.text.items, memo.text.count);
+    spad__memo_free(&memo);
+    return text;
+}
+
+/* The changes one by one, for a table. */
+static spad_status take_changes(spad_report *report, const spad_plan *plan,
+                                const spad_plan_reason *reason, spad_error *error) {
+    if (!spad__array_reserve(&report->host, &report->changes, reason->change_count))
+        return spad__fail_host_memory(error);
+    for (size_t i = 0; i < reason->change_count; i++) {
+        const spad_plan_change *change = &reason->changes[i];
+        const spad_plan_buffer *buffer = &plan->buffers.items[change->buffer];
+        const char *name = buffer->name;
+        spad__report_change row = {.text = change_text(report, plan, change)};
+        if (name != NULL) row.name = spad__arena_copy(&report->texts, name, strlen(name));
+        if (row.text == NULL || (name != NULL && row.name == NULL))
+            return spad__fail_host_memory(error);
+        row.leaves = change->kind != SPAD_PLAN_ALIGN ? buffer->size : 0;
+        report->changes.items[report->changes.count++] = row;
+    }
+    return SPAD_OK;
+}
+
 spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
                                    const spad_plan_result *result, const spad_plan_reason *reason,
                                    spad_error *error) {
@@ -54,6 +90,7 @@ spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
         if (status == SPAD_OK && spad__plan_has_remedy(reason)) {
             status = add_reason(report, spad__plan_write_remedy, plan, result, reason, error);
         }
+        if (status == SPAD_OK) status = take_changes(report, plan, reason, error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;

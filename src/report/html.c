@@ -357,6 +357,21 @@ static void write_roofs(spad__out *out, const spad_report *report) {
     spad__out_string(out, "],\n");
 }
 
+/* [name, sentence, bytes that leave the peak] of each change after which it fits. */
+static void write_changes(spad__out *out, const spad_report *report) {
+    if (report->changes.count == 0) return;
+    spad__out_string(out, "\"changes\":[");
+    for (size_t i = 0; i < report->changes.count; i++) {
+        const spad__report_change *change = &report->changes.items[i];
+        spad__out_string(out, i > 0 ? ",[" : "[");
+        spad__out_script_string(out, change->name);
+        spad__out_string(out, ",");
+        spad__out_script_string(out, change->text);
+        spad__out_format(out, ",%lld]", (long long)change->leaves);
+    }
+    spad__out_string(out, "],\n");
+}
+
 static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
@@ -367,6 +382,7 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     write_key_string(out, "unit", report->time_unit);
     if (report->badge != NULL) write_key_string(out, "badge", report->badge);
     write_roofs(out, report);
+    write_changes(out, report);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
     spad__out_string(out, "\"notes\":[");

@@ -311,6 +311,36 @@ function peakPanel() {
   return out;
 }
 
+// What does not fit: how much is missing, who is alive then, and what would help.
+const overfull = comparing ? [] : spaces.filter((s) => s.usable >= 0 && s.used > s.usable);
+function tableOf(kind, heads, rows) {
+  const cell = (tag, value, k) => element(tag, k > 0 ? { class: "n" } : {}, value), table = element("table", { class: kind });
+  if (heads) table.append(element("tr", {}, ...heads.map((head, k) => cell("th", head, k))));
+  for (const row of rows) table.append(element("tr", {}, ...row.map((value, k) => cell("td", value, k))));
+  return table;
+}
+function unfitPanel() {
+  const out = [];
+  for (const s of overfull) {
+    out.push(element("h3", {}, clean(s.title) + " does not fit"), tableOf("unfit", null, [["needed", bothBytes(s.used)], ["available", bothBytes(s.usable)],
+      ["missing", bothBytes(s.used - s.usable)], ["alive at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
+    let sum = 0;
+    const show_ = (mark, text) => element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, text);
+    out.push(tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
+      const i = s.index.get(number);
+      sum += s.bytes[i];
+      return [show_({ space: s, box: i }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
+    })));
+    if (s.peakBoxes.length > 40) out.push(element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 40) + " smaller ones"));
+  }
+  const changes = reports[0].changes || [];
+  if (changes.length > 0) out.push(tableOf("remedies", ["one change that helps", "leaves the peak"], changes.map(([name, text, leaves]) => {
+    const mark = boxesNamed(reports[0], name)[0], button = mark ? element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, clean(text)) : clean(text);
+    return [button, leaves > 0 ? bytesText(leaves) : ""];
+  })));
+  return out;
+}
+
 // Boxes that a name of a finding means: the name itself, or all of its stem.
 function boxesNamed(report, name) {
   if (!name) return [];
@@ -502,6 +532,7 @@ const total = (key) => spaces.reduce((sum, s) => sum + s[key], 0);
 const findingCount = reports.reduce((sum, r) => sum + r.findings.length, 0);
 const tabs = [
   comparing && { id: "changes", label: "changes", make: changesPanel },
+  overfull.length > 0 && { id: "unfit", label: "does not fit", make: unfitPanel },
   { id: "peak", label: "peak", make: peakPanel },
   findingCount > 0 && { id: "findings", label: "findings " + plain(findingCount), make: findingsPanel },
   total("conflicts") > 0 && { id: "conflicts", label: "conflicts " + plain(total("conflicts")), make: conflictsPanel },

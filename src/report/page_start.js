@@ -141,7 +141,7 @@ function buildVerdict() {
   const add = (kind, text, tab) => byId("verdict").append(element("button", { class: "tag " + kind, onclick: () => { if (tab) openTab(tab); } }, text));
   const count = (severity) => reports[0].findings.filter((f) => f.severity === severity).length, several = (n, word) => plain(n) + " " + word + (n === 1 ? "" : "s");
   const over = spaces.filter((s) => s.usable >= 0 && s.used > s.usable);
-  for (const s of over) add("error", "does not fit: " + clean(s.title) + " needs " + bytesText(s.used) + " of " + bytesText(s.usable), "peak");
+  for (const s of over) add("error", "does not fit: " + clean(s.title) + " needs " + bytesText(s.used) + " of " + bytesText(s.usable), "unfit");
   if (count("error") > 0) add("error", several(count("error"), "error"), "findings");
   if (total("conflicts") > 0) add("error", plain(total("conflicts")) + " boxes in conflict", "conflicts");
   if (over.length === 0 && count("error") === 0 && total("conflicts") === 0 && spaces.length > 0) add("good", spaces.some((s) => s.usable >= 0) ? "fits, no conflicts" : "no conflicts", "peak");
@@ -365,7 +365,7 @@ addEventListener("resize", resize);
 addEventListener("scroll", () => { if (state.at) lookAway(); }, { passive: true });
 addEventListener("beforeprint", resize);
 new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
-openTab(comparing ? "changes" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
+openTab(comparing ? "changes" : overfull.length > 0 ? "unfit" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
 resize();
 
 // For scripts and tests: what is where on the canvases, in pixels of the page.

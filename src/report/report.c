@@ -55,6 +55,7 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
     spad__array_free(&host, &report->roofs);
+    spad__array_free(&host, &report->changes);
     spad__array_free(&host, &report->findings);
     spad__array_free(&host, &report->witnesses);
     spad__arena_free(&report->texts);
@@ -261,6 +262,7 @@ spad__mark spad__report_mark(const spad_report *report) {
                         .bars = report->bars.count,
                         .rows = report->rows.count,
                         .roofs = report->roofs.count,
+                        .changes = report->changes.count,
                         .findings = report->findings.count,
                         .witnesses = report->witnesses.count,
                         .notes = report->note_count,
@@ -280,6 +282,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->bars.count = before.bars;
     report->rows.count = before.rows;
     report->roofs.count = before.roofs;
+    report->changes.count = before.changes;
     report->findings.count = before.findings;
     report->witnesses.count = before.witnesses;
     report->note_count = before.notes;

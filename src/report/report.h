@@ -34,6 +34,13 @@ typedef struct spad__roof_row {
     int64_t busy; /* thousandths of the makespan */
 } spad__roof_row;
 
+/* A change after which a plan fits. */
+typedef struct spad__report_change {
+    const char *name; /* of the buffer; NULL: it has no name */
+    const char *text;
+    int64_t leaves; /* bytes that are no longer alive at the peak */
+} spad__report_change;
+
 struct spad_report {
     spad_host host;
     spad__arena texts;
@@ -55,7 +62,8 @@ struct spad_report {
     SPAD_ARRAY(spad_report_box) boxes;
     SPAD_ARRAY(const char *) rows;
     SPAD_ARRAY(spad__bar) bars;
-    SPAD_ARRAY(spad__roof_row) roofs; /* the busiest first */
+    SPAD_ARRAY(spad__roof_row) roofs;        /* the busiest first */
+    SPAD_ARRAY(spad__report_change) changes; /* the cheapest first */
     SPAD_ARRAY(spad_finding) findings;
     spad__witnesses witnesses;
 };
@@ -74,6 +82,7 @@ typedef struct spad__mark {
     size_t bars;
     size_t rows;
     size_t roofs;
+    size_t changes;
     size_t findings;
     size_t witnesses;
     size_t notes;

@@ -37,7 +37,10 @@ static void drop(fixture *f) {
 }
 
 /* The notes of the report, as its JSON has them. */
-static test_text notes_of(const fixture *f) {
+typedef spad_status report_writer(const spad_report *report, const spad_sink *sink,
+                                  spad_error *error);
+
+static test_text written(const fixture *f, report_writer *write) {
     spad_report *report;
     const spad_target *target;
     spad_error error;
@@ -47,9 +50,30 @@ static test_text notes_of(const fixture *f) {
     assert_ok(spad_report_create(&report, target, NULL, &error), &error);
     assert_ok(spad_report_add_plan(report, f->plan, f->result, 0, &error), &error);
     assert_ok(spad_report_add_reason(report, f->plan, f->result, f->reason, &error), &error);
-    assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
+    assert_ok(write(report, &json.sink, &error), &error);
     spad_report_destroy(report);
     return json;
+}
+
+static test_text notes_of(const fixture *f) {
+    return written(f, spad_report_write_json);
+}
+
+/* The page has the changes one by one, with what leaves the peak. */
+static void test_changes_are_in_the_page(void **unused) {
+    (void)unused;
+    fixture f = solve(rows, 100);
+    test_text html = written(&f, spad_report_write_html);
+    assert_non_null(strstr(html.bytes, "\"changes\":[["));
+    assert_non_null(
+        strstr(html.bytes, "[\"b\",\"fits if 'b' (50 B) is moved to another memory\",50]"));
+    test_text_free(&html);
+    drop(&f);
+    f = solve(rows, 200);
+    html = written(&f, spad_report_write_html);
+    assert_null(strstr(html.bytes, "\"changes\":[["));
+    test_text_free(&html);
+    drop(&f);
 }
 
 static void test_a_plan_that_fits_has_its_verdict(void **unused) {
@@ -131,6 +155,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plan_that_fits_has_its_verdict),
         cmocka_unit_test(test_one_that_does_not_has_reasons),
+        cmocka_unit_test(test_changes_are_in_the_page),
         cmocka_unit_test(test_pins_that_clash_are_drawn),
         cmocka_unit_test(test_a_stale_result_is_refused),
         cmocka_unit_test(test_without_memory),

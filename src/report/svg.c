@@ -21,7 +21,7 @@ enum {
     PLOT = PAGE_WIDTH - LEFT - RIGHT,
     HEAD = 60,
     MAP = 320,
-    CURVE = 70,
+    CURVE = 96,
     CAPTION = 46,
     LEGEND = 18,
     NOTE = 16,
@@ -332,15 +332,30 @@ static void write_boxes(drawing *d) {
 
 /* ---- live bytes -------------------------------------------------------------------- */
 
+/* What tensors may use, across the curve. */
+static void write_curve_limit(const drawing *d, int64_t most) {
+    const int64_t usable = d->view->facts.usable;
+    if (usable > most || usable < 0) return;
+    const int64_t y = (d->y + CURVE) * 100 - spad__scale(usable, most, (CURVE - 16) * 100);
+    line(d->out, "k", LEFT * 100, y, (LEFT + PLOT) * 100, y);
+    open_text(d->out, "m", "end", (LEFT + PLOT - 4) * 100, y - 300);
+    spad__out_string(d->out, "capacity ");
+    spad__out_bytes_short(d->out, usable);
+    spad__out_string(d->out, "</text>\n");
+}
+
 static void write_curve(const drawing *d) {
     const spad__view *view = d->view;
     const int64_t bottom = (d->y + CURVE) * 100;
-    const int64_t most = spad__max(view->facts.peak_bytes, 1);
+    const int64_t peak = spad__max(view->facts.peak_bytes, 1);
+    const int64_t usable = view->facts.usable;
+    /* the capacity is in sight where the curve keeps a third of the height */
+    const int64_t most = usable > peak && usable / 3 <= peak ? usable : peak;
     int64_t level = bottom;
     spad__out_format(d->out, "<path class=\"l\" d=\"M%d %lld", LEFT, (long long)(d->y + CURVE));
     for (size_t i = 0; i < view->steps.count; i++) {
         const int64_t x = x_of(d, view->steps.items[i].time);
-        const int64_t y = bottom - spad__scale(view->steps.items[i].live, most, (CURVE - 8) * 100);
+        const int64_t y = bottom - spad__scale(view->steps.items[i].live, most, (CURVE - 16) * 100);
         spad__out_format(d->out, "H%lld.%02dV%lld.%02d", (long long)(x / 100), (int)(x % 100),
                          (long long)(y / 100), (int)(y % 100));
         level = y;
@@ -351,7 +366,9 @@ static void write_curve(const drawing *d) {
     line(d->out, "k", x, (d->y - MAP - GAP) * 100, x, bottom);
     open_text(d->out, "m", "start", x + 300, (d->y + 2) * 100);
     spad__out_string(d->out, "peak</text>\n");
-    open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + 12) * 100);
+    write_curve_limit(d, most);
+    open_text(d->out, "m", "end", (LEFT - 6) * 100,
+              bottom - spad__scale(peak, most, (CURVE - 16) * 100) + 400);
     spad__out_bytes_short(d->out, view->facts.peak_bytes);
     spad__out_string(d->out, "</text>\n");
     open_text(d->out, "m", "end", (LEFT - 6) * 100, bottom);
@@ -423,7 +440,7 @@ static void draw_timeline(drawing *d) {
     d->colours = (spad__colours){0};
     for (size_t i = 0; i < report->rows.count; i++) {
         open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
-        spad__out_markup(d->out, report->rows.items[i], 13);
+        spad__out_markup(d->out, report->rows.items[i], 12);
         spad__out_string(d->out, "</text>\n");
     }
     for (size_t i = 0; i < report->bars.count; i++) write_wait(d, &report->bars.items[i]);

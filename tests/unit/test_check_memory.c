@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "spad/check.h"
+#include "spad/layout.h"
 #include "support/files.h"
 
 #define FOLDER TEST_KERNELS "/wrong"
@@ -72,7 +73,7 @@ static void kernels_that_are_wrong(void **state) {
         snprintf(path, sizeof path, "%s/%s", FOLDER, files.names[i]);
         char *text = test_read_file(path);
         spad_kernel *kernel = test_parse_named(text, files.names[i], NULL);
-        fail_some(kernel, (spad_check_options){.one_shape = true}, 64);
+        fail_some(kernel, (spad_check_options){.one_shape = true}, 2);
         spad_kernel_destroy(kernel);
         free(text);
     }
@@ -82,7 +83,7 @@ static void kernels_that_are_wrong(void **state) {
  * smaller shapes must show, values that are tried. */
 static void proofs(void **state) {
     (void)state;
-    static const char *const texts[] = {
+    static const char *const large[] = {
         "kernel k on trn2\nparam N = 9000\ntensor x : sbuf u8 [N] (128, 8) ring 2\n"
         "tensor o : hbm u8 [N] (128, 8) output\n"
         "for i in 0..N { vector w writes x[i]\ndma s reads x[i] writes o[i] }\n",
@@ -91,6 +92,8 @@ static void proofs(void **state) {
         "for j in 0..M { dma s reads x[i] writes o[i, j] } }\n",
         "kernel k on trn2\nparam N = 9000\ntensor x : sbuf u8 [N] (128, 8) ring 2\n"
         "vector w writes x[0]\nfor i in 0..N { vector r reads x[i] }\n",
+    };
+    static const char *const texts[] = {
         "kernel k on trn2\nparam T = 3\nparam N = 2\ntensor x : sbuf u8 [T * N] (128, 8) ring 2\n"
         "for t in 0..T { for i in 0..N { vector w writes x[t * N + i]\n"
         "vector r reads x[t * N + i] } }\n",
@@ -102,7 +105,9 @@ static void proofs(void **state) {
         "agent a { for i in 0..N { take empty\nsimt w writes x[i]\nsignal full } }\n"
         "agent b { for i in 0..N { take full\nsimt r reads x[i]\nsignal empty } }\n",
     };
-    fail_texts(texts, sizeof texts / sizeof texts[0], (spad_check_options){.no_advice = true}, 20);
+    const spad_check_options options = {.no_advice = true};
+    fail_texts(large, sizeof large / sizeof large[0], options, 2);
+    fail_texts(texts, sizeof texts / sizeof texts[0], options, 4);
 }
 
 /* Neighbouring values of depths, of which some are wrong. */
@@ -171,7 +176,116 @@ static void states(void **state) {
         "vector r reads x\nfree x\nalloc y[i % 2]\nvector w writes y[i % 2]\n"
         "vector r reads y[i % 2]\nfree y[i % 2]\n}\n",
     };
-    fail_texts(texts, sizeof texts / sizeof texts[0], (spad_check_options){.no_advice = true}, 200);
+    fail_texts(texts, sizeof texts / sizeof texts[0], (spad_check_options){.no_advice = true}, 20);
+}
+
+/* Questions about the order of threads, of which each may be the first that needs memory. */
+static void threads(void **state) {
+    (void)state;
+#define THREADS(body)                                              \
+    "kernel k on sm_90\nbarrier b count 64\nmbarrier m count 64\n" \
+    "tensor x : shared f32 (64)\ntensor y : shared f32 (64)\n"     \
+    "tensor z : shared f32 (64)\ninit m\nagent a of 64 threads {\n" body "}\n"
+#define SYNC "sync b by 64\n"
+    static const char *const texts[] = {
+        THREADS("simt v writes x elected\nsimt w writes y elected\n" SYNC SYNC SYNC
+                "simt r reads x, y\n"),
+        THREADS("simt v writes x\nsimt w writes y\n" SYNC SYNC SYNC "simt r reads x, y elected\n"),
+        THREADS("simt v writes x\nsimt w writes y\narrive m by 64\nwait m parity 0\n"
+                "arrive m by 64\nwait m parity 1\nsimt r reads x, y elected\n"),
+        THREADS("simt v writes x elected\nsimt w writes y elected\narrive m by 64\n"
+                "wait m parity 0\narrive m by 64\nwait m parity 1\nsimt r reads x, y\n"),
+        THREADS("simt v writes x elected\nsimt w writes y elected\nsimt r reads x, y\n"),
+    };
+#undef SYNC
+#undef THREADS
+    fail_texts(texts, sizeof texts / sizeof texts[0], (spad_check_options){.one_shape = true}, 400);
+}
+
+/* Agents whose tiles may take turns in the same bytes. */
+static const char *const turns =
+    "kernel k on sm_90\ncounter c\ncounter d\ntensor o : global u8 [4] (64) output\n"
+    "tensor x : shared u8 (64)\ntensor y : shared u8 (64)\ntensor z : shared u8 (64)\n"
+    "agent a { simt w writes x\nsimt r reads x\nsimt r reads x writes o[0]\nsignal c\ntake d\n"
+    "simt w writes z\nsimt r reads z writes o[1] }\n"
+    "agent b { take c\nsimt w writes y\nsimt r reads y\nsimt r reads y writes o[2]\nsignal d }\n";
+
+typedef struct calls {
+    long left; /* until the caller gives up */
+} calls;
+
+static int give_up(void *context) {
+    calls *c = context;
+    return --c->left < 0;
+}
+
+static void callers_that_give_up(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(turns);
+    spad_status status = SPAD_ERR_CANCELLED;
+    for (long n = 0; status == SPAD_ERR_CANCELLED; n++) {
+        calls c = {n};
+        const spad_tensor_order_options options = {.watch = {.cancel = give_up, .context = &c}};
+        spad_tensor_order *order;
+        status = spad_tensor_order_create(&order, kernel, &options, NULL);
+        assert_true((order == NULL) == (status != SPAD_OK));
+        spad_tensor_order_destroy(order);
+        assert_true(n > 0 || status == SPAD_ERR_CANCELLED);
+    }
+    assert_int_equal(status, SPAD_OK);
+    status = SPAD_ERR_CANCELLED;
+    for (long n = 0; status == SPAD_ERR_CANCELLED; n++) {
+        calls c = {n};
+        const spad_watch watch = {.cancel = give_up, .context = &c};
+        const spad_layout_options options = {.watch = watch};
+        const spad_check_options checks = {.watch = watch};
+        spad_layout *layout;
+        spad_check *check;
+        spad_error error;
+        status = spad_layout_create_checked(&layout, &check, kernel, &options, &checks, &error);
+        assert_true((layout == NULL) == (status != SPAD_OK));
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        assert_true(n > 0 || status == SPAD_ERR_CANCELLED);
+    }
+    assert_int_equal(status, SPAD_OK);
+    spad_kernel_destroy(kernel);
+}
+
+static spad_status order_and_lay_out(const spad_host *host, void *context) {
+    const spad_layout_options options = {.host = host};
+    const spad_check_options checks = {.host = host, .one_shape = true};
+    spad_layout *layout;
+    const spad_status status =
+        spad_layout_create_checked(&layout, NULL, context, &options, &checks, NULL);
+    spad_layout_destroy(layout);
+    return status;
+}
+
+/* Limits that are no limits, kernels without agents, and no memory. */
+static void orders_of_tensors(void **state) {
+    (void)state;
+    spad_tensor_order *order;
+    spad_layout *layout;
+    spad_error error;
+    spad_kernel *kernel = test_parse(turns);
+    const spad_tensor_order_options below = {.timeout_ns = -1};
+    assert_int_equal(spad_tensor_order_create(&order, kernel, &below, &error), SPAD_ERR_ARGUMENT);
+    assert_null(order);
+    const spad_check_options checks = {.timeout_ns = -1};
+    assert_int_equal(spad_layout_create_checked(&layout, NULL, kernel, NULL, &checks, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_null(layout);
+    const spad_tensor_order_options soon = {.timeout_ns = 1}; /* nothing is known then */
+    assert_ok(spad_tensor_order_create(&order, kernel, &soon, &error), &error);
+    spad_tensor_order_destroy(order);
+    test_fail_each_allocation(order_and_lay_out, kernel);
+    spad_kernel_destroy(kernel);
+    kernel = test_parse("kernel k on trn2\ntensor x : sbuf u8 (128, 8)\nvector w writes x\n"
+                        "vector r reads x\n");
+    assert_ok(spad_tensor_order_create(&order, kernel, NULL, &error), &error);
+    spad_tensor_order_destroy(order);
+    spad_kernel_destroy(kernel);
 }
 
 int main(void) {
@@ -181,6 +295,9 @@ int main(void) {
         cmocka_unit_test(values_that_vary),
         cmocka_unit_test(places),
         cmocka_unit_test(states),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(callers_that_give_up),
+        cmocka_unit_test(orders_of_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

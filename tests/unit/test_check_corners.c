@@ -305,6 +305,24 @@ static void many_at_once(void **state) {
 static void scopes_and_lives(void **state) {
     (void)state;
     static const corner corners[] = {
+        /* inputs and outputs that are not there for the whole kernel */
+        {"kernel k on trn2\n"
+         "tensor z : sbuf u8 (128, 8) heap input output\n"
+         "vector r reads z\n"
+         "vector w writes z\n"
+         "free z\n"
+         "scope s {\n"
+         "tensor x : sbuf u8 (128, 8) stack input\n"
+         "tensor y : sbuf u8 (128, 8) stack output\n"
+         "vector r reads x writes y\n"
+         "}\n"
+         "for i in 0..2 {\n"
+         "tensor v : sbuf u8 (128, 8) input\n"
+         "vector r reads v\n"
+         "}\n",
+         SPAD_VERDICT_WRONG, "there are errors",
+         "2 SPAD-USE-AFTER-FREE x1\n"
+         "8 SPAD-SECTION-OVER x1\n"},
         {"kernel k on trn2\n"
          "scope s {\n"
          "tensor x : sbuf u8 (128, 8) stack\n"
@@ -693,6 +711,25 @@ static void memories_that_are_too_small(void **state) {
         "  fits if 'y' is moved to another memory, which saves 200000 B\n");
 }
 
+/* More writes of one slot than are remembered: nothing is said of work that is not used. More
+ * events than are run: not all unknown values are tried. */
+static void work_that_is_cut(void **state) {
+    (void)state;
+    static const corner corners[] = {
+        {"kernel k on sm_80\ntensor x : shared u8 (5000)\ntensor y : shared u8 (8)\n"
+         "tensor z : shared u8 (8)\nfor i in 0..5000 { simt w writes x(i..i+1) }\n"
+         "simt r reads x\nsimt a writes y\nsimt b reads y writes z\nsimt c reads z writes y\n"
+         "simt d reads y writes z\n",
+         SPAD_VERDICT_PROVED_SHAPE, "every event of the kernel was checked",
+         "10 SPAD-DEAD-WRITE x1\n"},
+        {"kernel k on trn2\nunknown b[6]\ntensor x : sbuf u8 (128, 8) input\n"
+         "for i in 0..6 { if b[i] == 1 { vector r reads x } }\n",
+         SPAD_VERDICT_UNKNOWN, "unknown values can be in more ways than were run, which is 10", ""},
+    };
+    run_corner(&corners[0], NULL, NULL);
+    run_corner(&corners[1], NULL, &(spad_check_options){.event_limit = 100});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_of_tensors),         cmocka_unit_test(places_of_tiles),
@@ -701,6 +738,7 @@ int main(void) {
         cmocka_unit_test(barriers_by_iteration),   cmocka_unit_test(long_loops),
         cmocka_unit_test(shapes_without_a_kernel), cmocka_unit_test(values_nearby),
         cmocka_unit_test(banks_that_are_long),     cmocka_unit_test(memories_that_are_too_small),
+        cmocka_unit_test(work_that_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,25 @@ static void fail_some(const spad_kernel *kernel, spad_check_options options, lon
     spad_check_destroy(whole);
 }
 
+/* Some of the last allocations of a check fail. */
+static void fail_last(const char *text, spad_check_options options, long count) {
+    spad_kernel *kernel = test_parse(text);
+    spad_check *whole;
+    test_host host;
+    spad_error error;
+    test_host_init(&host);
+    options.host = &host.host;
+    assert_ok(spad_check_create(&whole, kernel, &options, &error), &error);
+    const long calls = host.calls;
+    assert_true(calls > count);
+    for (long n = calls - count; n <= calls; n += 7) {
+        assert_true(fail_at(kernel, options, n, n % 2 == 0, whole));
+    }
+    spad_check_destroy(whole);
+    spad_kernel_destroy(kernel);
+    test_host_assert_clean(&host);
+}
+
 static void fail_texts(const char *const *texts, size_t count, spad_check_options options,
                        long dense) {
     for (size_t i = 0; i < count; i++) {
@@ -73,7 +92,7 @@ static void kernels_that_are_wrong(void **state) {
         snprintf(path, sizeof path, "%s/%s", FOLDER, files.names[i]);
         char *text = test_read_file(path);
         spad_kernel *kernel = test_parse_named(text, files.names[i], NULL);
-        fail_some(kernel, (spad_check_options){.one_shape = true}, 2);
+        fail_some(kernel, (spad_check_options){.one_shape = true}, 4);
         spad_kernel_destroy(kernel);
         free(text);
     }
@@ -107,6 +126,7 @@ static void proofs(void **state) {
     };
     const spad_check_options options = {.no_advice = true};
     fail_texts(large, sizeof large / sizeof large[0], options, 2);
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) fail_last(large[i], options, 100);
     fail_texts(texts, sizeof texts / sizeof texts[0], options, 4);
 }
 
@@ -120,7 +140,7 @@ static void values_that_vary(void **state) {
         "tensor x : shared f32 [6] (64) ring D\n"
         "agent a { for i in 0..6 { take empty\nsimt w writes x[i]\nsignal full } }\n"
         "agent b { for i in 0..6 { take full\nsimt r reads x[i]\nsignal empty } }\n",
-        "kernel k on trn2\nparam D = 2\ntensor x : sbuf u8 [6] (128, 60000) at 0 step D * 30000\n"
+        "kernel k on trn2\nparam D = 2\ntensor x : sbuf u8 [2] (128, 60000) at 0 step D * 70000\n"
         "for i in 0..2 { vector w writes x[i]\nvector r reads x[i] }\n",
     };
     static const char *const names[] = {"D"};
@@ -205,10 +225,13 @@ static void threads(void **state) {
 /* Agents whose tiles may take turns in the same bytes. */
 static const char *const turns =
     "kernel k on sm_90\ncounter c\ncounter d\ntensor o : global u8 [4] (64) output\n"
-    "tensor x : shared u8 (64)\ntensor y : shared u8 (64)\ntensor z : shared u8 (64)\n"
+    "tensor x : shared u8 (64)\ntensor y : shared u8 (8, 8)\ntensor z : shared u8 (64)\n"
+    "tensor v : shared u8 (64) alias of z\n"
     "agent a { simt w writes x\nsimt r reads x\nsimt r reads x writes o[0]\nsignal c\ntake d\n"
-    "simt w writes z\nsimt r reads z writes o[1] }\n"
-    "agent b { take c\nsimt w writes y\nsimt r reads y\nsimt r reads y writes o[2]\nsignal d }\n";
+    "simt w writes v\nsimt r reads v\nsimt w writes z\nsimt r reads z writes o[1] }\n"
+    "agent b { take c\nsimt w writes y(.., 0..4)\nsimt u updates y(.., 0..4)\nsimt w writes "
+    "y\nsimt r "
+    "reads y\nsimt r reads y writes o[2]\nsignal d }\n";
 
 typedef struct calls {
     long left; /* until the caller gives up */

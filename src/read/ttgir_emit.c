@@ -150,15 +150,15 @@ static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_
         t->used_arguments |= node.arguments;
         return number_expr(t, node.now, out, error);
     }
+    if ((node.op == SPAD__SCALAR_DIV || node.op == SPAD__SCALAR_MOD) &&
+        spad__scalar_get(&t->scalars, node.a)->least < 0) {
+        return unclear(t, "the quotient of something that may be below 0", error);
+    }
     switch (node.op) {
     case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
     case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
     case SPAD__SCALAR_DIV:
     case SPAD__SCALAR_MOD:
-        if (spad__scalar_get(&t->scalars, node.a)->least < 0) {
-            return unclear(t, "the quotient of something that may be below 0", error);
-        }
-        /* fall through */
     case SPAD__SCALAR_MUL:
     case SPAD__SCALAR_MIN:
     case SPAD__SCALAR_MAX:

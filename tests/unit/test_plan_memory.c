@@ -2,6 +2,8 @@
  *
  * Failing memory at problems of many sizes. Small arrays share a block of an arena, so at one size
  * only a few of them are the first in a new block; over many sizes most of them are. */
+#include <limits.h>
+
 #include "base/random.h"
 #include "plan_fixture.h"
 #include "spad/graph.h"
@@ -13,10 +15,12 @@ static int64_t size_number(long k) {
     return 3 + k * 5 + k * k / 4;
 }
 
-/* Runs `act` on a problem that is complete, with each of its requests failing in turn. */
-static void sweep(test_host *host, spad_status (*act)(const void *problem), const void *problem) {
+/* Runs `act` on a problem that is complete, with each of its first `most` requests failing in turn.
+ */
+static void sweep(test_host *host, spad_status (*act)(const void *problem), const void *problem,
+                  long most) {
     const long blocks = host->live_blocks;
-    for (long n = 1;; n++) {
+    for (long n = 1; n <= most; n++) {
         host->fail_at = host->calls + n;
         const spad_status status = act(problem);
         const bool ended = host->calls < host->fail_at;
@@ -40,15 +44,15 @@ static spad_status solve_and_check(const void *problem) {
 
 typedef void (*fill_plan)(spad_plan *plan, int64_t count);
 
-static void sweep_plans(fill_plan fill) {
-    for (long k = 0; k < test_effort(SIZES); k++) {
+static void sweep_plans(fill_plan fill, long sizes) {
+    for (long k = 0; k < test_effort(sizes); k++) {
         test_host host;
         test_host_init(&host);
         spad_error error;
         spad_plan *plan;
         assert_ok(spad_plan_create(&plan, &host.host, &error), &error);
         fill(plan, size_number(k));
-        sweep(&host, solve_and_check, plan);
+        sweep(&host, solve_and_check, plan, LONG_MAX);
         spad_plan_destroy(plan);
         test_host_assert_clean(&host);
     }
@@ -121,22 +125,22 @@ static void fill_clocks(spad_plan *plan, int64_t count) {
 
 static void boxes_of_every_size(void **state) {
     (void)state;
-    sweep_plans(fill_boxes);
+    sweep_plans(fill_boxes, 2 * SIZES);
 }
 
 static void groups_of_every_size(void **state) {
     (void)state;
-    sweep_plans(fill_groups);
+    sweep_plans(fill_groups, SIZES);
 }
 
 static void lanes_of_every_size(void **state) {
     (void)state;
-    sweep_plans(fill_lanes);
+    sweep_plans(fill_lanes, SIZES / 3);
 }
 
 static void clocks_of_every_size(void **state) {
     (void)state;
-    sweep_plans(fill_clocks);
+    sweep_plans(fill_clocks, SIZES / 3);
 }
 
 /* ---- graphs and tiers -------------------------------------------------------------- */
@@ -174,7 +178,7 @@ static void graphs_of_every_size(void **state) {
             assert_ok(spad_graph_add_tensor(&number, graph, &t, &error), &error);
             assert_int_equal(number, i);
         }
-        sweep(&host, reorder, graph);
+        sweep(&host, reorder, graph, LONG_MAX);
         spad_graph_destroy(graph);
         test_host_assert_clean(&host);
     }
@@ -189,31 +193,36 @@ static spad_status solve_tiers(const void *problem) {
     return status;
 }
 
+/* One buffer with many uses, many with few, and few or many memories: the arrays of the search have
+ * sizes of every ratio. */
 static void tiers_of_every_size(void **state) {
     (void)state;
-    for (long k = 0; k < test_effort(2 * SIZES); k++) {
-        static const spad_tier memories[] = {{.capacity = 100, .cost = 0},
-                                             {.capacity = 90, .cost = 1},
-                                             {.capacity = 1 << 20, .cost = 3}};
+    enum { LONGEST = 400, SET_UP = 16 };
+    spad__random random = {4};
+    for (long k = 0; k < test_effort(4 * SIZES); k++) {
         test_host host;
         test_host_init(&host);
         spad_error error;
         spad_tiers *tiers;
+        int64_t uses[LONGEST];
+        const int64_t longest = spad__random_in(&random, 1, 1 + k % LONGEST);
+        const int64_t count = spad__random_in(&random, 2, 20 << k % 7);
+        const int64_t memories = spad__random_in(&random, 2, SPAD_TIERS_MEMORIES);
         assert_ok(spad_tiers_create(&tiers, &host.host, &error), &error);
-        for (size_t m = 0; m < 3; m++) {
-            size_t number;
-            assert_ok(spad_tiers_add_memory(&number, tiers, &memories[m], &error), &error);
-            assert_int_equal(number, m);
+        for (int64_t m = 0; m < memories; m++) {
+            const spad_tier memory = {.capacity = 40 + 20 * m, .cost = m};
+            assert_ok(spad_tiers_add_memory(NULL, tiers, &memory, &error), &error);
         }
-        for (int64_t i = 0; i < size_number(k) / 2; i++) {
-            const int64_t uses[] = {i, i + 1, i + 4};
-            const spad_tier_buffer b = {
-                .size = 20 + i % 30, .use_count = 3, .uses = uses, .home = SPAD_NO_MEMORY};
-            size_t number;
-            assert_ok(spad_tiers_add(&number, tiers, &b, &error), &error);
-            assert_int_equal(number, i);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t used = i == 0 ? longest : 1 + i % 3;
+            for (int64_t u = 0; u < used; u++) uses[u] = i + 2 * u;
+            const spad_tier_buffer b = {.size = 2 + i % 30,
+                                        .use_count = (size_t)used,
+                                        .uses = uses,
+                                        .home = SPAD_NO_MEMORY};
+            assert_ok(spad_tiers_add(NULL, tiers, &b, &error), &error);
         }
-        sweep(&host, solve_tiers, tiers);
+        sweep(&host, solve_tiers, tiers, k < 8 ? LONG_MAX : SET_UP);
         spad_tiers_destroy(tiers);
         test_host_assert_clean(&host);
     }

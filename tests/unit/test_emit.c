@@ -382,7 +382,7 @@ static const char views[] = "kernel views on trn2\n"
                             "}\n"
                             "vector end reads inner[3] writes fixed[0]\n";
 
-/* A buffer with a shape and one without a name, where there is no end of memory. */
+/* A name that needs escapes and no name at all, in a memory without a limit. */
 static void odd_rows_in_every_language(void **state) {
     (void)state;
     static const spad_emit_place place = {0, 0};
@@ -481,7 +481,7 @@ static void an_alias_of_the_stack_has_no_row(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* Row names that were taken before stay; what was added before a failure goes. */
+/* A failed call adds no row. */
 static spad_status emit_layout(const spad_host *host, void *context) {
     const spad_layout *layout = context;
     spad_emit *table;

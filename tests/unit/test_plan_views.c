@@ -217,6 +217,8 @@ static void what_is_not_inside_is_no_slice(void **state) {
             "slice 's' of 16 B at byte 56 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, -8, &e), SPAD_ERR_BOUNDS, &e,
             "slice 's' of 16 B at byte -8 is not inside 'w' of 64 B");
+    refused(spad_plan_slice(plan, 1, 0, INT64_MAX - 8, &e), SPAD_ERR_BOUNDS, &e,
+            "slice 's' of 16 B at byte 9223372036854775799 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, 4, &e), SPAD_ERR_ALIGNMENT, &e,
             "slice 's' at byte 4 of 'w' is not at a multiple of its alignment 8");
     refused(spad_plan_slice(plan, 2, 0, 0, &e), SPAD_ERR_ALIGNMENT, &e,
@@ -305,8 +307,8 @@ static void pinned_pairs_in_place(void **state) {
     }
 }
 
-/* Chains of slices at huge distances, in all orders: they fit 64 bits or are refused. Distances are
- * in eighths of what fits. */
+/* Chains of slices at huge distances, in random orders: they fit 64 bits or are refused. Distances
+ * are in eighths of what fits. */
 static void distances_fit_or_are_refused(void **state) {
     (void)state;
     enum { WHOLES = 3, COUNT = 2 * WHOLES };

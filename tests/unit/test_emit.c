@@ -367,6 +367,171 @@ static void every_allocation_may_fail(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* Tiles in a ring, all tiles in one tile of it, a stack, and memory off chip. */
+static const char views[] = "kernel views on trn2\n"
+                            "tensor g     : sbuf u8 [6] (128, 64) ring 3\n"
+                            "tensor each  : sbuf u8 [6] (128, 32) alias of g + 16\n"
+                            "tensor inner : sbuf u8 [40] (128, 1) alias of g[1] + 16\n"
+                            "tensor fixed : sbuf u8 [2] (128, 64) at 4096\n"
+                            "tensor same  : sbuf u8 [2] (128, 64) alias of fixed\n"
+                            "tensor far   : hbm u8 [6] (128, 64) input\n"
+                            "tensor away  : hbm u8 [6] (128, 64) alias of far\n"
+                            "for i in 0..6 {\n"
+                            "    dma load reads away[i] writes g[i]\n"
+                            "    vector use reads each[i], fixed[i % 2] writes same[i % 2]\n"
+                            "}\n"
+                            "vector end reads inner[3] writes fixed[0]\n";
+
+/* A name that needs escapes and no name at all, in a memory without a limit. */
+static void odd_rows_in_every_language(void **state) {
+    (void)state;
+    static const spad_emit_place place = {0, 0};
+    spad_emit *table = make("k");
+    spad_error error;
+    spad_emit_buffer buffer = one(NULL, &place, 1);
+    buffer.space = 1;
+    buffer.lanes = 1;
+    buffer.shape = SPAD_SHAPE(4, 16);
+    buffer.dtype = SPAD_BFLOAT16;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer.name = "\\ /* \xFF";
+    buffer.line = 3;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_C, "B_2 <- \"\\\\ /\\u{2a} \\u{fffd}\" (line 3)\n");
+    expect(table, SPAD_EMIT_CUDA, "#define K_B_OFFSET 0\n");
+    expect(table, SPAD_EMIT_NKI, "\"name\": \"\\\\ /* \\U0000fffd\",\n");
+    expect(table, SPAD_EMIT_NKI, "\"name\": \"\",\n");
+    expect(table, SPAD_EMIT_NKI, "\"dtype\": \"bfloat16\"");
+    expect(table, SPAD_EMIT_JSON, "\"shape\": [4, 16]");
+    expect(table, SPAD_EMIT_CSV, "\n,B,far,0,1,0,1,0,64,4,,\n");
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_emit_write(table, SPAD_EMIT_C, &text.sink, &error), &error);
+    assert_null(strstr(text.bytes, "_FAR_LIMIT"));
+    test_text_free(&text);
+    spad_emit_destroy(table);
+}
+
+static const spad_emit_buffer *row_of(const spad_emit *table, const char *name) {
+    for (size_t i = 0; i < spad_emit_count(table); i++)
+        if (strcmp(spad_emit_get(table, i)->name, name) == 0) return spad_emit_get(table, i);
+    return NULL;
+}
+
+static spad_layout *layout_of(const spad_kernel *kernel) {
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    return layout;
+}
+
+static void aliases_have_rows_of_their_own(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(views);
+    spad_layout *layout = layout_of(kernel);
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_emit_create(&table, spad_kernel_get_target(kernel), "v", NULL, &error), &error);
+    assert_ok(spad_emit_add_layout(table, layout, &error), &error);
+    const spad_emit_buffer *g = row_of(table, "g");
+    const spad_emit_buffer *each = row_of(table, "each");
+    const spad_emit_buffer *inner = row_of(table, "inner");
+    const spad_emit_buffer *same = row_of(table, "same");
+    assert_int_equal(each->count, 3); /* the slots of g */
+    assert_int_equal(inner->count, 40);
+    for (size_t s = 0; s < 3; s++) assert_int_equal(each->places[s].byte, g->places[s].byte + 16);
+    for (size_t s = 0; s < 40; s++)
+        assert_int_equal(inner->places[s].byte, g->places[1].byte + 16 + (int64_t)s);
+    assert_int_equal(same->places[0].byte, 4096);
+    assert_int_equal(same->places[1].byte, 4096 + 64);
+    assert_int_equal(inner->line, 4);
+    assert_null(row_of(table, "far"));
+    assert_null(row_of(table, "away"));
+    spad_emit_destroy(table);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+/* What is on the stack has a place only while the kernel runs, and so has what is inside it. */
+static void an_alias_of_the_stack_has_no_row(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel scoped on trn2\n"
+                                     "tensor x : sbuf u8 (128, 64)\n"
+                                     "scope all {\n"
+                                     "    tensor s : sbuf u8 (128, 64) stack\n"
+                                     "    tensor v : sbuf u8 (128, 32) alias of s\n"
+                                     "    vector write writes s\n"
+                                     "    vector use reads v writes x\n"
+                                     "}\n");
+    spad_layout *layout = layout_of(kernel);
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_emit_create(&table, spad_kernel_get_target(kernel), "s", NULL, &error), &error);
+    assert_ok(spad_emit_add_layout(table, layout, &error), &error);
+    assert_null(row_of(table, "v"));
+    assert_non_null(row_of(table, "x"));
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
+    assert_null(strstr(text.bytes, ",v,"));
+    assert_non_null(strstr(text.bytes, ",x,"));
+    test_text_free(&text);
+    spad_emit_destroy(table);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+/* A failed call adds no row. */
+static spad_status emit_layout(const spad_host *host, void *context) {
+    const spad_layout *layout = context;
+    spad_emit *table;
+    spad_error error;
+    const spad_target *trn2 = spad_kernel_get_target(spad_layout_get_kernel(layout));
+    spad_status status = spad_emit_create(&table, trn2, "v", host, &error);
+    if (status != SPAD_OK) return status;
+    status = spad_emit_add_layout(table, layout, &error);
+    assert_int_equal(spad_emit_count(table), status == SPAD_OK ? 5 : 0);
+    spad_emit_destroy(table);
+    return status;
+}
+
+static void every_allocation_of_aliases_may_fail(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(views);
+    spad_layout *layout = layout_of(kernel);
+    test_fail_each_allocation(emit_layout, layout);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+/* Names of many lengths, so that each text is once the first of a new block. */
+static spad_status emit_long_names(const spad_host *host, void *context) {
+    static const spad_emit_place places[] = {{0, 0}, {0, 64}};
+    const size_t length = *(const size_t *)context;
+    char name[400];
+    memset(name, 'n', sizeof name);
+    name[length] = '\0';
+    spad_emit *table;
+    spad_error error;
+    spad_status status = spad_emit_create(&table, &target, name, host, &error);
+    if (status != SPAD_OK) return status;
+    spad_emit_buffer buffer = one(name, places, 2);
+    buffer.agent = name;
+    buffer.shape = SPAD_SHAPE(2, 64);
+    for (size_t i = 0; i < 3 && status == SPAD_OK; i++) {
+        assert_int_equal(spad_emit_count(table), i);
+        status = spad_emit_add(table, &buffer, &error);
+    }
+    spad_emit_destroy(table);
+    return status;
+}
+
+static void every_allocation_of_names_may_fail(void **state) {
+    (void)state;
+    for (size_t length = 1; length < 400; length += 1 + length / 6)
+        test_fail_each_allocation(emit_long_names, &length);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_buffers_are_refused),
@@ -381,6 +546,11 @@ int main(void) {
         cmocka_unit_test(a_layout_gives_its_places),
         cmocka_unit_test(what_has_no_place_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(odd_rows_in_every_language),
+        cmocka_unit_test(aliases_have_rows_of_their_own),
+        cmocka_unit_test(an_alias_of_the_stack_has_no_row),
+        cmocka_unit_test(every_allocation_of_aliases_may_fail),
+        cmocka_unit_test(every_allocation_of_names_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,10 @@ static void graphs_are_checked(void **state) {
     spad_graph_result *r;
     const spad_plan_options negative = {.timeout_ns = -1};
     assert_int_equal(spad_graph_reorder(&r, graph, &negative, &e), SPAD_ERR_ARGUMENT);
+    const spad_plan_options no_nodes = {.node_limit = -1};
+    refused(spad_graph_reorder(&r, graph, &no_nodes, &e), SPAD_ERR_ARGUMENT, &e,
+            "a deadline of 0 ns and -1 nodes: neither may be negative");
+    assert_null(r);
     assert_ok(spad_graph_reorder(&r, graph, NULL, &e), &e);
     assert_true(r->peak == INT64_MAX && r->verdict == SPAD_PLAN_OPTIMAL);
     spad_graph_result_destroy(r);

@@ -392,9 +392,136 @@ static void faults_survive_failing_allocations(void **state) {
     test_fail_each_allocation(collect_under, text);
 }
 
+/* A quote at the very end of the text, closed and not. */
+static void quotes_end_with_the_text(void **state) {
+    (void)state;
+    spad_error error;
+    spad_status status;
+    spad_plan *plan = read_text("lower,upper,size\n0,2,\"4\"", &status, &error);
+    assert_ok(status, &error);
+    assert_int_equal(spad_plan_get(plan, 0)->size, 4);
+    spad_plan_destroy(plan);
+    plan = read_text("lower,upper,size\n0,2,\"4", &status, &error);
+    assert_int_equal(status, SPAD_ERR_SYNTAX);
+    assert_int_equal(error.column, 5);
+    spad_plan_destroy(plan);
+}
+
+/* Words that are too long for a message are cut. */
+static void long_words_are_cut(void **state) {
+    (void)state;
+#define LONG "abcdefghijklmnopqrstuvwxyzabcdefghijklmn"
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"id,lower,upper,size,slice\na,0,1,4,\nb,0,1,2," LONG "xx\n",
+         "slice '" LONG "' is not of the form id@64"},
+        {"id,lower,upper,size,apart\na,0,1,4," LONG "xx\n", "apart: there is no buffer '" LONG "'"},
+        {"id,lower,upper,size,apart\n" LONG "xx,0,1,4," LONG "xx\n",
+         "apart: buffer '" LONG "' cannot be kept apart from itself"},
+        {"lower,upper,size\n0:1,0:" LONG ",4\n",
+         "upper '0:abcdefghijklmnopqrstuvwxyzabcdefghijkl' is not a vector clock such as 2:1"},
+        {"lower,upper,size\n0,1:1,4\n", "lower has 1 numbers and upper has 2"},
+        {"lower,end,size,gaps\n0,9,4,1-9223372036854775807\n",
+         "gap '1-9223372036854775807' is not of the form 7-9 or 7-9@0:64"}};
+#undef LONG
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_error error;
+        spad_status status;
+        spad_plan *plan = read_text(cases[i].text, &status, &error);
+        assert_string_equal(error.message, cases[i].message);
+        assert_true(status != SPAD_OK);
+        assert_int_equal(spad_plan_count(plan), 0);
+        spad_plan_destroy(plan);
+    }
+}
+
+static const spad_space lanes_of_banks = {.name = "pad",
+                                          .lanes = 4,
+                                          .bytes = 4096,
+                                          .alignment = 1,
+                                          .granule = 1,
+                                          .bank_bytes = 64,
+                                          .banks_exclusive = true};
+
+/* Rules of the space have no column: the size is what breaks them. */
+static void rules_of_the_space_blame_the_size(void **state) {
+    (void)state;
+    static const char text[] = "lower,upper,size\n0,1,4\n0,1,65\n";
+    spad_plan *plan;
+    spad_error error;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_plan_set_space(plan, &lanes_of_banks, &error), &error);
+    assert_int_equal(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error),
+                     SPAD_ERR_NO_FIT);
+    assert_string_equal(error.message, "buffer number 1 of 65 B does not fit a bank of 64 B");
+    assert_int_equal(error.line, 3);
+    assert_int_equal(error.column, 5);
+    spad_plan_destroy(plan);
+}
+
+static void lanes_are_written(void **state) {
+    (void)state;
+    static const char text[] = "lane,lower,upper,size,lanes,offset\n2,0,1,4,2,8\n,0,1,4,2,\n";
+    static const char short_rows[] = "lane,lower,upper,size,lanes,offset\n2,0\n,0,1\n";
+    spad_plan *plan;
+    spad_error error;
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    assert_ok(spad_plan_set_space(plan, &lanes_of_banks, &error), &error);
+    assert_ok(spad_plan_read_csv(plan, text, strlen(text), "in.csv", &error), &error);
+    assert_int_equal(spad_plan_get(plan, 0)->lane, 2);
+    spad_plan_place places[2] = {{8, 2}, {16, 1}};
+    const spad_plan_result mine = {
+        .count = 2, .fingerprint = spad_plan_get_fingerprint(plan), .places = places};
+    test_text out;
+    test_text_init(&out);
+    assert_ok(spad_plan_write_csv(plan, 0, &mine, text, strlen(text), &out.sink, &error), &error);
+    assert_string_equal(out.bytes,
+                        "lower,upper,size,lanes,offset,lane\n0,1,4,2,8,2\n0,1,4,2,16,1\n");
+    test_text_clear(&out); /* rows may have fewer cells than the header */
+    assert_ok(
+        spad_plan_write_csv(plan, 0, &mine, short_rows, strlen(short_rows), &out.sink, &error),
+        &error);
+    assert_string_equal(out.bytes, "lower,upper,size,lanes,offset,lane\n0,8,2\n0,1,16,1\n");
+    test_text_free(&out);
+    spad_plan_destroy(plan);
+}
+
+/* No memory is no fault of the text, and ends the reading. */
+static spad_status read_with_faults(const spad_host *host, void *context) {
+    const char *text = context;
+    spad_plan *plan;
+    spad_diagnostics *faults;
+    spad_error error;
+    assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+    spad_status status = spad_plan_create(&plan, host, &error);
+    if (status == SPAD_OK) {
+        const spad_plan_csv_options options = {.faults = faults};
+        status = spad_plan_read_csv_with(plan, text, strlen(text), "in.csv", &options, &error);
+        assert_int_equal(spad_diagnostics_count(faults), 0);
+        spad_plan_destroy(plan);
+    }
+    spad_diagnostics_destroy(faults);
+    return status;
+}
+
+static void no_memory_is_no_fault_of_the_text(void **state) {
+    (void)state;
+    char text[] = "id,lower,upper,size,gaps,alias,slice\n"
+                  "a,0,9,8,1-2,g,\nb,0,9,1,,,a@4\nc,0,9,1,,g,\n";
+    test_fail_each_allocation(read_with_faults, text);
+    char clocks[] = "lower,upper,size\n0:0,1:0,4\n0:1,1:2,4\n";
+    test_fail_each_allocation(read_with_faults, clocks);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_column_is_read),
                                        cmocka_unit_test(other_columns_are_left_alone),
+                                       cmocka_unit_test(quotes_end_with_the_text),
+                                       cmocka_unit_test(long_words_are_cut),
+                                       cmocka_unit_test(rules_of_the_space_blame_the_size),
+                                       cmocka_unit_test(lanes_are_written),
+                                       cmocka_unit_test(no_memory_is_no_fault_of_the_text),
                                        cmocka_unit_test(cells_may_be_in_quotes),
                                        cmocka_unit_test(semicolons_and_tabs_divide_cells),
                                        cmocka_unit_test(bytes_have_units),

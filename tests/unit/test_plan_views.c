@@ -217,6 +217,8 @@ static void what_is_not_inside_is_no_slice(void **state) {
             "slice 's' of 16 B at byte 56 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, -8, &e), SPAD_ERR_BOUNDS, &e,
             "slice 's' of 16 B at byte -8 is not inside 'w' of 64 B");
+    refused(spad_plan_slice(plan, 1, 0, INT64_MAX - 8, &e), SPAD_ERR_BOUNDS, &e,
+            "slice 's' of 16 B at byte 9223372036854775799 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, 4, &e), SPAD_ERR_ALIGNMENT, &e,
             "slice 's' at byte 4 of 'w' is not at a multiple of its alignment 8");
     refused(spad_plan_slice(plan, 2, 0, 0, &e), SPAD_ERR_ALIGNMENT, &e,
@@ -268,6 +270,106 @@ static void distances_are_added_with_checks(void **state) {
     refused(spad_plan_solve(&r, plan, NULL, &error), SPAD_ERR_OVERFLOW, &error,
             "a group of slices and aliases is larger than 64 bits hold");
     spad_plan_destroy(plan);
+}
+
+/* More sizes at one place than are looked at pair by pair; and a pair whose places are given. */
+static void a_chain_of_many_sizes(void **state) {
+    (void)state;
+    spad_error error;
+    spad_plan *plan = new_plan();
+    for (int64_t i = 0; i < 40; i++) {
+        const size_t n = add(plan, (spad_plan_buffer){.lower = i, .upper = i + 2, .size = 40 - i});
+        if (i > 0) assert_ok(spad_plan_alias(plan, n, n - 2, &error), &error);
+        add(plan, (spad_plan_buffer){.lower = i, .upper = i + 1, .size = i > 0 ? i - 1 : 0});
+    }
+    spad_plan_result *r = solve(plan, NULL);
+    assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
+    assert_int_equal(r->height, 40);
+    for (size_t i = 2; i < 80; i += 2) assert_int_equal(r->places[i].offset, r->places[0].offset);
+    spad_plan_result_destroy(r);
+    spad_plan_destroy(plan);
+}
+
+static void pinned_pairs_in_place(void **state) {
+    (void)state;
+    for (int64_t at = 0; at < 16; at += 8) {
+        spad_plan *plan = new_plan();
+        add(plan, (spad_plan_buffer){.lower = 0, .upper = 2, .size = 8, .pinned = true});
+        add(plan,
+            (spad_plan_buffer){.lower = 1, .upper = 3, .size = 8, .pinned = true, .offset = at});
+        in_place_of(plan, 1, 0);
+        in_place_of(plan, 1, 0);
+        spad_plan_result *r = solve(plan, NULL);
+        assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
+        assert_int_equal(r->height, 8 + at);
+        spad_plan_result_destroy(r);
+        spad_plan_destroy(plan);
+    }
+}
+
+/* Chains of slices at huge distances, in random orders: they fit 64 bits or are refused. Distances
+ * are in eighths of what fits. */
+static void distances_fit_or_are_refused(void **state) {
+    (void)state;
+    enum { WHOLES = 3, COUNT = 2 * WHOLES };
+    const int64_t unit = INT64_MAX / 8;
+    spad__random random = {12};
+    int seen[3] = {0};
+    for (int run = 0; run < 600; run++) {
+        size_t number[COUNT]; /* of whole i: 2 * i; of its slice: 2 * i + 1 */
+        int order[COUNT];
+        int64_t at[WHOLES];
+        int64_t place[WHOLES] = {0};
+        spad_error error;
+        spad_plan *plan = new_plan();
+        for (int i = 0; i < COUNT; i++) order[i] = i;
+        for (int i = COUNT - 1; i > 0; i--) {
+            const int j = (int)spad__random_below(&random, (uint64_t)i + 1);
+            const int other = order[i];
+            order[i] = order[j];
+            order[j] = other;
+        }
+        for (int i = 0; i < WHOLES; i++) at[i] = spad__random_in(&random, 0, run % 7);
+        for (int k = 0; k < COUNT; k++) {
+            const int i = order[k];
+            const int64_t size = i % 2 == 0 ? (at[i / 2] + 1) * unit : unit;
+            number[i] = add(plan, (spad_plan_buffer){.lower = i, .upper = i + 1, .size = size});
+        }
+        for (int k = 0; k < COUNT; k++) {
+            const int i = order[k] / 2;
+            if (order[k] % 2 == 0) slice_of(plan, number[2 * i + 1], number[2 * i], at[i] * unit);
+        }
+        int64_t low = 0;
+        int64_t high = at[0] + 1;
+        for (int i = 0; i + 1 < WHOLES; i++) { /* the slice is where the next one begins, or ends */
+            const bool up = spad__random_below(&random, 2) == 0;
+            const size_t next = number[up ? 2 * i + 2 : 2 * i + 3];
+            assert_ok(spad_plan_alias(plan, number[2 * i + 1], next, &error), &error);
+            place[i + 1] = place[i] + at[i] - (up ? 0 : at[i + 1]);
+            if (place[i + 1] < low) low = place[i + 1];
+            if (place[i + 1] + at[i + 1] + 1 > high) high = place[i + 1] + at[i + 1] + 1;
+        }
+        int64_t total = WHOLES;
+        for (int i = 0; i < WHOLES; i++) total += at[i] + 1;
+        spad_plan_result *r = NULL;
+        const spad_status status = spad_plan_solve(&r, plan, NULL, &error);
+        if (high - low > 8) {
+            refused(status, SPAD_ERR_OVERFLOW, &error,
+                    "a group of slices and aliases is larger than 64 bits hold");
+        } else if (status != SPAD_OK) { /* loads are summed, which only then may be too much */
+            assert_true(total > 8);
+            refused(status, SPAD_ERR_OVERFLOW, &error,
+                    "the sizes of all buffers together do not fit 64 bits");
+        } else {
+            assert_ok(status, &error);
+            for (int i = 0; i < WHOLES; i++)
+                assert_int_equal(r->places[number[2 * i]].offset, (place[i] - low) * unit);
+        }
+        seen[high - low > 8 ? 0 : total > 8 ? 1 : 2]++;
+        spad_plan_result_destroy(r);
+        spad_plan_destroy(plan);
+    }
+    assert_true(seen[0] > 40 && seen[1] > 40 && seen[2] > 40);
 }
 
 /* ---- CSV --------------------------------------------------------------------------- */
@@ -376,6 +478,9 @@ int main(void) {
         cmocka_unit_test(what_is_not_inside_is_no_slice),
         cmocka_unit_test(clocks_have_no_last_moment),
         cmocka_unit_test(distances_are_added_with_checks),
+        cmocka_unit_test(a_chain_of_many_sizes),
+        cmocka_unit_test(pinned_pairs_in_place),
+        cmocka_unit_test(distances_fit_or_are_refused),
         cmocka_unit_test(columns_of_views),
         cmocka_unit_test(faults_of_views_have_a_place),
         cmocka_unit_test(every_allocation_of_views_may_fail),

@@ -290,6 +290,57 @@ static void a_plan_has_a_gap(void **state) {
     spad_plan_destroy(plan);
 }
 
+static void times_are_in_the_unit_that_suits(void **state) {
+    (void)state;
+    static const struct {
+        int64_t nanoseconds;
+        const char *words;
+    } cases[] = {{9999000, "9999 us"},    {10000000, "10.0 ms"}, {50850000, "50.8 ms"},
+                 {999999999, "999.9 ms"}, {1000000000, "1.0 s"}, {INT64_C(20370000000), "20.3 s"}};
+    spad_plan *plan = new_plan(SPAD_UNBOUNDED);
+    spad_plan_place places[] = {{0, 0}};
+    add(plan, (spad_plan_buffer){.upper = 9, .size = 8});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_plan_result result = {
+            .places = places, .height = 8, .bound = 8, .nanoseconds = cases[i].nanoseconds};
+        written w = write_both(plan, &result, NULL);
+        assert_holds(&w.text, cases[i].words);
+        done(&w);
+    }
+    spad_plan_destroy(plan);
+}
+
+/* A proof by pairs whose bytes are rounded up, and a reason that names no buffer. */
+static void pairs_are_rounded(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan(20);
+    add(plan, (spad_plan_buffer){.upper = 9, .size = 12});
+    add(plan, (spad_plan_buffer){.upper = 9, .size = 12});
+    size_t both[] = {0, 1};
+    spad_plan_result result = {.verdict = SPAD_PLAN_INFEASIBLE,
+                               .proof = SPAD_PLAN_BY_PAIRS,
+                               .bound = 32,
+                               .together = both,
+                               .together_count = 2,
+                               .together_bytes = 24,
+                               .clash = SPAD_PLAN_CLASH_PINS,
+                               .clash_second = 1,
+                               .height = SPAD_UNBOUNDED};
+    spad_plan_reason reason = {.clash = SPAD_PLAN_CLASH_PINS, .clash_second = 1};
+    written w = write_both(plan, &result, &reason);
+    assert_holds(&w.json, "\"buffer\": 1,\n        \"size\": 12\n");
+    done(&w);
+    result.clash = SPAD_PLAN_NO_CLASH;
+    w = write_both(plan, &result, NULL);
+    assert_holds(&w.text, "2 buffers of which no two may share bytes, rounded to the alignment)\n");
+    done(&w);
+    result.bound = 24;
+    w = write_both(plan, &result, NULL);
+    assert_holds(&w.text, "2 buffers of which no two may share bytes)\n");
+    done(&w);
+    spad_plan_destroy(plan);
+}
+
 /* Numbers that are no verdict, proof, clash or change have no words, and do no harm. */
 static void numbers_that_mean_nothing_have_no_words(void **state) {
     (void)state;
@@ -317,6 +368,8 @@ static void numbers_that_mean_nothing_have_no_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_proof_has_its_words),
+        cmocka_unit_test(times_are_in_the_unit_that_suits),
+        cmocka_unit_test(pairs_are_rounded),
         cmocka_unit_test(each_rule_in_the_way_is_named),
         cmocka_unit_test(many_pins_are_counted),
         cmocka_unit_test(each_clash_has_its_words),

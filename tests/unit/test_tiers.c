@@ -167,6 +167,196 @@ static void a_large_problem_has_a_plan_and_a_bound(void **state) {
     spad_tiers_destroy(tiers);
 }
 
+static void what_does_not_fit_64_bits_is_refused(void **state) {
+    (void)state;
+    spad_error e;
+    spad_tiers *tiers;
+    const int64_t late = INT64_MAX;
+    const int64_t use = 0;
+    size_t number;
+    spad_tier memory = {.cost = -1};
+    assert_ok(spad_tiers_create(&tiers, NULL, &e), &e);
+    refused(spad_tiers_add_memory(NULL, tiers, &memory, &e), SPAD_ERR_ARGUMENT, &e,
+            "a memory of 0 B at a cost of -1 per byte: neither may be negative");
+    memory = (spad_tier){.capacity = SPAD_UNBOUNDED, .cost = INT64_MAX / 64};
+    for (size_t m = 0; m < SPAD_TIERS_MEMORIES; m++) {
+        assert_ok(spad_tiers_add_memory(&number, tiers, &memory, &e), &e);
+        assert_int_equal(number, m);
+    }
+    assert_int_equal(spad_tiers_add_memory(NULL, tiers, &memory, &e), SPAD_ERR_ARGUMENT);
+    spad_tier_buffer b = {
+        .size = 1, .alignment = -1, .use_count = 1, .uses = &use, .home = SPAD_NO_MEMORY};
+    refused(spad_tiers_add(NULL, tiers, &b, &e), SPAD_ERR_ARGUMENT, &e,
+            "a size of 1 B with an alignment of -1: neither may be negative");
+    b.alignment = 0;
+    b.uses = &late;
+    assert_int_equal(spad_tiers_add(NULL, tiers, &b, &e), SPAD_ERR_ARGUMENT);
+    b.uses = &use;
+    b.size = INT64_MAX - 3;
+    b.alignment = 8;
+    assert_int_equal(spad_tiers_add(NULL, tiers, &b, &e), SPAD_ERR_OVERFLOW);
+    b.alignment = 1;
+    b.size = 8; /* its cost alone */
+    assert_int_equal(spad_tiers_add(NULL, tiers, &b, &e), SPAD_ERR_OVERFLOW);
+    b.size = 4; /* 12 times its bytes and cost are 48 of 64 parts, twice that is too much */
+    assert_ok(spad_tiers_add(&number, tiers, &b, &e), &e);
+    assert_int_equal(number, 0);
+    refused(spad_tiers_add(&number, tiers, &b, &e), SPAD_ERR_OVERFLOW, &e,
+            "what all buffers could cost together does not fit 64 bits");
+    spad_tiers_destroy(tiers);
+    /* bytes that cost nothing are still summed */
+    assert_ok(spad_tiers_create(&tiers, NULL, &e), &e);
+    memory = (spad_tier){.capacity = SPAD_UNBOUNDED};
+    assert_ok(spad_tiers_add_memory(NULL, tiers, &memory, &e), &e);
+    b.size = INT64_MAX / 16;
+    assert_ok(spad_tiers_add(NULL, tiers, &b, &e), &e);
+    assert_int_equal(spad_tiers_add(NULL, tiers, &b, &e), SPAD_ERR_OVERFLOW);
+    spad_tiers_result *r;
+    const spad_plan_options negative = {.timeout_ns = -1};
+    refused(spad_tiers_solve(&r, tiers, &negative, &e), SPAD_ERR_ARGUMENT, &e,
+            "a deadline of -1 ns and 0 nodes: neither may be negative");
+    assert_null(r);
+    spad_tiers_destroy(tiers);
+}
+
+static void assert_text(const spad_tiers *tiers, const spad_tiers_result *r, const char *wanted) {
+    spad_error error;
+    test_text sink;
+    test_text_init(&sink);
+    assert_ok(spad_tiers_write_text(tiers, r, &sink.sink, &error), &error);
+    assert_string_equal(sink.bytes, wanted);
+    test_text_free(&sink);
+}
+
+/* The cheapest memory comes last, and one buffer may not be in it. */
+static void what_has_no_name_has_a_number(void **state) {
+    (void)state;
+    spad_error error;
+    spad_tiers *tiers;
+    assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
+    const spad_tier memories[] = {{.capacity = SPAD_UNBOUNDED, .cost = 2}, {.capacity = 8}};
+    for (size_t m = 0; m < 2; m++)
+        assert_ok(spad_tiers_add_memory(NULL, tiers, &memories[m], &error), &error);
+    const int64_t use = 3;
+    for (uint32_t allowed = 0; allowed < 2; allowed++) {
+        for (int64_t size = 7; size < 9; size++) {
+            const spad_tier_buffer b = {.size = size,
+                                        .use_count = 1,
+                                        .uses = &use,
+                                        .memories = allowed,
+                                        .home = SPAD_NO_MEMORY};
+            assert_ok(spad_tiers_add(NULL, tiers, &b, &error), &error);
+        }
+    }
+    spad_tiers_result *r = solve(tiers, NULL);
+    assert_text(tiers, r,
+                "cost      44\nbound     44\nmoved     0 B\nverdict   optimal\n"
+                "memory 0: 22 B, 3 stays\nmemory 1: 8 B of 8, 1 stay\n"
+                "not in the cheapest memory:\n  buffer 0 (7 B) in memory 0 from 3 to 4\n"
+                "no other choice costs less: proved\n");
+    r->verdict = SPAD_PLAN_FEASIBLE; /* then nothing is proved */
+    assert_text(tiers, r,
+                "cost      44\nbound     44\nmoved     0 B\nverdict   feasible\n"
+                "memory 0: 22 B, 3 stays\nmemory 1: 8 B of 8, 1 stay\n"
+                "not in the cheapest memory:\n  buffer 0 (7 B) in memory 0 from 3 to 4\n");
+    spad_tiers_result_destroy(r);
+    spad_tiers_destroy(tiers);
+}
+
+static void nothing_costs_nothing(void **state) {
+    (void)state;
+    spad_tiers *tiers = new_tiers();
+    spad_tiers_result *r = solve(tiers, NULL);
+    assert_int_equal(r->verdict, SPAD_PLAN_OPTIMAL);
+    assert_true(r->cost == 0 && r->bound == 0 && r->stay_count == 0);
+    spad_tiers_result_destroy(r);
+    spad_tiers_destroy(tiers);
+}
+
+/* One node, or no time: neither a plan nor a proof that there is none. */
+static void limits_may_leave_nothing(void **state) {
+    (void)state;
+    spad_tiers *tiers = new_tiers();
+    add(tiers, "x", 60, 0, 9);
+    add(tiers, "y", 90, 3, 4);
+    const spad_plan_options limits[] = {{.node_limit = 1}, {.timeout_ns = 1}};
+    for (size_t k = 0; k < 2; k++) {
+        spad_tiers_result *r = solve(tiers, &limits[k]);
+        assert_int_equal(r->verdict, SPAD_PLAN_UNKNOWN);
+        assert_true(r->cost == SPAD_UNBOUNDED && r->bound <= 120);
+        assert_text(tiers, r, "verdict   unknown: no plan was found within the limits\n");
+        spad_tiers_result_destroy(r);
+    }
+    spad_tiers_destroy(tiers);
+}
+
+/* Every use is in one stay of its buffer, and no two stays share a byte at a moment. */
+static void check_stays(const spad_tier *memories, const spad_tier_buffer *buffers, size_t count,
+                        const spad_tiers_result *r) {
+    for (size_t k = 0; k < r->stay_count; k++) {
+        const spad_tier_stay *a = &r->stays[k];
+        const int64_t top = a->offset + buffers[a->buffer].size;
+        assert_true(a->offset >= 0 && top <= memories[a->memory].capacity);
+        for (size_t j = 0; j < k; j++) {
+            const spad_tier_stay *b = &r->stays[j];
+            if (a->memory != b->memory || a->lower >= b->upper || b->lower >= a->upper) continue;
+            assert_true(top <= b->offset || b->offset + buffers[b->buffer].size <= a->offset);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t u = 0; u < buffers[i].use_count; u++) {
+            int in = 0;
+            for (size_t k = 0; k < r->stay_count; k++)
+                in += r->stays[k].buffer == i && r->stays[k].lower <= buffers[i].uses[u] &&
+                      buffers[i].uses[u] < r->stays[k].upper;
+            assert_int_equal(in, 1);
+        }
+    }
+}
+
+/* Three memories with an end, uses at successive moments, constants, and too little room for
+ * some: what is found is a plan, and a bound is not above it. */
+static void small_problems_have_plans(void **state) {
+    (void)state;
+    enum { MOST = 24 };
+    int verdicts[4] = {0};
+    spad__random random = {23};
+    for (int run = 0; run < 300; run++) {
+        spad_error error;
+        spad_tiers *tiers;
+        spad_tier_buffer buffers[MOST];
+        int64_t uses[MOST][3];
+        const spad_tier memories[] = {{.capacity = spad__random_in(&random, 8, 30), .cost = 0},
+                                      {.capacity = spad__random_in(&random, 8, 30), .cost = 1},
+                                      {.capacity = spad__random_in(&random, 10, 60), .cost = 2}};
+        const size_t count = (size_t)spad__random_in(&random, 4, MOST);
+        assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
+        for (size_t m = 0; m < 3; m++)
+            assert_ok(spad_tiers_add_memory(NULL, tiers, &memories[m], &error), &error);
+        for (size_t i = 0; i < count; i++) {
+            uses[i][0] = spad__random_in(&random, 0, 12);
+            for (size_t u = 1; u < 3; u++)
+                uses[i][u] = uses[i][u - 1] + spad__random_in(&random, 1, 2);
+            buffers[i] = (spad_tier_buffer){.size = spad__random_in(&random, 1, 9),
+                                            .use_count = (size_t)spad__random_in(&random, 1, 3),
+                                            .uses = uses[i],
+                                            .home = SPAD_NO_MEMORY,
+                                            .constant = i % 4 == 0};
+            if (i % 4 == 0) buffers[i].home = 2;
+            if (i == 0 && run % 10 == 0) buffers[i].size = 61; /* larger than any memory */
+            assert_ok(spad_tiers_add(NULL, tiers, &buffers[i], &error), &error);
+        }
+        const spad_plan_options options = {.node_limit = 60};
+        spad_tiers_result *r = solve(tiers, &options);
+        verdicts[r->verdict]++;
+        assert_true(r->bound <= r->cost);
+        if (r->verdict <= SPAD_PLAN_FEASIBLE) check_stays(memories, buffers, count, r);
+        spad_tiers_result_destroy(r);
+        spad_tiers_destroy(tiers);
+    }
+    for (size_t v = 0; v < 4; v++) assert_true(verdicts[v] > 0);
+}
+
 static spad_status solve_tiers(const spad_host *host, void *context) {
     (void)context;
     spad_tiers *tiers;
@@ -201,6 +391,11 @@ int main(void) {
         cmocka_unit_test(what_fits_nowhere_is_infeasible),
         cmocka_unit_test(what_is_no_problem_is_refused),
         cmocka_unit_test(a_large_problem_has_a_plan_and_a_bound),
+        cmocka_unit_test(what_does_not_fit_64_bits_is_refused),
+        cmocka_unit_test(what_has_no_name_has_a_number),
+        cmocka_unit_test(nothing_costs_nothing),
+        cmocka_unit_test(limits_may_leave_nothing),
+        cmocka_unit_test(small_problems_have_plans),
         cmocka_unit_test(every_allocation_of_tiers_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

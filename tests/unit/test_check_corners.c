@@ -711,6 +711,41 @@ static void memories_that_are_too_small(void **state) {
         "  fits if 'y' is moved to another memory, which saves 200000 B\n");
 }
 
+/* A parameter that is also a size is no depth; a ring that would be wrong is not offered. */
+static void depths_that_are_not_offered(void **state) {
+    (void)state;
+    expect_fit("kernel k on sm_90\nparam D = 4\ntensor x : shared u8 [9] (D * 20000) ring D\n"
+               "for i in 0..9 { simt w writes x[i]\nsimt r reads x[i] }\n",
+               "shared is 87552 B too small: 320000 B are needed together (proved)\n"
+               "  fits if 'x' is moved to another memory, which saves 320000 B\n");
+    expect_fit("kernel k on sm_90\ntensor x : shared u8 [5] (60000)\n"
+               "for i in 0..5 { simt w writes x[i] }\nfor i in 0..5 { simt r reads x[i] }\n",
+               "shared is 67552 B too small: 300000 B are needed together (proved)\n"
+               "  fits if 'x' is moved to another memory, which saves 300000 B\n");
+}
+
+/* The name of the number of a wait means nothing else in the kernel. */
+static void names_of_waits(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(
+        "kernel k on sm_90\nmbarrier m count 1\nbarrier n count 2\ntensor w : shared u8 (64)\n"
+        "param nth = 3\ninit m\n"
+        "agent p { for t in 0..2 { for k in 0..nth { simt fill writes w; arrive m; sync n } } }\n"
+        "agent q { for t in 0..2 { for k in 0..nth { wait m parity k % 2; simt use reads w; "
+        "sync n } } }\n");
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    const spad_finding *f = spad_check_get_finding(check, 0);
+    assert_int_equal(f->code, SPAD_FINDING_LAPPED_WAIT);
+    assert_true(f->note_count > 0);
+    assert_string_equal(f->notes[f->note_count - 1].message,
+                        "with parity wait_number % 2 here (wait_number: waits on the same element "
+                        "before it) the kernel is right");
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+}
+
 /* More writes of one slot than are remembered: nothing is said of work that is not used. More
  * events than are run: not all unknown values are tried. */
 static void work_that_is_cut(void **state) {
@@ -732,12 +767,20 @@ static void work_that_is_cut(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuts_of_tensors),         cmocka_unit_test(places_of_tiles),
-        cmocka_unit_test(sums_beyond_64_bits),     cmocka_unit_test(many_at_once),
-        cmocka_unit_test(scopes_and_lives),        cmocka_unit_test(outputs_under_other_names),
-        cmocka_unit_test(barriers_by_iteration),   cmocka_unit_test(long_loops),
-        cmocka_unit_test(shapes_without_a_kernel), cmocka_unit_test(values_nearby),
-        cmocka_unit_test(banks_that_are_long),     cmocka_unit_test(memories_that_are_too_small),
+        cmocka_unit_test(cuts_of_tensors),
+        cmocka_unit_test(places_of_tiles),
+        cmocka_unit_test(sums_beyond_64_bits),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(scopes_and_lives),
+        cmocka_unit_test(outputs_under_other_names),
+        cmocka_unit_test(barriers_by_iteration),
+        cmocka_unit_test(long_loops),
+        cmocka_unit_test(shapes_without_a_kernel),
+        cmocka_unit_test(values_nearby),
+        cmocka_unit_test(banks_that_are_long),
+        cmocka_unit_test(memories_that_are_too_small),
+        cmocka_unit_test(depths_that_are_not_offered),
+        cmocka_unit_test(names_of_waits),
         cmocka_unit_test(work_that_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

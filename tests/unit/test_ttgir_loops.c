@@ -405,10 +405,13 @@ static void loops_without_a_condition(void **state) {
 /* More statements than a kernel may have. */
 static void too_many_statements(void **state) {
     (void)state;
+#define STORES(n) n n n n n n n n
     static const char text[] = HEAD("90") ALLOC_R FOR("%u = %c0")
-        AT("%u") "      %j = arith.muli %u, %i : i32\n      %h = arith.remsi %j, %c3 : i32\n"
-                 "      scf.yield %h : i32\n    }\n" CLOSE;
-    const spad_define size = {"K", 500000};
+        AT("%u") "      %j = arith.muli %u, %i : i32\n      %h = arith.remsi %j, %c3 : "
+                 "i32\n" STORES(
+                     STORES("      ttg.local_store %p, %y : i32\n")) "      scf.yield %h : i32\n   "
+                                                                     " }\n" CLOSE;
+    const spad_define size = {"K", 8000};
     const spad_kernel_options options = {.defines = &size, .define_count = 1};
     spad_kernel *kernel;
     spad_error error;

@@ -50,14 +50,26 @@ want() {
     fi
 }
 
-# build PRESET [TARGET]: configures once, then builds what has changed. Quiet unless it fails.
+# build PRESET [TARGET]: configures once, then builds what has changed. Quiet unless it fails; on a
+# terminal a line shows how far it is.
 build() {
     log=$(mktemp)
     if ! { [ -f "build/$1/build.ninja" ] || cmake --preset "$1"; } >"$log" 2>&1 ||
-        ! cmake --build --preset "$1" --target "${2:-all}" >>"$log" 2>&1; then
+        ! build_shown "$1" "${2:-all}"; then
         cat "$log" >&2
         rm -f "$log"
         exit 1
     fi
     rm -f "$log"
+}
+
+# build_shown PRESET TARGET: what the build prints goes to $log; "[12/345]" is drawn over itself.
+build_shown() {
+    if [ ! -t 1 ]; then
+        cmake --build --preset "$1" --target "$2" >>"$log" 2>&1
+        return
+    fi
+    { cmake --build --preset "$1" --target "$2" 2>&1 || echo "the build failed"; } | tee -a "$log" |
+        awk '/^\[[0-9]+\/[0-9]+\]/ { printf "\r%s ", $1; fflush() } END { printf "\r\033[K" }'
+    ! grep -q '^the build failed$' "$log"
 }

@@ -427,9 +427,9 @@ function liveLimit(s) {
   return { bytes, drawn: bytes >= 0 && (bytes <= 3 * peak || state.whole), times: bytes / peak };
 }
 function drawLiveLimit(c, g, limit, y) {
-  const text = "capacity " + bytesText(limit.bytes) + (y < 0 ? ", " + plain(limit.times) + " times the peak" : "");
+  const narrow = plotWidth(c) < 420, text = "capacity " + bytesText(limit.bytes) + (y < 0 && !narrow ? ", " + plain(limit.times) + " times the peak" : "");
   g.font = FONT; g.textAlign = "right";
-  const base = Math.max(y - 4, 12);
+  const base = y < 0 && narrow ? 30 : Math.max(y - 4, 12); // below the name of the peak
   g.fillStyle = palette.plot; g.globalAlpha = 0.85; g.fillRect(c.width_ - right - 8 - widthOf(g, text), base - 10, widthOf(g, text) + 4, 13);
   g.globalAlpha = 1; g.fillStyle = palette.bad;
   g.fillText(text, c.width_ - right - 6, base);

@@ -384,7 +384,10 @@ static void write_axis_title(const drawing *d) {
     const char *after = strcmp(unit, "steps") == 0 ? ", not time" : "";
     for (size_t i = 0; i < 3; i++) {
         if (strcmp(unit, times[i]) == 0) before = "time in ";
-        if (strcmp(unit, orders[i]) == 0) before = "number of the ", after = ": an order, not time";
+        if (strcmp(unit, orders[i]) == 0) {
+            before = "number of the ";
+            after = ": an order, not time";
+        }
     }
     open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y + 27) * 100);
     spad__out_string(d->out, before);

@@ -317,7 +317,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     t->dry = dry;
     t->op = self;
     if (!good && (dry || t->failed)) return; /* else the fault is reported below */
-    if (end != NULL) solve_loop(t, l, end); /* without one, nothing is carried */
+    if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
     if (dry) return;
     t->loops++;
     const size_t before = t->notes.count;

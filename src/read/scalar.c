@@ -173,6 +173,7 @@ static bool is_bit_op(spad__scalar_op op) {
 }
 
 static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar a, spad__scalar b) {
+    if (a < 0 || b < 0) return SPAD__NO_SCALAR; /* no memory for an operand */
     spad__scalar_node node = {.op = op, .a = a, .b = b, .c = SPAD__NO_SCALAR, .d = SPAD__NO_SCALAR};
     const spad__scalar_node *left = spad__scalar_get(s, a);
     const spad__scalar_node *right = spad__scalar_get(s, b);
@@ -195,6 +196,7 @@ static spad__scalar keep_two(spad__scalars *s, spad__scalar_op op, spad__scalar 
 
 /* Constants go to the right and up, so that equal sums are the same node. */
 static spad__scalar make_sum(spad__scalars *s, spad__scalar a, spad__scalar b) {
+    if (a < 0 || b < 0) return SPAD__NO_SCALAR;
     if (is_op(s, a, SPAD__SCALAR_NUMBER) || (b > a && !is_op(s, b, SPAD__SCALAR_NUMBER))) {
         const spad__scalar other = a;
         a = b;
@@ -222,6 +224,7 @@ static spad__scalar make_sum(spad__scalars *s, spad__scalar a, spad__scalar b) {
 }
 
 static spad__scalar make_product(spad__scalars *s, spad__scalar a, spad__scalar b) {
+    if (a < 0 || b < 0) return SPAD__NO_SCALAR;
     if (is_op(s, a, SPAD__SCALAR_NUMBER) || (b > a && !is_op(s, b, SPAD__SCALAR_NUMBER))) {
         const spad__scalar other = a;
         a = b;
@@ -318,6 +321,12 @@ static bool is_stage(const spad__scalars *s, spad__scalar n) {
            (node->op == SPAD__SCALAR_ADD && is_op(s, node->a, SPAD__SCALAR_RING));
 }
 
+/* A ring has a stage; one of more than memory has is none, so that sums of stages fit. */
+static bool is_count(const spad__scalars *s, spad__scalar n) {
+    int64_t all;
+    return spad__scalar_known(s, n, &all) && all >= 1 && all <= INT32_MAX;
+}
+
 /* Does the condition hold where stage + 1 reaches count? For a stage below count, that is
  * count <= stage + 1, stage + 1 == count and stage == count - 1. */
 static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *stage,
@@ -332,13 +341,13 @@ static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *
         if (is_op(s, one, SPAD__SCALAR_ADD) && spad__scalar_is(s, spad__scalar_get(s, one)->b, 1)) {
             *stage = spad__scalar_get(s, one)->a;
             *count = other;
-            return true;
+            return is_count(s, *count);
         }
         if (node.op == SPAD__SCALAR_EQUAL) {
             *stage = one;
             *count =
                 spad__scalar_make(maker, SPAD__SCALAR_ADD, other, spad__scalar_number(maker, 1));
-            return *count >= 0;
+            return is_count(s, *count);
         }
     }
     return false;

@@ -52,6 +52,7 @@ static spad_status ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad
                                     spad_error *error) {
     *out = a;
     if (b == 0) return SPAD_OK;
+    if (b == INT64_MIN) return unclear(t, "a number that does not fit", error);
     return apply_number(t, b < 0 ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b < 0 ? -b : b, out, error);
 }
 

@@ -116,7 +116,7 @@ bool spad__ttgir_note_if(spad__ttgir *t, spad__scalar condition, bool *open) {
     const spad__scalar_node *node = spad__scalar_get(&t->scalars, condition);
     if (!node->arguments && spad__scalar_known(&t->scalars, condition, &value)) return value != 0;
     *open = true;
-    if (reopen_if(t, condition)) return true;
+    if (!t->dry && reopen_if(t, condition)) return true;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_IF);
     if (note != NULL) note->scalar = condition;
     return true;

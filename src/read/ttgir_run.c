@@ -181,6 +181,7 @@ static spad__ttgir_value either(spad__ttgir *t, spad__scalar condition, spad__tt
 static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t self = t->op;
     const spad__scalar condition = spad__ttgir_scalar(t, op, 0);
+    if (condition < 0) return; /* no memory */
     const spad__mlir_op *yes = NULL, *no = NULL;
     const int32_t other = region_at(t, op->first_region)->next;
     const bool fixed = spad__scalar_get(&t->scalars, condition)->op == SPAD__SCALAR_NUMBER;
@@ -315,8 +316,8 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     const bool good = run_region(t, l->region, &end);
     t->dry = dry;
     t->op = self;
-    if (!good) return;
-    if (end != NULL) solve_loop(t, l, end); /* without one, nothing is carried */
+    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
+    if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
     if (dry) return;
     t->loops++;
     const size_t before = t->notes.count;
@@ -441,7 +442,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
     const bool good = while_round(t, l, true, &condition, &end);
     t->dry = dry;
     t->op = self;
-    if (!good) return;
+    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
     if (end != NULL) solve_loop(t, l, end);
     for (int32_t k = 0; k < l->op->result_count; k++) { /* of the last condition */
         spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
@@ -495,6 +496,11 @@ static void do_while(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a loop without a body");
         return;
     }
+    const int32_t last = region_at(t, l.region)->last_op;
+    if (last < 0 || !spad__mlir_named(t->m, &t->m->ops.items[last], "scf.condition")) {
+        SPAD__TTGIR_FAULT(t, "a loop without a condition");
+        return;
+    }
     l.count = op->operand_count;
     l.more = SPAD__NO_SCALAR;
     l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + t->op, ROUNDS_OF_DATA);
@@ -534,11 +540,11 @@ static void note_join(spad__ttgir *t) {
 
 /* The number in "num_warps(4)" of partition `which`. */
 static int64_t warps_of(const spad__ttgir *t, const spad__mlir_op *op, size_t which) {
-    int64_t warps = 1;
+    int64_t warps = 1, value;
     size_t seen = 0;
     for (uint32_t at = op->name + 1; at + 2 < op->end; at = spad__mlir_after(t->m, op, at)) {
         if (!spad__mlir_is(t->m, at, "num_warps") || seen++ != which) continue;
-        spad__mlir_number(t->m, at + 2, &warps);
+        if (spad__mlir_number(t->m, at + 2, &value) && value > 0 && value <= 64) warps = value;
     }
     return warps;
 }

@@ -176,7 +176,7 @@ static spad__ttgir_place place_in(const spad__ttgir *t, uint32_t at, int depth) 
         return place_in(t, alias->first + 2, depth + 1);
     }
     if (spad__mlir_is(m, at, "callsite")) {
-        const uint32_t callee = at + 2;
+        const uint32_t callee = at + 2 < m->tokens.count ? at + 2 : at + 1;
         place = place_in(t, callee, depth + 1);
         for (uint32_t i = callee; m->tokens.items[i].kind != SPAD__MLIR_END; i++) {
             if (m->tokens.items[i].fresh && i > callee) break;

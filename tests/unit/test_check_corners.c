@@ -225,7 +225,7 @@ static void sums_beyond_64_bits(void **state) {
     run_corners(corners, sizeof corners / sizeof corners[0]);
 }
 
-/* More agents that are stuck and more races than are shown with their story. */
+/* More agents that are stuck and more races than are drawn. */
 static void many_at_once(void **state) {
     (void)state;
     static const corner corners[] = {
@@ -746,7 +746,7 @@ static void names_of_waits(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* More writes of one slot than are remembered: nothing is said of work that is not used. More
+/* More writes of one slot than are remembered: unused work is not reported. More
  * events than are run: not all unknown values are tried. */
 static void work_that_is_cut(void **state) {
     (void)state;

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "spad/source.h"
 
-/* The value of a digit; 16: it is none. */
+/* The value of a digit; 16: not a digit. */
 static int64_t hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -15,7 +15,7 @@ static int64_t hex_value(char c) {
     return 16;
 }
 
-/* The unit that is the whole rest of a text; 0: it is none. */
+/* The unit that is the whole rest of a text; 0: not a unit. */
 static int64_t unit_bytes(const char *text, size_t length) {
     static const struct {
         const char *name;

@@ -117,7 +117,7 @@ static bool is_csv_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Blanks around a cell; a tab that divides cells is none. */
+/* Blanks around a cell; a tab that divides cells does not count. */
 static bool pads_cell(const reader *r, char c) {
     return is_csv_blank(c) && c != r->separator;
 }

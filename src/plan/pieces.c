@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fewer pieces for the same item. A chain of reshapes is one alias group whose members follow each
- * other, and a gap in which nothing else lives is none: joined, such an item is a box, for which
- * there is a faster search.
+ * other, and a gap in which nothing else lives has no effect: joined, such an item is a box, for
+ * which there is a faster search.
  *
  * Two pieces of an item with the same bytes and lanes whose sections meet or touch are one. If they
  * only touch, there may be a time between them at which the item is not in use. But a piece of

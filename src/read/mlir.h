@@ -121,7 +121,7 @@ spad__span spad__mlir_span(const spad__mlir *m, uint32_t token);
 const char *spad__mlir_text(const spad__mlir *m, uint32_t token);
 bool spad__mlir_is(const spad__mlir *m, uint32_t token, const char *text);
 bool spad__mlir_is_mark(const spad__mlir *m, uint32_t token, char mark);
-/* A whole number; false: the token is none, or does not fit. */
+/* A whole number; false: the token is something else, or does not fit. */
 bool spad__mlir_number(const spad__mlir *m, uint32_t token, int64_t *out);
 /* Column of a token, from 1 on. */
 int32_t spad__mlir_column(const spad__mlir *m, uint32_t token);

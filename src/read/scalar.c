@@ -321,7 +321,7 @@ static bool is_stage(const spad__scalars *s, spad__scalar n) {
            (node->op == SPAD__SCALAR_ADD && is_op(s, node->a, SPAD__SCALAR_RING));
 }
 
-/* A ring has a stage; one of more than memory has is none, so that sums of stages fit. */
+/* A ring has at least one stage, and fewer than 2^31, so that sums of stages fit. */
 static bool is_count(const spad__scalars *s, spad__scalar n) {
     int64_t all;
     return spad__scalar_known(s, n, &all) && all >= 1 && all <= INT32_MAX;

@@ -247,7 +247,7 @@ spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kin
 spad__ttgir_note *spad__ttgir_note_statement(spad__ttgir *t, spad_statement_kind statement);
 spad__ttgir_note *spad__ttgir_note_operation(spad__ttgir *t, const char *name,
                                              spad__ttgir_unit unit);
-/* A number as an expression of rounds and sizes; unclear with that reason where it is none. */
+/* A number as an expression of rounds and sizes; unclear with that reason where it is not one. */
 spad__scalar spad__ttgir_clear(spad__ttgir *t, spad__scalar n, const char *why);
 /* Adds an access to the newest note. */
 void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind);
@@ -270,7 +270,7 @@ void spad__ttgir_unclear(spad__ttgir *t, const char *why);
 
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t number);
-/* A number; DATA where it is none. */
+/* A number; DATA where it is not known. */
 spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_t number);
 void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
                      spad__ttgir_value value);
@@ -280,7 +280,7 @@ int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh);
 /* What a pointer leads to has the shape of what is copied, the first time. */
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
-/* An operation on memory; false: it is none that we know. */
+/* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 
 /* ---- the whole ---------------------------------------------------------------------- */

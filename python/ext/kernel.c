@@ -35,12 +35,19 @@ static bool read_options(spad_kernel_options *options, borrowed *from, PyObject 
     return true;
 }
 
-static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t count,
-                              PyObject *keywords) {
+/* Reads a kernel from a text; `info` is for what the text says beyond it, or NULL. */
+typedef spad_status text_reader(spad_kernel **out, spad_ttgir_info *info, const char *text,
+                                size_t length, const char *file, const spad_kernel_options *options,
+                                spad_diagnostics *diagnostics, spad_error *error);
+
+/* What `parse` and `read_ttgir` share: their arguments, and a kernel with its source and target. */
+static py_kernel *read_kernel(PyObject *type, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords, const char *call, const char *file,
+                              text_reader *read, spad_ttgir_info *info) {
     static const char *const names[] = {"text", "file", "defines", "rings", "target", NULL};
     PyObject *given[5];
-    if (!py_take(given, "parse", names, 1, args, count, keywords)) return NULL;
-    const char *text = NULL, *file = "<kernel>";
+    if (!py_take(given, call, names, 1, args, count, keywords)) return NULL;
+    const char *text = NULL;
     Py_ssize_t length;
     if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
     py_kernel *self = py_new((PyTypeObject *)type);
@@ -59,17 +66,30 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
     if (!read_options(&options, &from, given[2], given[3])) goto failed;
     spad_status status = spad_diagnostics_create(&diagnostics, NULL, &error);
     if (status == SPAD_OK)
-        status = spad_kernel_parse(&self->kernel, text, (size_t)length, file, &options, diagnostics,
-                                   &error);
+        status =
+            read(&self->kernel, info, text, (size_t)length, file, &options, diagnostics, &error);
     free_options(&options, &from);
     if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
     spad_diagnostics_destroy(diagnostics);
     if (self->kernel != NULL && self->target == NULL)
         self->target = py_target_wrap(spad_kernel_get_target(self->kernel));
-    if (self->kernel != NULL && self->target != NULL) return (PyObject *)self;
+    if (self->kernel != NULL && self->target != NULL) return self;
 failed:
     Py_DECREF((PyObject *)self);
     return NULL;
+}
+
+static spad_status parse_text(spad_kernel **out, spad_ttgir_info *info, const char *text,
+                              size_t length, const char *file, const spad_kernel_options *options,
+                              spad_diagnostics *diagnostics, spad_error *error) {
+    (void)info;
+    return spad_kernel_parse(out, text, length, file, options, diagnostics, error);
+}
+
+static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    return (PyObject *)read_kernel(type, args, count, keywords, "parse", "<kernel>", parse_text,
+                                   NULL);
 }
 
 /* What a text of Triton says beyond the kernel. */
@@ -84,41 +104,10 @@ static PyObject *ttgir_info(const spad_ttgir_info *info) {
 /* As kernel_parse, and a dict with what is not in the kernel. */
 static PyObject *kernel_read_ttgir(PyObject *type, PyObject *const *args, Py_ssize_t count,
                                    PyObject *keywords) {
-    static const char *const names[] = {"text", "file", "defines", "rings", "target", NULL};
-    PyObject *given[5];
-    if (!py_take(given, "read_ttgir", names, 1, args, count, keywords)) return NULL;
-    const char *text = NULL, *file = "<ttgir>";
-    Py_ssize_t length;
-    if (!py_utf8(&text, &length, given[0]) || !py_utf8(&file, NULL, given[1])) return NULL;
-    py_kernel *self = py_new((PyTypeObject *)type);
-    spad_kernel_options options = {0};
-    borrowed from = {0};
-    spad_diagnostics *diagnostics = NULL;
     spad_ttgir_info info;
-    spad_error error;
-    if (self == NULL) return NULL;
-    self->source = PyBytes_FromStringAndSize(text, length);
-    if (self->source == NULL) goto failed;
-    if (given[4] != NULL && given[4] != Py_None) {
-        self->target = (PyObject *)py_target_of(given[4]);
-        if (self->target == NULL) goto failed;
-        options.target = ((py_target *)self->target)->target;
-    }
-    if (!read_options(&options, &from, given[2], given[3])) goto failed;
-    spad_status status = spad_diagnostics_create(&diagnostics, NULL, &error);
-    if (status == SPAD_OK)
-        status = spad_kernel_read_ttgir(&self->kernel, &info, text, (size_t)length, file, &options,
-                                        diagnostics, &error);
-    free_options(&options, &from);
-    if (status != SPAD_OK) py_raise_diagnosed(&error, diagnostics);
-    spad_diagnostics_destroy(diagnostics);
-    if (self->kernel != NULL && self->target == NULL)
-        self->target = py_target_wrap(spad_kernel_get_target(self->kernel));
-    if (self->kernel != NULL && self->target != NULL)
-        return Py_BuildValue("(NN)", self, ttgir_info(&info));
-failed:
-    Py_DECREF((PyObject *)self);
-    return NULL;
+    py_kernel *self = read_kernel(type, args, count, keywords, "read_ttgir", "<ttgir>",
+                                  spad_kernel_read_ttgir, &info);
+    return self != NULL ? Py_BuildValue("(NN)", self, ttgir_info(&info)) : NULL;
 }
 
 py_kernel *py_kernel_like(PyObject *object, const spad_kernel *kernel,

@@ -31,6 +31,7 @@
 #include "base/limit.h"
 #include "plan/graph.h"
 #include "plan/sort.h"
+#include "plan/stop.h"
 
 enum {
     SET_WORDS = 1 << 24,
@@ -491,10 +492,8 @@ spad_status spad_graph_reorder(spad_graph_result **out, const spad_graph *graph,
     const int64_t timeout = options != NULL ? options->timeout_ns : 0;
     const int64_t nodes = options != NULL ? options->node_limit : 0;
     *out = NULL;
-    if (timeout < 0 || nodes < 0)
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a deadline of %lld ns and %lld nodes: neither may be negative",
-                          (long long)timeout, (long long)nodes);
+    const spad_status refused = spad__check_effort(timeout, nodes, error);
+    if (refused != SPAD_OK) return refused;
     order_search o = {.host = graph->host, .deps.arena.host = graph->host};
     spad_status status = spad__limit_start(&o.limit, timeout, (spad_watch){0}, error);
     spad_graph_result *result = status == SPAD_OK ? new_result(graph) : NULL;

@@ -2,6 +2,8 @@
  * Searches that end in time, and report their progress. */
 #include "plan/stop.h"
 
+#include "base/error.h"
+
 enum { PROGRESS_NS = 100000000 };
 
 /* Tells the caller, if it is time to. */
@@ -24,4 +26,11 @@ bool spad__stopped(spad__stop *stop) {
         return false;
     spad__stop_now(stop);
     return true;
+}
+
+spad_status spad__check_effort(int64_t timeout_ns, int64_t node_limit, spad_error *error) {
+    if (timeout_ns >= 0 && node_limit >= 0) return SPAD_OK;
+    return spad__fail(error, SPAD_ERR_ARGUMENT,
+                      "a deadline of %lld ns and %lld nodes: neither may be negative",
+                      (long long)timeout_ns, (long long)node_limit);
 }

@@ -39,4 +39,7 @@ static inline void spad__stop_now(spad__stop *stop) {
     atomic_store_explicit(stop->now, true, memory_order_relaxed);
 }
 
+/* Refuses a timeout or a number of search steps below 0. */
+spad_status spad__check_effort(int64_t timeout_ns, int64_t node_limit, spad_error *error);
+
 #endif

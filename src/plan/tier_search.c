@@ -29,6 +29,7 @@
 #include "base/checked.h"
 #include "base/limit.h"
 #include "plan/sort.h"
+#include "plan/stop.h"
 #include "plan/tiers.h"
 
 enum {
@@ -629,10 +630,8 @@ spad_status spad_tiers_solve(spad_tiers_result **out, const spad_tiers *tiers,
     const int64_t timeout = options != NULL ? options->timeout_ns : 0;
     const int64_t nodes = options != NULL ? options->node_limit : 0;
     *out = NULL;
-    if (timeout < 0 || nodes < 0)
-        return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a deadline of %lld ns and %lld nodes: neither may be negative",
-                          (long long)timeout, (long long)nodes);
+    const spad_status refused = spad__check_effort(timeout, nodes, error);
+    if (refused != SPAD_OK) return refused;
     tier_search s = {
         .tiers = tiers, .arena.host = tiers->host, .best = SPAD_UNBOUNDED, .shrink = 64};
     s.node_limit = nodes > 0 ? nodes : TIER_NODES;

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page of a report, first part: its data. Everything is drawn from the columns of numbers in
-// the element "data"; text of the user only ever becomes textContent or a string on a canvas.
-// The parts are one script in this order:
-//
-//   page_data.js     small things, columns -> spaces with typed arrays, what is shown
-//   page_draw.js     colours, axes, maps, live bytes, timeline
-//   page_panels.js   what is under the pointer or alive, cards, search, lists, source
-//   page_start.js    building the page, pointer, wheel and keys
-"use strict";
+// the element "columns" and the strings in "data"; text of the user only ever becomes textContent or a string on a canvas.
 
 const byId = (id) => document.getElementById(id);
 
@@ -148,8 +141,7 @@ const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.sl
 const COLOURS = [[200, 38, 77], [30, 75, 63], [260, 75, 84], [90, 75, 70], [340, 38, 77], [230, 75, 70], [160, 75, 70], [290, 38, 63], [310, 75, 89], [80, 38, 70], [20, 75, 56], [210, 75, 70]];
 const encoder = new TextEncoder();
 function chooseColours() {
-  const known = new Map();
-  return (name) => {
+  const known = new Map(), colourOf = (name) => {
     const key = stem(name || "(unnamed)");
     if (known.has(key)) return known.get(key);
     let hash = 2166136261;
@@ -159,6 +151,17 @@ function chooseColours() {
     known.set(key, colour);
     return colour;
   };
+  colourOf.known = known;
+  return colourOf;
+}
+
+const GROUPED_FROM = 48; // tensors of one map
+
+// From numbers of boxes to their places in the columns.
+function indexOf(numbers) {
+  const places = new Int32Array(numbers.reduce((a, b) => Math.max(a, b), -1) + 1).fill(-1);
+  numbers.forEach((number, i) => { places[number] = i; });
+  return { get: (number) => (places[number] >= 0 ? places[number] : undefined) };
 }
 
 // A space of the page: facts as they came, and a typed array per property of its boxes.
@@ -171,12 +174,12 @@ function readSpace(report, raw, part) {
   for (let k = 0; k < steps.count; k++) { space.live[2 * k] = steps.time[k]; space.live[2 * k + 1] = steps.bytes[k]; }
   space.end = new Float64Array(n);
   space.colour = new Uint8Array(n);
-  space.index = new Map();
+  space.index = indexOf(space.number);
+  for (let i = 0; i < n; i++) space.end[i] = space.begin[i] + space.length[i];
   const colourOf = chooseColours();
-  for (let i = 0; i < n; i++) {
-    space.end[i] = space.begin[i] + space.length[i];
-    space.index.set(space.number[i], i);
+  for (let i = 0; i < n && !space.grouped; i++) {
     space.colour[i] = colourOf(report.strings[space.name[i]]);
+    space.grouped = colourOf.known.size > GROUPED_FROM; // no one tells so many colours apart: see families
   }
   return space;
 }
@@ -205,7 +208,7 @@ reports.forEach((report, part) => {
   report.bars = readBars(report);
   placeRows(report);
   report.colourOf = chooseColours();
-  report.bars.forEach((bar) => report.colourOf(bar[6]));
+  report.barColours = Uint8Array.from(report.bars, (bar) => report.colourOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
 });
 // The two sides of a space stand below each other.

@@ -38,7 +38,7 @@ def test_names_may_repeat():
 def test_pictures_need_no_option():
     sbm = nl.SbufManager(0, 4096, QUIET)
     sbm.alloc_heap((128, 128), nl.bfloat16, name="weights")
-    assert "weights" in sbm.report().text() and "weights" in sbm._repr_svg_()
+    assert "weights" in sbm.report().text() and "weights" in sbm._repr_html_()
     assert nl.SbufManager(0, 4096, QUIET, trace=False).trace is None
 
 

@@ -140,20 +140,8 @@ static void open_text(spad__out *out, const char *class, const char *anchor, int
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
-/* Digits in groups of three. */
 static void write_grouped(spad__out *out, int64_t value) {
-    char text[32];
-    char *at = text + sizeof text;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    int digits = 0;
-    do {
-        if (digits > 0 && digits % 3 == 0) *--at = ',';
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-        digits++;
-    } while (left > 0);
-    if (value < 0) *--at = '-';
-    spad__out_bytes(out, at, (size_t)(text + sizeof text - at));
+    spad__out_string(out, spad__grouped(value).text);
 }
 
 /* ---- the map ----------------------------------------------------------------------- */
@@ -253,10 +241,11 @@ static void write_frame(const drawing *d) {
 static void write_title(spad__out *out, const spad_report_box *box, size_t most) {
     spad__out_string(out, "><title>");
     spad__out_markup(out, spad__box_label(box), most);
-    spad__out_format(out, ": %lld B at %lld, lanes %lld to %lld, alive %lld to %lld, %s",
-                     (long long)box->rect.bytes, (long long)box->rect.byte,
+    spad__out_format(out, ": %s at %s, lanes %lld to %lld, alive %s to %s, %s",
+                     spad__exact_size(box->rect.bytes).text, spad__grouped(box->rect.byte).text,
                      (long long)box->rect.lane, (long long)(box->rect.lane + box->rect.lanes),
-                     (long long)box->begin, (long long)box->end, spad_mode_name(box->mode));
+                     spad__grouped(box->begin).text, spad__grouped(box->end).text,
+                     spad_mode_name(box->mode));
     if (box->slots > 0)
         spad__out_format(out, ", copy %lld of %lld", (long long)box->slot, (long long)box->slots);
     spad__out_string(out, "</title></rect>\n");
@@ -579,8 +568,8 @@ static void write_bar(drawing *d, const spad__bar *item) {
     if (bar->critical) spad__out_string(d->out, " style=\"stroke:#cf222e;stroke-opacity:1\"");
     spad__out_string(d->out, "><title>");
     spad__out_markup(d->out, name, d->light != NULL ? LIGHT_CHARACTERS : 0);
-    spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
-                     (long long)bar->end);
+    spad__out_format(d->out, ": %s to %s</title></rect>\n", spad__grouped(bar->begin).text,
+                     spad__grouped(bar->end).text);
     write_label(d->out, name, x0 + 300, y + 1350, x1 - x0);
 }
 

@@ -107,5 +107,7 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
                              const spad_plan_reason *reason, const char *separator);
 /* One of its changes: "fits if ...". */
 void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
+/* One of its sets: "fits if ... are moved ...". */
+void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_plan_spill *set);
 
 #endif

@@ -307,7 +307,8 @@ class Recorder:
         if self.pending is not None:
             self.settle()
         known = self._kinds.get((shape, dtype, buffer)) if shape.__class__ is tuple and dtype.__class__ is str else None
-        if known is None or not _INT.issuperset(map(type, shape)):  # True and 1.0 are 1 for a dict
+        if known is None or not (len(shape) == 2 and shape[0].__class__ is shape[1].__class__ is int
+                                 or _INT.issuperset(map(type, shape))):  # True and 1.0 are 1 for a dict
             shape = self._shape(shape)
             space, dtype = self._memory(shape, buffer), str(dtype)
             is_shared = getattr(buffer, "value", None) == "shared_hbm"

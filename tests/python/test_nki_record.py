@@ -138,7 +138,7 @@ def test_runs_as_text():
                                        slice(first, end, 2))))
             view = view[tuple(key)]
         made = _access.run_text(view.form)
-        parts, exact = _access.Accesses(lambda *unused: None, lambda name: name).of(view, False)
+        parts, exact = _access.Accesses(lambda *unused: None, lambda name: name)._made(view, 0)
         if made is not None:
             found += 1
             assert exact and parts == [("t", made)], (shape, view.form.dims, view.form.start, made, parts)

@@ -160,6 +160,14 @@ class Accesses:
     def of(self, view, any_lane=True):
         """(parts, exact): one or more (name, ranges) that are exactly the view, or enclose it. any_lane:
         parts may start in any lane, as those of a DMA; else lanes are not split."""
+        form = view.form
+        text = form.ranges[any_lane]
+        if text is None:
+            text = run_text(form)
+            if text is not None:
+                form.ranges[any_lane] = text
+        if text.__class__ is str:
+            return [(view.storage.name, text)], True
         key = (view.storage, view.dtype, view.lane, view.start, view.dims, view.reach, any_lane)
         known = self._known.get(key)
         if known is None:

@@ -9,7 +9,6 @@ that differ only in where they begin have one template; of others every form has
 
 from operator import itemgetter
 
-from ._access import run_text
 from ._views import View
 
 _NUMBERS = frozenset((int, float, bool, str, type(None)))
@@ -187,12 +186,9 @@ class Fast:
 
     def _ranges(self, view, any_lane):
         """The ranges of a view as text; False where it is not exactly one part of its tensor."""
-        text = run_text(view.form)
-        if text is None:
-            parts, exact = self._recorder.accesses.of(view, any_lane)
-            is_one = exact and len(parts) == 1 and not view.reach and parts[0][0] == view.storage.name
-            text = parts[0][1] if is_one else False
-        view.form.ranges[any_lane] = text
+        parts, exact = self._recorder.accesses.of(view, any_lane)
+        is_one = exact and len(parts) == 1 and not view.reach and parts[0][0] == view.storage.name
+        text = view.form.ranges[any_lane] = parts[0][1] if is_one else False
         return text
 
     def learn(self, asked, made, make):

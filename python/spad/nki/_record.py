@@ -710,6 +710,12 @@ class Operation:
                 storage.write(part[0])
 
     def texts(self, shown):
+        if not shown:
+            text = f"{self.engine} {self.name}"
+            for word, parts in self.accesses.items():
+                if parts:
+                    text += f" {word} {', '.join([name + ranges for name, ranges in parts])}"
+            return [text + self.tail]
         accesses = {word: dict(parts) for word, parts in self.accesses.items()}
         for may in ("", "may "):
             updates = accesses[f"{may}updates"]

@@ -184,7 +184,7 @@ static void check_text(const char *text, size_t length) {
 /* Outside of comments and strings a header has only these characters. */
 static void check_header(const char *text, size_t length) {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_ "
-                                  "\n#(){}<>!=|%*+-;:&,?";
+                                  "\n#(){}<>!=|%*+-;:&,?.";
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '/' && i + 1 < length && text[i + 1] == '*') {
             for (i += 2; i + 1 < length && !(text[i] == '*' && text[i + 1] == '/'); i++) {

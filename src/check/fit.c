@@ -324,13 +324,14 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
 
 /* ---- what the planner knows ---------------------------------------------------------- */
 
-static spad_status explain(const search *s, const spad_layout_space *row, spad_plan_reason **out,
-                           spad_error *error) {
+static spad_status explain_space(const search *s, const spad_layout_space *row,
+                                 spad_plan_reason **out, spad_error *error) {
     return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
 }
 
 /* A lower alignment, or one buffer less. */
-static spad_status add_planned(const search *s, const spad_plan_reason *reason, spad_error *error) {
+static spad_status add_planned_changes(const search *s, const spad_plan_reason *reason,
+                                       spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
         const spad_plan_change *from = &reason->changes[i];
@@ -437,9 +438,9 @@ static bool has_right_change(const search *s) {
 static spad_status run_planner(const search *s, spad_error *error) {
     if (fits(s->row->result->verdict)) return SPAD_OK; /* it is what the kernel placed */
     spad_plan_reason *reason;
-    spad_status status = explain(s, s->row, &reason, error);
+    spad_status status = explain_space(s, s->row, &reason, error);
     if (status != SPAD_OK) return status;
-    status = add_planned(s, reason, error);
+    status = add_planned_changes(s, reason, error);
     if (status == SPAD_OK && !has_right_change(s))
         status = add_sets(s, s->layout, s->row, reason, NULL, error);
     spad_plan_reason_destroy(reason);
@@ -472,7 +473,8 @@ static spad_status spill_with(const search *s, const depth_list *list, int64_t c
         const char *with = words_of(s, list, cap);
         spad_plan_reason *reason = NULL;
         *right = true;
-        status = with != NULL ? explain(s, row, &reason, error) : spad__fail_host_memory(error);
+        status =
+            with != NULL ? explain_space(s, row, &reason, error) : spad__fail_host_memory(error);
         if (status == SPAD_OK) status = add_sets(s, layout, row, reason, with, error);
         spad_plan_reason_destroy(reason);
     }
@@ -572,7 +574,7 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
 
 /* ---- showing it -------------------------------------------------------------------- */
 
-static void write_change(spad__out *out, const spad_fit_change *c) {
+static void write_fit_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
         spad__out_string(out, "fits with -D ");
@@ -612,10 +614,16 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
         spad__out_string(out, " moved to another memory");
         break;
     }
-    if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
-    if (c->wrong != SPAD_FINDING_NONE) {
-        spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
-    }
+}
+
+static void write_wrong(spad__out *out, const spad_fit_change *c) {
+    if (c->wrong == SPAD_FINDING_NONE) return;
+    spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
+}
+
+void spad__fit_write_change(spad__out *out, const spad_fit_change *c) {
+    write_fit_change(out, c);
+    write_wrong(out, c);
 }
 
 static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
@@ -647,7 +655,10 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
     for (size_t i = 0; i < fit->changes.count; i++) {
         if (fit->changes.items[i].space != row->space) continue;
         spad__out_string(out, separator);
-        write_change(out, &fit->changes.items[i]);
+        const spad_fit_change *c = &fit->changes.items[i];
+        write_fit_change(out, c);
+        if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
+        write_wrong(out, c);
         any = true;
     }
     if (any) return;

@@ -20,7 +20,7 @@
 #include "plan/why.h"
 
 enum {
-    ROUNDS = 6,          /* capacities that are tried */
+    SPILL_ROUNDS = 6,    /* capacities that are tried */
     SHRINK = 32,         /* each less by this part */
     PROMISING = 24,      /* buffers of which pairs and threes are made */
     SOLVES = 24,         /* pairs, and threes, that are planned */
@@ -28,96 +28,105 @@ enum {
     MOST_SETS = 2
 };
 
-typedef struct moment {
+typedef struct tight_time {
     int64_t time;
     int64_t lacks; /* bytes above the capacity */
-} moment;
+} tight_time;
 
-typedef SPAD_ARRAY(moment) moment_list;
+typedef SPAD_ARRAY(tight_time) tight_list;
 typedef SPAD_ARRAY(size_t) number_list;
 
 typedef struct spiller {
     spad__explorer *x;
     const spad_host *host;
-    moment_list moments;
+    tight_list moments;
     number_list set; /* spilled in x->changed */
     spad_plan_spill *found;
 } spiller;
 
 /* ---- moments ----------------------------------------------------------------------- */
 
-typedef struct edge {
+typedef struct load_step {
     int64_t time;
     int64_t bytes; /* that begin, or end */
-} edge;
+} load_step;
 
-static int compare_edges(const void *left, const void *right) {
-    const edge *a = left;
-    const edge *b = right;
+static int compare_steps(const void *left, const void *right) {
+    const load_step *a = left;
+    const load_step *b = right;
     return (a->time > b->time) - (a->time < b->time);
 }
 
-static bool add_moment(spiller *p, int64_t time, int64_t load) {
+static bool add_tight_time(spiller *p, int64_t time, int64_t load) {
     const int64_t capacity = p->x->plan->capacity;
     if (load <= capacity) return true;
     if (!spad__array_reserve(p->host, &p->moments, 1)) return false;
-    p->moments.items[p->moments.count++] = (moment){time, load - capacity};
+    p->moments.items[p->moments.count++] = (tight_time){time, load - capacity};
     return true;
 }
 
 /* Every buffer is an edge up and one down; gaps count as alive, so that too much is spilled at
  * first and taken back later. */
-static bool sweep(spiller *p, edge *edges) {
+static bool sweep_loads(spiller *p, load_step *steps) {
     const spad_plan *plan = p->x->plan;
     size_t count = 0;
     for (size_t i = 0; i < plan->buffers.count; i++) {
         const spad_plan_buffer *b = &plan->buffers.items[i];
         if (b->size == 0 || b->lower >= b->upper) continue;
-        edges[count++] = (edge){b->lower, b->size};
-        edges[count++] = (edge){b->upper, -b->size};
+        steps[count++] = (load_step){b->lower, b->size};
+        steps[count++] = (load_step){b->upper, -b->size};
     }
-    qsort(edges, count, sizeof *edges, compare_edges);
+    qsort(steps, count, sizeof *steps, compare_steps);
     int64_t load = 0;
     for (size_t k = 0; k < count; k++) {
-        if (!spad__add(load, edges[k].bytes, &load)) load = INT64_MAX;
-        const bool last = k + 1 == count || edges[k + 1].time != edges[k].time;
-        if (last && !add_moment(p, edges[k].time, load)) return false;
+        if (!spad__add(load, steps[k].bytes, &load)) load = INT64_MAX;
+        const bool last = k + 1 == count || steps[k + 1].time != steps[k].time;
+        if (last && !add_tight_time(p, steps[k].time, load)) return false;
     }
     return true;
 }
 
-static bool find_moments(spiller *p) {
+static bool find_tight_times(spiller *p) {
     const spad_plan_result *r = p->x->result;
     const size_t n = p->x->plan->buffers.count;
-    if (r->together_count > 0) return add_moment(p, r->peak_time, r->together_bytes);
-    edge *edges = spad__new_array(p->host, n + 1, 2 * sizeof *edges);
-    const bool ok = edges != NULL && sweep(p, edges);
-    spad__free(p->host, edges, 2 * (n + 1) * sizeof *edges);
+    if (r->together_count > 0) return add_tight_time(p, r->peak_time, r->together_bytes);
+    load_step *steps = spad__new_array(p->host, n + 1, 2 * sizeof *steps);
+    const bool ok = steps != NULL && sweep_loads(p, steps);
+    spad__free(p->host, steps, 2 * (n + 1) * sizeof *steps);
     if (!ok || p->moments.count > 0) return ok;
     /* every moment fits: rules are in the way, perhaps at the fullest one */
-    return add_moment(p, r->peak_time, spad__max(p->x->plan->capacity, 0) + 1);
+    return add_tight_time(p, r->peak_time, spad__max(p->x->plan->capacity, 0) + 1);
 }
 
 /* Needs the buffer bytes at the moment? */
-static bool is_at(const spiller *p, size_t number, const moment *m) {
+static bool is_at(const spiller *p, size_t number, const tight_time *m) {
     const spad_plan_result *r = p->x->result;
     for (size_t k = 0; k < r->together_count; k++)
         if (r->together[k] == number) return true;
-    return r->together_count == 0 &&
-           spad__why_is_alive(&p->x->plan->buffers.items[number], m->time);
+    return r->together_count == 0 && spad__is_alive(&p->x->plan->buffers.items[number], m->time);
 }
 
 /* ---- sets -------------------------------------------------------------------------- */
 
-static int64_t size_of(const spiller *p, size_t number) {
+static int64_t spill_size(const spiller *p, size_t number) {
     return p->x->plan->buffers.items[number].size;
 }
 
 static void spill(spiller *p, size_t number) {
-    p->x->changed.buffers.items[number] = spad__why_spilled(&p->x->plan->buffers.items[number]);
+    const spad_plan_change change = {.kind = SPAD_PLAN_SPILL, .buffer = number};
+    spad__plan_apply_change(&p->x->changed.buffers.items[number], &change);
 }
 
-static void keep(spiller *p, size_t number) {
+/* *fits: there is a plan without the spilled buffers. */
+static spad_status try_set(spiller *p, bool *fits, spad_error *error) {
+    spad_plan_result *found;
+    const spad_status status = spad__attempt(p->x, &found, error);
+    *fits = found != NULL;
+    spad_plan_result_destroy(found);
+    return status;
+}
+
+static void keep_on_chip(spiller *p, size_t number) {
     p->x->changed.buffers.items[number] = p->x->plan->buffers.items[number];
 }
 
@@ -130,8 +139,8 @@ static void sort_set(spiller *p) {
     for (size_t i = 1; i < p->set.count; i++) {
         for (size_t k = i; k > 0; k--) {
             size_t *two = &p->set.items[k - 1];
-            const int64_t left = size_of(p, two[0]);
-            const int64_t right = size_of(p, two[1]);
+            const int64_t left = spill_size(p, two[0]);
+            const int64_t right = spill_size(p, two[1]);
             if (left > right || (left == right && two[0] < two[1])) break;
             const size_t first = two[0];
             two[0] = two[1];
@@ -145,33 +154,33 @@ static bool is_enough(const spiller *p, const size_t *set, size_t count) {
     for (size_t m = 0; m < p->moments.count; m++) {
         int64_t lacks = p->moments.items[m].lacks;
         for (size_t k = 0; k < count; k++)
-            if (is_at(p, set[k], &p->moments.items[m])) lacks -= size_of(p, set[k]);
+            if (is_at(p, set[k], &p->moments.items[m])) lacks -= spill_size(p, set[k]);
         if (lacks > 0) return false;
     }
     return true;
 }
 
-static spad_status add_set(spiller *p, const size_t *set, size_t count, spad_error *error) {
+static spad_status add_spill_set(spiller *p, const size_t *set, size_t count, spad_error *error) {
     spad_plan_reason *reason = &p->x->out->reason;
     size_t *copy = spad__arena_array(&p->x->out->arena, count, sizeof *copy);
     if (copy == NULL) return spad__fail_host_memory(error);
     memcpy(copy, set, count * sizeof *copy);
     spad_plan_spill *row = &p->found[reason->spill_count++];
     *row = (spad_plan_spill){.count = count, .buffers = copy};
-    for (size_t k = 0; k < count; k++) row->bytes += size_of(p, set[k]);
+    for (size_t k = 0; k < count; k++) row->bytes += spill_size(p, set[k]);
     return SPAD_OK;
 }
 
 /* ---- step by step ------------------------------------------------------------------ */
 
 /* The buffer to spill at a moment; the number of buffers: all are spilled. */
-static size_t choose(const spiller *p, const moment *m) {
+static size_t choose_spill(const spiller *p, const tight_time *m) {
     const size_t n = p->x->plan->buffers.count;
     size_t best = n;
     for (size_t i = 0; i < n; i++) {
         if (is_spilled(p, i) || !is_at(p, i, m)) continue;
-        const int64_t size = size_of(p, i);
-        const int64_t other = best < n ? size_of(p, best) : 0;
+        const int64_t size = spill_size(p, i);
+        const int64_t other = best < n ? spill_size(p, best) : 0;
         const bool enough = size >= m->lacks;
         const bool other_enough = best < n && other >= m->lacks;
         if (best == n || (enough && !other_enough) ||
@@ -185,7 +194,7 @@ static size_t choose(const spiller *p, const moment *m) {
 static bool build_set(spiller *p, int64_t less, bool *done) {
     *done = false;
     p->set.count = 0;
-    moment *left = spad__new_array(p->host, p->moments.count + 1, sizeof *left);
+    tight_time *left = spad__new_array(p->host, p->moments.count + 1, sizeof *left);
     bool ok = left != NULL;
     for (size_t m = 0; ok && m < p->moments.count; m++) {
         left[m] = p->moments.items[m];
@@ -196,21 +205,21 @@ static bool build_set(spiller *p, int64_t less, bool *done) {
         for (size_t m = 1; m < p->moments.count; m++)
             if (left[m].lacks > left[worst].lacks) worst = m;
         *done = left[worst].lacks <= 0;
-        const size_t number = *done ? 0 : choose(p, &left[worst]);
+        const size_t number = *done ? 0 : choose_spill(p, &left[worst]);
         if (*done || number == p->x->plan->buffers.count) break;
         ok = spad__array_reserve(p->host, &p->set, 1);
         if (!ok) break;
         p->set.items[p->set.count++] = number;
         spill(p, number);
         for (size_t m = 0; m < p->moments.count; m++)
-            if (is_at(p, number, &left[m])) left[m].lacks -= size_of(p, number);
+            if (is_at(p, number, &left[m])) left[m].lacks -= spill_size(p, number);
     }
     spad__free(p->host, left, (p->moments.count + 1) * sizeof *left);
     return ok;
 }
 
 static void keep_all(spiller *p) {
-    for (size_t k = 0; k < p->set.count; k++) keep(p, p->set.items[k]);
+    for (size_t k = 0; k < p->set.count; k++) keep_on_chip(p, p->set.items[k]);
 }
 
 /* Leaves out what is not needed, largest first. */
@@ -220,8 +229,8 @@ static spad_status take_back(spiller *p, spad_error *error) {
     for (size_t k = 0; k < p->set.count && status == SPAD_OK;) {
         const size_t number = p->set.items[k];
         bool fits;
-        keep(p, number);
-        status = spad__why_try(p->x, &fits, error);
+        keep_on_chip(p, number);
+        status = try_set(p, &fits, error);
         if (status == SPAD_OK && fits) {
             memmove(p->set.items + k, p->set.items + k + 1,
                     (--p->set.count - k) * sizeof *p->set.items);
@@ -237,12 +246,12 @@ static spad_status find_light_set(spiller *p, spad_error *error) {
     const int64_t capacity = p->x->plan->capacity;
     spad_status status = SPAD_OK;
     bool fits = false;
-    for (int64_t k = 0; k < ROUNDS && !fits && status == SPAD_OK; k++) {
+    for (int64_t k = 0; k < SPILL_ROUNDS && !fits && status == SPAD_OK; k++) {
         bool done;
         keep_all(p);
         if (!build_set(p, capacity / SHRINK * k, &done)) return spad__fail_host_memory(error);
         if (!done) break;
-        status = spad__why_try(p->x, &fits, error);
+        status = try_set(p, &fits, error);
     }
     if (status == SPAD_OK && fits && p->set.count <= TAKE_BACK_MOST) status = take_back(p, error);
     keep_all(p);
@@ -273,7 +282,7 @@ static int64_t promise(const spiller *p, size_t number) {
     int64_t sum = 0;
     for (size_t m = 0; m < p->moments.count; m++) {
         if (!is_at(p, number, &p->moments.items[m])) continue;
-        const int64_t gives = spad__min(size_of(p, number), p->moments.items[m].lacks);
+        const int64_t gives = spad__min(spill_size(p, number), p->moments.items[m].lacks);
         if (!spad__add(sum, gives, &sum)) return INT64_MAX;
     }
     return sum;
@@ -284,7 +293,7 @@ static size_t list_promising(const spiller *p, size_t *list) {
     int64_t best[PROMISING];
     size_t count = 0;
     for (size_t i = 0; i < p->x->plan->buffers.count; i++) {
-        if (size_of(p, i) == 0 || spad__limit_reached(&p->x->limit)) continue;
+        if (spill_size(p, i) == 0 || spad__limit_reached(&p->x->limit)) continue;
         const int64_t gives = promise(p, i);
         size_t at = count;
         while (at > 0 && gives > best[at - 1]) at--;
@@ -306,7 +315,7 @@ static bool list_groups(const spiller *p, const size_t *list, size_t count, size
             for (size_t c = b + 1; c < (size == 3 ? count : b + 2); c++) {
                 group g = {.buffers = {list[a], list[b], size == 3 ? list[c] : 0}};
                 if (!is_enough(p, g.buffers, size)) continue;
-                for (size_t k = 0; k < size; k++) g.bytes += size_of(p, g.buffers[k]);
+                for (size_t k = 0; k < size; k++) g.bytes += spill_size(p, g.buffers[k]);
                 if (!spad__array_reserve(p->host, groups, 1)) return false;
                 groups->items[groups->count++] = g;
             }
@@ -316,8 +325,8 @@ static bool list_groups(const spiller *p, const size_t *list, size_t count, size
 }
 
 /* The lightest group of this size with a plan, as the set; *found: there is one. */
-static spad_status find_group(spiller *p, const size_t *list, size_t count, size_t size,
-                              bool *found, spad_error *error) {
+static spad_status find_spill_group(spiller *p, const size_t *list, size_t count, size_t size,
+                                    bool *found, spad_error *error) {
     group_list groups = {0};
     spad_status status = SPAD_OK;
     *found = false;
@@ -329,7 +338,7 @@ static spad_status find_group(spiller *p, const size_t *list, size_t count, size
         memcpy(p->set.items, groups.items[g].buffers, size * sizeof *p->set.items);
         p->set.count = size;
         for (size_t k = 0; k < size; k++) spill(p, p->set.items[k]);
-        status = spad__why_try(p->x, found, error);
+        status = try_set(p, found, error);
         keep_all(p);
     }
     spad__array_free(p->host, &groups);
@@ -343,7 +352,8 @@ static spad_status find_small_set(spiller *p, size_t light, bool *found, spad_er
     spad_status status = SPAD_OK;
     *found = false;
     for (size_t size = 2; size <= 3 && status == SPAD_OK && !*found; size++)
-        if (light == 0 || size <= light) status = find_group(p, list, count, size, found, error);
+        if (light == 0 || size <= light)
+            status = find_spill_group(p, list, count, size, found, error);
     if (*found) sort_set(p);
     return status;
 }
@@ -354,8 +364,9 @@ static spad_status find_sets(spiller *p, spad_error *error) {
     bool small = false;
     p->set = (number_list){0};
     if (status == SPAD_OK) status = find_small_set(p, light.count, &small, error);
-    if (status == SPAD_OK && small) status = add_set(p, p->set.items, p->set.count, error);
-    if (status == SPAD_OK && light.count > 0) status = add_set(p, light.items, light.count, error);
+    if (status == SPAD_OK && small) status = add_spill_set(p, p->set.items, p->set.count, error);
+    if (status == SPAD_OK && light.count > 0)
+        status = add_spill_set(p, light.items, light.count, error);
     spad_plan_reason *reason = &p->x->out->reason;
     if (reason->spill_count == 2 && p->found[1].bytes >= p->found[0].bytes)
         reason->spill_count = 1; /* no fewer buffers and no fewer bytes */
@@ -367,12 +378,13 @@ static spad_status find_sets(spiller *p, spad_error *error) {
     return status;
 }
 
-spad_status spad__why_find_spills(spad__explorer *x, spad_error *error) {
+spad_status spad__find_spills(spad__explorer *x, spad_error *error) {
     spiller p = {.x = x, .host = &x->plan->host};
     p.found = spad__arena_array(&x->out->arena, MOST_SETS, sizeof *p.found);
     x->out->reason.spills = p.found;
-    const spad_status status =
-        p.found != NULL && find_moments(&p) ? find_sets(&p, error) : spad__fail_host_memory(error);
+    const spad_status status = p.found != NULL && find_tight_times(&p)
+                                   ? find_sets(&p, error)
+                                   : spad__fail_host_memory(error);
     spad__array_free(p.host, &p.set);
     spad__array_free(p.host, &p.moments);
     return status;

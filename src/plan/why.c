@@ -16,43 +16,15 @@
 #include "plan/stop.h"
 #include "plan/why.h"
 
-enum {
-    MOST_CHANGES = 8,
-    MOST_TRIED = 24,
-    NODES_PER_TRY = 20000,
-    CAPACITY_SHARE = 4,
-    SET_SHARE = 3
-};
-
-/* ---- time and the caller ----------------------------------------------------------- */
-
-/* While a problem is solved: has the caller cancelled? */
-static int ask_caller(void *context, const spad_plan_progress *progress) {
-    (void)progress;
-    return spad__limit_cancelled(context);
-}
-
-/* A cancelled call has no result. */
-static spad_status go_on(const spad__explorer *x, spad_error *error) {
-    if (x->limit.status != SPAD_ERR_CANCELLED) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_CANCELLED, "the call was cancelled");
-}
+enum { MOST_CHANGES = 8, MOST_TRIED = 24, CAPACITY_SHARE = 4, SET_SHARE = 3 };
 
 /* ---- who is alive ------------------------------------------------------------------ */
-
-bool spad__why_is_alive(const spad_plan_buffer *b, int64_t time) {
-    if (b->size == 0 || time < b->lower || time >= b->upper) return false;
-    for (size_t k = 0; k < b->gap_count; k++)
-        if (b->gaps[k].lower <= time && time < b->gaps[k].upper)
-            return b->gaps[k].window_lower < b->gaps[k].window_upper;
-    return true;
-}
 
 /* Is it one of those that need the most together? */
 static bool is_in_peak_set(const spad__explorer *x, size_t number) {
     const spad_plan_result *r = x->result;
     if (r->together_count == 0)
-        return spad__why_is_alive(&x->plan->buffers.items[number], r->peak_time);
+        return spad__is_alive(&x->plan->buffers.items[number], r->peak_time);
     for (size_t k = 0; k < r->together_count; k++)
         if (r->together[k] == number) return true;
     return false;
@@ -91,56 +63,45 @@ static bool list_candidates(spad__explorer *x) {
 
 /* ---- what would help --------------------------------------------------------------- */
 
-spad_status spad__why_try(spad__explorer *x, bool *fits, spad_error *error) {
-    *fits = false;
-    if (spad__limit_reached(&x->limit)) return go_on(x, error);
-    const int64_t left = spad__limit_left(&x->limit) - x->reserve;
-    if (left <= 0) return SPAD_OK;
-    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE,
-                                       .timeout_ns = left,
-                                       .node_limit = NODES_PER_TRY,
-                                       .progress =
-                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
-                                       .context = &x->limit};
-    spad_plan_result *result;
-    const spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
-    /* a change that breaks a rule does not help; only a lack of memory is an error */
-    if (status != SPAD_OK) return spad__attempted(status, error);
-    *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
-    spad_plan_result_destroy(result);
-    return go_on(x, error);
+/* Adds a change after which there is a plan, with its places where there is room for them. */
+static spad_status keep_plan_change(spad__explorer *x, spad_plan_change change,
+                                    const spad_plan_result *result, spad_error *error) {
+    const size_t n = result->count;
+    if (n > 0 && x->places_kept + n <= SPAD_PLAN_PLACES_KEPT) {
+        spad_plan_place *places = spad__arena_array(&x->out->arena, n, sizeof *places);
+        if (places == NULL) return spad__fail_host_memory(error);
+        memcpy(places, result->places, n * sizeof *places);
+        change.places = places;
+        x->places_kept += n;
+    }
+    x->changes[x->out->reason.change_count++] = change;
+    return SPAD_OK;
 }
 
-/* Solves with buffer `number` replaced; *fits: a plan within the capacity was found. */
-static spad_status try_buffer(spad__explorer *x, size_t number, const spad_plan_buffer *other,
-                              bool *fits, spad_error *error) {
-    const spad_plan_buffer before = x->changed.buffers.items[number];
-    x->changed.buffers.items[number] = *other;
-    const spad_status status = spad__why_try(x, fits, error);
-    x->changed.buffers.items[number] = before;
-    return status;
-}
-
-static spad_status offer(spad__explorer *x, spad_plan_change change, const spad_plan_buffer *other,
-                         spad_error *error) {
-    spad_plan_reason *reason = &x->out->reason;
-    if (reason->change_count == MOST_CHANGES) return SPAD_OK;
-    bool fits;
-    const spad_status status = try_buffer(x, change.buffer, other, &fits, error);
-    if (status == SPAD_OK && fits) x->changes[reason->change_count++] = change;
+/* Solves with one change, and adds it if a plan within the capacity was found. */
+static spad_status offer(spad__explorer *x, spad_plan_change change, spad_error *error) {
+    if (x->out->reason.change_count == MOST_CHANGES) return SPAD_OK;
+    spad_plan_buffer *buffer = &x->changed.buffers.items[change.buffer];
+    const spad_plan_buffer before = *buffer;
+    spad_plan_result *found;
+    spad__plan_apply_change(buffer, &change);
+    spad_status status = spad__attempt(x, &found, error);
+    *buffer = before;
+    if (found != NULL && status == SPAD_OK) status = keep_plan_change(x, change, found, error);
+    spad_plan_result_destroy(found);
     return status;
 }
 
 /* The highest of the lower alignments, each half the one before, that is enough. */
 static spad_status offer_alignment(spad__explorer *x, size_t i, spad_error *error) {
-    spad_plan_buffer b = x->plan->buffers.items[i];
+    const spad_plan_buffer *b = &x->plan->buffers.items[i];
+    int64_t alignment = b->alignment;
     const int64_t least = x->plan->space != NULL ? x->plan->space->alignment : 1;
     const size_t before = x->out->reason.change_count;
     spad_status status = SPAD_OK;
-    while (!b.pinned && b.alignment != least && status == SPAD_OK) {
-        b.alignment =
-            b.alignment / 2 % least == 0 && b.alignment % 2 == 0 ? b.alignment / 2 : least;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, b.alignment, false}, &b, error);
+    while (!b->pinned && alignment != least && status == SPAD_OK) {
+        alignment = alignment / 2 % least == 0 && alignment % 2 == 0 ? alignment / 2 : least;
+        status = offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, alignment, false, NULL}, error);
         if (x->out->reason.change_count > before) break;
     }
     return status;
@@ -149,33 +110,21 @@ static spad_status offer_alignment(spad__explorer *x, size_t i, spad_error *erro
 /* Ends the lifetime at the peak, or begins it just after. */
 static spad_status offer_shorter(spad__explorer *x, size_t i, spad_error *error) {
     const int64_t time = x->out->reason.time;
-    spad_plan_buffer b = x->plan->buffers.items[i];
-    if (b.gap_count > 0 || b.clock_count > 0 || !spad__why_is_alive(&b, time)) return SPAD_OK;
+    const spad_plan_buffer *b = &x->plan->buffers.items[i];
+    if (b->gap_count > 0 || b->clock_count > 0 || !spad__is_alive(b, time)) return SPAD_OK;
     spad_status status = SPAD_OK;
-    if (b.lower < time) {
-        b.upper = time;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time, false}, &b, error);
+    if (b->lower < time) {
+        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time, false, NULL}, error);
     }
-    b = x->plan->buffers.items[i];
-    if (status == SPAD_OK && b.upper > time + 1) {
-        b.lower = time + 1;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time + 1, true}, &b, error);
+    if (status == SPAD_OK && b->upper > time + 1) {
+        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time + 1, true, NULL}, error);
     }
     return status;
 }
 
-spad_plan_buffer spad__why_spilled(const spad_plan_buffer *buffer) {
-    spad_plan_buffer b = *buffer;
-    b.size = 0;
-    b.bank = 0;
-    b.gap_count = 0;
-    return b;
-}
-
 static spad_status offer_spill(spad__explorer *x, size_t i, spad_error *error) {
-    const spad_plan_buffer *b = &x->plan->buffers.items[i];
-    const spad_plan_buffer other = spad__why_spilled(b);
-    return offer(x, (spad_plan_change){SPAD_PLAN_SPILL, i, b->size, false}, &other, error);
+    const int64_t bytes = x->plan->buffers.items[i].size;
+    return offer(x, (spad_plan_change){SPAD_PLAN_SPILL, i, bytes, false, NULL}, error);
 }
 
 /* Small changes first: alignments, lifetimes, then buffers, each from the smallest that
@@ -202,14 +151,14 @@ static spad_status find_capacity(spad__explorer *x, const spad_plan_result *befo
     unlimited.capacity = SPAD_UNBOUNDED;
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .timeout_ns = time / CAPACITY_SHARE + 1,
-                                       .node_limit = NODES_PER_TRY * MOST_TRIED,
+                                       .node_limit = SPAD__ATTEMPT_NODES * MOST_TRIED,
                                        .progress =
-                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
+                                           x->limit.watch.cancel != NULL ? spad__attempt_ask : NULL,
                                        .context = &x->limit};
     spad_plan_result *result;
     spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
     if (status != SPAD_OK) return status;
-    status = go_on(x, error);
+    status = spad__attempt_goes_on(x, error);
     if (status != SPAD_OK) {
         spad_plan_result_destroy(result);
         return status;
@@ -245,7 +194,7 @@ static spad_status explore(spad__explorer *x, spad_error *error) {
     const spad_status status = find_helpful_changes(x, error);
     if (status != SPAD_OK || x->out->reason.change_count > 0) return status;
     x->reserve = 0;
-    return spad__why_find_spills(x, error);
+    return spad__find_spills(x, error);
 }
 
 /* A proof by search only says that the capacity is too small, not by how much. */
@@ -290,7 +239,8 @@ spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *p
     const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
     spad__explorer x = {.plan = plan, .result = result, .out = h, .reserve = time / SET_SHARE};
     spad_status status = spad__limit_start(&x.limit, time, watch, error);
-    if (status == SPAD_OK && spad__limit_cancelled(&x.limit)) status = go_on(&x, error);
+    if (status == SPAD_OK && spad__limit_cancelled(&x.limit))
+        status = spad__attempt_goes_on(&x, error);
     if (status == SPAD_OK && result->clash == SPAD_PLAN_NO_CLASH) {
         if (!h->reason.works_best) status = find_capacity(&x, result, time, error);
         h->reason.over = missing(plan, result, &h->reason);

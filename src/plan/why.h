@@ -9,6 +9,8 @@
 #include "base/limit.h"
 #include "plan/problem.h"
 
+enum { SPAD__ATTEMPT_NODES = 20000 };
+
 /* The reason and all its parts. */
 typedef struct spad__why {
     spad_plan_reason reason;
@@ -24,21 +26,25 @@ typedef struct spad__explorer {
     spad_plan_change *changes;
     size_t *tried; /* buffers to change, largest first */
     size_t tried_count;
+    size_t places_kept;
     spad__limit limit;
     int64_t reserve; /* ns that single changes leave for sets */
 } spad__explorer;
 
 /* Is the buffer alive at the time, and needs its bytes? */
-bool spad__why_is_alive(const spad_plan_buffer *buffer, int64_t time);
+bool spad__is_alive(const spad_plan_buffer *buffer, int64_t time);
 
-/* The buffer without bytes: it is kept somewhere else. */
-spad_plan_buffer spad__why_spilled(const spad_plan_buffer *buffer);
+/* While a problem is solved: has the caller cancelled? The context is the limit. */
+int spad__attempt_ask(void *context, const spad_plan_progress *progress);
 
-/* Solves the changed problem; *fits: a plan within the capacity was found. SPAD_ERR_HOST_MEMORY,
- * SPAD_ERR_CANCELLED. */
-spad_status spad__why_try(spad__explorer *x, bool *fits, spad_error *error);
+/* A cancelled call has no result: SPAD_ERR_CANCELLED. */
+spad_status spad__attempt_goes_on(const spad__explorer *x, spad_error *error);
+
+/* Solves the changed problem. *found: a plan within the capacity, owned by the caller; NULL: no
+ * plan was found, or the time is over. SPAD_ERR_HOST_MEMORY, SPAD_ERR_CANCELLED. */
+spad_status spad__attempt(spad__explorer *x, spad_plan_result **found, spad_error *error);
 
 /* Fills in the sets of buffers to spill (spill.c). */
-spad_status spad__why_find_spills(spad__explorer *x, spad_error *error);
+spad_status spad__find_spills(spad__explorer *x, spad_error *error);
 
 #endif

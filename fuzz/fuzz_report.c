@@ -387,7 +387,10 @@ static void check_tables(const spad_emit *table) {
     for (int lang = 0; lang < SPAD_EMIT_LANGS; lang++) {
         fuzz_text text = {0};
         const spad_sink sink = {fuzz_append, &text};
-        REQUIRE(spad_emit_write(table, (spad_emit_lang)lang, &sink, NULL) == SPAD_OK);
+        const spad_status status = spad_emit_write(table, (spad_emit_lang)lang, &sink, NULL);
+        if (lang == SPAD_EMIT_TILELANG && status == SPAD_ERR_ARGUMENT)
+            continue; /* no such memory */
+        REQUIRE(status == SPAD_OK);
         if (lang == SPAD_EMIT_JSON) check_json(text.bytes, text.count);
         if (lang == SPAD_EMIT_C || lang == SPAD_EMIT_CUDA) check_header(text.bytes, text.count);
         free(text.bytes);

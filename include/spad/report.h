@@ -153,10 +153,12 @@ typedef struct spad_report_bar {
     const char *wait; /**< what it waited for; NULL: nothing */
     bool critical;    /**< it is on the critical path */
     int32_t line;     /**< of the source; 0: none */
+    int64_t reads;    /**< bytes that it reads, of all lanes; 0: none, or not known */
+    int64_t writes;   /**< and that it writes */
 } spad_report_bar;
 
-/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, or it is ready after
- * it begins. */
+/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, it is ready after
+ * it begins, or it reads or writes less than no bytes. */
 SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
                                          spad_error *error);
 

@@ -157,6 +157,7 @@ typedef struct moment {
     int64_t begin;
     int64_t end;
     bool by_slot; /* begin is that of the agents: their order is unknown */
+    size_t bar;   /* of the simulation; SPAD__NO_ITEM: none */
 } moment;
 
 static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key,
@@ -226,9 +227,15 @@ static spad_status touch_tile(drawer *d, const spad_walk_event *event,
 /* False: the simulation has left out what comes now. */
 static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_event *event,
                         moment *out) {
+    out->bar = SPAD__NO_ITEM;
     if (d->times != NULL) {
+        spad__sim_time time;
         out->by_slot = false;
-        return spad__sim_times_find(d->times, walk, event, &out->begin, &out->end);
+        if (!spad__sim_times_find(d->times, walk, event, &time)) return false;
+        out->begin = time.begin;
+        out->end = time.end;
+        out->bar = time.bar;
+        return true;
     }
     out->by_slot = event->agent > 0;
     out->begin = out->by_slot ? d->fork : event->time;
@@ -236,10 +243,21 @@ static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_
     return true;
 }
 
+/* The bytes that the operation moves. A sum beyond 64 bits stays at the largest number. */
+static void set_moved(spad_report_bar *bar, const spad_walk_event *event) {
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *a = &event->accesses[i];
+        if ((a->kind & SPAD_ACCESS_READ) != 0 && !spad__add(bar->reads, a->moved, &bar->reads))
+            bar->reads = INT64_MAX;
+        if ((a->kind & SPAD_ACCESS_WRITE) != 0 && !spad__add(bar->writes, a->moved, &bar->writes))
+            bar->writes = INT64_MAX;
+    }
+}
+
 /* An operation on the row of its engine. */
-static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
-                           spad_error *error) {
-    const spad_report_bar bar = {
+static spad_status add_bar(drawer *d, const spad_walk_event *event, const spad_statement *s,
+                           const moment *at, spad_error *error) {
+    spad_report_bar bar = {
         .row = d->report->target->engines[s->engine].name,
         .name = s->name,
         .begin = at->begin,
@@ -247,6 +265,7 @@ static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
         .ready = at->begin,
         .line = s->location.line,
     };
+    set_moved(&bar, event);
     return spad_report_add_bar(d->report, &bar, error);
 }
 
@@ -257,8 +276,9 @@ static spad_status add_operation(drawer *d, const spad_walk_event *event, const 
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
         status = touch_tile(d, event, &event->accesses[i], at, error);
     }
+    if (at->bar != SPAD__NO_ITEM) set_moved(&d->report->bars.items[at->bar].bar, event);
     const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
-    return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
+    return status == SPAD_OK && has_bar ? add_bar(d, event, s, at, error) : status;
 }
 
 /* What agents touch lives up to the join. */

@@ -243,6 +243,8 @@ typedef enum bar_column {
     BAR_LINE,
     BAR_NAME,
     BAR_FOR,
+    BAR_READS,
+    BAR_WRITES,
     BAR_COLUMNS
 } bar_column;
 
@@ -250,7 +252,8 @@ static const char *const bar_names[BAR_COLUMNS] = {
     [BAR_ROW] = "row",           [BAR_BEGIN] = "begin",
     [BAR_LENGTH] = "length",     [BAR_WAIT] = "wait",
     [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
-    [BAR_NAME] = "name",         [BAR_FOR] = "for"};
+    [BAR_NAME] = "name",         [BAR_FOR] = "for",
+    [BAR_READS] = "reads",       [BAR_WRITES] = "writes"};
 
 static int64_t bar_cell(const void *context, size_t i, int what) {
     const texts *t = context;
@@ -264,6 +267,8 @@ static int64_t bar_cell(const void *context, size_t i, int what) {
     case BAR_LINE: return item->bar.line;
     case BAR_NAME: return t->bar_names[i];
     case BAR_FOR: return t->bar_waits[i];
+    case BAR_READS: return item->bar.reads;
+    case BAR_WRITES: return item->bar.writes;
     case BAR_COLUMNS: break;
     }
     return 0;

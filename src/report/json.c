@@ -111,6 +111,8 @@ static void json_bars(spad__json *json, const spad_report *report) {
         if (bar->wait != NULL) spad__json_key_string(json, "wait", bar->wait);
         if (bar->critical) spad__json_key_bool(json, "critical", true);
         if (bar->line > 0) spad__json_key_int(json, "line", bar->line);
+        if (bar->reads > 0) spad__json_key_int(json, "reads", bar->reads);
+        if (bar->writes > 0) spad__json_key_int(json, "writes", bar->writes);
         spad__json_close_flat(json, '}');
     }
     spad__json_close(json, ']');

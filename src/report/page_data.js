@@ -7,6 +7,10 @@
 //   page_data.js     small things, columns -> spaces with typed arrays, what is shown
 //   page_draw.js     colours, axes, maps, live bytes, timeline
 //   page_panels.js   what is under the pointer or alive, cards, search, lists, source
+//   page_views.js    live bytes by category, treemap of the height
+//   page_range.js    a range of time and its sums
+//   page_link.js     the address of what is shown
+//   page_compare.js  two plans in one map
 //   page_start.js    building the page, pointer, wheel and keys
 "use strict";
 
@@ -156,14 +160,14 @@ function readSpace(report, raw, part) {
   return space;
 }
 
-// Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for].
+// Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for, bytes read, bytes written].
 function readBars(report) {
   const { count, ...raw } = report.bars, c = {};
   for (const [key, value] of Object.entries(raw)) c[key] = readColumn(value, count);
   const bars = [];
   for (let i = 0; i < count; i++) {
     bars.push([c.row[i], c.begin[i], c.begin[i] + c.length[i], c.begin[i] - c.wait[i], c.critical[i], c.line[i],
-      report.strings[c.name[i]], report.strings[c.for[i]]]);
+      report.strings[c.name[i]], report.strings[c.for[i]], c.reads[i], c.writes[i]]);
   }
   return bars;
 }

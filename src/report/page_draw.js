@@ -123,11 +123,13 @@ function refresh() {
 function baseKey(c) {
   const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex, state.whole];
   if (s) parts.push(s.a0, s.a1, s.only);
+  if (c.extra) parts.push(c.extra());
   return parts.join();
 }
 function drawAll() {
-  if (charts.some((c) => c.key !== baseKey(c))) lookAgain();
-  for (const c of charts) {
+  const shown = charts.filter((c) => !c.canvas.hidden);
+  if (shown.some((c) => c.key !== baseKey(c))) lookAgain();
+  for (const c of shown) {
     const key = baseKey(c), g = c.canvas.getContext("2d");
     if (c.key !== key) {
       c.key = key;
@@ -143,6 +145,7 @@ function drawAll() {
     c.over(c, g);
   }
   showReadouts();
+  followLink();
 }
 // The left margin has room for what stands there; a narrow page has less, and shorter labels.
 function leftMargin(wide) {

@@ -182,6 +182,10 @@ spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
                           "a bar that is ready at %lld and runs from %lld to %lld cannot be drawn",
                           (long long)bar->ready, (long long)bar->begin, (long long)bar->end);
     }
+    if (bar->reads < 0 || bar->writes < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a bar cannot read %lld and write %lld bytes",
+                          (long long)bar->reads, (long long)bar->writes);
+    }
     const spad__arena_mark mark = spad__arena_here(&report->texts);
     const size_t row = find_row(report, bar->row);
     const bool new_row = row == report->rows.count;

@@ -82,6 +82,8 @@ static void each_wrong_field_is_refused(void **state) {
         {.row = "e", .begin = 1, .end = 1, .ready = 1},
         {.row = "e", .begin = 1, .end = 2, .ready = 2},
         {.row = "e", .begin = 1, .end = INT64_MAX, .ready = -1},
+        {.row = "e", .begin = 1, .end = 2, .ready = 1, .reads = -1},
+        {.row = "e", .begin = 1, .end = 2, .ready = 1, .writes = -1},
     };
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
         assert_int_equal(spad_report_add_bar(report, &bars[i], &error), SPAD_ERR_ARGUMENT);

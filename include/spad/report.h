@@ -71,11 +71,14 @@ typedef struct spad_report_box {
     int64_t padding; /**< bytes per lane at its end that hold nothing */
     int64_t begin;   /**< alive in [begin, end) */
     int64_t end;
-    bool open;      /**< it lives on after the end */
-    int64_t slot;   /**< of a ring, or section of a scope */
-    int64_t slots;  /**< copies of the ring, or sections; 0: no ring */
-    int64_t family; /**< boxes of one family (0 to 2^31 - 1) may share bytes: aliases */
-    int32_t line;   /**< of the source; 0: none */
+    bool open;        /**< it lives on after the end */
+    int64_t slot;     /**< of a ring, or section of a scope */
+    int64_t slots;    /**< copies of the ring, or sections; 0: no ring */
+    int64_t family;   /**< boxes of one family (0 to 2^31 - 1) may share bytes: aliases */
+    int32_t line;     /**< of the source; 0: none */
+    int64_t rounding; /**< bytes per lane after its end that are lost to rounding: reserved with it,
+                           but not part of `rect` */
+    int64_t alignment; /**< its first byte is a multiple of it; 0: not known */
 } spad_report_box;
 
 /**

@@ -310,29 +310,40 @@ const overStacked = (c, g) => drawCursor(c, g, 0, c.height - AXIS);
 const LEAVES = 60;
 function wasteOf(s) {
   if (s.waste) return s.waste;
-  const next = sweep(s), [alive, loose] = next(s.peakTime), groups = new Map(), holes = [];
-  const height = s.used < s.top ? s.used : Math.max(s.top - Math.min(s.low, 0), s.peak);
+  const [alive, loose] = sweep(s)(s.peakTime), groups = new Map(), isHeap = s.used < s.top;
+  const height = isHeap ? s.used : Math.max(s.top - Math.min(s.low, 0), s.peak);
   const add = (kind, i, bytes) => {
     if (bytes <= 0) return;
     const name = stem(ownName(s, i)), key = kind + name, leaf = groups.get(key) || { kind, label: name, bytes: 0, count: 0, colour: s.colour[i], at: s.byte[i] };
     leaf.bytes += bytes; leaf.count++;
     groups.set(key, leaf);
   };
-  let floor = Math.min(s.low, 0), free = 0;
-  const hole = (to) => { if (to > floor) { holes.push({ kind: "hole", label: "hole", bytes: to - floor, at: floor, count: 1, colour: -1 }); free += to - floor; } };
   let live = eachPart(s, alive, fullestLane(s, alive), (i, from, to) => {
     const rounded = Math.min(s.padding[i], to - from); // padding is at the end of a box
     add("data", i, to - from - rounded); add("padding", i, rounded);
-    hole(from);
-    floor = Math.max(floor, to);
   });
-  hole(s.top);
   for (const i of loose) { live += s.bytes[i]; add("data", i, s.bytes[i] - s.padding[i]); add("padding", i, s.padding[i]); }
-  const rest = height - live;
+  const { holes, rounded } = isHeap || loose.length > 0 ? { holes: [], rounded: 0 } : holesOf(s, alive, add), rest = height - live - rounded;
+  const free = holes.reduce((sum, hole) => sum + hole.bytes, 0);
   const empty = free === rest ? holes : rest > 0 ? [{ kind: "hole", label: "not used then", bytes: rest, at: -1, count: 1, colour: -1 }] : [];
-  s.waste = { height, live, parts: [...fewer([...groups.values()].filter((p) => p.kind === "data"), "tensors"),
-    ...fewer([...groups.values()].filter((p) => p.kind === "padding"), "tensors"), ...fewer(empty, "holes")] };
+  const kind = (name) => [...groups.values()].filter((part) => part.kind === name);
+  s.waste = { height, live, parts: [...fewer(kind("data"), "tensors"), ...fewer(kind("padding"), "tensors"), ...fewer(empty, "holes")] };
   return s.waste;
+}
+// What is between the boxes up to the top. Bytes after a box that rounding takes, and those before one that its
+// alignment skips, are padding.
+function holesOf(s, alive, add) {
+  const holes = [];
+  let floor = Math.min(s.low, 0), before = -1, rounded = 0;
+  const pad = (i, bytes) => { if (bytes > 0) { add("padding", i, bytes); rounded += bytes; floor += bytes; } };
+  const close = (to, next) => {
+    if (before >= 0) pad(before, Math.min(s.rounding[before], to - floor));
+    if (next >= 0 && s.byte[next] === to && to - floor < s.alignment[next]) pad(next, to - floor);
+    if (to > floor) holes.push({ kind: "hole", label: "hole", bytes: to - floor, at: floor, count: 1, colour: -1 });
+  };
+  eachPart(s, alive, fullestLane(s, alive), (i, from, to) => { close(from, i); floor = Math.max(floor, to); before = i; });
+  close(s.top, -1);
+  return { holes, rounded };
 }
 // The largest parts; the others as one.
 function fewer(list, word) {

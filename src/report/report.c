@@ -97,9 +97,9 @@ static spad_status check_box(const spad_report *report, const spad_report_box *b
         spad__fact_names(error, box->name, NULL);
         return SPAD_ERR_ARGUMENT;
     }
-    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 ||
-        box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX || box->slots < 0 ||
-        (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
+    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 || box->rounding < 0 ||
+        box->alignment < 0 || box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX ||
+        box->slots < 0 || (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
         box->family > INT32_MAX) {
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "a box of %lld lanes and %lld bytes, %lld of them padding, cannot be drawn",

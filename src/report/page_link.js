@@ -30,7 +30,8 @@ function readMark(text) {
   const found = /^(op)?(\d{1,9})\.(\d{1,12})$/.exec(text), owner = found && (found[1] ? reports : spaces)[Number(found[2])], number = found && Number(found[3]);
   if (!owner) return null;
   if (found[1]) return owner.bars[number] ? { report: owner, bar: owner.bars[number] } : null;
-  return owner.index.has(number) ? { space: owner, box: owner.index.get(number) } : null;
+  const box = owner.index.get(number);
+  return owner.number[box] === number ? { space: owner, box } : null;
 }
 
 // What is shown, as pairs; nothing for what is as at the start.

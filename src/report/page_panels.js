@@ -9,20 +9,21 @@
 function boxUnder(c, x, y) {
   const s = c.space, t0 = T(c, x - 2), t1 = T(c, x + 2), low = A(c, y + 2), high = A(c, y - 2);
   let best = -1, least = Infinity;
-  for (let i = 0; i < s.n; i++) {
-    if (s.begin[i] > t1) break; // boxes are in the order of their begins
-    if (s.end[i] < t0 || s.byte[i] > high || s.byte[i] + s.bytes[i] < low) continue;
+  eachAlive(s, t0, t1, (i) => {
+    if (s.byte[i] > high || s.byte[i] + s.bytes[i] < low) return;
     const r = boxPixels(c, i);
-    if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) continue;
+    if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) return;
     const outside = x < r[0] || x > r[0] + r[2] || y < r[1] || y > r[1] + r[3];
     const area = r[2] * r[3] + (outside ? 1e9 : 0);
     if (area <= least) { least = area; best = i; }
-  }
+  });
   return best < 0 ? null : { space: s, box: best };
 }
 function barUnder(c, x, y) {
   let best = null, wait = null;
+  const t0 = T(c, x - 2), t1 = T(c, x + 2);
   for (const bar of c.report.bars) {
+    if (bar[2] < t0 || bar[3] > t1) continue;
     const r = barPixels(c, bar);
     if (y < r[1] || y > r[1] + r[3]) continue;
     if (x >= r[0] - 2 && x <= r[0] + r[2] + 2) best = bar;
@@ -36,12 +37,11 @@ function barUnder(c, x, y) {
 function momentOf(s, t) {
   const alive = [];
   let unplaced = 0;
-  for (let i = 0; i < s.n; i++) {
-    if (s.begin[i] > t) break; // boxes are in the order of their begins
-    if (t >= s.end[i]) continue;
+  eachAlive(s, t, t, (i) => {
+    if (t >= s.end[i]) return;
     if (!placed(s, i)) unplaced += s.bytes[i];
     else if (s.bytes[i] > 0) alive.push(i);
-  }
+  });
   alive.sort((i, j) => s.byte[i] - s.byte[j]);
   const lanes = s.only >= 0 ? [s.only] : [...new Set(alive.map((i) => s.lane[i]))].slice(0, 64);
   let best = laneMoment(s, alive, lanes.length > 0 ? lanes[0] : 0);
@@ -251,9 +251,10 @@ function search(query) {
   state.query = query.trim().toLowerCase();
   state.matches = []; state.match = -1;
   for (const s of spaces) {
-    const hits = state.query === "" ? null : s.report.strings.map((text) => clean(text).toLowerCase().includes(state.query));
     s.hit = new Uint8Array(s.n);
-    if (!hits) continue;
+    if (state.query === "") continue;
+    s.report.lower ??= s.report.strings.map((text) => clean(text).toLowerCase());
+    const hits = s.report.lower.map((text) => text.includes(state.query));
     for (let i = 0; i < s.n; i++) if (hits[s.name[i]] || (s.owners.has(s.line[i]) && nameOf(s, i).toLowerCase().includes(state.query))) { s.hit[i] = 1; state.matches.push({ space: s, box: i }); }
   }
   byId("found").textContent = state.query === "" ? "" : plain(state.matches.length) + " found";
@@ -441,10 +442,14 @@ function changesPanel() {
   return out;
 }
 
+let bySize = null; // all boxes, sorted once
 function boxesPanel() {
-  const marks = [];
-  for (const s of spaces) for (let i = 0; i < s.n; i++) if (state.query === "" || s.hit[i]) marks.push({ space: s, box: i });
-  marks.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
+  if (!bySize) {
+    bySize = [];
+    for (const s of spaces) for (let i = 0; i < s.n; i++) bySize.push({ space: s, box: i });
+    bySize.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
+  }
+  const marks = state.query === "" ? bySize : bySize.filter((mark) => mark.space.hit[mark.box]);
   return [element("p", { class: "muted" }, plain(marks.length) + " boxes"), columns("name, largest first", "size, alive (" + axis.unit + ")"),
     ...longList("boxes", marks, (mark) => markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])), 300)];
 }

@@ -16,7 +16,7 @@ const gauge = (part) => {
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
-    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
+    const i = s.index.get(number), key = groupOf(s, i), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
@@ -29,11 +29,11 @@ function fillParts(s) {
   for (const group of all.slice(0, 10)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
     swatch.style.background = fillOf(group.colour, false);
-    names.append(element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+    names.append(element("button", { title: group.key + ": search for it", onclick: () => { const wanted = group.key.replace(/\u2026$/, ""); byId("search").value = wanted; search(wanted); } },
       swatch, element("b", {}, text), " " + bytesText(group.bytes)));
   }
   if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
-  s.parts.replaceChildren(bar, names, ...familiesOf(s, Math.min(all.length, 10)));
+  s.parts.replaceChildren(bar, names, ...(s.families ? [familyTree(s)] : familiesOf(s, Math.min(all.length, 10))));
 }
 // All tensors of a memory with their colours, also those that are not alive at the peak: made when they are asked for.
 function familiesOf(s, listed) {
@@ -100,6 +100,7 @@ function buildSpace(s) {
     fillParts(s);
   }
   s.section = section;
+  addMini(s, section);
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
   addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8, views: ["map"] });
   addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s, views: ["map"] });
@@ -387,11 +388,14 @@ addEventListener("hashchange", applyLink);
 window.spad = {
   state,
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
+  view(k) {
+    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect();
+    return { chart: c, canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1] };
+  },
   pixels(k) {
-    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
+    const { chart: c, ...view } = this.view(k), out = [];
     for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), fill: boxFill(c.space, i), rect: r }); }
-    const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
+    return { ...view, boxes: out };
   },
   bars() {
     const c = charts.find((chart) => chart.kind === "timeline");
@@ -419,5 +423,7 @@ window.spad = {
     return { canvas: [r.left, r.top], x: wipeX(c), plot: [left, c.top, plotWidth(c), c.plot], sides: c.pair.map((s, part) => { const out = []; for (let i = 0; s && i < s.n; i++) { const p = boxPixels(sideOf(c, part), i); if (p) out.push({ name: ownName(s, i), fill: boxFill(s, i), rect: p }); } return out; }) };
   },
   link: linkText,
+  detail: () => charts.filter((c) => !c.canvas.hidden).map((c) => ({ kind: c.kind, merged: c.merged, large: c.large, layers: c.layers, points: c.points })),
+  window: (k) => { const c = charts.find((chart) => chart.kind === "mini" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect(), w = miniWindow(c); return { x0: r.left + left + w.x0, x1: r.left + left + w.x1, y0: r.top + w.y0, y1: r.top + w.y1 }; },
   drawn: performance.now(),
 };

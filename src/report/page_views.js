@@ -57,15 +57,19 @@ function agentOfBox(s, i) {
   return own || [...writers].sort().join(" + ") || "no agent";
 }
 
+// The part of a name that all of a family have.
+const searchKey = (name) => name && name.replace(/\u2026$/, "");
+
 const BANDS = 20; // categories with an area of their own; smaller ones share the last
 // of: category of each box; list: { key, label, fill }, by what they occupy over time, largest first.
 function categoriesOf(s, by) {
   s.categories ??= {};
-  if (s.categories[by]) return s.categories[by];
+  const known = by + (s.painted || 0); // families of names may be opened
+  if (s.categories[known]) return s.categories[known];
   const found = new Map(), names = new Map(), of = new Int32Array(s.n), colourOf = chooseColours();
   for (let i = 0; i < s.n; i++) {
     const text = s.name[i] + "," + s.line[i];
-    if (!names.has(text)) names.set(text, by === "agent" ? agentOfBox(s, i) : stem(ownName(s, i)));
+    if (!names.has(text)) names.set(text, by === "agent" ? agentOfBox(s, i) : groupOf(s, i));
     const key = names.get(text), category = found.get(key) || { key, label: key, colour: by === "agent" ? colourOf(key) : s.colour[i], area: 0, boxes: [] };
     category.area += s.bytes[i] * s.length[i];
     category.boxes.push(i);
@@ -77,8 +81,8 @@ function categoriesOf(s, by) {
     list = [...list.slice(0, BANDS - 1), { key: null, label: plain(rest.length) + " other " + by + "s", colour: -1, boxes: rest.flatMap((category) => category.boxes) }];
   }
   list.forEach((category, k) => { for (const i of category.boxes) of[i] = k; delete category.boxes; });
-  s.categories[by] = { of, list };
-  return s.categories[by];
+  s.categories = { [known]: { of, list } };
+  return s.categories[known];
 }
 const categoryFill = (category) => (category.colour < 0 ? palette.line : fillOf(category.colour, false));
 
@@ -278,7 +282,7 @@ function stackUnder(c, px, py) {
   if (py > base) return null;
   let at = -1, floor = 0;
   moment.values.forEach((v, j) => { if (at < 0 && v > 0 && py <= y(floor) && py >= y(floor + v)) at = j; floor += v; });
-  return { key: "stack " + (c.all ? "all" : spaces.indexOf(c.space)) + " " + t + " " + at, card: () => stackCard(c, t, moment, at), search: at < 0 || c.all ? null : moment.list[at].key };
+  return { key: "stack " + (c.all ? "all" : spaces.indexOf(c.space)) + " " + t + " " + at, card: () => stackCard(c, t, moment, at), search: at < 0 || c.all || state.by === "agent" ? null : searchKey(moment.list[at].key) };
 }
 function stackCard(c, t, { list, values, sum }, at) {
   const rows = [["sum", bothBytes(sum)]], order = list.map((_, j) => j).filter((j) => values[j] > 0).sort((a, b) => values[b] - values[a]);
@@ -297,7 +301,7 @@ function fillStackLegend(c) {
     const swatch = element("i");
     swatch.style.background = categoryFill(category);
     return category.key === null || c.all || state.by === "agent" ? element("span", {}, swatch, shorten(category.label, 32))
-      : element("button", { title: category.key + ": search for it", onclick: () => { byId("search").value = category.key; search(category.key); } }, swatch, element("b", {}, shorten(category.label, 32)));
+      : element("button", { title: category.key + ": search for it", onclick: () => { byId("search").value = searchKey(category.key); search(searchKey(category.key)); } }, swatch, element("b", {}, shorten(category.label, 32)));
   }));
 }
 function drawStackedWithLegend(c, g) { drawStacked(c, g); fillStackLegend(c); }
@@ -309,12 +313,12 @@ const overStacked = (c, g) => drawCursor(c, g, 0, c.height - AXIS);
 // height. A heap begins at the top of its region: its height says nothing, and the live bytes are all.
 const LEAVES = 60;
 function wasteOf(s) {
-  if (s.waste) return s.waste;
+  if (s.waste && s.waste.painted === s.painted) return s.waste;
   const [alive, loose] = sweep(s)(s.peakTime), groups = new Map(), isHeap = s.used < s.top;
   const height = isHeap ? s.used : Math.max(s.top - Math.min(s.low, 0), s.peak);
   const add = (kind, i, bytes) => {
     if (bytes <= 0) return;
-    const name = stem(ownName(s, i)), key = kind + name, leaf = groups.get(key) || { kind, label: name, bytes: 0, count: 0, colour: s.colour[i], at: s.byte[i] };
+    const name = groupOf(s, i), key = kind + name, leaf = groups.get(key) || { kind, label: name, bytes: 0, count: 0, colour: s.colour[i], at: s.byte[i] };
     leaf.bytes += bytes; leaf.count++;
     groups.set(key, leaf);
   };
@@ -327,7 +331,7 @@ function wasteOf(s) {
   const free = holes.reduce((sum, hole) => sum + hole.bytes, 0);
   const empty = free === rest ? holes : rest > 0 ? [{ kind: "hole", label: "not used then", bytes: rest, at: -1, count: 1, colour: -1 }] : [];
   const kind = (name) => [...groups.values()].filter((part) => part.kind === name);
-  s.waste = { height, live, parts: [...fewer(kind("data"), "tensors"), ...fewer(kind("padding"), "tensors"), ...fewer(empty, "holes")] };
+  s.waste = { painted: s.painted, height, live, parts: [...fewer(kind("data"), "tensors"), ...fewer(kind("padding"), "tensors"), ...fewer(empty, "holes")] };
   return s.waste;
 }
 // What is between the boxes up to the top. Bytes after a box that rounding takes, and those before one that its
@@ -416,7 +420,7 @@ function fillTreemapFacts(c, groups) {
 }
 function leafUnder(c, x, y) {
   const leaf = (c.leaves || []).find(({ rect: [lx, ly, w, h] }) => x >= lx && x < lx + w && y >= ly && y < ly + h);
-  return leaf ? { key: "leaf " + spaces.indexOf(c.space) + " " + leaf.kind + leaf.label + leaf.at, leaf, card: () => leafCard(c.space, leaf), search: leaf.kind === "hole" || leaf.colour < 0 ? null : leaf.label } : null;
+  return leaf ? { key: "leaf " + spaces.indexOf(c.space) + " " + leaf.kind + leaf.label + leaf.at, leaf, card: () => leafCard(c.space, leaf), search: leaf.kind === "hole" || leaf.colour < 0 ? null : searchKey(leaf.label) } : null;
 }
 function leafCard(s, leaf) {
   const { height } = wasteOf(s), rows = [["size", bothBytes(leaf.bytes)], ["share", percent(leaf.bytes, height) + " of the height"]];
@@ -444,7 +448,7 @@ function buildViews(s, section) {
 }
 function buildMemories() {
   if (comparing || spaces.length < 2) return;
-  const section = element("section", { class: "space", "data-view": "stacked", "data-by": "memory" }, element("div", { class: "head" }, element("h2", {}, "all memories"), element("div", { class: "facts" }, "live bytes in all lanes")));
+  const section = element("section", { class: "space", "data-view": "stacked", "data-by": "memory" }, element("div", { class: "head" }, element("h2", {}, "all memories"), element("span", { class: "muted" }, "live bytes in all lanes")));
   const legend_ = element("div", { class: "legend" });
   byId("charts").append(section);
   addChart("stacked", section, 300 + AXIS, drawStackedWithLegend, overStacked, { all: true, views: ["stacked"], by: ["memory"], legend: legend_, under: stackUnder });

@@ -8,6 +8,7 @@ Object.assign(state, { range: null, ranging: false, anchor: null });
 function setRange(a, b) {
   const low = Math.max(Math.floor(Math.min(a, b)), axis.begin), high = Math.min(Math.ceil(Math.max(a, b)), axis.end);
   state.range = high > low ? [low, high] : null;
+  byId("range-text").replaceChildren(...(state.range ? rangeLine() : []));
   const button = byId("tabs").querySelector("[data-tab=range]");
   button.hidden = !state.range;
   if (state.range) openTab("range");
@@ -59,6 +60,13 @@ function rangePeak(s, [a, b]) {
   let peak = liveAt(s, a), at = a;
   for (let k = firstStep(s, a); k < s.live.length && s.live[k] < b; k += 2) if (s.live[k + 1] > peak) { peak = s.live[k + 1]; at = s.live[k]; }
   return { peak, at };
+}
+// One line above the charts, for pages on which the lists are far below.
+function rangeLine() {
+  const parts = [spanText(...state.range)], sums = reports.map((report) => rangeSums(report, state.range));
+  for (const s of comparing ? [] : spaces) parts.push(clean(s.title) + " peak " + bytesText(rangePeak(s, state.range).peak));
+  if (!comparing && reports[0].bars.length > 0) parts.push(plain(sums[0].operations) + " operations, " + bytesText(sums[0].reads) + " read, " + bytesText(sums[0].writes) + " written");
+  return [parts.join("  \u00b7  ") + " ", element("button", { class: "link", onclick: () => byId("panel").scrollIntoView({ block: "nearest" }) }, "all sums")];
 }
 function rangePanel() {
   const range = state.range;

@@ -466,5 +466,5 @@ function buildSwitch() {
   if (!comparing && spaces.length > 1) select.append(element("option", { value: "memory" }, "memory"));
   nav.append(element("label", { class: "muted" }, "by ", select));
   nav.append(element("button", { id: "ranging", title: "drag to select a range of time (r), or hold Shift", "aria-pressed": "false", onclick: toggleRanging }, "select a range"));
-  byId("charts").prepend(nav);
+  byId("charts").prepend(nav, element("p", { id: "range-text", role: "status" }));
 }

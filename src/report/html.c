@@ -464,11 +464,15 @@ static void write_report(page_out *page, const spad__page_part *part, const text
     write_changes(out, report);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
+    if (report->works_at > 0) write_key_number(out, "worksAt", report->works_at);
     spad__out_string(out, "\"notes\":[");
     for (size_t i = 0; i < report->note_count; i++) {
         if (i > 0) spad__out_string(out, ",");
         spad__out_script_string(out, report->notes[i]);
     }
+    spad__out_string(out, "],\"inTables\":[");
+    for (size_t i = 0; i < report->note_count; i++)
+        spad__out_format(out, "%s%d", i > 0 ? "," : "", report->in_tables[i]);
     spad__out_string(out, "],\n");
     write_bars(page, t);
     spad__out_string(out, "\"findings\":[");
@@ -545,6 +549,27 @@ static void write_body(spad__out *out, const spad__page_part *parts, size_t coun
     spad__out_bytes(out, spad__page_html + at, spad__page_html_size - at);
 }
 
+/* [number of a change, the plan with it as a report] of each change whose places are known. Reports
+ * that are compared have no changes, so it is known whose they are. */
+static spad_status write_alternatives(page_out *page, const spad_report *report,
+                                      spad_error *error) {
+    spad_status status = SPAD_OK;
+    bool first = true;
+    for (size_t i = 0; i < report->changes.count && status == SPAD_OK; i++) {
+        spad__picture picture;
+        if (report->changes.items[i].with == NULL) continue;
+        status = spad__picture_make(&picture, report->changes.items[i].with, error);
+        if (status != SPAD_OK) break;
+        const spad__page_part part = {.picture = &picture};
+        spad__out_format(page->json, "%s[%zu,", first ? "" : ",\n", i);
+        status = write_page_part(page, &part, error);
+        spad__out_string(page->json, "]");
+        spad__picture_free(&picture);
+        first = false;
+    }
+    return status;
+}
+
 /* All data as JSON and columns. */
 static spad_status write_json(page_out *page, const spad__page_part *parts, size_t count,
                               spad_error *error) {
@@ -557,6 +582,9 @@ static spad_status write_json(page_out *page, const spad__page_part *parts, size
         if (i > 0) spad__out_string(out, ",\n");
         status = write_page_part(page, &parts[i], error);
     }
+    spad__out_string(out, "],\n\"with\":[");
+    for (size_t i = 0; i < count && status == SPAD_OK; i++)
+        status = write_alternatives(page, parts[i].picture->report, error);
     spad__out_string(out, "]}");
     return status;
 }

@@ -324,26 +324,59 @@ function tableOf(kind, heads, rows) {
   for (const row of rows) table.append(element("tr", {}, ...row.map((value, k) => cell("td", value, k))));
   return table;
 }
+// The plan with one change in place of the plan; null: the plan itself.
+let shownChange = null;
+const named = []; // per change: there are boxes of its name
+const changeReports = new Map((data.with || []).map(([number, report]) => [number, report]));
+function showChange(number) {
+  if (number === shownChange) return;
+  shownChange = number;
+  for (const s of spaces) {
+    s.own ??= { ...s, families: null, grouped: false, ...s }; // as it was read
+    const report = number === null ? null : changeReports.get(number), raw = report && report.spaces.find((r) => r.name === s.title);
+    const { a0, a1, only, ...shown } = raw ? readSpace({ ...s.own.report, strings: report.strings }, raw, 0) : s.own;
+    if (raw) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
+    s.painted = (s.painted || 0) + 1;
+    fillFacts(s);
+    if (s.parts) fillParts(s);
+  }
+  moments = null; bySize = null; state.hover = null; state.at = null;
+  byId("with").hidden = number === null;
+  if (number !== null) byId("with-text").textContent = clean(reports[0].changes[number][1]).replace(/^fits (if|with) /, "the plan $1 ");
+  pin(null);
+  search(byId("search").value);
+  showPanel();
+  refresh();
+}
 function unfitPanel() {
-  const out = [];
-  for (const s of overfull) {
+  const out = [], changes = reports[0].changes || [];
+  for (const s of overfull.map((shown) => shown.own || shown)) {
     out.push(element("h3", {}, clean(s.title) + " does not fit"), tableOf("unfit", null, [["needed", bothBytes(s.used)], ["available", bothBytes(s.usable)],
       ["missing", bothBytes(s.used - s.usable)], ["alive at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
-    let sum = 0;
-    const show_ = (mark, text) => element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, text);
-    out.push(tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
-      const i = s.index.get(number);
-      sum += s.bytes[i];
-      return [show_({ space: s, box: i }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
-    })));
-    if (s.peakBoxes.length > 40) out.push(element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 40) + " smaller ones"));
   }
-  const changes = reports[0].changes || [];
-  if (changes.length > 0) out.push(tableOf("remedies", ["one change that helps", "leaves the peak"], changes.map(([name, text, leaves]) => {
-    const mark = boxesNamed(reports[0], name)[0], button = mark ? element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, clean(text)) : clean(text);
-    return [button, leaves > 0 ? bytesText(leaves) : ""];
-  })));
-  return out;
+  if (reports[0].worksAt) out.push(element("p", { class: "muted" }, "smallest capacity known to work: " + bothBytes(reports[0].worksAt)));
+  const heads = ["one change that helps", "saves", ...(changeReports.size > 0 ? ["plan with it"] : [])];
+  if (changes.length > 0) out.push(tableOf("remedies", heads, changes.map(changeRow)));
+  return out.concat(...overfull.map(peakSet));
+}
+function changeRow([name, text, leaves], k) {
+  const find = () => { showChange(null); const mark = boxesNamed(reports[0], name)[0]; if (mark) { pin(mark); show(mark); } }, on = shownChange === k;
+  named[k] ??= boxesNamed(reports[0], name).length > 0;
+  const row = [named[k] ? element("button", { class: "link", title: "show it in the map", onclick: find }, clean(text)) : clean(text), leaves > 0 ? bytesText(leaves) : ""];
+  if (changeReports.size === 0) return row;
+  const button = () => element("button", { class: "with", "aria-pressed": String(on), title: on ? "back to the plan without it" : "show the plan with this change", onclick: () => showChange(on ? null : k) }, on ? "shown" : "show");
+  return [...row, changeReports.has(k) ? button() : ""];
+}
+// Who is alive at the peak, with running sums; a click goes back to the plan itself.
+function peakSet(shown) {
+  const s = shown.own || shown, go = (i) => { const mark = { space: shown, box: i }; showChange(null); pin(mark); show(mark); };
+  let sum = 0;
+  const table = tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
+    const i = s.index.get(number);
+    sum += s.bytes[i];
+    return [element("button", { class: "link", title: "show it in the map", onclick: () => go(i) }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
+  }));
+  return s.peakBoxes.length > 40 ? [table, element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 40) + " smaller ones")] : [table];
 }
 
 // Boxes that a name of a finding means: the name itself, or all of its stem.

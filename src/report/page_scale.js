@@ -332,7 +332,8 @@ function addMini(s, section) {
   listenMini(chart);
 }
 
-for (const s of spaces) {
+function prepareSpace(s) {
   indexTimes(s);
   if (s.grouped && !comparing) buildFamilies(s);
 }
+spaces.forEach(prepareSpace);

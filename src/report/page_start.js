@@ -26,7 +26,7 @@ function fillParts(s) {
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.colour, false);
     bar.append(piece);
   }
-  for (const group of all.slice(0, 10)) {
+  for (const group of all.slice(0, 10).filter((g) => g.bytes > 0)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
     swatch.style.background = fillOf(group.colour, false);
     names.append(element("button", { title: group.key + ": search for it", onclick: () => { const wanted = group.key.replace(/\u2026$/, ""); byId("search").value = wanted; search(wanted); } },
@@ -80,8 +80,9 @@ function addChart(kind, parent, height, draw, over, more) {
   listen(chart);
   return chart;
 }
-function buildSpace(s) {
-  const facts = element("div", { class: "facts" }, fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
+function fillFacts(s) {
+  const facts = s.facts;
+  facts.replaceChildren(fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
   if (s.usable > 0) facts.append(element("span", {}, gauge(s.used / s.usable), element("b", {}, percent(s.used, s.usable))));
   facts.append(fact("live peak", bytesText(s.peak), s.usable >= 0 && s.peak > s.usable), fact("boxes", plain(s.n)));
   if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
@@ -91,8 +92,12 @@ function buildSpace(s) {
   let unplaced = 0;
   for (let i = 0; i < s.n; i++) if (!placed(s, i)) unplaced++;
   if (unplaced > 0) facts.append(fact("without an address", plain(unplaced)));
+}
+function buildSpace(s) {
+  s.facts = element("div", { class: "facts" });
+  fillFacts(s);
   const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
-  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), s.facts));
   byId("charts").append(section);
   if (!comparing && s.peakBoxes.length > 0) {
     s.parts = element("div", { class: "parts" });
@@ -353,7 +358,8 @@ document.documentElement.classList.toggle("dark", dark.matches);
 readPalette();
 byId("title").textContent = comparing ? clean(reports[0].title) + " \u2192 " + clean(reports[1].title) : clean(reports[0].title);
 byId("about").textContent = clean(reports[0].target) + (reports[0].about ? ": " + clean(reports[0].about) : "");
-for (const report of reports) for (const note of report.notes) byId("notes").append(element("li", {}, clean(note)));
+// What the tables of "does not fit" have is not repeated here.
+for (const report of reports) report.notes.forEach((note, k) => { if (overfull.length === 0 || !report.inTables[k]) byId("notes").append(element("li", {}, clean(note))); });
 search("");
 spaces.forEach(fitAddresses);
 buildMemories();
@@ -371,6 +377,7 @@ for (const tab of tabs) {
   button.dataset.tab = tab.id;
   byId("tabs").append(button);
 }
+byId("with-back").addEventListener("click", () => showChange(null));
 listenKeys();
 listenDivider();
 byId("search").addEventListener("input", (event) => search(event.target.value));

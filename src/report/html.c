@@ -190,15 +190,17 @@ typedef enum sheet_column {
     OPEN,
     PARTNER,
     STATE,
+    ROUNDING,
+    ALIGNMENT,
     SHEET_COLUMNS
 } sheet_column;
 
 static const char *const sheet_column_names[SHEET_COLUMNS] = {
-    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",     [LENGTH] = "length",
-    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane", [SHEET_LANES] = "lanes",
-    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding", [SLOT] = "slot",
-    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",       [OPEN] = "open",
-    [PARTNER] = "partner", [STATE] = "state"};
+    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",       [LENGTH] = "length",
+    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane",   [SHEET_LANES] = "lanes",
+    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding",   [SLOT] = "slot",
+    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",         [OPEN] = "open",
+    [PARTNER] = "partner", [STATE] = "state",   [ROUNDING] = "rounding", [ALIGNMENT] = "alignment"};
 
 /* Strings of a report, by their numbers. */
 typedef struct texts {
@@ -239,6 +241,8 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
+    case ROUNDING: return box->rounding;
+    case ALIGNMENT: return box->alignment;
     case SHEET_COLUMNS: break;
     }
     return 0;
@@ -312,14 +316,16 @@ typedef enum bar_column {
     BAR_LINE,
     BAR_NAME,
     BAR_FOR,
+    BAR_READS,
+    BAR_WRITES,
     BAR_COLUMNS
 } bar_column;
 
 static const char *const bar_names[BAR_COLUMNS] = {
-    [BAR_ROW] = "row",           [BAR_BEGIN] = "begin",
-    [BAR_LENGTH] = "length",     [BAR_WAIT] = "wait",
-    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
-    [BAR_NAME] = "name",         [BAR_FOR] = "for"};
+    [BAR_ROW] = "row",      [BAR_BEGIN] = "begin",       [BAR_LENGTH] = "length",
+    [BAR_WAIT] = "wait",    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
+    [BAR_NAME] = "name",    [BAR_FOR] = "for",           [BAR_READS] = "reads",
+    [BAR_WRITES] = "writes"};
 
 static int64_t bar_cell(const void *context, size_t i, int what) {
     const texts *t = context;
@@ -333,6 +339,8 @@ static int64_t bar_cell(const void *context, size_t i, int what) {
     case BAR_LINE: return item->bar.line;
     case BAR_NAME: return t->bar_names[i];
     case BAR_FOR: return t->bar_waits[i];
+    case BAR_READS: return item->bar.reads;
+    case BAR_WRITES: return item->bar.writes;
     case BAR_COLUMNS: break;
     }
     return 0;

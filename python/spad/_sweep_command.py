@@ -137,7 +137,7 @@ def _swept(options):
                            stop_after=options.stop_after, output=options.output, progress=bar, interrupt="keep")
     finally:
         bar.clear()
-    print(json.dumps(table.rows, indent=1) if options.json else table.text(), end="\n" if options.json else "")
+    print(json.dumps(table.rows, indent=1) if options.json else table.text(), end="\n" if options.json else "", flush=True)
     kept = f", {facts['kept']} of them from {options.results}" if facts["kept"] else ""
     if table.done < table.total:
         _say(f"{table.done} of {table.total} combinations{kept}; the same command goes on")

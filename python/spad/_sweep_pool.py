@@ -174,7 +174,7 @@ class Cluster:
         futures = self._client.map(_sweep_work.answer, questions, pure=False, retries=0)
         numbers = {future.key: number for number, future in enumerate(futures)}
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self._client.loop):
                 error = future.exception()
                 made = {LOST: f"a worker of Dask: {error}"} if error is not None else future.result()
                 yield numbers[future.key], made

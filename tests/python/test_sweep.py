@@ -202,6 +202,18 @@ def test_a_combination_that_kills_its_process(folder):
     assert len(kept_files(folder)) == 2  # the next sweep tries it again
 
 
+def test_nothing_is_left_running(folder, monkeypatch):
+    import threading
+
+    made, start = [], _sweep_pool._Process._start
+    monkeypatch.setattr(_sweep_pool._Process, "_start", lambda self: (start(self), made.append(self._process)))
+    before = threading.active_count()
+    table(jobs=3)
+    table(jobs=3, stop_after=1)
+    assert threading.active_count() == before
+    assert len(made) >= 2 and all(process.poll() is not None for process in made)
+
+
 # ---- results that are kept ------------------------------------------------------------------------
 
 
@@ -375,6 +387,15 @@ def test_command(folder):
     assert part.returncode == 0 and "2 of 6 combinations; the same command goes on" in part.stderr
     (folder / "timed.spad").write_text("kernel")
     assert command("*.spad", "--vary", "S=1").returncode == 1
+
+
+def test_manual_page(root):
+    """What docs/sweep.md shows is what comes out."""
+    binary = Path(spad.__file__).with_name("spad")
+    home = str(Path(spad.__file__).parents[1])
+    done = subprocess.run([root / "tests" / "check_console", root, binary, root / "docs" / "sweep.md"], capture_output=True,
+                          text=True, env={**os.environ, "SPAD_PYTHON": sys.executable, "PYTHONPATH": home})
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_command_of_a_row(folder, root):

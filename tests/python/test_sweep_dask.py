@@ -4,12 +4,11 @@
 import os
 import signal
 import sys
-import threading
 
 import pytest
 
 import spad
-from test_sweep import STEPS, TIMED, folder  # noqa: F401 a fixture
+from test_sweep import folder  # noqa: F401 a fixture
 
 VARY = {"S": "1..4", "N": "40..52+4"}
 
@@ -102,9 +101,3 @@ def test_no_dask(folder, monkeypatch):
     with pytest.raises(spad.ArgumentError, match=r"pip install spad\[sweep\]"):
         spad.sweep("timed.spad", dask="tcp://127.0.0.1:1")
     assert spad.sweep("timed.spad", frame=False)[0]["status"] == "fine"
-
-
-def test_threads_are_not_left(folder):
-    before = threading.active_count()
-    spad.sweep("*.spad", VARY, frame=False)
-    assert threading.active_count() == before

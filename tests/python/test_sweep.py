@@ -341,16 +341,16 @@ def test_trees_of_tilelang(root, folder):
 
 def test_programs(root, folder):
     kernel = f"{root}/tests/python/nki_kernels.py:matmul"
-    made = table(kernel, vary={"rhs": "bf16[256,256],bf16[256,512],bf16[99,7]"}, target=["trn1", "trn2"])
-    assert [row["status"] for row in made] == ["fine", "fine", "refused"] * 2
+    made = table(kernel, vary={"rhs": "bf16[256,256],bf16[256,512],bf16[99,7]"}, target="trn2")
+    assert [row["status"] for row in made] == ["fine", "fine", "refused"]
     import spad.nki.trace as nt
 
     with nt.installed():
         traced = nt.trace(nt.load(kernel), nt.hbm((256, 128), "bf16"), nt.hbm((256, 512), "bf16"), target="trn2")
-    assert made[4]["makespan"] * 1000 == traced.sim(True).makespan
-    assert made[4]["command"] == f"spad sweep {kernel} --vary 'rhs=bf16[256,512]' --target trn2"
+    assert made[1]["makespan"] * 1000 == traced.sim(True).makespan
+    assert made[1]["command"] == f"spad sweep {kernel} --vary 'rhs=bf16[256,512]' --target trn2"
     given = table(kernel, vary=None, args={"lhsT": "bf16[256,128]", "rhs": "bf16[256,512]"})
-    assert given[0]["bytes"] == made[4]["bytes"] and given[0]["makespan"] == made[4]["makespan"]
+    assert given[0]["bytes"] == made[1]["bytes"] and given[0]["makespan"] == made[1]["makespan"]
     wrong = table(f"{root}/tests/python/nki_kernels.py:nothing", vary={"a": 1})
     assert wrong[0]["status"] == "refused" and "has no 'nothing'" in wrong[0]["message"]
 
@@ -410,8 +410,8 @@ def test_the_command_of_a_row(folder, root):
 
 
 def test_ctrl_c(folder):
-    (folder / "timed.spad").write_text(TIMED.replace("param N = 8", "param N = 3000"))
-    words = ["timed.spad", "--vary", "S=1..4", "--vary", "N=3000..3014", "-j", "1", "-o", "a.csv", "--results", "kept"]
+    (folder / "timed.spad").write_text(TIMED.replace("param N = 8", "param N = 1000"))
+    words = ["timed.spad", "--vary", "S=1..4", "--vary", "N=1000..1009", "-j", "1", "-o", "a.csv", "--results", "kept"]
     run = subprocess.Popen([sys.executable, "-m", "spad", "sweep", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
                            text=True, start_new_session=True)
     while run.poll() is None and not kept_files(folder):
@@ -419,9 +419,9 @@ def test_ctrl_c(folder):
     run.send_signal(signal.SIGINT)
     _, messages = run.communicate()
     assert run.returncode == 130, messages
-    assert " of 60 combinations; the same command goes on" in messages and "Traceback" not in messages
+    assert " of 40 combinations; the same command goes on" in messages and "Traceback" not in messages
     rows = (folder / "a.csv").read_text().splitlines()
-    assert 2 <= len(rows) <= 60 and len(rows) == len(kept_files(folder)) + 1
+    assert 2 <= len(rows) <= 40 and len(rows) == len(kept_files(folder)) + 1
     assert not list(folder.glob("kept/.*.tmp"))
     done = command(*words)
     assert done.returncode == 0 and f"{len(rows) - 1} of them from kept" in done.stderr
@@ -501,6 +501,7 @@ def test_page_in_a_browser(folder, root, monkeypatch):
     if driver.find() is None:
         pytest.skip("there is no Chromium")
     made = table(target=["trn2", "GB300"], output="a.html")
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # the library of a sanitizer is not for a browser
     window = driver.Browser()
     try:
         for width, dark in ((1400, False), (390, True)):

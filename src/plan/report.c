@@ -62,14 +62,16 @@ void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_pl
         const bool last = k + 1 == set->count;
         if (k > 0) spad__out_string(out, last ? " and " : ", ");
         out_label(out, plan, set->buffers[k]);
-        spad__out_format(out, " (%lld B)", (long long)plan->buffers.items[set->buffers[k]].size);
+        spad__out_format(out, " (%s)",
+                         spad__exact_size(plan->buffers.items[set->buffers[k]].size).text);
     }
     if (shown < set->count)
         spad__out_format(out, " and %lld smaller ones", (long long)(set->count - shown));
-    spad__out_format(out, " are moved to another memory: %lld B", (long long)set->bytes);
+    spad__out_format(out, " are moved to another memory: %s", spad__both_sizes(set->bytes).text);
     int64_t moved;
     if (spad__mul(set->bytes, 2, &moved))
-        spad__out_format(out, ", %lld B moved if each goes out and back once", (long long)moved);
+        spad__out_format(out, ", %s moved if each goes out and back once",
+                         spad__exact_size(moved).text);
 }
 
 static const char *clash_sentence(spad_plan_clash clash) {

@@ -194,16 +194,21 @@ typedef enum sheet_column {
     PARTNER,
     STATE,
     ROUNDING,
-    ALIGNMENT,
+    SHEET_ALIGNMENT,
     SHEET_COLUMNS
 } sheet_column;
 
 static const char *const sheet_column_names[SHEET_COLUMNS] = {
-    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",       [LENGTH] = "length",
-    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane",   [SHEET_LANES] = "lanes",
-    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding",   [SLOT] = "slot",
-    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",         [OPEN] = "open",
-    [PARTNER] = "partner", [STATE] = "state",   [ROUNDING] = "rounding", [ALIGNMENT] = "alignment"};
+    [NUMBER] = "number",     [NAME] = "name",
+    [BEGIN] = "begin",       [LENGTH] = "length",
+    [BYTE] = "byte",         [BYTES] = "bytes",
+    [SHEET_LANE] = "lane",   [SHEET_LANES] = "lanes",
+    [MODE] = "mode",         [FORM] = "form",
+    [PADDING] = "padding",   [SLOT] = "slot",
+    [SLOTS] = "slots",       [FAMILY] = "family",
+    [LINE] = "line",         [OPEN] = "open",
+    [PARTNER] = "partner",   [STATE] = "state",
+    [ROUNDING] = "rounding", [SHEET_ALIGNMENT] = "alignment"};
 
 /* Strings of a report, by their numbers. */
 typedef struct texts {
@@ -245,7 +250,7 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
     case ROUNDING: return box->rounding;
-    case ALIGNMENT: return box->alignment;
+    case SHEET_ALIGNMENT: return box->alignment;
     case SHEET_COLUMNS: break;
     }
     return 0;

@@ -381,7 +381,7 @@ static void write_columns(const drawing *d, const spad__density *grid, int64_t h
     }
 }
 
-static void write_grid(drawing *d) {
+static void write_shades(drawing *d) {
     const spad_host *host = &d->picture->report->host;
     spad__density grid;
     if (!spad__density_make(&grid, host, PLOT * 100, MAP * 100, d->light->cell * 100)) {
@@ -442,7 +442,7 @@ static void write_boxes(drawing *d) {
     const spad__picture *p = d->picture;
     int64_t hidden = 0;
     int64_t conflicts = d->light != NULL ? d->light->boxes / 4 : INT64_MAX;
-    if (d->light != NULL) write_grid(d);
+    if (d->light != NULL) write_shades(d);
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
         if (spad__is_drawn(box) && box->rect.bytes > 0) hidden += !draw_box(d, box);

@@ -166,13 +166,13 @@ static void several_changes_where_one_is_not_enough(void **state) {
            "tensor x : shared u8 (150000) input\ntensor y : shared u8 (140000) input\n"
            "tensor z : shared u8 (120000) input\ntensor w : shared u8 (1000)\n"
            "simt w reads x, y, z writes w\n",
-           "shared is 178552 B too small: 411000 B are needed together (proved)\n"
-           "  fits if 'y' and 'z' are moved to another memory, which saves 260000 B\n");
+           "shared is 178,552 B (174.4 KiB) too small: 411,000 B are needed together (proved)\n"
+           "  fits if 'y' and 'z' are moved to another memory, which saves 260,000 B\n");
     expect(TOO_MUCH,
-           "shared is 307552 B too small: 540000 B are needed together (proved)\n"
-           "  fits with --ring x=1 if 'y' is moved to another memory, which saves 330000 B\n"
-           "  fits with --ring x=1 if 'z' is moved to another memory, which saves 330000 B\n"
-           "  fits if 'x' and 'y' are moved to another memory, which saves 390000 B\n");
+           "shared is 307,552 B (300.3 KiB) too small: 540,000 B are needed together (proved)\n"
+           "  fits with --ring x=1 if 'y' is moved to another memory, which saves 330,000 B\n"
+           "  fits with --ring x=1 if 'z' is moved to another memory, which saves 330,000 B\n"
+           "  fits if 'x' and 'y' are moved to another memory, which saves 390,000 B\n");
     fixture f;
     set_up(&f, TOO_MUCH);
     test_text_clear(&f.text);

@@ -12,9 +12,11 @@
 
 #include "cli.h"
 #include "plan_kernel.h"
+#include "plan_spaces.h"
 
 typedef struct plan_words {
     cli_plan_words input;
+    cli_words spaces; /* one without a capacity is also in input.space */
     const char *timeout;
     int64_t started; /* of the command, in nanoseconds of a clock */
     const char *seed;
@@ -102,11 +104,10 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
 enum { CSV_SECONDS = 30 };
 
 /* The time for reading a large file counts; a first plan is made in any case. */
-static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
+static bool read_options(spad_plan_options *options, bool bounded, plan_words *words) {
     options->timeout_ns = CSV_SECONDS * INT64_C(1000000000);
     if (!read_effort(words, &options->timeout_ns, &options->seed, &options->threads)) return false;
     options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
-    const bool bounded = spad_plan_get_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     options->progress = show_progress;
     options->context = words;
@@ -182,7 +183,8 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
     spad_plan_options options = {.seed = 1};
     spad_plan_result *result;
     spad_error error;
-    if (!read_options(&options, input->plan, words)) return CLI_USAGE;
+    const bool bounded = spad_plan_get_capacity(input->plan) != SPAD_UNBOUNDED;
+    if (!read_options(&options, bounded, words)) return CLI_USAGE;
     signal(SIGINT, interrupt);
     const spad_status status = spad_plan_solve(&result, input->plan, &options, &error);
     signal(SIGINT, SIG_DFL);
@@ -194,12 +196,30 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
     return exit;
 }
 
+/* Rows of several memories. */
+static cli_exit plan_spaces(plan_words *words, const cli_text *text, const char *path) {
+    spad_plan_options options = {.seed = 1};
+    if (!read_options(&options, true, words)) return CLI_USAGE;
+    const plan_spaces_words spaces = {.input = &words->input,
+                                      .spaces = &words->spaces,
+                                      .options = &options,
+                                      .output = words->output,
+                                      .pictures = &words->pictures};
+    signal(SIGINT, interrupt);
+    const cli_exit exit = cli_plan_spaces(text, path, &spaces);
+    signal(SIGINT, SIG_DFL);
+    if (words->line_open) fputc('\n', stderr);
+    return exit;
+}
+
 static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char *path) {
     cli_places input;
     if (words->goal != NULL || words->frontier || words->release || words->steps) {
         cli_message("options '--for', '--frontier', '--release' and '--steps' are for kernels");
         return CLI_USAGE;
     }
+    if (cli_has_spaces(text, &words->spaces)) return plan_spaces(words, text, path);
+    if (words->spaces.count > 0) words->input.space = words->spaces.items[0];
     cli_exit exit = cli_read_buffers(&input, text, path, &words->input);
     if (exit == CLI_FINE) exit = solve(&input, words, text, cli_input_name(path));
     cli_free_places(&input);
@@ -219,7 +239,7 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
-    if (words->input.capacity != NULL || words->input.space != NULL || words->minimize ||
+    if (words->input.capacity != NULL || words->spaces.count > 0 || words->minimize ||
         words->progress || words->progress_json) {
         cli_message(
             "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
@@ -300,7 +320,8 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
 
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
-    const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
+    const cli_option options[] = {{.name = "--space", .words = &words.spaces},
+                                  CLI_PLAN_OPTIONS(words.input), /* its --space comes too late */
                                   {.name = "--for", .value = &words.goal},
                                   {.name = "--frontier", .flag = &words.frontier},
                                   {.name = "--release", .flag = &words.release},
@@ -349,12 +370,18 @@ const cli_command cli_plan = {
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
-        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
+        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place,\n"
+        "space (and then uses, home, kept, constant).\n"
         "\n"
         "  --capacity N              bytes per lane, such as 196608 or 192KiB; without it,\n"
         "                            minimize the height\n"
         "  --end-exclusive           column 'end' is the time after the last one, as 'upper' is\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
+        "  --space NAME[=N][@COST]   one of several memories, fast ones first: its bytes, and "
+        "what\n"
+        "                            a byte costs that is read or written there (0, 1, 2 and so\n"
+        "                            on); rows name theirs in the column space, such as sram or\n"
+        "                            sram|dram, or may be in any\n"
         "  --minimize                minimize the height even with a capacity\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
         "  --progress[=json]         progress on stderr\n"

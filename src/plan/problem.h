@@ -108,4 +108,8 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
 /* One of its changes: "fits if ...". */
 void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
 
+/* The members of the JSON object of a result; the result and the reason are those of the plan. */
+void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,
+                     const spad_plan_reason *reason);
+
 #endif

@@ -18,6 +18,7 @@
 #include "base/names.h"
 #include "base/text.h"
 #include "plan/sort.h"
+#include "spad/wishes.h"
 
 /* ---- rows -------------------------------------------------------------------------- */
 
@@ -151,17 +152,18 @@ static spad__cell blamed_cell(const spad__csv *r, int32_t field) {
 static spad_status note_alias(spad__csv *r, size_t number) {
     if (!r->present[ALIAS] || r->cells[ALIAS].length == 0) return SPAD_OK;
     if (!spad__array_reserve(&r->host, &r->members, 1)) return spad__fail_host_memory(r->error);
-    r->members.items[r->members.count++] = (member){r->cells[ALIAS], r->plan, (int32_t)number};
+    r->members.items[r->members.count++] =
+        (spad__csv_member){r->cells[ALIAS], r->plan, (int32_t)number};
     return SPAD_OK;
 }
 
 static spad_status note_wishes(spad__csv *r, size_t number) {
-    static const column kinds[] = {APART, SLICE, IN_PLACE};
+    static const column kinds[] = {APART, SLICE, IN_PLACE, AVOID};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (!r->present[kinds[k]] || r->cells[kinds[k]].length == 0) continue;
         if (!spad__array_reserve(&r->host, &r->wishes, 1)) return spad__fail_host_memory(r->error);
         r->wishes.items[r->wishes.count++] =
-            (wish){r->plan, (int32_t)number, kinds[k], r->cells[kinds[k]]};
+            (spad__csv_wish){r->plan, (int32_t)number, kinds[k], r->cells[kinds[k]]};
     }
     return SPAD_OK;
 }
@@ -209,11 +211,37 @@ static bool split_slice(spad__cell *word, int64_t *at) {
     return true;
 }
 
+/* Cuts the cost off the end of "id:cost", if there is one; else it is 1. An id may have a colon. */
+static void split_avoid(const spad_plan *plan, spad__cell *word, int64_t *cost) {
+    size_t i = word->length;
+    *cost = 1;
+    while (i > 0 && word->text[i - 1] != ':') i--;
+    int64_t number;
+    if (i == 0 || spad__plan_find(plan, word->text, word->length) >= 0 ||
+        !spad__csv_parse(word->text + i, word->length - i, &number))
+        return;
+    *cost = number;
+    word->length = i - 1;
+}
+
+/* The columns of ids: their names, and what a buffer cannot do with itself. */
+static const char *wish_name(column kind) {
+    return kind == APART ? "apart" : kind == SLICE ? "slice" : kind == AVOID ? "avoid" : "in_place";
+}
+
+static const char *wish_verb(column kind) {
+    return kind == APART   ? "kept apart from"
+           : kind == SLICE ? "a slice of"
+           : kind == AVOID ? "away from"
+                           : "in the place of";
+}
+
 /* What one id of a cell asks for. */
-static spad_status grant_wish(spad__csv *r, const wish *w, spad__cell word) {
-    const char *what = w->kind == APART ? "apart" : w->kind == SLICE ? "slice" : "in_place";
+static spad_status grant_wish(spad__csv *r, const spad__csv_wish *w, spad__cell word) {
+    const char *what = wish_name(w->kind);
     const size_t mine = (size_t)w->buffer;
     int64_t at = 0;
+    if (w->kind == AVOID) split_avoid(w->plan, &word, &at);
     if (w->kind == SLICE && !split_slice(&word, &at))
         return spad__fail(r->error, SPAD_ERR_SYNTAX, "slice '%.*s' is not of the form id@64",
                           QUOTED(&word));
@@ -223,12 +251,10 @@ static spad_status grant_wish(spad__csv *r, const wish *w, spad__cell word) {
                           QUOTED(&word));
     if (other == w->buffer)
         return spad__fail(r->error, SPAD_ERR_ARGUMENT, "%s: buffer '%.*s' cannot be %s itself",
-                          what, QUOTED(&word),
-                          w->kind == APART   ? "kept apart from"
-                          : w->kind == SLICE ? "a slice of"
-                                             : "in the place of");
+                          what, QUOTED(&word), wish_verb(w->kind));
     if (w->kind == APART) return spad_plan_apart(w->plan, mine, (size_t)other, r->error);
     if (w->kind == SLICE) return spad_plan_slice(w->plan, mine, (size_t)other, at, r->error);
+    if (w->kind == AVOID) return spad_plan_avoid(w->plan, mine, (size_t)other, at, r->error);
     return spad_plan_in_place(w->plan, mine, (size_t)other, r->error);
 }
 
@@ -246,9 +272,9 @@ static spad_status resolve_references(spad__csv *r) {
 
 /* Joins member k with an earlier one of its name; rows before k have hashes up to its own. */
 static spad_status join_member(spad__csv *r, const spad__row *rows, size_t k) {
-    const member *mine = &r->members.items[rows[k].value];
+    const spad__csv_member *mine = &r->members.items[rows[k].value];
     for (size_t j = k; j-- > 0 && rows[j].key == rows[k].key;) {
-        const member *other = &r->members.items[rows[j].value];
+        const spad__csv_member *other = &r->members.items[rows[j].value];
         if (other->plan != mine->plan || other->name.length != mine->name.length ||
             memcmp(other->name.text, mine->name.text, mine->name.length) != 0)
             continue;
@@ -314,6 +340,7 @@ static void take_back_rows(spad_plan *plan, const spad_plan *before, spad__arena
     plan->aparts.count = before->aparts.count;
     plan->slices.count = before->slices.count;
     plan->in_places.count = before->in_places.count;
+    plan->avoids.count = before->avoids.count;
     spad__arena_rewind(&plan->arena, mark);
 }
 
@@ -323,7 +350,7 @@ typedef struct plan_before {
     spad__arena_mark mark;
 } plan_before;
 
-static void free_reader(spad__csv *r) {
+static void free_csv_reader(spad__csv *r) {
     spad__array_free(&r->host, &r->gaps);
     spad__array_free(&r->host, &r->clocks);
     spad__array_free(&r->host, &r->wishes);
@@ -357,7 +384,7 @@ spad_status spad__csv_read(spad_plan *plan, const spad__csv_route *route, const 
         take_back_rows(plans[k], &before[k].counts, before[k].mark);
     if (options != NULL && options->end_inclusive != NULL) *options->end_inclusive = r.inclusive;
     spad__free(&host, before, count * sizeof *before);
-    free_reader(&r);
+    free_csv_reader(&r);
     return status;
 }
 

@@ -25,6 +25,7 @@ typedef enum column {
     APART,
     SLICE,
     IN_PLACE,
+    AVOID,
     SPACE, /* these only where rows name their memories: spaces_csv.c */
     USES,
     HOME,
@@ -45,19 +46,19 @@ typedef struct spad__cell {
 } spad__cell;
 
 /* A cell with ids, which may be those of later rows. */
-typedef struct wish {
+typedef struct spad__csv_wish {
     spad_plan *plan;
     int32_t buffer;
     column kind;
     spad__cell names;
-} wish;
+} spad__csv_wish;
 
 /* A buffer of an alias group. */
-typedef struct member {
+typedef struct spad__csv_member {
     spad__cell name;
     spad_plan *plan;
     int32_t buffer;
-} member;
+} spad__csv_member;
 
 typedef struct spad__csv spad__csv;
 
@@ -98,8 +99,8 @@ struct spad__csv {
     size_t name_room;
     SPAD_ARRAY(spad_plan_gap) gaps;
     SPAD_ARRAY(int64_t) clocks; /* of one row: lower, then upper */
-    SPAD_ARRAY(wish) wishes;
-    SPAD_ARRAY(member) members;
+    SPAD_ARRAY(spad__csv_wish) wishes;
+    SPAD_ARRAY(spad__csv_member) members;
 };
 
 /* For "%.*s". */

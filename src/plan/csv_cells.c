@@ -22,8 +22,8 @@ static const struct {
     {"gaps", GAPS, false},    {"offset", OFFSET, false},       {"lane", LANE, false},
     {"lanes", LANES, false},  {"bank", BANK, false},           {"alias", ALIAS, false},
     {"apart", APART, false},  {"slice", SLICE, false},         {"in_place", IN_PLACE, false},
-    {"space", SPACE, false},  {"uses", USES, false},           {"home", HOME, false},
-    {"kept", KEPT, false},    {"constant", CONSTANT, false}};
+    {"avoid", AVOID, false},  {"space", SPACE, false},         {"uses", USES, false},
+    {"home", HOME, false},    {"kept", KEPT, false},           {"constant", CONSTANT, false}};
 
 enum { NAMES = sizeof column_names / sizeof *column_names };
 
@@ -274,7 +274,7 @@ static void skip_mark(spad__csv *r) {
 }
 
 static bool has_ids(column kind) {
-    return kind == APART || kind == SLICE || kind == IN_PLACE;
+    return kind == APART || kind == SLICE || kind == IN_PLACE || kind == AVOID;
 }
 
 spad_status spad__csv_header(spad__csv *r) {

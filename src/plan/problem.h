@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "spad/plan.h"
+#include "spad/wishes.h"
 
 typedef struct spad__pair {
     int32_t a;
@@ -21,6 +22,13 @@ typedef struct spad__slice {
     int32_t whole;
     int64_t at;
 } spad__slice;
+
+/* It costs something if the two share a byte; see wishes.c. */
+typedef struct spad__avoid {
+    int32_t a;
+    int32_t b;
+    int64_t cost;
+} spad__avoid;
 
 /*
  * Invariants
@@ -38,6 +46,7 @@ struct spad_plan {
     SPAD_ARRAY(spad__pair) aparts;
     SPAD_ARRAY(spad__slice) slices;   /* at most one for a slice */
     SPAD_ARRAY(spad__pair) in_places; /* a: the output, b: the input */
+    SPAD_ARRAY(spad__avoid) avoids;
     spad__index names;
 };
 

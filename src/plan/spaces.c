@@ -178,8 +178,8 @@ static spad_plan_verdict worse_verdict(spad_plan_verdict a, spad_plan_verdict b)
 }
 
 /* Plans memory m alone. */
-static spad_status solve_part(spad_spaces_result *r, const spad_spaces *spaces, size_t m,
-                              const spad_plan_options *options, spad_error *error) {
+static spad_status solve_space_alone(spad_spaces_result *r, const spad_spaces *spaces, size_t m,
+                                     const spad_plan_options *options, spad_error *error) {
     spaces_owned *owned = r->owned;
     const spad_plan *plan = spaces->plans[m];
     spad_plan_options mine = *options;
@@ -200,8 +200,8 @@ static spad_status solve_part(spad_spaces_result *r, const spad_spaces *spaces, 
 }
 
 /* Each memory gets an equal part of the time that is left. */
-static spad_status solve_each(spad_spaces_result *r, const spad_spaces *spaces,
-                              const spad_plan_options *options, spad_error *error) {
+static spad_status solve_spaces_alone(spad_spaces_result *r, const spad_spaces *spaces,
+                                      const spad_plan_options *options, spad_error *error) {
     const int64_t deadline = spad__deadline(options->timeout_ns);
     spad_status status = SPAD_OK;
     for (size_t m = 0; m < spaces->memory_count && status == SPAD_OK; m++) {
@@ -210,7 +210,7 @@ static spad_status solve_each(spad_spaces_result *r, const spad_spaces *spaces,
             const int64_t left = deadline - spad__clock();
             mine.timeout_ns = spad__max(left / (int64_t)(spaces->memory_count - m), 1);
         }
-        status = solve_part(r, spaces, m, &mine, error);
+        status = solve_space_alone(r, spaces, m, &mine, error);
     }
     return status;
 }
@@ -275,8 +275,8 @@ static spad_status plan_stays(spad_spaces_result *r, const spad_spaces *spaces, 
     return status;
 }
 
-static spad_status solve_choice(spad_spaces_result *r, const spad_spaces *spaces,
-                                const spad_plan_options *options, spad_error *error) {
+static spad_status solve_space_choice(spad_spaces_result *r, const spad_spaces *spaces,
+                                      const spad_plan_options *options, spad_error *error) {
     spaces_owned *owned = r->owned;
     spad_status status = spad_tiers_solve(&owned->tiers, spaces->tiers, options, error);
     if (status != SPAD_OK) return status;
@@ -299,8 +299,8 @@ spad_status spad_spaces_solve(spad_spaces_result **out, const spad_spaces *space
     if (status != SPAD_OK) return status;
     spad_spaces_result *r = new_spaces_result(spaces);
     if (r == NULL) return spad__fail_host_memory(error);
-    status = spaces->tiers != NULL ? solve_choice(r, spaces, options, error)
-                                   : solve_each(r, spaces, options, error);
+    status = spaces->tiers != NULL ? solve_space_choice(r, spaces, options, error)
+                                   : solve_spaces_alone(r, spaces, options, error);
     if (status == SPAD_OK)
         *out = r;
     else

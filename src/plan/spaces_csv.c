@@ -138,9 +138,9 @@ static spad_status choose_any(void *context, spad__csv *r, spad_plan **plan) {
     static const struct {
         column kind;
         const char *name;
-    } refused[] = {{HINT, "hint"},   {GAPS, "gaps"},        {OFFSET, "offset"}, {LANE, "lane"},
-                   {LANES, "lanes"}, {BANK, "bank"},        {ALIAS, "alias"},   {APART, "apart"},
-                   {SLICE, "slice"}, {IN_PLACE, "in_place"}};
+    } refused[] = {{HINT, "hint"},   {GAPS, "gaps"},         {OFFSET, "offset"}, {LANE, "lane"},
+                   {LANES, "lanes"}, {BANK, "bank"},         {ALIAS, "alias"},   {APART, "apart"},
+                   {SLICE, "slice"}, {IN_PLACE, "in_place"}, {AVOID, "avoid"}};
     *plan = ((space_reader *)context)->spaces->all;
     for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
         const spad__cell *c = &r->cells[refused[k].kind];
@@ -155,7 +155,7 @@ static spad_status choose_any(void *context, spad__csv *r, spad_plan **plan) {
 }
 
 /* "yes", "no", or nothing, which is no. */
-static spad_status read_flag(spad__csv *r, column kind, const char *what, bool *out) {
+static spad_status read_space_flag(spad__csv *r, column kind, const char *what, bool *out) {
     static const char *const yes[] = {"yes", "true", "1"};
     static const char *const no[] = {"no", "false", "0"};
     const spad__cell *c = &r->cells[kind];
@@ -170,7 +170,7 @@ static spad_status read_flag(spad__csv *r, column kind, const char *what, bool *
         spad__fail(r->error, SPAD_ERR_SYNTAX, "%s is yes or no, not '%.*s'", what, QUOTED(c)));
 }
 
-static spad_status add_use(space_reader *reader, spad__csv *r, int64_t use) {
+static spad_status add_space_use(space_reader *reader, spad__csv *r, int64_t use) {
     if (!spad__array_reserve(&reader->spaces->host, &reader->uses, 1))
         return spad__fail_host_memory(r->error);
     reader->uses.items[reader->uses.count++] = use;
@@ -178,7 +178,8 @@ static spad_status add_use(space_reader *reader, spad__csv *r, int64_t use) {
 }
 
 /* The times of the cell `uses`, or both ends of the life. */
-static spad_status read_uses(space_reader *reader, spad__csv *r, const spad_plan_buffer *life) {
+static spad_status read_space_uses(space_reader *reader, spad__csv *r,
+                                   const spad_plan_buffer *life) {
     spad_status status = SPAD_OK;
     reader->uses.count = 0;
     spad__cell rest = r->present[USES] ? r->cells[USES] : (spad__cell){NULL, 0, 0, 0, false};
@@ -193,19 +194,19 @@ static spad_status read_uses(space_reader *reader, spad__csv *r, const spad_plan
                                            "use '%.*s' is not a time in the life of the buffer "
                                            "that is after the one before it",
                                            QUOTED(&word)));
-        status = add_use(reader, r, use);
+        status = add_space_use(reader, r, use);
     }
     if (status == SPAD_OK && reader->uses.count == 0) {
-        status = add_use(reader, r, life->lower);
+        status = add_space_use(reader, r, life->lower);
         if (status == SPAD_OK && life->upper - 1 > life->lower)
-            status = add_use(reader, r, life->upper - 1);
+            status = add_space_use(reader, r, life->upper - 1);
     }
     return status;
 }
 
 /* An alignment that is right in every memory of the mask: also one of whole granules. */
-static spad_status join_rules(const spad_spaces *spaces, spad__csv *r, uint32_t mask,
-                              int64_t *alignment) {
+static spad_status join_space_rules(const spad_spaces *spaces, spad__csv *r, uint32_t mask,
+                                    int64_t *alignment) {
     for (size_t m = 0; m < spaces->memory_count; m++) {
         const spad_space *rules = spaces->rules[m];
         if (rules == NULL || (mask != 0 && (mask >> m & 1) == 0)) continue;
@@ -219,7 +220,7 @@ static spad_status join_rules(const spad_spaces *spaces, spad__csv *r, uint32_t 
     return SPAD_OK;
 }
 
-static spad_status read_home(spad_spaces *spaces, spad__csv *r, spad_tier_buffer *b) {
+static spad_status read_space_home(spad_spaces *spaces, spad__csv *r, spad_tier_buffer *b) {
     b->home = SPAD_NO_MEMORY;
     const spad__cell *c = &r->cells[HOME];
     spad_status status = SPAD_OK;
@@ -227,8 +228,8 @@ static spad_status read_home(spad_spaces *spaces, spad__csv *r, spad_tier_buffer
         b->home = spad__spaces_find(spaces, c->text, c->length, &status, r->error);
         if (b->home == SPAD_NO_MEMORY) return fail_space(r, c, "home");
     }
-    status = read_flag(r, KEPT, "kept", &b->kept);
-    return status == SPAD_OK ? read_flag(r, CONSTANT, "constant", &b->constant) : status;
+    status = read_space_flag(r, KEPT, "kept", &b->kept);
+    return status == SPAD_OK ? read_space_flag(r, CONSTANT, "constant", &b->constant) : status;
 }
 
 static spad_status added_any(void *context, spad__csv *r, size_t number) {
@@ -242,9 +243,9 @@ static spad_status added_any(void *context, spad__csv *r, size_t number) {
                                        "vector clocks are for files in which every row names one "
                                        "space"));
     spad_status status = read_mask(spaces, r, &b.memories);
-    if (status == SPAD_OK) status = join_rules(spaces, r, b.memories, &b.alignment);
-    if (status == SPAD_OK) status = read_home(spaces, r, &b);
-    if (status == SPAD_OK) status = read_uses(reader, r, life);
+    if (status == SPAD_OK) status = join_space_rules(spaces, r, b.memories, &b.alignment);
+    if (status == SPAD_OK) status = read_space_home(spaces, r, &b);
+    if (status == SPAD_OK) status = read_space_uses(reader, r, life);
     if (status != SPAD_OK) return status;
     b.use_count = reader->uses.count;
     b.uses = reader->uses.items;
@@ -256,7 +257,7 @@ static spad_status added_any(void *context, spad__csv *r, size_t number) {
 /* ---- both -------------------------------------------------------------------------- */
 
 /* Can a memory be one of several for a buffer? */
-static spad_status check_rules(const spad_spaces *spaces, spad_error *error) {
+static spad_status check_space_rules(const spad_spaces *spaces, spad_error *error) {
     for (size_t m = 0; m < spaces->memory_count; m++) {
         const spad_space *rules = spaces->rules[m];
         if (rules == NULL || (rules->lanes == 1 && !rules->banks_exclusive && !rules->power_of_two))
@@ -270,7 +271,7 @@ static spad_status check_rules(const spad_spaces *spaces, spad_error *error) {
 }
 
 static spad_status make_tiers(spad_spaces *spaces, spad_error *error) {
-    spad_status status = check_rules(spaces, error);
+    spad_status status = check_space_rules(spaces, error);
     if (status == SPAD_OK) status = spad_plan_create(&spaces->all, &spaces->host, error);
     if (status == SPAD_OK) status = spad_tiers_create(&spaces->tiers, &spaces->host, error);
     for (size_t m = 0; m < spaces->memory_count && status == SPAD_OK; m++)
@@ -278,7 +279,7 @@ static spad_status make_tiers(spad_spaces *spaces, spad_error *error) {
     return status;
 }
 
-static spad_status make_plans(spad_spaces *spaces, spad_error *error) {
+static spad_status make_space_plans(spad_spaces *spaces, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t m = 0; m < spaces->memory_count && status == SPAD_OK; m++) {
         status = spad_plan_create(&spaces->plans[m], &spaces->host, error);
@@ -291,7 +292,7 @@ static spad_status make_plans(spad_spaces *spaces, spad_error *error) {
 }
 
 /* Back to `count` memories without rows. */
-static void forget_rows(spad_spaces *spaces, size_t count, spad__arena_mark mark) {
+static void forget_space_rows(spad_spaces *spaces, size_t count, spad__arena_mark mark) {
     for (size_t m = 0; m < spaces->memory_count; m++) {
         spad_plan_destroy(spaces->plans[m]);
         spaces->plans[m] = NULL;
@@ -307,8 +308,8 @@ static void forget_rows(spad_spaces *spaces, size_t count, spad__arena_mark mark
 }
 
 /* A fault of the first pass is one of the collection, too. */
-static spad_status note_fault(spad__csv *r, spad_status status,
-                              const spad_plan_csv_options *options, spad_error *error) {
+static spad_status note_space_fault(spad__csv *r, spad_status status,
+                                    const spad_plan_csv_options *options, spad_error *error) {
     if (status == SPAD_OK || status == SPAD_ERR_HOST_MEMORY || options == NULL ||
         options->faults == NULL)
         return status;
@@ -330,8 +331,9 @@ static spad_status read_spaces(spad_spaces *spaces, const char *text, size_t len
     first.spaces = true;
     first.end_exclusive = options != NULL && options->end_exclusive;
     spad_status status = find_spaces(spaces, &first, &choose);
-    if (status == SPAD_OK) status = choose ? make_tiers(spaces, error) : make_plans(spaces, error);
-    if (status != SPAD_OK) return note_fault(&first, status, options, error);
+    if (status == SPAD_OK)
+        status = choose ? make_tiers(spaces, error) : make_space_plans(spaces, error);
+    if (status != SPAD_OK) return note_space_fault(&first, status, options, error);
     spaces->inclusive = first.inclusive;
     if (options != NULL && options->end_inclusive != NULL)
         *options->end_inclusive = first.inclusive;
@@ -354,7 +356,7 @@ spad_status spad_spaces_read_csv(spad_spaces *spaces, const char *text, size_t l
     spaces->named = count == 0 && spaces->target == NULL;
     const spad_status status = read_spaces(spaces, text, length, file, options, error);
     spaces->read = status == SPAD_OK;
-    if (status != SPAD_OK) forget_rows(spaces, count, mark);
+    if (status != SPAD_OK) forget_space_rows(spaces, count, mark);
     return status;
 }
 
@@ -368,21 +370,21 @@ typedef struct written_row {
     bool header;
 } written_row;
 
-static void write_id(spad__out *out, const spad__cell *c, const written_row *row) {
+static void write_space_id(spad__out *out, const spad__cell *c, const written_row *row) {
     if (c->quoted) spad__out_string(out, "\"");
     spad__out_bytes(out, c->text, c->length);
     spad__out_string(out, row->suffix);
     if (c->quoted) spad__out_string(out, "\"");
 }
 
-static void write_cell(spad__out *out, const spad_spaces *spaces, column kind, const spad__cell *c,
-                       const written_row *row) {
+static void write_space_cell(spad__out *out, const spad_spaces *spaces, column kind,
+                             const spad__cell *c, const written_row *row) {
     if (row->stay != NULL && kind == LOWER) {
         spad__out_format(out, "%lld", (long long)row->stay->lower);
     } else if (row->stay != NULL && kind == UPPER) {
         spad__out_format(out, "%lld", (long long)row->stay->upper - (spaces->inclusive ? 1 : 0));
     } else if (!row->header && kind == ID) {
-        write_id(out, c, row);
+        write_space_id(out, c, row);
     } else if (!row->header && kind == SPACE) {
         spad__out_string(out, row->space);
     } else {
@@ -402,7 +404,7 @@ static void write_space_row(spad__csv *r, spad__out *out, const spad_spaces *spa
         const spad__cell c = spad__csv_next_cell(r, &last);
         if (r->kinds[k] == OFFSET || r->kinds[k] == LANE) continue;
         if (any) spad__out_bytes(out, &r->separator, 1);
-        write_cell(out, spaces, r->kinds[k], &c, row);
+        write_space_cell(out, spaces, r->kinds[k], &c, row);
         any = true;
     }
     if (!r->present[SPACE]) {
@@ -412,7 +414,8 @@ static void write_space_row(spad__csv *r, spad__out *out, const spad_spaces *spa
     r->at = from;
 }
 
-static void write_place(spad__csv *r, spad__out *out, bool lanes, int64_t offset, int64_t lane) {
+static void write_space_place(spad__csv *r, spad__out *out, bool lanes, int64_t offset,
+                              int64_t lane) {
     const char more[] = {r->separator, '\0'};
     spad__out_format(out, "%s%lld", more, (long long)offset);
     if (lanes) spad__out_format(out, "%s%lld", more, (long long)lane);
@@ -434,13 +437,13 @@ static spad_status write_stay_rows(spad__csv *r, spad__out *out, const spad_spac
         if (s->lower == s->upper) continue; /* there is no time between two uses */
         const written_row row = {spaces->memories[s->memory].name, name + length, s, false};
         write_space_row(r, out, spaces, &row);
-        write_place(r, out, lanes, s->offset, 0);
+        write_space_place(r, out, lanes, s->offset, 0);
     }
     spad__free(&spaces->host, name, room);
     return SPAD_OK;
 }
 
-static spad_status write_one_row(spad__csv *r, spad__out *out, const spad_spaces *spaces,
+static spad_status write_any_row(spad__csv *r, spad__out *out, const spad_spaces *spaces,
                                  const spad_spaces_result *result, size_t number, size_t *at,
                                  bool lanes) {
     const size_t count = spaces->tiers != NULL ? spaces->all->buffers.count : spaces->rows.count;
@@ -453,12 +456,12 @@ static spad_status write_one_row(spad__csv *r, spad__out *out, const spad_spaces
     const spad_plan_place *place = &result->parts[where.memory].result->places[where.number];
     const written_row row = {spaces->memories[where.memory].name, "", NULL, false};
     write_space_row(r, out, spaces, &row);
-    write_place(r, out, lanes, place->offset, place->lane);
+    write_space_place(r, out, lanes, place->offset, place->lane);
     return SPAD_OK;
 }
 
-static spad_status check_parts(const spad_spaces *spaces, const spad_spaces_result *result,
-                               bool *lanes, spad_error *error) {
+static spad_status check_space_parts(const spad_spaces *spaces, const spad_spaces_result *result,
+                                     bool *lanes, spad_error *error) {
     *lanes = false;
     for (size_t m = 0; m < result->count; m++) {
         const spad_spaces_part *part = &result->parts[m];
@@ -477,7 +480,7 @@ spad_status spad_spaces_write_csv(const spad_spaces *spaces, const spad_spaces_r
     spad__csv r = spad__csv_start(text, length, NULL, error != NULL ? error : &scratch);
     r.spaces = true;
     bool lanes;
-    spad_status status = check_parts(spaces, result, &lanes, error);
+    spad_status status = check_space_parts(spaces, result, &lanes, error);
     if (status == SPAD_OK) status = spad__csv_header(&r);
     if (status != SPAD_OK) return status;
     spad__out out;
@@ -494,7 +497,7 @@ spad_status spad_spaces_write_csv(const spad_spaces *spaces, const spad_spaces_r
     for (size_t number = 0; r.at < r.end;) {
         spad__csv_begin_line(&r);
         if (spad__csv_skip_blank(&r)) continue;
-        status = write_one_row(&r, &out, spaces, result, number++, &at, lanes);
+        status = write_any_row(&r, &out, spaces, result, number++, &at, lanes);
         if (status != SPAD_OK) return status;
         (void)space_cell(&r); /* to the end of the row */
     }

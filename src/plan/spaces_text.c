@@ -7,8 +7,8 @@
 #include "plan/spaces.h"
 
 /* "sram (capacity 100 B)" */
-static spad_status write_heading(const spad_tier *memory, bool first, const spad_sink *sink,
-                                 spad_error *error) {
+static spad_status write_space_heading(const spad_tier *memory, bool first, const spad_sink *sink,
+                                       spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
     if (!first) spad__out_string(&out, "\n");
@@ -27,15 +27,15 @@ spad_status spad_spaces_write_text(const spad_spaces *spaces, const spad_spaces_
     spad_status status = SPAD_OK;
     for (size_t m = 0; m < result->count && status == SPAD_OK; m++) {
         const spad_spaces_part *part = &result->parts[m];
-        status = write_heading(&spaces->memories[m], m == 0, sink, error);
+        status = write_space_heading(&spaces->memories[m], m == 0, sink, error);
         if (status == SPAD_OK)
             status = spad_plan_write_text(part->plan, part->result, part->reason, sink, error);
     }
     return status;
 }
 
-static void json_part(spad__json *json, const spad_spaces *spaces, size_t m,
-                      const spad_spaces_part *part) {
+static void json_space_part(spad__json *json, const spad_spaces *spaces, size_t m,
+                            const spad_spaces_part *part) {
     const spad_tier *memory = &spaces->memories[m];
     spad__json_open(json, '{');
     spad__json_key_string(json, "name", memory->name);
@@ -49,7 +49,7 @@ static void json_part(spad__json *json, const spad_spaces *spaces, size_t m,
     spad__json_close(json, '}');
 }
 
-static void json_choice(spad__json *json, const spad_spaces *spaces, const spad_tiers_result *r) {
+static void json_stays(spad__json *json, const spad_spaces *spaces, const spad_tiers_result *r) {
     if (r->cost != SPAD_UNBOUNDED) spad__json_key_int(json, "cost", r->cost);
     if (r->bound != SPAD_UNBOUNDED) spad__json_key_int(json, "bound", r->bound);
     spad__json_key_int(json, "moved", r->moved);
@@ -78,9 +78,9 @@ spad_status spad_spaces_write_json(const spad_spaces *spaces, const spad_spaces_
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
     spad__json_key_string(&json, "verdict", spad_plan_verdict_name(result->verdict));
-    if (result->tiers != NULL) json_choice(&json, spaces, result->tiers);
+    if (result->tiers != NULL) json_stays(&json, spaces, result->tiers);
     spad__json_key_open(&json, "spaces", '[');
-    for (size_t m = 0; m < result->count; m++) json_part(&json, spaces, m, &result->parts[m]);
+    for (size_t m = 0; m < result->count; m++) json_space_part(&json, spaces, m, &result->parts[m]);
     spad__json_close(&json, ']');
     spad__json_close(&json, '}');
     spad__json_end(&json);

@@ -150,7 +150,7 @@ static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b
 }
 
 /* A buffer that is larger than every memory that it may be in; SIZE_MAX: none. */
-static size_t too_large(const spad_tiers *tiers) {
+static size_t tier_too_large(const spad_tiers *tiers) {
     for (size_t k = 0; k < tiers->buffers.count; k++) {
         const spad_tier_buffer *b = &tiers->buffers.items[k];
         bool fits = false;
@@ -172,7 +172,7 @@ static void out_buffer(spad__out *out, const spad_tiers *tiers, size_t buffer) {
 static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
                                const spad_tiers_result *r) {
     if (r->cost == SPAD_UNBOUNDED) {
-        const size_t large = too_large(tiers);
+        const size_t large = tier_too_large(tiers);
         spad__out_format(out, "verdict   %s: %s\n", spad_plan_verdict_name(r->verdict),
                          r->verdict == SPAD_PLAN_INFEASIBLE
                              ? "no choice of memories has room for all buffers"

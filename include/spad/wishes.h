@@ -18,6 +18,9 @@ extern "C" {
 SPAD_API spad_status spad_plan_avoid(spad_plan *plan, size_t a, size_t b, int64_t cost,
                                      spad_error *error);
 
+/** How many of these wishes there are. */
+SPAD_API size_t spad_plan_avoid_count(const spad_plan *plan);
+
 /** Wishes for all buffers; those of spad_plan_avoid count as well. Zeroed: no others. */
 typedef struct spad_plan_wishes {
     int64_t slack; /**< bytes by which the height may be above that of the plan without wishes */
@@ -67,6 +70,10 @@ SPAD_API spad_status spad_plan_read_places(spad_plan_place *places, size_t count
 
 /** Writes a few lines: cost, bound, what moved, what shares bytes. */
 SPAD_API spad_status spad_wishes_write_text(const spad_wishes_result *result, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes the same as JSON. */
+SPAD_API spad_status spad_wishes_write_json(const spad_wishes_result *result, const spad_sink *sink,
                                             spad_error *error);
 
 #ifdef __cplusplus

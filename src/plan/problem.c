@@ -524,3 +524,7 @@ spad_status spad_plan_avoid(spad_plan *plan, size_t a, size_t b, int64_t cost, s
     plan->avoids.items[plan->avoids.count++] = (spad__avoid){(int32_t)a, (int32_t)b, cost};
     return SPAD_OK;
 }
+
+size_t spad_plan_avoid_count(const spad_plan *plan) {
+    return plan->avoids.count;
+}

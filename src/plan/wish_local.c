@@ -19,7 +19,7 @@
 #include "plan/sort.h"
 #include "plan/wishes.h"
 
-enum { WISH_PASSES = 8, WISH_PLACES = 64, WISH_BLOCKERS = 4, NOT_PLACED = -1 };
+enum { WISH_PASSES = 8, WISH_PLACES = 256, WISH_BLOCKERS = 4, EVICTIONS = 20, NOT_PLACED = -1 };
 
 typedef struct wish_local {
     const spad__wishes *wishes;
@@ -28,6 +28,10 @@ typedef struct wish_local {
     spad_plan_place *place; /* per item; offset NOT_PLACED: not in the plan yet */
     int32_t *first;         /* wishes of item i: of[first[i]] to of[first[i + 1]] */
     int32_t *of;
+    int32_t *evicted; /* per item: how often it had to leave its place */
+    int32_t *queue;   /* items without a place: a ring of item_count + 1 */
+    int32_t head;
+    int32_t tail;
 } wish_local;
 
 /* ---- cost -------------------------------------------------------------------------- */
@@ -253,6 +257,69 @@ static void give_places(const wish_local *l, spad_plan_place *places) {
     for (size_t k = 0; k < l->wishes->plan->buffers.count; k++) places[k] = buffer_place(l, k);
 }
 
+static void enqueue(wish_local *l, int32_t i) {
+    l->place[i].offset = NOT_PLACED;
+    l->queue[l->tail] = i;
+    l->tail = l->tail == l->model.item_count ? 0 : l->tail + 1;
+}
+
+/* What it costs to clear a place for an item: more for what had to leave before. INT64_MAX: a pin
+ * is there. */
+static int64_t eviction_cost(const wish_local *l, int32_t i, int64_t limit) {
+    const spad__model *m = &l->model;
+    int64_t cost = 0;
+    spad__near_walk walk = spad__near_of(&l->near, i);
+    for (int32_t j = spad__near_next(&walk); j >= 0 && cost < limit; j = spad__near_next(&walk)) {
+        if (j == i || l->place[j].offset == NOT_PLACED || !spad__items_collide(m, i, j, l->place))
+            continue;
+        if (m->items[j].pinned) return INT64_MAX;
+        cost += (1 + m->items[j].size / 64) * (1 + l->evicted[j]);
+    }
+    return cost;
+}
+
+/* Puts an item where the least has to leave, which then waits for a place. False: pins are
+ * everywhere. */
+static bool evict_for(wish_local *l, int32_t i) {
+    wish_places places;
+    spad_plan_place best = {.offset = NOT_PLACED};
+    int64_t least = INT64_MAX;
+    list_places(l, i, &places);
+    for (int32_t k = 0; k < places.count; k++) {
+        l->place[i] = places.items[k];
+        const int64_t cost = eviction_cost(l, i, least);
+        if (cost >= least) continue;
+        least = cost;
+        best = places.items[k];
+    }
+    l->place[i] = best;
+    if (best.offset == NOT_PLACED) return false;
+    spad__near_walk walk = spad__near_of(&l->near, i);
+    for (int32_t j = spad__near_next(&walk); j >= 0; j = spad__near_next(&walk)) {
+        if (j == i || l->place[j].offset == NOT_PLACED ||
+            !spad__items_collide(&l->model, i, j, l->place))
+            continue;
+        l->evicted[j]++;
+        enqueue(l, j);
+    }
+    l->evicted[i]++;
+    return true;
+}
+
+/* Places what waits; what it clears away waits in its turn. False: that did not end. Pairs kept
+ * apart are not cleared. */
+static bool place_waiting(wish_local *l) {
+    const int64_t most = 1000 + EVICTIONS * (int64_t)l->model.item_count;
+    for (int64_t n = 0; l->head != l->tail; n++) {
+        const int32_t i = l->queue[l->head];
+        l->head = l->head == l->model.item_count ? 0 : l->head + 1;
+        if (n > most || spad__limit_reached(l->wishes->time)) return false;
+        if (settle_item(l, i)) continue;
+        if (l->model.apart_count > 0 || !evict_for(l, i)) return false;
+    }
+    return true;
+}
+
 /* The earlier plan as far as it is legal; then the others, the largest first. False: one of them
  * has no place. */
 static bool begin_with_previous(wish_local *l, spad__row *rows) {
@@ -277,9 +344,9 @@ static bool begin_with_previous(wish_local *l, spad__row *rows) {
             rows[left++] = (spad__row){spad__sort_key(-m->items[i].size), i};
     }
     spad__sort_rows(rows, rows + m->item_count + 1, left);
-    for (size_t k = 0; k < left; k++)
-        if (spad__limit_reached(l->wishes->time) || !settle_item(l, rows[k].value)) return false;
-    return true;
+    l->head = l->tail = 0;
+    for (size_t k = 0; k < left; k++) enqueue(l, rows[k].value);
+    return place_waiting(l);
 }
 
 static bool start_wish_local(wish_local *l) {
@@ -289,8 +356,10 @@ static bool start_wish_local(wish_local *l) {
     l->place = spad__arena_array(arena, items + 1, sizeof *l->place);
     l->first = spad__arena_array(arena, items + 2, sizeof *l->first);
     l->of = spad__arena_array(arena, 2 * w->count + 1, sizeof *l->of);
-    if (l->place == NULL || l->first == NULL || l->of == NULL ||
-        !spad__near_start(&l->near, &l->model, arena))
+    l->evicted = spad__arena_array(arena, items + 1, sizeof *l->evicted);
+    l->queue = spad__arena_array(arena, items + 1, sizeof *l->queue);
+    if (l->place == NULL || l->first == NULL || l->of == NULL || l->evicted == NULL ||
+        l->queue == NULL || !spad__near_start(&l->near, &l->model, arena))
         return false;
     for (int32_t i = 0; i < l->model.item_count; i++)
         if (l->model.items[i].piece_count > 0) spad__near_put(&l->near, i);
@@ -322,6 +391,7 @@ static void keep_better_wishes(const wish_local *l, spad_plan_place *places, int
 spad_status spad__wishes_improve(const spad__wishes *wishes, spad_plan_place *places,
                                  int64_t *best) {
     wish_local l = {.wishes = wishes};
+    const int64_t before = *best;
     spad_status status = spad__model_build(&l.model, wishes->plan, NULL);
     if (status == SPAD_OK) {
         spad__row *rows =
@@ -329,10 +399,13 @@ spad_status spad__wishes_improve(const spad__wishes *wishes, spad_plan_place *pl
         if (rows == NULL || !start_wish_local(&l)) {
             status = SPAD_ERR_HOST_MEMORY;
         } else {
-            take_wish_start(&l, places);
-            improve_items(&l);
-            keep_better_wishes(&l, places, best);
-            if (wishes->previous != NULL && *best > 0 && begin_with_previous(&l, rows)) {
+            take_wish_start(&l, places); /* also the lanes of what is placed anew */
+            if (wishes->previous != NULL && begin_with_previous(&l, rows)) {
+                improve_items(&l);
+                keep_better_wishes(&l, places, best);
+            }
+            if (*best == before) { /* the other beginning is not better, or does not exist */
+                take_wish_start(&l, places);
                 improve_items(&l);
                 keep_better_wishes(&l, places, best);
             }

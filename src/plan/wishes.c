@@ -18,31 +18,6 @@
 
 enum { PAIRS_MAX = 1 << 22 };
 
-/* ---- what a plan costs ------------------------------------------------------------- */
-
-static bool wish_shares_bytes(const spad_plan *plan, size_t a, size_t b,
-                              const spad_plan_place *places) {
-    const spad_plan_buffer *x = &plan->buffers.items[a];
-    const spad_plan_buffer *y = &plan->buffers.items[b];
-    return places[a].offset < places[b].offset + y->size &&
-           places[b].offset < places[a].offset + x->size &&
-           places[a].lane < places[b].lane + y->lanes && places[b].lane < places[a].lane + x->lanes;
-}
-
-bool spad__wish_holds(const spad__wishes *wishes, const spad__wish *wish,
-                      const spad_plan_place *places) {
-    if (wish->b != SIZE_MAX) return !wish_shares_bytes(wishes->plan, wish->a, wish->b, places);
-    return places[wish->a].offset == wishes->previous[wish->a].offset &&
-           places[wish->a].lane == wishes->previous[wish->a].lane;
-}
-
-int64_t spad__wishes_cost(const spad__wishes *wishes, const spad_plan_place *places) {
-    int64_t cost = 0;
-    for (size_t k = 0; k < wishes->count; k++)
-        if (!spad__wish_holds(wishes, &wishes->items[k], places)) cost += wishes->items[k].cost;
-    return cost;
-}
-
 /* ---- the list ---------------------------------------------------------------------- */
 
 typedef struct wish_maker {
@@ -321,9 +296,8 @@ spad_status spad_plan_read_places(spad_plan_place *places, size_t count, const s
     spad_status status = spad__csv_header(&r);
     if (status == SPAD_OK && (!r.present[ID] || !r.present[OFFSET]))
         status = spad__fail(error, SPAD_ERR_SYNTAX,
-                            "%s has no columns 'id' and 'offset': it is not the plan that "
-                            "'spad plan -o' writes",
-                            file);
+                            "there are no columns 'id' and 'offset': this is not the plan that "
+                            "'spad plan -o' writes");
     while (status == SPAD_OK && r.at < r.end) {
         spad__csv_begin_line(&r);
         if (!spad__csv_skip_blank(&r)) status = read_wish_place(&r, places, count, plan);
@@ -351,5 +325,28 @@ spad_status spad_wishes_write_text(const spad_wishes_result *r, const spad_sink 
     } else {
         spad__out_string(&out, ", no plan\n");
     }
+    return spad__out_finish(&out, error);
+}
+
+spad_status spad_wishes_write_json(const spad_wishes_result *r, const spad_sink *sink,
+                                   spad_error *error) {
+    spad__out out;
+    spad__json json;
+    spad__out_start(&out, sink);
+    spad__json_start(&json, &out);
+    spad__json_open(&json, '{');
+    spad__json_key_int(&json, "wishes", (int64_t)r->wish_count);
+    if (r->cost != SPAD_UNBOUNDED) {
+        spad__json_key_int(&json, "cost", r->cost);
+        spad__json_key_int(&json, "bound", r->bound);
+        spad__json_key_int(&json, "limit", r->limit);
+        spad__json_key_int(&json, "denied", (int64_t)r->denied_count);
+        spad__json_key_int(&json, "moved", (int64_t)r->moved_count);
+        spad__json_key_int(&json, "moved_bytes", r->moved_bytes);
+        spad__json_key_int(&json, "shared", (int64_t)r->shared_count);
+    }
+    spad__json_key_int(&json, "nanoseconds", r->nanoseconds);
+    spad__json_close(&json, '}');
+    spad__json_end(&json);
     return spad__out_finish(&out, error);
 }

@@ -627,31 +627,6 @@ static bool probe_bounds(probe *l) {
 
 /* ---- the whole probe --------------------------------------------------------------- */
 
-/* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
- * be wrong at any index. */
-static void find_tracked(const probe *l) {
-    const spad_kernel *kernel = l->kernel;
-    const spad_target *target = spad_kernel_get_target(kernel);
-    bool *tracked = l->growth->tracked;
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        unsigned kinds = 0;
-        for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
-            const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (access->tensor == (int64_t)i) kinds |= access->kind & SPAD_ACCESS_UPDATE;
-        }
-        tracked[i] = kinds == SPAD_ACCESS_UPDATE || t->mode != SPAD_MODE_AUTO ||
-                     !target->spaces[t->space].off_chip;
-    }
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        if (t->mode == SPAD_MODE_ALIAS) tracked[t->home] = true;
-    }
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        tracked[i] = tracked[i] && !l->growth->left_out[i];
-    }
-}
-
 static void clear_marks(marks *m, size_t groups) {
     for (size_t i = 0; i < groups * m->columns; i++) {
         m->known[i] = false;
@@ -712,6 +687,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
     require_even(l);
     find_walked(l);
     spad__growth_count_runs(g, l->kernel);
+    spad__growth_find_meetings(g, l->kernel, g->begins);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -739,6 +715,8 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->carry_waits = spad__arena_array(arena, syncs + 1, sizeof *g->carry_waits);
     g->runs = spad__arena_array(arena, loops + 1, sizeof *g->runs);
     g->guarded = spad__arena_array(arena, loops + 1, sizeof *g->guarded);
+    g->begins =
+        spad__arena_array(arena, loops + spad_kernel_cursor_count(kernel) + 1, sizeof *g->begins);
     g->counted = spad__arena_array(arena, loops + 1, sizeof *g->counted);
     *tiles = (marks){.shift = g->shift, .columns = g->dims};
     *waits = (marks){.shift = g->raise, .columns = syncs};
@@ -748,7 +726,7 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
     return g->extra && g->group && g->inside && g->tracked && g->left_out && g->relies &&
            g->shift && g->raise && g->carry && g->carry_waits && g->runs && g->guarded &&
-           g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
+           g->begins && g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
@@ -765,7 +743,7 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
         growth->left_out[t] = !part[t];
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
-    find_tracked(&l);
+    spad__growth_find_tracked(growth, kernel);
     spad__growth_find_guarded(growth, kernel);
     if (spad_kernel_get_param(kernel, param)->fixed) {
         refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, param)->name);
@@ -790,7 +768,12 @@ bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, s
 
 bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
                        bool param, int64_t loop, spad__form *form) {
-    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
     int64_t period;
-    return spad__form_of(&moves, expr, form, &period, NULL) == SPAD__EVEN && period == 1;
+    return spad__growth_period(growth, kernel, expr, param, loop, form, &period) && period == 1;
+}
+
+bool spad__growth_period(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                         bool param, int64_t loop, spad__form *form, int64_t *period) {
+    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
+    return spad__form_of(&moves, expr, form, period, NULL) == SPAD__EVEN;
 }

@@ -71,18 +71,20 @@ typedef struct spad__growth {
     bool meets;        /* tiles that move are used after their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
-    bool *guarded;  /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
-                       is not known how often it runs */
-    bool *counted;  /* per growing loop: `runs` is known, and every agent of the group has as many
-                       runs */
-    bool *tracked;  /* per tensor: its index counts; false: off chip, only read or only written, or
-                       left out */
-    bool *left_out; /* per tensor: this is about other tensors, which share no bytes with it */
-    bool *relies;   /* per parameter: the step and the shifts hold for its value only */
+    bool *guarded; /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
+                      is not known how often it runs */
+    int64_t *begins; /* per loop and cursor: scratch */
+    bool *counted;   /* per growing loop: `runs` is known, and every agent of the group has as many
+                        runs */
+    bool *tracked;   /* per tensor: its index counts; false: off chip, only read or only written, or
+                        left out */
+    bool *left_out;  /* per tensor: this is about other tensors, which share no bytes with it */
+    bool *relies;    /* per parameter: the step and the shifts hold for its value only */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */
-    bool skipped; /* statements that run with other values of other parameters only */
-    bool rests;   /* an expression has the rest of the parameter by a number in it */
+    bool skipped;  /* statements that run with other values of other parameters only */
+    int64_t least; /* shapes up to this value at least have to be run: writes off the chip meet */
+    bool rests;    /* an expression has the rest of the parameter by a number in it */
     spad__refusal refusal;
 } spad__growth;
 
@@ -116,6 +118,16 @@ bool spad__growth_extent_settled(const spad_kernel *kernel, spad_amount extent);
 
 /* Is an index inside of an extent for every value of the trip counts, as its bounds show? */
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent);
+
+/* The same with a period: after so many of these motions it has changed by the form. */
+bool spad__growth_period(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                         bool param, int64_t loop, spad__form *form, int64_t *period);
+
+/* Fills in `tracked`. */
+void spad__growth_find_tracked(spad__growth *growth, const spad_kernel *kernel);
+
+/* Fills in `least`. begins: room for one number per loop and cursor. */
+void spad__growth_find_meetings(spad__growth *growth, const spad_kernel *kernel, int64_t *begins);
 
 /* Fills in `guarded`. */
 void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel);

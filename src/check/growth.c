@@ -40,13 +40,15 @@ static bool refuse(probe *l, spad__refusal_kind kind, const char *name) {
 /* The motion with its steps. relies: of the growth, or NULL. */
 static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
                             bool *relies) {
+    const bool param = moves.param && g->param != SPAD__NO_PARAM;
     return (spad__moves){.kernel = kernel,
-                         .param = moves.param ? (int64_t)g->param : -1,
+                         .param = param ? (int64_t)g->param : -1,
                          .param_step = g->step,
                          .loop = moves.loop,
                          .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
                          .relies = relies,
-                         .extra = g->extra};
+                         .extra = g->extra,
+                         .cursors_held = g->holds_cursors};
 }
 
 static spad__moves moves_of(const probe *l, motion moves) {
@@ -168,7 +170,11 @@ static bool probe_loop(probe *l, size_t number, size_t *main_groups, bool *agent
     spad__growth *g = l->growth;
     const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, number);
     if (!require_same(l, loop->begin, loop->name)) return false;
-    if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
+    if (g->rounds != NULL) {
+        g->extra[number] = g->rounds[number] ? g->step : 0;
+    } else if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) {
+        return false;
+    }
     g->group[number] = -1;
     if (g->extra[number] == 0) return true;
     if (g->extra[number] < 0) return refuse(l, SPAD__REFUSED_SHORTER, loop->name);
@@ -649,7 +655,7 @@ static bool probe_once(probe *l, marks tiles, marks waits) {
             if (!probe_statement(l, s, second == 1, tiles, waits)) return false;
         }
     }
-    return settle_all(l, tiles, waits) && probe_places(l) && probe_bounds(l);
+    return settle_all(l, tiles, waits) && probe_places(l) && (g->rounds != NULL || probe_bounds(l));
 }
 
 /* A parameter that is computed from others represents them. If steps rely on the rest of the
@@ -660,10 +666,12 @@ static void require_even(probe *l) {
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
         if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
+    if (l->growth->param == SPAD__NO_PARAM) return;
     if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
 static void find_walked(const probe *l) {
+    if (l->growth->rounds != NULL) l->growth->walked = true;
     for (size_t i = 0; i < spad_kernel_cursor_count(l->kernel); i++) {
         if (!spad_kernel_get_cursor(l->kernel, i)->even) l->growth->walked = true;
     }
@@ -687,7 +695,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
     require_even(l);
     find_walked(l);
     spad__growth_count_runs(g, l->kernel);
-    spad__growth_find_meetings(g, l->kernel, g->begins);
+    if (g->rounds == NULL) spad__growth_find_meetings(g, l->kernel, g->begins);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -732,7 +740,20 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
                               int64_t step, const bool *part, const spad_host *host,
                               spad_error *error) {
-    *growth = (spad__growth){.arena = {.host = *host}, .param = param, .step = step};
+    const spad__growth_of of = {.param = param, .step = step, .part = part};
+    return spad__growth_init_of(growth, kernel, &of, host, error);
+}
+
+spad_status spad__growth_init_of(spad__growth *growth, const spad_kernel *kernel,
+                                 const spad__growth_of *of, const spad_host *host,
+                                 spad_error *error) {
+    const bool *part = of->part;
+    *growth = (spad__growth){.arena = {.host = *host},
+                             .param = of->param,
+                             .step = of->step,
+                             .holds_cursors = of->holds_cursors,
+                             .rounds = of->rounds,
+                             .keep = of->keep};
     marks tiles;
     marks waits;
     if (!reserve(growth, kernel, &tiles, &waits)) {
@@ -745,8 +766,8 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
     spad__growth_find_tracked(growth, kernel);
     spad__growth_find_guarded(growth, kernel);
-    if (spad_kernel_get_param(kernel, param)->fixed) {
-        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, param)->name);
+    if (of->param != SPAD__NO_PARAM && spad_kernel_get_param(kernel, of->param)->fixed) {
+        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, of->param)->name);
     } else {
         probe_param(&l, tiles, waits);
     }

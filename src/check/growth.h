@@ -85,8 +85,36 @@ typedef struct spad__growth {
     bool skipped;  /* statements that run with other values of other parameters only */
     int64_t least; /* shapes up to this value at least have to be run: writes off the chip meet */
     bool rests;    /* an expression has the rest of the parameter by a number in it */
+    bool holds_cursors; /* the places of cursors that a walk keeps are part of the state, so that
+                           they need not move evenly */
+    /* Where `param` is SPAD__NO_PARAM: runs of these loops get longer, each by itself, and nothing
+     * else changes (prove_rounds.c). */
+    const bool *rounds; /* per loop; NULL: none. Of whoever made it */
+    int64_t keep;       /* shorter runs stay as they are */
     spad__refusal refusal;
 } spad__growth;
+
+enum { SPAD__NO_PARAM = INT32_MAX };
+
+/* What a growth is about, where that is more than a parameter. */
+typedef struct spad__growth_of {
+    size_t param;
+    int64_t step;
+    const bool *part;
+    bool holds_cursors;
+    const bool *rounds;
+    int64_t keep;
+} spad__growth_of;
+
+spad_status spad__growth_init_of(spad__growth *growth, const spad_kernel *kernel,
+                                 const spad__growth_of *of, const spad_host *host,
+                                 spad_error *error);
+
+/* How many iterations a run of a loop of `rounds` has, where the loops around it stand at `values`;
+ * below `keep`: none of them is repeated. Longer runs are cut (kernel/shorten.h) to at least `keep`
+ * iterations, the same modulo the step. */
+int64_t spad__growth_run_length(const spad__growth *growth, const spad_kernel *kernel, int64_t loop,
+                                const int64_t *values);
 
 /* Looks at a parameter of a kernel; its step will be a multiple of `step`, which is 1 if nothing
  * else is known. part: per tensor, is it about it; NULL: about all. SPAD_ERR_HOST_MEMORY. */

@@ -71,6 +71,7 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
         if (p->fixed > 0 && p->fixed <= SPAD__LEFT_MAX && p->left[p->fixed - 1].param == i) {
             p->left[p->fixed - 1].in_row =
                 kind == SPAD__REFUSED_NESTED || kind == SPAD__REFUSED_BREAK;
+            p->left[p->fixed - 1].nested = kind == SPAD__REFUSED_NESTED;
         }
         spad__growth_free(&t->growth);
     }
@@ -143,7 +144,7 @@ static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad
     t->repeats = repeats_most(t, false);
     bool none;
     spad_status status = try_repeat(p, number, t->repeats, found, &none, error);
-    if (status == SPAD_OK && !*found && !p->exhausted) {
+    if (status == SPAD_OK && !*found && !p->exhausted && p->rounds == NULL) {
         low = t->repeats;
         t->repeats = repeats_most(t, true);
         status = try_repeat(p, number, t->repeats, found, &none, error);

@@ -284,8 +284,8 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
         }
     }
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
-        const bool idle = !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
-        watches->items[i].failed = !repeats[i] && !(idle && open[i]);
+        const bool idle = open[i] && !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
+        watches->items[i].failed = !repeats[i] && !idle;
     }
     spad__drop_findings(&rest);
     return status;

@@ -345,6 +345,25 @@ static spad_status prove_step(nest *n, int64_t step, bool *proved, spad_error *e
     return status;
 }
 
+/* Do inner runs repeat themselves in one shape, which has long ones? Otherwise larger values need
+ * not be tried. *wrong: it is no use to go on. */
+static spad_status try_rounds(nest *n, bool *repeat, bool *wrong, spad_error *error) {
+    spad__prover *p = n->p;
+    spad__shape s = {.values = {p->rounds->keep + 2 * p->rounds->period + 8}};
+    p->trips[0] = (spad__trip){.growth = {.param = n->param}};
+    p->count = p->work > p->work_most ? 0 : 1;
+    *repeat = false;
+    *wrong = p->count == 0;
+    if (*wrong) return SPAD_OK;
+    p->unwatched = true; /* it is about the inner runs alone */
+    const spad_status status = spad__shape_try(p, &s, error);
+    p->unwatched = false;
+    p->count = 0;
+    *wrong = !s.possible || s.errors > 0 || s.gap != NULL;
+    *repeat = !*wrong && s.rounds_repeat;
+    return status;
+}
+
 /* Longer and longer runs stay as they are; steps are multiples of the inner one. */
 static spad_status prove_outer(nest *n, bool *proved, spad_error *error) {
     spad__prover *p = n->p;
@@ -354,13 +373,17 @@ static spad_status prove_outer(nest *n, bool *proved, spad_error *error) {
     for (int64_t more = 0; more < KEEPS && !*proved && status == SPAD_OK; more++) {
         const spad__rounds rounds = {
             .loops = n->inner, .keep = (2 + more) * period + 2 + 2 * more, .period = period};
+        bool repeat, wrong;
         p->rounds = &rounds;
+        status = try_rounds(n, &repeat, &wrong, error);
         for (int64_t m = 1; m <= turns && !*proved && status == SPAD_OK; m++) {
-            if (turns % m != 0 || p->work > p->work_most || spad__is_late(p->run)) continue;
+            if (!repeat || turns % m != 0 || p->work > p->work_most || spad__is_late(p->run))
+                continue;
             p->exhausted = false;
             status = prove_step(n, m * period, proved, error);
         }
         p->rounds = NULL;
+        if (wrong) break;
     }
     return status;
 }
@@ -388,12 +411,13 @@ spad_status spad__prove_rounds(spad__prover *p, bool *proved, spad_error *error)
     } else if (find_loops(&n)) {
         const spad__growth_of of = {.param = SPAD__NO_PARAM, .step = 1, .rounds = n.inner};
         status = spad__growth_init_of(&n.growth, kernel, &of, &p->host, error);
-        if (status == SPAD_OK && comes_round(&n) && are_statements_fine(&n)) {
+        const bool made = status == SPAD_OK;
+        if (made && comes_round(&n) && are_statements_fine(&n)) {
             p->work = 0;
             p->work_most = SPAD__JOINT_WORK_MAX;
             status = prove_outer(&n, proved, error);
         }
-        if (status == SPAD_OK) spad__growth_free(&n.growth);
+        if (made) spad__growth_free(&n.growth);
     }
     if (*proved) {
         p->fixed = 0;

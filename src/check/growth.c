@@ -37,22 +37,9 @@ static bool refuse(probe *l, spad__refusal_kind kind, const char *name) {
     return false;
 }
 
-/* The motion with its steps. relies: of the growth, or NULL. */
-static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
-                            bool *relies) {
-    const bool param = moves.param && g->param != SPAD__NO_PARAM;
-    return (spad__moves){.kernel = kernel,
-                         .param = param ? (int64_t)g->param : -1,
-                         .param_step = g->step,
-                         .loop = moves.loop,
-                         .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
-                         .relies = relies,
-                         .extra = g->extra,
-                         .cursors_held = g->holds_cursors};
-}
-
 static spad__moves moves_of(const probe *l, motion moves) {
-    return moves_in(l->growth, l->kernel, moves, l->noted ? l->growth->relies : NULL);
+    return spad__growth_moves(l->growth, l->kernel, moves.param, moves.loop,
+                              l->noted ? l->growth->relies : NULL);
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
@@ -776,25 +763,4 @@ spad_status spad__growth_init_of(spad__growth *growth, const spad_kernel *kernel
 
 void spad__growth_free(spad__growth *growth) {
     spad__arena_free(&growth->arena);
-}
-
-bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
-                        bool param, int64_t loop, int64_t *shift) {
-    spad__form form;
-    *shift = 0;
-    if (!spad__growth_form(growth, kernel, expr, param, loop, &form)) return false;
-    *shift = form.constant;
-    return form.count == 0;
-}
-
-bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
-                       bool param, int64_t loop, spad__form *form) {
-    int64_t period;
-    return spad__growth_period(growth, kernel, expr, param, loop, form, &period) && period == 1;
-}
-
-bool spad__growth_period(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
-                         bool param, int64_t loop, spad__form *form, int64_t *period) {
-    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
-    return spad__form_of(&moves, expr, form, period, NULL) == SPAD__EVEN;
 }

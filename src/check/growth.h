@@ -127,6 +127,10 @@ void spad__growth_free(spad__growth *growth);
 void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, char *field,
                          size_t size);
 
+/* A motion with its steps; relies: of the growth, or NULL. */
+spad__moves spad__growth_moves(const spad__growth *growth, const spad_kernel *kernel, bool param,
+                               int64_t loop, bool *relies);
+
 /* By how much an expression changes when the parameter grows by a step (`param`), when a growing
  * loop advances by a period (-1: none), or both. False: not by the same amount each time. */
 bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,

@@ -39,12 +39,13 @@ void spad__growth_find_tracked(spad__growth *growth, const spad_kernel *kernel) 
 }
 
 /* Does a row count as a write? Reads, and tensors that are part of the state, do not. */
-static bool counts(const spad__growth *growth, const spad_kernel_access *access, int64_t tensor) {
+static bool counts_as_write(const spad__growth *growth, const spad_kernel_access *access,
+                            int64_t tensor) {
     return access->tensor == tensor && (access->kind & SPAD_ACCESS_WRITE) != 0 &&
            !growth->tracked[tensor] && !growth->left_out[tensor];
 }
 
-static bool is_same(const spad_kernel *kernel, spad_expr left, spad_expr right) {
+static bool is_same_index(const spad_kernel *kernel, spad_expr left, spad_expr right) {
     const spad_expr_info one = spad_kernel_get_expr(kernel, left);
     const spad_expr_info two = spad_kernel_get_expr(kernel, right);
     if (one.node_count != two.node_count) return false;
@@ -99,7 +100,7 @@ static bool still_part(const spad__growth *growth, const spad_kernel *kernel, sp
 static void add_distance(spad__growth *growth, const spad_kernel *kernel, spad_expr left,
                          spad_expr right, const int64_t *begins) {
     int64_t one, two, shift, other, distance, apart;
-    if (is_same(kernel, left, right)) return;
+    if (is_same_index(kernel, left, right)) return;
     if (!still_part(growth, kernel, left, begins, &one, &shift) ||
         !still_part(growth, kernel, right, begins, &two, &other) ||
         !spad__sub(spad__max(one, two), spad__min(one, two), &distance) ||
@@ -120,7 +121,7 @@ static void add_row(spad__growth *growth, const spad_kernel *kernel, size_t stat
     }
     for (size_t i = 0; i < row; i++) {
         const spad_kernel_access *other = spad_kernel_get_access(kernel, i);
-        if (!counts(growth, other, access->tensor)) continue;
+        if (!counts_as_write(growth, other, access->tensor)) continue;
         for (size_t d = 0; d < access->index_count && d < other->index_count; d++) {
             add_distance(growth, kernel, access->index[d], other->index[d], begins);
         }
@@ -140,7 +141,8 @@ void spad__growth_find_meetings(spad__growth *growth, const spad_kernel *kernel,
         if (row->kind != SPAD_STATEMENT_OPERATION) continue;
         for (size_t a = row->first_access; a < row->first_access + row->access_count; a++) {
             const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (counts(growth, access, access->tensor)) add_row(growth, kernel, s, a, begins);
+            if (counts_as_write(growth, access, access->tensor))
+                add_row(growth, kernel, s, a, begins);
         }
     }
 }

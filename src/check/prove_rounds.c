@@ -18,7 +18,7 @@
  * equal to the one before it, so its inner runs repeat themselves as well.
  *
  * Indices off the chip may move with the inner loop: that they stay inside is a matter of bounds,
- * which are sums (is_inside). Writes there would have to be compared with each other in all
+ * which are sums (stays_inside). Writes there would have to be compared with each other in all
  * iterations, so there is no proof if the inner loop has any.
  */
 #include "base/checked.h"
@@ -53,12 +53,12 @@ typedef struct nest {
     spad__growth growth; /* of the inner runs */
 } nest;
 
-static bool has_param(const nest *n, spad_expr expr) {
+static bool has_trip(const nest *n, spad_expr expr) {
     return spad__expr_has(n->kernel, expr, SPAD_EXPR_PARAM, (int64_t)n->param);
 }
 
 /* By how much an expression changes when the parameter (loop -1), or a loop, moves on by 1. */
-static bool factor_of(const nest *n, spad_expr expr, int64_t loop, int64_t *out) {
+static bool sum_factor(const nest *n, spad_expr expr, int64_t loop, int64_t *out) {
     const spad__moves moves = {.kernel = n->kernel,
                                .param = loop < 0 ? (int64_t)n->param : -1,
                                .param_step = 1,
@@ -79,7 +79,7 @@ static bool add_other_loops(const nest *n, spad_expr expr, int64_t outer, int64_
         n->values[i] = 0;
         if ((int64_t)i == outer || (int64_t)i == inner) continue;
         if (!spad__expr_has(n->kernel, expr, SPAD_EXPR_VARIABLE, (int64_t)i)) continue;
-        if (!factor_of(n, expr, (int64_t)i, &factor) ||
+        if (!sum_factor(n, expr, (int64_t)i, &factor) ||
             !spad__mul(factor, loop->begin.value, &first) ||
             !spad__mul(factor, spad__max(loop->end.value - 1, loop->begin.value), &last)) {
             return false;
@@ -98,9 +98,9 @@ static bool sum_of(const nest *n, spad_expr expr, int64_t outer, int64_t inner, 
     int64_t rest;
     *out = (sum){.param = 0};
     if (spad__expr_has(n->kernel, expr, SPAD_EXPR_UNKNOWN, -1) ||
-        !factor_of(n, expr, -1, &out->param) ||
-        (outer >= 0 && !factor_of(n, expr, outer, &out->outer)) ||
-        (inner >= 0 && !factor_of(n, expr, inner, &out->inner)) ||
+        !sum_factor(n, expr, -1, &out->param) ||
+        (outer >= 0 && !sum_factor(n, expr, outer, &out->outer)) ||
+        (inner >= 0 && !sum_factor(n, expr, inner, &out->inner)) ||
         !add_other_loops(n, expr, outer, inner, out)) {
         return false;
     }
@@ -126,8 +126,8 @@ static bool is_same_sum(sum left, sum right) {
 
 static bool grows_with(const nest *n, int64_t loop) {
     const spad_kernel_loop *row = spad_kernel_get_loop(n->kernel, (size_t)loop);
-    return has_param(n, row->end.expr) || has_param(n, row->begin.expr) ||
-           has_param(n, row->from) || has_param(n, row->to);
+    return has_trip(n, row->end.expr) || has_trip(n, row->begin.expr) || has_trip(n, row->from) ||
+           has_trip(n, row->to);
 }
 
 /* The outermost loop around a loop, or it itself, that grows; *count of them; -1: none. */
@@ -145,7 +145,7 @@ static int64_t growing_around(const nest *n, int64_t loop, size_t *count) {
 /* All outer loops have the same bounds, and those of inner ones are as far apart. */
 static bool take_outer(nest *n, const spad_kernel_loop *loop) {
     sum end;
-    if (has_param(n, loop->begin.expr) || loop->from != 0) return false;
+    if (has_trip(n, loop->begin.expr) || loop->from != 0) return false;
     if (!sum_of(n, loop->end.expr, -1, -1, &end) || end.least != end.most) return false;
     if (n->outer_count++ == 0) {
         n->end = end;
@@ -233,8 +233,8 @@ static bool is_positive(const nest *n, sum f) {
 }
 
 /* The index counts iterations from where the loop begins, which may not be 0. */
-static bool is_inside(const nest *n, spad_expr index, spad_amount extent, int64_t outer,
-                      int64_t inner) {
+static bool stays_inside(const nest *n, spad_expr index, spad_amount extent, int64_t outer,
+                         int64_t inner) {
     const spad_kernel_loop *loop = spad_kernel_get_loop(n->kernel, (size_t)inner);
     sum at, end = {.least = extent.value, .most = extent.value};
     if (!sum_of(n, index, outer, inner, &at)) return false;
@@ -261,7 +261,7 @@ static bool are_accesses_fine(const nest *n, const spad_statement *s, int64_t ou
                 shift == 0) {
                 continue;
             }
-            if (!is_inside(n, access->index[d], t->blocks.items[d], outer, inner)) return false;
+            if (!stays_inside(n, access->index[d], t->blocks.items[d], outer, inner)) return false;
         }
     }
     return s->cost_kind == SPAD_COST_TARGET ||

@@ -265,7 +265,7 @@ static int64_t step_cell(const void *context, size_t i, int what) {
     return what == STEP_TIME ? view->steps.items[i].time : view->steps.items[i].live;
 }
 
-static void write_count(spad__out *out, const char *key, size_t count) {
+static void write_key_count(spad__out *out, const char *key, size_t count) {
     spad__out_format(out, "\"%s\":{\"count\":%zu", key, count);
 }
 
@@ -291,14 +291,14 @@ static void write_view(page_out *page, const sheet *s) {
     write_key_number(out, "padding", facts->padding);
     write_key_number(out, "conflicts", facts->conflicts);
     write_key_number(out, "sampled", facts->sampled);
-    write_count(out, "peakBoxes", s->view->peak.count);
+    write_key_count(out, "peakBoxes", s->view->peak.count);
     write_column(page, "number", s->view->peak.count, peak_cell, s->view, 0);
     spad__out_string(out, "},");
-    write_count(out, "live", s->view->steps.count);
+    write_key_count(out, "live", s->view->steps.count);
     write_column(page, "time", s->view->steps.count, step_cell, s->view, STEP_TIME);
     write_column(page, "bytes", s->view->steps.count, step_cell, s->view, STEP_LIVE);
     spad__out_string(out, "},\n");
-    write_count(out, "boxes", facts->boxes);
+    write_key_count(out, "boxes", facts->boxes);
     for (int c = 0; c < SHEET_COLUMNS; c++) {
         write_column(page, sheet_column_names[c], facts->boxes, box_cell, s, c);
     }
@@ -354,7 +354,7 @@ static void write_bars(page_out *page, const texts *t) {
         spad__out_script_string(out, t->report->rows.items[i]);
     }
     spad__out_string(out, "],\n");
-    write_count(out, "bars", t->report->bars.count);
+    write_key_count(out, "bars", t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
         write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }

@@ -357,6 +357,8 @@ class Recorder:
             return None
         if space == "hbm":
             raise ValueError("a tensor in HBM has no address of the kernel's choice")
+        if not isinstance(address, (tuple, list)) or len(address) != 2:
+            raise TypeError(f"address= is {address!r}, not (partition, byte)")
         lane, byte = address
         if lane.__class__ is byte.__class__ is int:
             return lane, byte

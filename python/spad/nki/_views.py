@@ -756,6 +756,8 @@ def _key(key):
     return tuple(parts)
 
 
+View.__name__ = View.__qualname__ = "NkiTensor"  # as errors of Python name it
+
 _SLICE, _DYNAMIC, _PATTERN = "s", "d", "p"
 _new = object.__new__
 

@@ -72,8 +72,9 @@ class SweepTable:
         self._varied = list(dict.fromkeys(name for job in jobs for name in job["values"]))
         self._rings = list(dict.fromkeys(name for job in jobs for name in job["rings"]))
         self._spaces = list(dict.fromkeys(space[0] for _, row in done for space in row["spaces"]))
-        # refused rows have the names of others of the same file and chip
-        self._known = {_home(job): (row["name"], row["chip"]) for job, row in done if row["name"]}
+        # refused rows have the names of others of the same file, and of the same chip
+        self._names = {_home(job)[:2]: row["name"] for job, row in done if row["name"]}
+        self._chips = {_home(job): row["chip"] for job, row in done if row["chip"]}
         self.rows = [self._made(job, row) for job, row in done]
         self._mark_frontier()
 
@@ -97,9 +98,9 @@ class SweepTable:
         file = job["file"] + (f":{job['function']}" if job["function"] else "")
         stem = os.path.splitext(os.path.basename(job["file"]))[0]
         target = job["target"] or {}
-        name, chip = self._known.get(_home(job), (None, None))
-        made = {"kernel": name or job["function"] or stem, "file": file,
-                "target": chip or target.get("name") or target.get("file")}
+        name = self._names.get(_home(job)[:2]) or job["function"] or stem
+        made = {"kernel": row["name"] or name, "file": file,
+                "target": self._chips.get(_home(job)) or target.get("name") or target.get("file")}
         names = [*self._varied, *(f"ring {name}" for name in self._rings)]
         made.update({column: values.get(name) for column, name in zip(self._parameters(), names)})
         held = {name: height * lanes for name, height, lanes, _ in row["spaces"]}

@@ -175,7 +175,7 @@ def _kernel_of(job):
     chip = target_of(job["target"])
     if "made" in job:
         made = job["made"]
-        return Kernel.parse(made["text"], job["file"], target=core.Target.parse(made["chip"]))
+        return Kernel.parse(made["text"], f"<{job['function']}>", target=core.Target.parse(made["chip"]))
     if job["kind"] == "tilelang":
         from . import tilelang
 
@@ -198,8 +198,8 @@ def _tree_in(job):
 def _first_error(check):
     for finding in check.findings:
         if finding.severity == "error":
-            where = f"{finding.file}:{finding.line}: " if finding.file and finding.line else ""
-            return f"{where}{finding.message} [{finding.code}]"
+            place = finding.place or (f"{finding.file}:{finding.line}" if finding.file and finding.line else "")
+            return f"{place}: {finding.message} [{finding.code}]".removeprefix(": ")
     return check.reason
 
 

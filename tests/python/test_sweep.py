@@ -355,6 +355,46 @@ def test_programs(root, folder):
     assert wrong[0]["status"] == "refused" and "has no 'nothing'" in wrong[0]["message"]
 
 
+def test_findings_name_lines_of_the_program(folder):
+    (folder / "prog.py").write_text(PROGRAM.replace("WIDTH", "512").replace("from sizes import 512\n", "")
+                                    .replace("        nisa.memset(dst=t, value=0.0)\n", ""))
+    made = table("prog.py:k", vary={"n": [1, 2]})
+    assert [row["status"] for row in made] == ["wrong", "wrong"]
+    assert all(Path(row["message"].partition(":")[0]).name == "prog.py" and ":10: " in row["message"] for row in made), made[0]["message"]
+
+
+TRITON = """\
+import triton
+import triton.language as tl
+
+@triton.jit
+def matmul(a, b, c, K, M, BM: tl.constexpr, BK: tl.constexpr):
+    m, k = tl.arange(0, BM), tl.arange(0, BK)
+    left, right = a + m[:, None] * M + k[None, :], b + k[:, None] * M + m[None, :]
+    acc = tl.zeros((BM, BM), dtype=tl.float32)
+    for _ in range(0, K, BK):
+        acc = tl.dot(tl.load(left), tl.load(right), acc)
+        left += BK
+        right += BK * M
+    tl.store(c + m[:, None] * M + m[None, :], acc)
+"""
+
+
+def test_triton(folder):
+    (folder / "prog.py").write_text(TRITON)
+    options = {"signature": "a=*fp16:16,b=*fp16:16,c=*fp32:16,K=i32:16,M=i32:16", "args": {"BM": 64, "K": 512}}
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        made = table("prog.py:matmul", vary={"num_stages": "2..3"}, target="A100", **options)
+        assert [(row["status"], row["message"]) for row in made] == [("refused", "No module named 'triton'")] * 2
+        pytest.skip("there is no Triton")
+    made = table("prog.py:matmul", vary={"BK": [32, 64], "num_stages": "2..3"}, target="A100", **options)
+    assert [row["status"] for row in made] == ["fine"] * 4 and all(row["unit"] == "ns" for row in made)
+    assert made[0]["shared bytes"] < made[1]["shared bytes"] < made[3]["shared bytes"]
+    assert made[0]["makespan"] > made[1]["makespan"]
+
+
 def test_recorded_kernels_and_chips(folder):
     chip = spad.Target("trn2").text().replace("target trn2", "target mine")
     (folder / "mine.chip").write_text(chip)

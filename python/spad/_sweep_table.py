@@ -6,6 +6,8 @@ import io
 import os
 import shlex
 
+from ._sweep_inputs import PROGRAMS
+
 UNITS = {"time": "ns", "steps": "steps", "cycles": "cycles", "mixed": "mixed"}
 SCALES = {"time": 1000, "steps": 1_000_000, "cycles": 1000, "mixed": 1000}  # of a makespan (docs/sim.md)
 GOOD = ("fine", "not proved")
@@ -31,7 +33,7 @@ def command_of(job):
         words = ["spad", "plan", job["file"], *chip]
         words += ["--space", job["space"]] if target is not None and job["space"] else []
         words += ["--capacity", str(job["values"]["capacity"]), "--minimize"] if job["values"] else []
-    elif job["kind"] in ("nki", "triton"):  # with the arguments of spad_example(), which `spad nki --arg` leaves out
+    elif job["kind"] in PROGRAMS:  # with the arguments of spad_example(), which `spad nki --arg` leaves out
         words = ["spad", "sweep", f"{job['file']}:{job['function']}"]
         words += [word for name, value in job["args"].items() for word in ("--arg", f"{name}={value}")]
         words += [word for name, value in job["values"].items() for word in ("--vary", f"{name}={value}")]

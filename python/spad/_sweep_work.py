@@ -15,7 +15,7 @@ import threading
 
 from . import _spad
 from . import core
-from ._sweep_inputs import target_of, wrong
+from ._sweep_inputs import PROGRAMS, target_of, wrong
 from .kernel import Kernel
 
 TEXT_MOST = 2000  # letters of a message
@@ -45,7 +45,10 @@ def _program_names(job):
     import inspect
 
     function = _load_program(job)
-    parameters = inspect.signature(getattr(function, "fn", None) or _plain(function)).parameters.values()
+    if job["kind"] == "lowered" and not inspect.isfunction(function):
+        return []  # a prim_func
+    plain = _plain(function) if job["kind"] == "nki" else getattr(function, "fn", function)
+    parameters = inspect.signature(plain).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     names = [parameter.name for parameter in parameters]
@@ -60,7 +63,7 @@ def _plain(function):
 
 def names(job):
     """The names that an input can be varied by; None: any."""
-    if job["kind"] in ("nki", "triton"):
+    if job["kind"] in PROGRAMS:
         return _program_names(job)
     return {"csv": lambda _: ["capacity"], "tilelang": lambda _: [], "ttgir": _ttgir_names,
             "kernel": _kernel_names}[job["kind"]](job)
@@ -70,7 +73,7 @@ def names(job):
 
 
 def _load_program(job):
-    if job["kind"] == "triton":
+    if job["kind"] != "nki":
         from ._triton_command import function_at
 
         return function_at(f"{job['file']}:{job['function']}")
@@ -127,15 +130,25 @@ def _trace_nki(job):
     return {"text": kernel.text(), "chip": kernel.target.text(), "faults": faults}
 
 
-def _compile_triton(job):
+def _literal(value):
+    """A number or a Python literal of a text; a text that is none is itself."""
     import ast
 
+    try:
+        return ast.literal_eval(value) if isinstance(value, str) else value
+    except (ValueError, SyntaxError):
+        return value
+
+
+def _chosen(job):
+    return {name: _literal(value) for name, value in {**job["args"], **job["values"]}.items()}
+
+
+def _compile_triton(job):
     from . import triton
     from ._triton_command import pairs
 
-    function = _load_program(job)
-    chosen = {**job["args"], **job["values"]}
-    chosen = {name: ast.literal_eval(value) if isinstance(value, str) else value for name, value in chosen.items()}
+    function, chosen = _load_program(job), _chosen(job)
     stages, warps = chosen.pop("num_stages", 3), chosen.pop("num_warps", 4)
     types = pairs(job["signature"])
     sizes = {name: value for name, value in chosen.items() if name in types}
@@ -146,12 +159,24 @@ def _compile_triton(job):
     return {"text": kernel.text(), "chip": kernel.target.text(), "faults": []}
 
 
+def _lower_tilelang(job):
+    """A prim_func, or a function that makes one of its arguments."""
+    import inspect
+
+    from . import tilelang
+
+    function, chip = _load_program(job), target_of(job["target"])
+    made = function(**_chosen(job)) if inspect.isfunction(function) else function
+    kernel = tilelang.load(made, target=chip.name if chip is not None else None)
+    return {"text": kernel.text(), "chip": kernel.target.text(), "faults": []}
+
+
 def read(job):
     """The job with the kernel that a program became in "made", and the files that were read in "files"; or with the
     "error" of the program."""
     sys.path.insert(0, os.getcwd())
     try:
-        made = _compile_triton(job) if job["kind"] == "triton" else _trace_nki(job)
+        made = {"nki": _trace_nki, "triton": _compile_triton, "lowered": _lower_tilelang}[job["kind"]](job)
         return {**job, "made": made, "files": imported_files()}
     except Exception as error:  # programs raise what they like
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
@@ -280,7 +305,7 @@ def measure(job):
 
 
 def _point(job):
-    job = read(job) if job["kind"] in ("nki", "triton") and "made" not in job and "error" not in job else job
+    job = read(job) if job["kind"] in PROGRAMS and "made" not in job and "error" not in job else job
     return {"row": measure(job), "files": job.get("files", {})}
 
 

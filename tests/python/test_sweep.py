@@ -395,6 +395,43 @@ def test_triton(folder):
     assert made[0]["makespan"] > made[1]["makespan"]
 
 
+TILELANG = """\
+import tilelang.language as T
+
+def gemm(BM=128, BK=32, stages=3):
+    @T.prim_func
+    def main(A: T.Tensor((512, 512), "float16"), B: T.Tensor((512, 512), "float16"), C: T.Tensor((512, 512), "float16")):
+        with T.Kernel(512 // BM, 512 // BM, threads=128) as (bx, by):
+            a = T.alloc_shared((BM, BK), "float16")
+            b = T.alloc_shared((BK, BM), "float16")
+            acc = T.alloc_fragment((BM, BM), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(512 // BK, num_stages=stages):
+                T.copy(A[by * BM, k * BK], a)
+                T.copy(B[k * BK, bx * BM], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * BM, bx * BM])
+    return main
+
+one = gemm()
+"""
+
+
+def test_tilelang(folder):
+    (folder / "prog.py").write_text(TILELANG)
+    try:
+        import tilelang  # noqa: F401
+    except ImportError:
+        made = table("prog.py:gemm", vary={"stages": "2..3"}, target="H100")
+        assert [(row["status"], row["message"]) for row in made] == [("refused", "No module named 'tilelang'")] * 2
+        pytest.skip("there is no TileLang")
+    made = table("prog.py:gemm", "prog.py:one", vary={"stages": "1..3"}, target=["H100", "A100"])
+    assert [row["stages"] for row in made] == [1, 2, 3, 1, 2, 3, None, None]
+    assert [row["status"] for row in made] == ["fine"] * 8, made.text()
+    assert made[0]["shared bytes"] < made[1]["shared bytes"] < made[2]["shared bytes"]
+    assert made[0]["makespan"] > made[2]["makespan"] and made[6]["makespan"] == made[2]["makespan"]
+
+
 def test_recorded_kernels_and_chips(folder):
     chip = spad.Target("trn2").text().replace("target trn2", "target mine")
     (folder / "mine.chip").write_text(chip)

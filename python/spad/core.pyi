@@ -20,6 +20,7 @@ Layout: TypeAlias = _spad.Layout
 Sim: TypeAlias = _spad.Sim
 Tune: TypeAlias = _spad.Tune
 Advice: TypeAlias = _spad.Advice
+Frontier: TypeAlias = _spad.Frontier
 Buffer: TypeAlias = _spad.Buffer
 Device: TypeAlias = _spad.Device
 Workspace: TypeAlias = _spad.Workspace
@@ -115,6 +116,8 @@ def check(kernel: Kernel | str, layout: Layout | bool | None = None,
 def check_text(text: str, file: str = '<kernel>', layout: Layout | bool | None = None,
                **options: Unpack[_CheckOptions]) -> Check: ...
 def sim(kernel: Kernel | str, layout: Layout | bool | None = None, **options: Any) -> Sim: ...
+def frontier(kernel: Kernel | str, release: bool = False, timeout: float | None = None, steps: bool = False,
+             seed: int = 0) -> Frontier: ...
 def advise(kernel: Kernel | str, skip: Iterable[str] = (), depth_most: int = 0, trials_most: int = 0,
            timeout: float | None = None, steps: bool = False) -> Advice: ...
 def tune(kernel: Kernel | str, depth_most: int = 0, exhaustive_most: int = 0,

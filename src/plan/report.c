@@ -448,6 +448,33 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
     spad__json_close(json, ']');
 }
 
+void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,
+                     const spad_plan_reason *reason) {
+    spad__json_key_int(json, "buffers", (int64_t)r->count);
+    spad__json_key_string(json, "verdict", spad_plan_verdict_name(r->verdict));
+    if (r->places != NULL) spad__json_key_int(json, "height", r->height);
+    if (r->clash == SPAD_PLAN_NO_CLASH) {
+        spad__json_key_int(json, "bound", r->bound);
+        spad__json_key_string(json, "proof", proof_name(r->proof));
+        if (r->places != NULL) spad__json_key_int(json, "gap", r->height - r->bound);
+    }
+    spad__json_key_int(json, "peak_time", r->peak_time);
+    spad__json_key_int(json, "peak_load", r->peak_load);
+    if (r->together_count > 0) {
+        spad__json_key_int(json, "together_bytes", r->together_bytes);
+        spad__json_key_open(json, "together", '[');
+        for (size_t k = 0; k < r->together_count; k++)
+            spad__json_int(json, (int64_t)r->together[k]);
+        spad__json_close(json, ']');
+    }
+    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(json, "capacity", plan->capacity);
+    spad__json_key_int(json, "nodes", r->nodes);
+    spad__json_key_int(json, "restarts", r->restarts);
+    spad__json_key_int(json, "nanoseconds", r->nanoseconds);
+    json_places(json, plan, r);
+    if (reason != NULL) json_reason(json, plan, reason);
+}
+
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
@@ -460,29 +487,7 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    spad__json_key_int(&json, "buffers", (int64_t)r->count);
-    spad__json_key_string(&json, "verdict", spad_plan_verdict_name(r->verdict));
-    if (r->places != NULL) spad__json_key_int(&json, "height", r->height);
-    if (r->clash == SPAD_PLAN_NO_CLASH) {
-        spad__json_key_int(&json, "bound", r->bound);
-        spad__json_key_string(&json, "proof", proof_name(r->proof));
-        if (r->places != NULL) spad__json_key_int(&json, "gap", r->height - r->bound);
-    }
-    spad__json_key_int(&json, "peak_time", r->peak_time);
-    spad__json_key_int(&json, "peak_load", r->peak_load);
-    if (r->together_count > 0) {
-        spad__json_key_int(&json, "together_bytes", r->together_bytes);
-        spad__json_key_open(&json, "together", '[');
-        for (size_t k = 0; k < r->together_count; k++)
-            spad__json_int(&json, (int64_t)r->together[k]);
-        spad__json_close(&json, ']');
-    }
-    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);
-    spad__json_key_int(&json, "nodes", r->nodes);
-    spad__json_key_int(&json, "restarts", r->restarts);
-    spad__json_key_int(&json, "nanoseconds", r->nanoseconds);
-    json_places(&json, plan, r);
-    if (reason != NULL) json_reason(&json, plan, reason);
+    spad__plan_json(&json, plan, r, reason);
     spad__json_close(&json, '}');
     spad__json_end(&json);
     return spad__out_finish(&out, error);

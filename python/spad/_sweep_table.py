@@ -7,6 +7,7 @@ import os
 import shlex
 
 from ._sweep_inputs import PROGRAMS
+from ._sweep_work import memories_in
 
 UNITS = {"time": "ns", "steps": "steps", "cycles": "cycles", "mixed": "mixed"}
 SCALES = {"time": 1000, "steps": 1_000_000, "cycles": 1000, "mixed": 1000}  # of a makespan (docs/sim.md)
@@ -32,7 +33,12 @@ def command_of(job):
     if job["kind"] == "csv":
         words = ["spad", "plan", job["file"], *chip]
         words += ["--space", job["space"]] if target is not None and job["space"] else []
-        words += ["--capacity", str(job["values"]["capacity"]), "--minimize"] if job["values"] else []
+        values, memories = job["values"], memories_in(job) if job["values"] else None
+        if memories is not None:
+            words += [word for name in memories for word in ("--space", f"{name}={values[name]}" if name in values else name)]
+        elif values:
+            words += ["--capacity", str(values["capacity"])]
+        words += ["--minimize"] if values else []
     elif job["kind"] in PROGRAMS:  # with the arguments of spad_example(), which `spad nki --arg` leaves out
         words = ["spad", "sweep", f"{job['file']}:{job['function']}"]
         words += [word for name, value in job["args"].items() for word in ("--arg", f"{name}={value}")]

@@ -41,6 +41,26 @@ def _ttgir_names(job):
     return list(dict.fromkeys([*own, *(name for head in heads for name in re.findall(r"%(\w+): i(?:32|64)\b", head))]))
 
 
+def memories_in(job):
+    """The memories that a column space of a CSV file names, in their order; None: there is no such column."""
+    import csv
+
+    lines = job["text"].splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    sign = max(",;\t", key=first.count)
+    rows = csv.reader((line for line in lines if line.strip() and not line.startswith("#")), delimiter=sign)
+    heads = [cell.strip() for cell in next(rows, [])]
+    if "space" not in heads:
+        return None
+    at = heads.index("space")
+    return list(dict.fromkeys(row[at].strip() for row in rows if len(row) > at and row[at].strip()))
+
+
+def _csv_names(job):
+    memories = memories_in(job)
+    return ["capacity"] if memories is None else memories
+
+
 def _program_names(job):
     import inspect
 
@@ -65,7 +85,7 @@ def names(job):
     """The names that an input can be varied by; None: any."""
     if job["kind"] in PROGRAMS:
         return _program_names(job)
-    return {"csv": lambda _: ["capacity"], "tilelang": lambda _: [], "ttgir": _ttgir_names,
+    return {"csv": _csv_names, "tilelang": lambda _: [], "ttgir": _ttgir_names,
             "kernel": _kernel_names}[job["kind"]](job)
 
 
@@ -273,9 +293,31 @@ def _measure_kernel(job):
     return _row(status, message, **facts)
 
 
+def _csv_status(verdict):
+    return {"optimal": "fine", "feasible": "fine", "infeasible": "does not fit"}.get(verdict, "time limit")
+
+
+def _measure_spaces(job, chip, memories):
+    """Buffers of several memories, whose capacities are varied by their names."""
+    limits = [(name, job["values"].get(name)) for name in memories]
+    made = _spad.spaces(job["text"], limits if chip is None or job["values"] else None, chip, True, job["timeout"],
+                        file=job["file"])
+    known = chip.spaces if chip is not None else {}
+    rows = [(part["name"], part["plan"]) for part in made["spaces"]]
+    spaces = [[name, plan["height"], known.get(name, {}).get("lanes", 1), plan.get("capacity")] for name, plan in rows]
+    status = _csv_status(made["verdict"])
+    full = ", ".join(name for name, plan in rows if plan["verdict"] == "infeasible")
+    return _row(status, f"too much for {full}" if full else "" if status == "fine" else made["verdict"],
+                name=os.path.splitext(os.path.basename(job["file"]))[0], chip=chip.name if chip is not None else None,
+                bytes=sum(height * lanes for _, height, lanes, _ in spaces), spaces=spaces,
+                lowest=all(plan["height"] == plan["bound"] for _, plan in rows), verdict=made["verdict"])
+
+
 def _measure_csv(job):
     """Buffers have no operations, so no time: bytes alone."""
-    chip = target_of(job["target"])
+    chip, memories = target_of(job["target"]), memories_in(job)
+    if memories is not None:
+        return _measure_spaces(job, chip, memories)
     capacity = job["values"].get("capacity")
     if chip is not None and job["space"] is None:
         spaces = ", ".join(chip.spaces)
@@ -284,7 +326,7 @@ def _measure_csv(job):
     plan.read_csv(job["text"], job["file"])
     result = plan.solve(minimize=True, timeout=job["timeout"])
     height = result.height if result.fits else result.bound
-    status = "fine" if result.fits else "does not fit" if result.verdict == "infeasible" else "time limit"
+    status = _csv_status(result.verdict)
     name = os.path.splitext(os.path.basename(job["file"]))[0]
     space = [job["space"] if chip is not None else "memory", height, plan.lanes, plan.capacity]
     return _row(status, "" if result.fits else result.verdict, name=name, chip=chip.name if chip is not None else None,

@@ -319,6 +319,20 @@ def test_buffers(folder):
     assert "--space" in table("b.csv", vary=None, target="H100")[0]["message"]
 
 
+def test_buffers_of_several_memories(folder):
+    (folder / "b.csv").write_text("id,lower,upper,size,space\na,0,2,4096,sram\nb,1,3,4096,sram\nc,0,3,512,bank\n")
+    made = table("b.csv", vary={"sram": "4KiB,8KiB"})
+    assert [(row["status"], row["bytes"], row["sram bytes"], row["bank bytes"]) for row in made] == [
+        ("does not fit", 8704, 8192, 512), ("fine", 8704, 8192, 512)]
+    assert made[0]["message"] == "too much for sram" and made[1]["command"] == "spad plan b.csv --space sram=8192 --space bank --minimize"
+    shown = subprocess.run([sys.executable, "-m", *made[1]["command"].split()], capture_output=True, text=True)
+    assert shown.returncode == 0 and "space     bank" in shown.stdout
+    with pytest.raises(spad.ArgumentError, match="no parameter 'capacity'"):
+        table("b.csv", vary={"capacity": 1})
+    (folder / "b.csv").write_text("id;lower;upper;size;space\na;0;2;4096;shared\nb;1;3;100;registers\n")
+    assert table("b.csv", vary=None, target="H100")[0]["status"] == "fine"
+
+
 def test_ttgir(root, folder):
     text = root / "tests" / "ttgir" / "softmax_sm80_s3_v39.ttgir"
     made = table(text, vary={"rows": "128..512*2"})

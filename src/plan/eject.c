@@ -25,13 +25,14 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "base/heap.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
 enum {
     CLASSES = 31,   /* of width: [2^c, 2^(c+1)) sections */
     MOST_OUT = 400, /* boxes, and four times as many as at first */
+    OUT_SAMPLES = 3,
+    NOISE_BITS = 7,
     STEPS_PER_CLOCK_CHECK = 64
 };
 
@@ -46,20 +47,23 @@ typedef struct eject_box {
     int64_t first_weight;
 } eject_box;
 
-typedef struct ejector {
+struct spad__ejector {
+    spad_host host;
     spad__arena arena;
-    spad__pack *pack;
+    spad__random *random;
+    spad__stop *stop;
     int32_t count;
     eject_box *boxes;           /* by class, then by begin */
-    int32_t *origin;            /* number in the pack */
+    int32_t *origin;            /* number of the caller */
     int32_t first[CLASSES + 1]; /* box of a class */
-    int32_t *out;               /* a heap, the heaviest box first */
+    int32_t *out;               /* boxes that are out, in no order */
     int32_t out_count;
     int32_t *near; /* boxes in place that live together with the one at hand */
     int32_t near_count;
     spad__row *rows; /* where the cost of an offset changes; value: a box, or ~box */
     int64_t looks;
-} ejector;
+    int64_t steps;
+};
 
 /* ---- building ---------------------------------------------------------------------- */
 
@@ -75,7 +79,7 @@ static int64_t weight_of(const eject_box *b) {
     return whole < 30 ? (INT64_C(256) + log % 256) << whole >> 8 : most_weight;
 }
 
-static bool allocate_ejector(ejector *e) {
+static bool allocate_ejector(spad__ejector *e) {
     const size_t n = (size_t)e->count;
     e->boxes = spad__arena_array(&e->arena, n, sizeof *e->boxes);
     e->origin = spad__arena_array(&e->arena, n, sizeof *e->origin);
@@ -86,8 +90,7 @@ static bool allocate_ejector(ejector *e) {
            e->rows != NULL;
 }
 
-static void sort_boxes(ejector *e) {
-    const spad__boxes *b = e->pack->boxes;
+static void sort_boxes(spad__ejector *e, const spad__boxes *b) {
     int32_t next[CLASSES] = {0};
     for (int32_t i = 0; i < b->count; i++) next[class_of(b->end[i] - b->begin[i])]++;
     for (int32_t c = 0; c < CLASSES; c++) {
@@ -103,36 +106,31 @@ static void sort_boxes(ejector *e) {
     }
 }
 
-/* ---- the heap of boxes that are out ------------------------------------------------ */
+/* ---- boxes that are out ------------------------------------------------------------ */
 
-static bool heavier(const ejector *e, int32_t i, int32_t j) {
-    const int64_t x = e->boxes[i].weight;
-    const int64_t y = e->boxes[j].weight;
-    return x != y ? x > y : i < j;
-}
-
-SPAD__HEAP(out_heap, const ejector *, int32_t, heavier, SPAD__HEAP_PUT)
-
-static void take_out(ejector *e, int32_t i) {
+static void take_out(spad__ejector *e, int32_t i) {
     spad__assert(i >= 0 && i < e->count && e->out_count < e->count);
     e->boxes[i].offset = -1;
-    e->out[e->out_count] = i;
-    out_heap_up(e, e->out, (size_t)e->out_count++);
+    e->out[e->out_count++] = i;
 }
 
-static int32_t heaviest_out(ejector *e) {
+/* The heaviest of three: heavy boxes soon, but not always the same ones in turn. */
+static int32_t next_to_place(spad__ejector *e) {
     spad__assert(e->out_count > 0);
-    const int32_t top = e->out[0];
-    e->out[0] = e->out[--e->out_count];
-    out_heap_down(e, e->out, (size_t)e->out_count, 0);
-    spad__assert(e->out_count == 0 || !heavier(e, e->out[0], top));
-    return top;
+    int32_t best = 0;
+    for (int32_t k = 0; k < OUT_SAMPLES; k++) {
+        const int32_t at = (int32_t)spad__random_below(e->random, (uint64_t)e->out_count);
+        if (k == 0 || e->boxes[e->out[at]].weight > e->boxes[e->out[best]].weight) best = at;
+    }
+    const int32_t box = e->out[best];
+    e->out[best] = e->out[--e->out_count];
+    return box;
 }
 
 /* ---- a place for a box ------------------------------------------------------------- */
 
 /* The first box of a class that begins at `begin` or later. */
-static int32_t first_from(const ejector *e, int32_t class_number, int64_t begin) {
+static int32_t first_from(const spad__ejector *e, int32_t class_number, int64_t begin) {
     int32_t low = e->first[class_number];
     int32_t high = e->first[class_number + 1];
     while (low < high) {
@@ -146,7 +144,7 @@ static int32_t first_from(const ejector *e, int32_t class_number, int64_t begin)
 }
 
 /* Lists the boxes in place that live together with box i, which is out. */
-static void list_near(ejector *e, int32_t i) {
+static void list_near(spad__ejector *e, int32_t i) {
     const int32_t begin = e->boxes[i].begin;
     const int32_t end = e->boxes[i].end;
     e->near_count = 0;
@@ -162,7 +160,7 @@ static void list_near(ejector *e, int32_t i) {
 
 /* Offsets of box i where its cost changes: what is near is in its way from just above
  * offset - size of i up to its top. Returns the cost at offset 0. */
-static int64_t list_changes(ejector *e, int64_t size, int64_t highest, size_t *count) {
+static int64_t list_changes(spad__ejector *e, int64_t size, int64_t highest, size_t *count) {
     int64_t cost = 0;
     *count = 0;
     for (int32_t k = 0; k < e->near_count; k++) {
@@ -179,22 +177,32 @@ static int64_t list_changes(ejector *e, int64_t size, int64_t highest, size_t *c
     return cost;
 }
 
-/* The cheapest offset of box i at most `highest`; of those the one in the shortest stretch of
- * equal cost, at either end of it. */
-static int64_t find_place(ejector *e, int32_t i, int64_t highest, int64_t *least) {
+/* A cost with noise: up to half as much again. */
+static int64_t noisy(spad__random *random, int64_t cost) {
+    const int64_t part = (int64_t)(spad__random_next(random) >> (64 - NOISE_BITS));
+    return cost + (cost >> (NOISE_BITS + 1)) * part +
+           ((cost & ((2 << NOISE_BITS) - 1)) * part >> (NOISE_BITS + 1));
+}
+
+/* The cheapest offset of box i at most `highest`, by noisy costs; of free ones the one in the
+ * shortest free stretch, at either end of it. *free: nothing is in the way there. */
+static int64_t find_place(spad__ejector *e, int32_t i, int64_t highest, bool *free) {
     spad__assert(e->boxes[i].offset < 0 && highest >= 0);
     size_t count;
     int64_t cost = list_changes(e, e->boxes[i].size, highest, &count);
     int64_t offset = 0;
     int64_t shortest = INT64_MAX;
-    *least = INT64_MAX;
+    int64_t least = INT64_MAX;
     int64_t from = 0;
     for (size_t k = 0; from <= highest;) {
         const int64_t until = k < count ? (int64_t)e->rows[k].key : highest + 1;
-        if (until > from && (cost < *least || (cost == *least && until - from < shortest))) {
-            *least = cost;
-            shortest = until - from;
-            offset = spad__random_next(e->pack->random) & 1 ? from : until - 1;
+        if (until > from && cost <= least) {
+            const int64_t here = noisy(e->random, cost);
+            if (here < least || (here == least && until - from < shortest)) {
+                least = here;
+                shortest = until - from;
+                offset = spad__random_next(e->random) & 1 ? from : until - 1;
+            }
         }
         spad__assert(until >= from); /* changes are sorted */
         from = until;
@@ -203,11 +211,12 @@ static int64_t find_place(ejector *e, int32_t i, int64_t highest, int64_t *least
         cost += j >= 0 ? e->boxes[j].weight : -e->boxes[~j].weight;
         spad__assert(cost >= 0);
     }
+    *free = least == 0;
     return offset;
 }
 
 /* Puts box i in at an offset; what is in its way goes out. */
-static void put_in(ejector *e, int32_t i, int64_t offset) {
+static void put_in(spad__ejector *e, int32_t i, int64_t offset) {
     spad__assert(e->boxes[i].offset < 0 && offset >= 0);
     const int64_t top = offset + e->boxes[i].size;
     for (int32_t k = 0; k < e->near_count; k++) {
@@ -217,24 +226,14 @@ static void put_in(ejector *e, int32_t i, int64_t offset) {
     e->boxes[i].offset = offset;
 }
 
-/* ---- one target, and the ladder ---------------------------------------------------- */
+/* ---- one target --------------------------------------------------------------------- */
 
-static void forget_weights(ejector *e) {
+void spad__ejector_forget(spad__ejector *e) {
     for (int32_t k = 0; k < e->count; k++) e->boxes[k].weight = e->boxes[k].first_weight;
 }
 
-/* The plan of the pack, without what is above the target. */
-static void start(ejector *e, int64_t target) {
-    e->out_count = 0;
-    for (int32_t k = 0; k < e->count; k++) {
-        eject_box *b = &e->boxes[k];
-        b->offset = e->pack->offset[e->origin[k]];
-        if (b->offset + b->size > target) take_out(e, k);
-    }
-}
-
 /* All boxes are in place below the target, and no two collide. */
-static bool boxes_are_valid(const ejector *e, int64_t target) {
+static bool boxes_are_valid(const spad__ejector *e, int64_t target) {
     for (int32_t i = 0; i < e->count; i++) {
         const eject_box *a = &e->boxes[i];
         if (a->offset < 0 || a->offset + a->size > target) return false;
@@ -247,62 +246,113 @@ static bool boxes_are_valid(const ejector *e, int64_t target) {
     }
     return true;
 }
-/* Whether the target was reached. */
-static bool reach(ejector *e, int64_t target, int64_t looks) {
-    start(e, target);
-    const int32_t most_out = 4 * e->out_count + MOST_OUT;
-    const int64_t until = e->looks + looks;
+
+void spad__ejector_start(spad__ejector *e, const int64_t *offset, int64_t target) {
+    e->out_count = 0;
+    for (int32_t k = 0; k < e->count; k++) {
+        eject_box *b = &e->boxes[k];
+        b->offset = offset != NULL ? offset[e->origin[k]] : target;
+        if (b->offset + b->size > target) take_out(e, k);
+    }
+}
+
+/* Puts the next box in. */
+static void eject_step(spad__ejector *e, int64_t target) {
+    const int32_t i = next_to_place(e);
+    eject_box *b = &e->boxes[i];
+    spad__assert(b->size <= target);
+    list_near(e, i);
+    bool free;
+    const int64_t offset = find_place(e, i, target - b->size, &free);
+    if (!free) b->weight = spad__min(b->weight + 2 * b->first_weight, most_weight);
+    put_in(e, i, offset);
+}
+
+bool spad__ejector_run(spad__ejector *e, int64_t target, const spad__eject_limits *limits) {
+    const int64_t until = e->looks + limits->looks;
     for (int64_t step = 0; e->out_count > 0; step++) {
-        if (e->looks > until) return false;
-        if (step % STEPS_PER_CLOCK_CHECK == 0 && spad__stopped(e->pack->stop)) return false;
-        if (e->out_count > most_out) start(e, target);
-        const int32_t i = heaviest_out(e);
-        eject_box *b = &e->boxes[i];
-        list_near(e, i);
-        int64_t cost;
-        const int64_t offset = find_place(e, i, target - b->size, &cost);
-        if (cost > 0) b->weight = spad__min(b->weight + 2 * b->first_weight, most_weight);
-        put_in(e, i, offset);
+        if (e->looks > until || step >= limits->steps || e->out_count > limits->out) return false;
+        if (step % STEPS_PER_CLOCK_CHECK == 0 && spad__stopped(e->stop)) return false;
+        eject_step(e, target);
+        e->steps++;
     }
     spad__assert_valid(e->count > SPAD__FEW || boxes_are_valid(e, target));
     return true;
 }
 
-static void keep_plan(ejector *e) {
-    spad__pack *p = e->pack;
-    p->height = 0;
+int64_t spad__ejector_plan(const spad__ejector *e, int64_t *offset) {
+    int64_t height = 0;
     for (int32_t k = 0; k < e->count; k++) {
         spad__assert(e->boxes[k].offset >= 0); /* none is out */
-        p->offset[e->origin[k]] = e->boxes[k].offset;
-        p->height = spad__max(p->height, e->boxes[k].offset + e->boxes[k].size);
+        offset[e->origin[k]] = e->boxes[k].offset;
+        height = spad__max(height, e->boxes[k].offset + e->boxes[k].size);
     }
+    return height;
+}
+
+int64_t spad__ejector_steps(const spad__ejector *e) {
+    return e->steps;
+}
+
+/* ---- life --------------------------------------------------------------------------- */
+
+spad__ejector *spad__ejector_create(const spad__boxes *boxes, const spad_host *host,
+                                    spad__random *random, spad__stop *stop) {
+    spad__ejector *e = spad__new(host, sizeof *e);
+    if (e == NULL) return NULL;
+    *e = (spad__ejector){
+        .host = *host, .arena.host = *host, .random = random, .stop = stop, .count = boxes->count};
+    if (!allocate_ejector(e)) {
+        spad__ejector_destroy(e);
+        return NULL;
+    }
+    sort_boxes(e, boxes);
+    spad__ejector_forget(e);
+    return e;
+}
+
+void spad__ejector_destroy(spad__ejector *e) {
+    if (e == NULL) return;
+    const spad_host host = e->host;
+    spad__arena_free(&e->arena);
+    spad__free(&host, e, sizeof *e);
+}
+
+/* ---- the ladder --------------------------------------------------------------------- */
+
+/* From the plan of a pack; whether the target was reached. */
+static bool reach(spad__ejector *e, const spad__pack *p, int64_t target, int64_t looks) {
+    spad__ejector_start(e, p->offset, target);
+    const int32_t most_out = 4 * e->out_count + MOST_OUT;
+    for (const int64_t until = e->looks + looks; e->looks <= until;) {
+        const spad__eject_limits limits = {until - e->looks, INT64_MAX, most_out};
+        if (spad__ejector_run(e, target, &limits)) return true;
+        if (spad__stopped(e->stop)) return false;
+        if (e->out_count > most_out) spad__ejector_start(e, p->offset, target);
+    }
+    return false;
 }
 
 /* Half of the way to the bound, as often as that works; an eighth; then all of it, which is the
  * hardest by far. */
-static void climb(ejector *e, int64_t looks) {
+static void climb(spad__ejector *e, spad__pack *p, int64_t looks) {
     static const int64_t eighths[] = {4, 7, 0}; /* of the way from the bound to the plan */
-    const spad__pack *p = e->pack;
     for (int32_t rung = 0; rung < 3;) {
         if (p->height <= p->enough || spad__stopped(p->stop)) return;
         const int64_t target = p->enough + (p->height - p->enough) * eighths[rung] / 8;
-        if (reach(e, target, looks)) {
-            keep_plan(e);
+        if (reach(e, p, target, looks)) {
+            p->height = spad__ejector_plan(e, p->offset);
         } else {
-            forget_weights(e);
+            spad__ejector_forget(e);
             rung++;
         }
     }
 }
 
 bool spad__eject(spad__pack *pack, int64_t looks) {
-    ejector e = {.arena.host = *pack->host, .pack = pack, .count = pack->boxes->count};
-    const bool ok = allocate_ejector(&e);
-    if (ok) {
-        sort_boxes(&e);
-        forget_weights(&e);
-        climb(&e, looks);
-    }
-    spad__arena_free(&e.arena);
-    return ok;
+    spad__ejector *e = spad__ejector_create(pack->boxes, pack->host, pack->random, pack->stop);
+    if (e == NULL) return false;
+    climb(e, pack, looks);
+    spad__ejector_destroy(e);
+    return true;
 }

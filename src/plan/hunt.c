@@ -42,7 +42,11 @@ enum {
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
-    RUNG_NODES = 40 /* nodes per box on a rung, in the first round */
+    RUNG_NODES = 40,     /* per box on a rung, in the first round */
+    DECIDE_NODES = 600,  /* per box, before the first ejection when only one height counts */
+    LOOKS_PER_NODE = 48, /* of the same time, about */
+    EJECT_TURN = 16384,  /* nodes worth of ejection between two looks at the others */
+    EJECTING = 4         /* times as much ejection in every other thread */
 };
 
 typedef struct remembered {
@@ -58,6 +62,12 @@ typedef struct team {
     int64_t node_limit; /* of each; INT64_MAX: none */
 } team;
 
+/* An ejector and the target it has been working on. */
+typedef struct ejection {
+    spad__ejector *ejector; /* NULL until it is needed */
+    int64_t target;
+} ejection;
+
 typedef struct hunter {
     spad__hunt *hunt;
     team *team;
@@ -66,6 +76,9 @@ typedef struct hunter {
     pthread_t thread;
     spad__random random;
     spad__valley *search;
+    ejection at_bound;
+    ejection above; /* between the bound and the best plan */
+    bool ejecting;  /* most of its time is for ejection */
     int64_t *offset;
     int64_t luby_step;
     remembered memory[MEMORY];
@@ -73,6 +86,14 @@ typedef struct hunter {
     bool loose; /* the target is above the bound, and the best plan above the target */
     bool no_memory;
 } hunter;
+
+/* Steps of all searches of a hunter. */
+static int64_t nodes_of(const hunter *h) {
+    int64_t nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
+    if (h->at_bound.ejector != NULL) nodes += spad__ejector_steps(h->at_bound.ejector);
+    if (h->above.ejector != NULL) nodes += spad__ejector_steps(h->above.ejector);
+    return nodes;
+}
 
 /* ---- what is shared ---------------------------------------------------------------- */
 
@@ -124,7 +145,7 @@ static void note_progress(hunter *h) {
     spad_plan_progress *progress = &h->stop.listener->progress;
     if (height != INT64_MAX) progress->height = height * unit;
     if (h->hunt->boxes->exact) progress->bound = spad__max(progress->bound, low * unit);
-    progress->nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
+    progress->nodes = nodes_of(h);
     progress->restarts = h->luby_step;
 }
 
@@ -265,7 +286,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    return h->team->node_limit - spad__valley_nodes(h->search);
+    return h->team->node_limit - nodes_of(h);
 }
 
 /* Sets a target; above the bound the best plan becomes a guide. */
@@ -299,37 +320,98 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
     }
 }
 
-static const int64_t rung_eighths[] = {0, 4, 7, 8}; /* of the way to just below the best */
+/* ---- ejection ---------------------------------------------------------------------- */
+
+/* An ejector for a target; what it has learned is kept while the target is the same. */
+static bool aim_ejection(hunter *h, ejection *e, int64_t target) {
+    if (e->ejector == NULL) {
+        e->ejector = spad__ejector_create(h->hunt->boxes, &h->host, &h->random, &h->stop);
+        e->target = -1;
+    }
+    h->no_memory = e->ejector == NULL;
+    if (h->no_memory || e->target == target) return !h->no_memory;
+    spad__ejector_forget(e->ejector);
+    spad__ejector_start(e->ejector, NULL, target);
+    e->target = target;
+    return true;
+}
+
+/* Boxes are put in and taken out below a target, for about as long as `budget` nodes take. */
+static void eject_below(hunter *h, ejection *e, int64_t target, int64_t budget) {
+    if (!aim_ejection(h, e, target)) return;
+    for (; budget > 0 && nodes_left(h) > 0; budget -= EJECT_TURN) {
+        note_progress(h);
+        if (spad__stopped(&h->stop) || finished(h)) return;
+        const int64_t looks = spad__min(budget, EJECT_TURN) * LOOKS_PER_NODE;
+        const spad__eject_limits limits = {looks, nodes_left(h), INT32_MAX};
+        if (!spad__ejector_run(e->ejector, target, &limits)) continue;
+        offer_plan(h, spad__ejector_plan(e->ejector, h->offset));
+        e->target = -1;
+        return;
+    }
+}
+
+/* ---- the ladder -------------------------------------------------------------------- */
+
+/* Eighths of the way from the bound to just below the best plan; a share of the budget in halves.
+ */
+typedef struct rung {
+    int8_t eighths;
+    int8_t halves;
+    bool eject;
+} rung;
+
+static const rung rungs[] = {
+    {0, 2, false}, {4, 1, true}, {4, 1, false}, {0, 2, true}, {8, 2, false}};
+
+enum { RUNGS = sizeof rungs / sizeof *rungs };
+
+static bool is_over(hunter *h) {
+    return finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory;
+}
+
+/* Whether a plan was found. */
+static bool try_rung(hunter *h, const rung *r, int64_t budget) {
+    int64_t low;
+    int64_t height;
+    read_bounds(h, &low, &height);
+    const int64_t target = low + (height - 1 - low) * r->eighths / 8;
+    const int64_t share = budget * r->halves / 2;
+    const bool same = r->eighths > 0 && target == low;
+    if (!same && r->eject)
+        eject_below(h, r->eighths > 0 ? &h->above : &h->at_bound, target,
+                    h->ejecting ? EJECTING * share : share);
+    else if (!same)
+        try_target(h, target, share);
+    int64_t height_now;
+    read_bounds(h, &low, &height_now);
+    return height_now < height;
+}
 
 static void climb_ladder(hunter *h) {
-    const int64_t n = h->hunt->boxes->count;
-    for (int64_t budget = n * RUNG_NODES;; budget *= 2) {
-        for (int32_t rung = 0; rung < 4;) {
-            int64_t low;
-            int64_t height;
-            read_bounds(h, &low, &height);
-            if (finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory)
-                return;
-            const int64_t gap = height - 1 - low;
-            const int64_t target = low + gap * rung_eighths[rung] / 8;
-            const bool same = rung > 0 && target == low;
-            if (!same) try_target(h, target, budget);
-            int64_t low_now;
-            int64_t height_now;
-            read_bounds(h, &low_now, &height_now);
-            if (height_now == height) rung++; /* a rung that gives way is climbed again */
+    for (int64_t budget = (int64_t)h->hunt->boxes->count * RUNG_NODES;; budget *= 2) {
+        for (int32_t k = 0; k < RUNGS;) {
+            if (is_over(h)) return;
+            if (!try_rung(h, &rungs[k], budget)) k++; /* one that gives way is climbed again */
         }
     }
 }
 
-static void hunt_exactly(hunter *h) {
-    const spad_plan_options *options = h->hunt->options;
-    if (options->goal == SPAD_PLAN_MINIMIZE) {
-        climb_ladder(h);
-        return;
+/* One target, by the exact search and by ejection in turns. */
+static void try_height(hunter *h, int64_t target) {
+    for (int64_t budget = (int64_t)h->hunt->boxes->count * DECIDE_NODES;; budget *= 2) {
+        if (is_over(h)) return;
+        try_target(h, target, budget);
+        if (is_over(h)) return;
+        eject_below(h, &h->at_bound, target, h->ejecting ? EJECTING * budget / 2 : budget / 2);
     }
-    while (!finished(h) && !spad__stopped(&h->stop) && nodes_left(h) > 0 && !h->no_memory)
-        try_target(h, h->hunt->enough, INT64_MAX / 2);
+}
+
+static void hunt_exactly(hunter *h) {
+    if (h->hunt->options->goal == SPAD_PLAN_MINIMIZE)
+        climb_ladder(h);
+    else
+        try_height(h, h->hunt->enough);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -354,9 +436,11 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
 }
 
 static void hunter_end(hunter *h) {
-    if (h->search != NULL) h->hunt->nodes += spad__valley_nodes(h->search);
+    h->hunt->nodes += nodes_of(h);
     h->hunt->restarts += h->luby_step;
     spad__valley_destroy(h->search);
+    spad__ejector_destroy(h->at_bound.ejector);
+    spad__ejector_destroy(h->above.ejector);
     spad__free(&h->host, h->offset, (size_t)h->hunt->boxes->count * sizeof *h->offset);
 }
 
@@ -379,6 +463,7 @@ static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
         hunter *h = &helpers[running];
         const uint64_t seed = ((uint64_t)running + 1) << 32;
         if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        h->ejecting = running % 2 == 0;
         if (pthread_create(&h->thread, NULL, hunter_work, h) != 0) {
             hunter_end(h);
             break;

@@ -10,6 +10,11 @@
  * search of Nagata and Braysy, 2009, made for vehicle routing.) Free places are taken where they
  * are tightest.
  *
+ * That is the steady style, which lowers a given plan. The roaming style looks for a plan at a
+ * height that is hard to reach, from nothing and for many steps: it takes the heaviest of three
+ * boxes that are out, and adds noise to costs. Otherwise the same few heavy boxes throw each
+ * other out without end.
+ *
  * Only boxes near the target are ever touched, however large the plan is. Finding a place
  * examines the boxes that live together with one: boxes are kept by class of width and then by
  * begin, so they are in a few runs of memory; their bottoms and tops are sorted and swept.
@@ -25,6 +30,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/heap.h"
 #include "plan/sort.h"
 #include "plan/units.h"
 
@@ -32,7 +38,8 @@ enum {
     CLASSES = 31,   /* of width: [2^c, 2^(c+1)) sections */
     MOST_OUT = 400, /* boxes, and four times as many as at first */
     OUT_SAMPLES = 3,
-    NOISE_BITS = 7,
+    MOST_WITH_PEERS = 1024,    /* boxes: at most 4 MiB of peers */
+    LOG_MOST_FIRST = 24 * 256, /* of a first weight */
     STEPS_PER_CLOCK_CHECK = 64
 };
 
@@ -52,15 +59,18 @@ struct spad__ejector {
     spad__arena arena;
     spad__random *random;
     spad__stop *stop;
+    spad__eject_style style;
     int32_t count;
     eject_box *boxes;           /* by class, then by begin */
     int32_t *origin;            /* number of the caller */
     int32_t first[CLASSES + 1]; /* box of a class */
-    int32_t *out;               /* boxes that are out, in no order */
+    int32_t *out;               /* a heap of the boxes that are out, the heaviest first */
     int32_t out_count;
     int32_t *near; /* boxes in place that live together with the one at hand */
     int32_t near_count;
-    spad__row *rows; /* where the cost of an offset changes; value: a box, or ~box */
+    int32_t *peers;      /* of few boxes: those that live together with box i are */
+    int32_t *peer_first; /* peers[peer_first[i]] up to peers[peer_first[i + 1]]; or NULL */
+    spad__row *rows;     /* where the cost of an offset changes, and by how much */
     int64_t looks;
     int64_t steps;
 };
@@ -72,9 +82,19 @@ static int32_t class_of(int32_t width) {
     return 31 - __builtin_clz((unsigned)width);
 }
 
-/* About the square root of the area: large and long boxes are hard to place. */
-static int64_t weight_of(const eject_box *b) {
-    const int32_t log = 1024 + (spad__log2(b->size) + spad__log2(b->end - b->begin)) / 2;
+/* In 1/256: the logarithm of the area. */
+static int32_t log_area(const eject_box *b) {
+    return spad__log2(b->size) + spad__log2(b->end - b->begin);
+}
+
+/* A power of the area: large and long boxes are hard to place. Steady: its square root; roaming:
+ * area^0.7, in proportion where that would be too large. */
+static int64_t weight_of(const spad__ejector *e, const eject_box *b, int32_t largest) {
+    int32_t log = 1024 + log_area(b) / 2;
+    if (e->style == SPAD__EJECT_ROAMING) {
+        const int32_t top = (int32_t)spad__min(1024 + largest * 7 / 10, LOG_MOST_FIRST);
+        log = (int32_t)spad__max(top - (largest - log_area(b)) * 7 / 10, 0);
+    }
     const int32_t whole = log / 256;
     return whole < 30 ? (INT64_C(256) + log % 256) << whole >> 8 : most_weight;
 }
@@ -100,30 +120,74 @@ static void sort_boxes(spad__ejector *e, const spad__boxes *b) {
     for (int32_t i = 0; i < b->count; i++) {
         const int32_t k = next[class_of(b->end[i] - b->begin[i])]++;
         e->boxes[k] = (eject_box){.begin = b->begin[i], .end = b->end[i], .size = b->size[i]};
-        e->boxes[k].first_weight = weight_of(&e->boxes[k]);
-        spad__assert(e->boxes[k].first_weight > 0 && e->boxes[k].first_weight <= most_weight);
         e->origin[k] = i;
     }
+    int32_t largest = 0;
+    for (int32_t k = 0; k < e->count; k++)
+        largest = (int32_t)spad__max(largest, log_area(&e->boxes[k]));
+    for (int32_t k = 0; k < e->count; k++) {
+        e->boxes[k].first_weight = weight_of(e, &e->boxes[k], largest);
+        spad__assert(e->boxes[k].first_weight > 0 && e->boxes[k].first_weight <= most_weight);
+    }
+}
+
+static bool live_together(const eject_box *a, const eject_box *b) {
+    return a->begin < b->end && b->begin < a->end;
+}
+
+/* Of few boxes, lists for each of them the others that live together with it. */
+static bool list_peers(spad__ejector *e) {
+    size_t pairs = 0;
+    if (e->count > MOST_WITH_PEERS) return true;
+    for (int32_t i = 0; i < e->count; i++)
+        for (int32_t j = 0; j < i; j++) pairs += live_together(&e->boxes[i], &e->boxes[j]);
+    e->peers = spad__arena_array(&e->arena, 2 * pairs + 1, sizeof *e->peers);
+    e->peer_first = spad__arena_array(&e->arena, (size_t)e->count + 1, sizeof *e->peer_first);
+    if (e->peers == NULL || e->peer_first == NULL) return false;
+    int32_t count = 0;
+    for (int32_t i = 0; i < e->count; i++) {
+        e->peer_first[i] = count;
+        for (int32_t j = 0; j < e->count; j++)
+            if (j != i && live_together(&e->boxes[i], &e->boxes[j])) e->peers[count++] = j;
+    }
+    e->peer_first[e->count] = count;
+    return true;
 }
 
 /* ---- boxes that are out ------------------------------------------------------------ */
 
+static bool heavier(const spad__ejector *e, int32_t i, int32_t j) {
+    const int64_t x = e->boxes[i].weight;
+    const int64_t y = e->boxes[j].weight;
+    return x != y ? x > y : i < j;
+}
+
+SPAD__HEAP(out_heap, const spad__ejector *, int32_t, heavier, SPAD__HEAP_PUT)
+
 static void take_out(spad__ejector *e, int32_t i) {
     spad__assert(i >= 0 && i < e->count && e->out_count < e->count);
     e->boxes[i].offset = -1;
-    e->out[e->out_count++] = i;
+    e->out[e->out_count] = i;
+    out_heap_up(e, e->out, (size_t)e->out_count++);
 }
 
-/* The heaviest of three: heavy boxes soon, but not always the same ones in turn. */
+/* The heaviest box; roaming, that of a few: heavy boxes soon, but not the same ones in turn. */
 static int32_t next_to_place(spad__ejector *e) {
     spad__assert(e->out_count > 0);
-    int32_t best = 0;
-    for (int32_t k = 0; k < OUT_SAMPLES; k++) {
-        const int32_t at = (int32_t)spad__random_below(e->random, (uint64_t)e->out_count);
-        if (k == 0 || e->boxes[e->out[at]].weight > e->boxes[e->out[best]].weight) best = at;
+    size_t best = 0;
+    if (e->style == SPAD__EJECT_ROAMING) {
+        best = spad__random_below(e->random, (uint64_t)e->out_count);
+        for (int32_t k = 1; k < OUT_SAMPLES; k++) {
+            const size_t at = spad__random_below(e->random, (uint64_t)e->out_count);
+            if (heavier(e, e->out[at], e->out[best])) best = at;
+        }
     }
     const int32_t box = e->out[best];
-    e->out[best] = e->out[--e->out_count];
+    const size_t last = (size_t)--e->out_count;
+    if (best == last) return box;
+    e->out[best] = e->out[last];
+    out_heap_down(e, e->out, last, best);
+    out_heap_up(e, e->out, best);
     return box;
 }
 
@@ -143,8 +207,24 @@ static int32_t first_from(const spad__ejector *e, int32_t class_number, int64_t 
     return low;
 }
 
+static void list_near_peers(spad__ejector *e, int32_t i) {
+    const int32_t *const peers = e->peers;
+    const int32_t stop = e->peer_first[i + 1];
+    int32_t count = 0;
+    for (int32_t k = e->peer_first[i]; k < stop; k++) {
+        e->near[count] = peers[k];
+        count += e->boxes[peers[k]].offset >= 0;
+    }
+    e->near_count = count;
+    e->looks += count + CLASSES;
+}
+
 /* Lists the boxes in place that live together with box i, which is out. */
 static void list_near(spad__ejector *e, int32_t i) {
+    if (e->peers != NULL) {
+        list_near_peers(e, i);
+        return;
+    }
     const int32_t begin = e->boxes[i].begin;
     const int32_t end = e->boxes[i].end;
     e->near_count = 0;
@@ -164,28 +244,29 @@ static int64_t list_changes(spad__ejector *e, int64_t size, int64_t highest, siz
     int64_t cost = 0;
     *count = 0;
     for (int32_t k = 0; k < e->near_count; k++) {
-        const int32_t j = e->near[k];
-        const int64_t from = e->boxes[j].offset - size + 1;
-        const int64_t until = e->boxes[j].offset + e->boxes[j].size;
+        const eject_box *near = &e->boxes[e->near[k]];
+        const int64_t from = near->offset - size + 1;
+        const int64_t until = near->offset + near->size;
+        const int32_t weight = (int32_t)near->weight;
         if (from <= 0)
-            cost += e->boxes[j].weight;
+            cost += weight;
         else if (from <= highest)
-            e->rows[(*count)++] = (spad__row){(uint64_t)from, j};
-        if (until <= highest) e->rows[(*count)++] = (spad__row){(uint64_t)until, ~j};
+            e->rows[(*count)++] = (spad__row){(uint64_t)from, weight};
+        if (until <= highest) e->rows[(*count)++] = (spad__row){(uint64_t)until, -weight};
     }
     spad__sort_rows(e->rows, e->rows + 2 * (size_t)e->count, *count);
     return cost;
 }
 
-/* A cost with noise: up to half as much again. */
-static int64_t noisy(spad__random *random, int64_t cost) {
-    const int64_t part = (int64_t)(spad__random_next(random) >> (64 - NOISE_BITS));
-    return cost + (cost >> (NOISE_BITS + 1)) * part +
-           ((cost & ((2 << NOISE_BITS) - 1)) * part >> (NOISE_BITS + 1));
+/* Roaming, a cost with noise: up to three quarters as much again. */
+static int64_t noisy(spad__ejector *e, int64_t cost) {
+    if (e->style != SPAD__EJECT_ROAMING || cost == 0) return cost;
+    const int64_t part = (int64_t)spad__random_below(e->random, 192);
+    return cost + (cost >> 8) * part + ((cost & 255) * part >> 8);
 }
 
-/* The cheapest offset of box i at most `highest`, by noisy costs; of free ones the one in the
- * shortest free stretch, at either end of it. *free: nothing is in the way there. */
+/* The cheapest offset of box i at most `highest`, of equal ones the one in the
+ * shortest stretch of that cost, at either end of it. *free: nothing is in the way there. */
 static int64_t find_place(spad__ejector *e, int32_t i, int64_t highest, bool *free) {
     spad__assert(e->boxes[i].offset < 0 && highest >= 0);
     size_t count;
@@ -197,7 +278,7 @@ static int64_t find_place(spad__ejector *e, int32_t i, int64_t highest, bool *fr
     for (size_t k = 0; from <= highest;) {
         const int64_t until = k < count ? (int64_t)e->rows[k].key : highest + 1;
         if (until > from && cost <= least) {
-            const int64_t here = noisy(e->random, cost);
+            const int64_t here = noisy(e, cost);
             if (here < least || (here == least && until - from < shortest)) {
                 least = here;
                 shortest = until - from;
@@ -207,8 +288,7 @@ static int64_t find_place(spad__ejector *e, int32_t i, int64_t highest, bool *fr
         spad__assert(until >= from); /* changes are sorted */
         from = until;
         if (k == count) break;
-        const int32_t j = e->rows[k++].value;
-        cost += j >= 0 ? e->boxes[j].weight : -e->boxes[~j].weight;
+        cost += e->rows[k++].value;
         spad__assert(cost >= 0);
     }
     *free = least == 0;
@@ -297,16 +377,25 @@ int64_t spad__ejector_steps(const spad__ejector *e) {
 /* ---- life --------------------------------------------------------------------------- */
 
 spad__ejector *spad__ejector_create(const spad__boxes *boxes, const spad_host *host,
-                                    spad__random *random, spad__stop *stop) {
+                                    spad__eject_style style, spad__random *random,
+                                    spad__stop *stop) {
     spad__ejector *e = spad__new(host, sizeof *e);
     if (e == NULL) return NULL;
-    *e = (spad__ejector){
-        .host = *host, .arena.host = *host, .random = random, .stop = stop, .count = boxes->count};
+    *e = (spad__ejector){.host = *host,
+                         .arena.host = *host,
+                         .random = random,
+                         .stop = stop,
+                         .style = style,
+                         .count = boxes->count};
     if (!allocate_ejector(e)) {
         spad__ejector_destroy(e);
         return NULL;
     }
     sort_boxes(e, boxes);
+    if (!list_peers(e)) {
+        spad__ejector_destroy(e);
+        return NULL;
+    }
     spad__ejector_forget(e);
     return e;
 }
@@ -350,7 +439,8 @@ static void climb(spad__ejector *e, spad__pack *p, int64_t looks) {
 }
 
 bool spad__eject(spad__pack *pack, int64_t looks) {
-    spad__ejector *e = spad__ejector_create(pack->boxes, pack->host, pack->random, pack->stop);
+    spad__ejector *e =
+        spad__ejector_create(pack->boxes, pack->host, SPAD__EJECT_STEADY, pack->random, pack->stop);
     if (e == NULL) return false;
     climb(e, pack, looks);
     spad__ejector_destroy(e);

@@ -11,9 +11,15 @@ enum { SPAD__EJECT_LOOKS = 4 * 1000 * 1000 }; /* good to begin with: 0.2 s or so
 
 typedef struct spad__ejector spad__ejector;
 
+typedef enum spad__eject_style {
+    SPAD__EJECT_STEADY, /* to lower a plan a little */
+    SPAD__EJECT_ROAMING /* to find a plan at a height that is hard to reach */
+} spad__eject_style;
+
 /* All is borrowed but the boxes, which are copied. NULL: no memory. */
 spad__ejector *spad__ejector_create(const spad__boxes *boxes, const spad_host *host,
-                                    spad__random *random, spad__stop *stop);
+                                    spad__eject_style style, spad__random *random,
+                                    spad__stop *stop);
 void spad__ejector_destroy(spad__ejector *ejector);
 
 /* Takes out the boxes of a plan that are above a target, or all of them without a plan (NULL).

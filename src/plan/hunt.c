@@ -325,7 +325,8 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
 /* An ejector for a target; what it has learned is kept while the target is the same. */
 static bool aim_ejection(hunter *h, ejection *e, int64_t target) {
     if (e->ejector == NULL) {
-        e->ejector = spad__ejector_create(h->hunt->boxes, &h->host, &h->random, &h->stop);
+        e->ejector = spad__ejector_create(h->hunt->boxes, &h->host, SPAD__EJECT_ROAMING, &h->random,
+                                          &h->stop);
         e->target = -1;
     }
     h->no_memory = e->ejector == NULL;
@@ -353,16 +354,16 @@ static void eject_below(hunter *h, ejection *e, int64_t target, int64_t budget) 
 
 /* ---- the ladder -------------------------------------------------------------------- */
 
-/* Eighths of the way from the bound to just below the best plan; a share of the budget in halves.
+/* Eighths of the way from the bound to just below the best plan; a share of the budget in quarters.
  */
 typedef struct rung {
     int8_t eighths;
-    int8_t halves;
+    int8_t quarters;
     bool eject;
 } rung;
 
 static const rung rungs[] = {
-    {0, 2, false}, {4, 1, true}, {4, 1, false}, {0, 2, true}, {8, 2, false}};
+    {0, 4, false}, {4, 1, true}, {4, 1, false}, {0, 4, true}, {8, 2, false}};
 
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 
@@ -376,7 +377,7 @@ static bool try_rung(hunter *h, const rung *r, int64_t budget) {
     int64_t height;
     read_bounds(h, &low, &height);
     const int64_t target = low + (height - 1 - low) * r->eighths / 8;
-    const int64_t share = budget * r->halves / 2;
+    const int64_t share = budget * r->quarters / 4;
     const bool same = r->eighths > 0 && target == low;
     if (!same && r->eject)
         eject_below(h, r->eighths > 0 ? &h->above : &h->at_bound, target,

@@ -211,6 +211,7 @@ static spad_status add_buffers(spad_report *report, const spad_plan *plan,
             .space = space,
             .rect = {places != NULL ? places[i].lane : buffer->lane, spad__max(buffer->lanes, 1),
                      places != NULL ? places[i].offset : buffer->offset, buffer->size},
+            .alignment = buffer->alignment,
             .family = shares[i] ? family + (int64_t)find_alias_root(parents, i) : SPAD_NO_FAMILY};
         status = add_pieces(report, &box, buffer, error);
     }
@@ -234,6 +235,7 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
         const spad__mark before = spad__report_mark(report);
         join_alias_groups(parents, shares, plan);
         status = add_buffers(report, plan, result->places, space, parents, shares, error);
+        if (status == SPAD_OK) report->plan_space = space;
         if (status != SPAD_OK) spad__report_restore(report, before);
     }
     spad__free(&report->host, parents, count * sizeof *parents);

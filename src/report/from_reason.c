@@ -44,14 +44,17 @@ static spad_status add_reason(spad_report *report, reason_writer write, const sp
     return status;
 }
 
-/* The sentence of a change, in the arena; NULL: no memory. */
+/* The sentence of a change, or of a set, in the arena; NULL: no memory. */
 static const char *change_text(spad_report *report, const spad_plan *plan,
-                               const spad_plan_change *change) {
+                               const spad_plan_change *change, const spad_plan_spill *set) {
     spad__memo memo = {.host = &report->host};
     const spad_sink sink = spad__memo_sink(&memo);
     spad__out out;
     spad__out_start(&out, &sink);
-    spad__plan_write_change(&out, plan, change);
+    if (change != NULL)
+        spad__plan_write_change(&out, plan, change);
+    else
+        spad__plan_write_spill(&out, plan, set);
     const char *text = NULL;
     if (spad__out_finish(&out, NULL) == SPAD_OK)
         text = spad__arena_copy(&report->texts, memo.text.items, memo.text.count);
@@ -59,20 +62,52 @@ static const char *change_text(spad_report *report, const spad_plan *plan,
     return text;
 }
 
+/* The boxes of the plan with a change, as a report of their own. */
+static spad_status draw_change(spad_report *report, const spad_plan *plan,
+                               const spad_plan_change *change, spad_report **out,
+                               spad_error *error) {
+    const size_t count = plan->buffers.count;
+    const spad_report_options options = {.host = &report->host, .time_unit = report->time_unit};
+    spad_plan changed = *plan;
+    changed.buffers.items = spad__new_array(&report->host, count, sizeof *changed.buffers.items);
+    if (changed.buffers.items == NULL) return spad__fail_host_memory(error);
+    memcpy(changed.buffers.items, plan->buffers.items, count * sizeof *plan->buffers.items);
+    spad__plan_apply_change(&changed.buffers.items[change->buffer], change);
+    spad_plan_result result = {.count = count, .places = change->places};
+    result.fingerprint = spad_plan_get_fingerprint(&changed);
+    spad_status status = spad_report_create(out, report->target, &options, error);
+    if (status == SPAD_OK)
+        status = spad_report_add_plan(*out, &changed, &result, report->plan_space, error);
+    spad__free(&report->host, changed.buffers.items, count * sizeof *changed.buffers.items);
+    return status;
+}
+
 /* The changes one by one, for a table. */
 static spad_status take_changes(spad_report *report, const spad_plan *plan,
                                 const spad_plan_reason *reason, spad_error *error) {
-    if (!spad__array_reserve(&report->host, &report->changes, reason->change_count))
+    if (!spad__array_reserve(&report->host, &report->changes,
+                             reason->change_count + reason->spill_count))
         return spad__fail_host_memory(error);
     for (size_t i = 0; i < reason->change_count; i++) {
         const spad_plan_change *change = &reason->changes[i];
         const spad_plan_buffer *buffer = &plan->buffers.items[change->buffer];
         const char *name = buffer->name;
-        spad__report_change row = {.text = change_text(report, plan, change)};
+        spad__report_change row = {.text = change_text(report, plan, change, NULL)};
         if (name != NULL) row.name = spad__arena_copy(&report->texts, name, strlen(name));
         if (row.text == NULL || (name != NULL && row.name == NULL))
             return spad__fail_host_memory(error);
         row.leaves = change->kind != SPAD_PLAN_ALIGN ? buffer->size : 0;
+        report->changes.items[report->changes.count++] = row;
+        if (change->places == NULL) continue;
+        spad_report **with = &report->changes.items[report->changes.count - 1].with;
+        const spad_status status = draw_change(report, plan, change, with, error);
+        if (status != SPAD_OK) return status;
+    }
+    for (size_t i = 0; i < reason->spill_count; i++) {
+        const spad_plan_spill *set = &reason->spills[i];
+        const spad__report_change row = {.text = change_text(report, plan, NULL, set),
+                                         .leaves = set->bytes};
+        if (row.text == NULL) return spad__fail_host_memory(error);
         report->changes.items[report->changes.count++] = row;
     }
     return SPAD_OK;
@@ -87,9 +122,13 @@ spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
         status = add_reason(report, write_plan_verdict, plan, result, reason, error);
     if (status == SPAD_OK && reason != NULL && reason->found == NULL) {
         status = add_reason(report, spad__plan_write_why, plan, result, reason, error);
+        if (status == SPAD_OK && reason->clash == SPAD_PLAN_NO_CLASH)
+            spad__report_note_in_tables(report);
         if (status == SPAD_OK && spad__plan_has_remedy(reason)) {
             status = add_reason(report, spad__plan_write_remedy, plan, result, reason, error);
+            if (status == SPAD_OK) spad__report_note_in_tables(report);
         }
+        report->works_at = reason->works_at != SPAD_UNBOUNDED ? reason->works_at : 0;
         if (status == SPAD_OK) status = take_changes(report, plan, reason, error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);

@@ -16,7 +16,7 @@ const gauge = (part) => {
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
-    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
+    const i = s.index.get(number), key = groupOf(s, i), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
@@ -26,14 +26,14 @@ function fillParts(s) {
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.colour, false);
     bar.append(piece);
   }
-  for (const group of all.slice(0, 10)) {
+  for (const group of all.slice(0, 10).filter((g) => g.bytes > 0)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
     swatch.style.background = fillOf(group.colour, false);
-    names.append(element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+    names.append(element("button", { title: group.key + ": search for it", onclick: () => { const wanted = group.key.replace(/\u2026$/, ""); byId("search").value = wanted; search(wanted); } },
       swatch, element("b", {}, text), " " + bytesText(group.bytes)));
   }
   if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
-  s.parts.replaceChildren(bar, names, ...familiesOf(s, Math.min(all.length, 10)));
+  s.parts.replaceChildren(bar, names, ...(s.families ? [familyTree(s)] : familiesOf(s, Math.min(all.length, 10))));
 }
 // All tensors of a memory with their colours, also those that are not alive at the peak: made when they are asked for.
 function familiesOf(s, listed) {
@@ -73,14 +73,16 @@ function laneSelector(s) {
 function addChart(kind, parent, height, draw, over, more) {
   const canvas = element("canvas", { role: "img", class: kind, "aria-label": kind + " of " + (more.space ? clean(more.space.title) : "engines") });
   canvas.style.height = height + "px";
-  const chart = { kind, canvas, height, draw, over, base: document.createElement("canvas"), key: "", ...more };
+  const chart = { kind, canvas, height, draw, base: document.createElement("canvas"), key: "", ...more };
+  chart.over = (c, g) => { over(c, g); drawRange(c, g); };
   parent.append(canvas);
   charts.push(chart);
   listen(chart);
   return chart;
 }
-function buildSpace(s) {
-  const facts = element("div", { class: "facts" }, fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
+function fillFacts(s) {
+  const facts = s.facts;
+  facts.replaceChildren(fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
   if (s.usable > 0) facts.append(element("span", {}, gauge(s.used / s.usable), element("b", {}, percent(s.used, s.usable))));
   facts.append(fact("live peak", bytesText(s.peak), s.usable >= 0 && s.peak > s.usable), fact("boxes", plain(s.n)));
   if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
@@ -90,8 +92,12 @@ function buildSpace(s) {
   let unplaced = 0;
   for (let i = 0; i < s.n; i++) if (!placed(s, i)) unplaced++;
   if (unplaced > 0) facts.append(fact("without an address", plain(unplaced)));
+}
+function buildSpace(s) {
+  s.facts = element("div", { class: "facts" });
+  fillFacts(s);
   const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
-  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), s.facts));
   byId("charts").append(section);
   if (!comparing && s.peakBoxes.length > 0) {
     s.parts = element("div", { class: "parts" });
@@ -99,9 +105,11 @@ function buildSpace(s) {
     fillParts(s);
   }
   s.section = section;
+  addMini(s, section);
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
-  addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
-  addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s });
+  addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8, views: ["map"] });
+  addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s, views: ["map"] });
+  buildViews(s, section);
   s.readout = element("div", { class: "readout" });
   section.append(s.readout);
 }
@@ -178,7 +186,7 @@ function listen(chart) {
   const point = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
   canvas.addEventListener("pointerdown", (event) => {
     const [x, y] = point(event);
-    drag = { x, y, t0: state.t0, t1: state.t1, a0: chart.space ? chart.space.a0 : 0, a1: chart.space ? chart.space.a1 : 0, moved: false };
+    drag = { x, y, range: event.shiftKey || state.ranging ? T(chart, x) : null, wipe: onHandle(chart, x), t0: state.t0, t1: state.t1, a0: chart.space ? chart.space.a0 : 0, a1: chart.space ? chart.space.a1 : 0, moved: false };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -188,16 +196,19 @@ function listen(chart) {
       canvas.classList.add("dragging");
       state.hover = null; state.at = null;
       showCard(null);
+      if (chart.timeless) return;
+      if (drag.wipe) { dragWipe(chart, x); return; }
+      if (drag.range !== null) { setRange(drag.range, T(chart, x)); return; }
       const d = (drag.x - x) / plotWidth(chart) * (drag.t1 - drag.t0);
-      if (chart.kind === "map") for (const s of sameName(chart.space)) {
+      if (chart.kind === "map" || chart.kind === "slider") for (const s of sameName(chart.space)) {
         const a = (y - drag.y) / chart.plot * (drag.a1 - drag.a0);
         s.a0 = drag.a0 + a; s.a1 = drag.a1 + a;
       }
       setTimes(drag.t0 + d, drag.t1 + d);
       return;
     }
-    state.cursor = x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
-    state.pointer = chart.kind === "map" ? { space: chart.space, address: A(chart, y) } : null;
+    state.cursor = chart.timeless ? state.cursor : x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
+    state.pointer = chart.kind === "map" || chart.kind === "slider" ? { space: chart.space, address: A(chart, y) } : null;
     state.hover = markUnder(chart, x, y);
     state.at = event.pointerType === "touch" ? null : { chart, x, y, clientX: event.clientX, clientY: event.clientY };
     if (state.at) showCard(state.hover, event.clientX, event.clientY);
@@ -207,7 +218,7 @@ function listen(chart) {
     const [x, y] = point(event);
     canvas.classList.remove("dragging");
     if (drag && !drag.moved) {
-      state.cursor = x >= left ? T(chart, x) : state.cursor;
+      state.cursor = x >= left && !chart.timeless ? T(chart, x) : state.cursor;
       pin(markUnder(chart, x, y));
     }
     drag = null;
@@ -218,7 +229,7 @@ function listen(chart) {
     if (!event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) return;
     event.preventDefault();
     const [x, y] = point(event), amount = event.deltaY || event.deltaX, factor = Math.pow(1.0018, amount);
-    if (event.shiftKey && chart.kind === "map") zoomAddress(sameName(chart.space), factor, A(chart, y));
+    if (event.shiftKey && (chart.kind === "map" || chart.kind === "slider")) zoomAddress(sameName(chart.space), factor, A(chart, y));
     else zoomTime(factor, T(chart, x));
   }, { passive: false });
 }
@@ -242,8 +253,10 @@ function listenDivider() {
   });
 }
 function markUnder(chart, x, y) {
+  if (chart.timeless || chart.kind === "slider") return chart.under(chart, x, y);
   if (x < left || x > chart.width_ - right) return null;
   if (chart.kind === "map") return boxUnder(chart, x, y);
+  if (chart.under) return chart.under(chart, x, y);
   return chart.kind === "timeline" ? barUnder(chart, x, y) : null;
 }
 
@@ -293,6 +306,11 @@ const keys = [
   ["W", "S", "zoom addresses in and out", () => zoomAddress(spaces, 0.7), () => zoomAddress(spaces, 1 / 0.7)],
   ["ArrowUp", "ArrowDown", "higher, lower addresses", () => panAddress(spaces, 0.15), () => panAddress(spaces, -0.15)],
   ["ArrowLeft", "ArrowRight", "the event before, the next event", () => stepEvent(-1), () => stepEvent(1)],
+  ["Shift+ArrowLeft", "Shift+ArrowRight", "a range from event to event", () => extendRange(-1), () => extendRange(1)],
+  ["[", "]", "a range from the cursor on, up to the cursor", () => rangeFrom(0), () => rangeFrom(1)],
+  ["z", null, "zoom to the range", zoomToRange],
+  ["r", null, "drag selects a range, or pans", toggleRanging],
+  ["v", "V", "next view, previous view", () => stepView(1), () => stepView(-1)],
   ["f", null, "fit everything", fit],
   ["Enter", null, "zoom to what is pinned", () => { if (state.pinned) focusOn(state.pinned); }],
   ["p", null, "go to the peak", () => { const s = spaces.reduce((a, b) => (b.peak > a.peak ? b : a), spaces[0]); if (s) { state.cursor = s.peakTime; setTimes(...aroundTime(s.peakTime)); openTab("peak"); } }],
@@ -301,11 +319,11 @@ const keys = [
   ["c", null, "up to the capacity, or to what is used", toggleWhole],
   ["x", null, "hexadecimal or decimal addresses", toggleHex],
   ["t", null, "light or dark", toggleTheme],
-  ["Escape", null, "unpin, leave the search", () => { pin(null); byId("search").value = ""; search(""); }],
+  ["Escape", null, "unpin, clear the range, leave the search", () => { pin(null); clearRange(); byId("search").value = ""; search(""); }],
   ["?", null, "this list", help],
 ];
 const aroundTime = (t) => { const half = (state.t1 - state.t0) / 2; return t >= state.t0 && t <= state.t1 ? [state.t0, state.t1] : [t - half, t + half]; };
-const names = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
+const names = { "Shift+ArrowLeft": "Shift \u2190", "Shift+ArrowRight": "Shift \u2192", ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
 
 function listenKeys() {
   const actions = new Map();
@@ -326,7 +344,7 @@ function listenKeys() {
     }
     if (event.key === "Enter" && event.target.matches("button")) return;
     if (byId("help").open && event.key !== "?") return;
-    const action = actions.get(event.key);
+    const action = (event.shiftKey && actions.get("Shift+" + event.key)) || actions.get(event.key);
     if (!action) return;
     event.preventDefault();
     action();
@@ -340,9 +358,12 @@ document.documentElement.classList.toggle("dark", dark.matches);
 readPalette();
 byId("title").textContent = comparing ? clean(reports[0].title) + " \u2192 " + clean(reports[1].title) : clean(reports[0].title);
 byId("about").textContent = clean(reports[0].target) + (reports[0].about ? ": " + clean(reports[0].about) : "");
-for (const report of reports) for (const note of report.notes) byId("notes").append(element("li", {}, clean(note)));
+// What the tables of "does not fit" have is not repeated here.
+for (const report of reports) report.notes.forEach((note, k) => { if (overfull.length === 0 || !report.inTables[k]) byId("notes").append(element("li", {}, clean(note))); });
 search("");
 spaces.forEach(fitAddresses);
+buildMemories();
+buildComparison();
 spaces.forEach(buildSpace);
 if (spaces.length === 0) byId("charts").append(element("p", { class: "muted" }, "nothing was allocated"));
 reports.forEach(buildTimeline);
@@ -350,11 +371,13 @@ buildSource();
 buildVerdict();
 buildOverview();
 let legend = buildLegend();
+buildSwitch();
 for (const tab of tabs) {
   const button = element("button", { role: "tab", onclick: () => openTab(tab.id) }, tab.label);
   button.dataset.tab = tab.id;
   byId("tabs").append(button);
 }
+byId("with-back").addEventListener("click", () => showChange(null));
 listenKeys();
 listenDivider();
 byId("search").addEventListener("input", (event) => search(event.target.value));
@@ -365,18 +388,21 @@ addEventListener("resize", resize);
 addEventListener("scroll", () => { if (state.at) lookAway(); }, { passive: true });
 addEventListener("beforeprint", resize);
 new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
-openTab(comparing ? "changes" : overfull.length > 0 ? "unfit" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
-resize();
+applyLink();
+addEventListener("hashchange", applyLink);
 
 // For scripts and tests: what is where on the canvases, in pixels of the page.
 window.spad = {
   state,
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
+  view(k) {
+    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect();
+    return { chart: c, canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1] };
+  },
   pixels(k) {
-    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
+    const { chart: c, ...view } = this.view(k), out = [];
     for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), fill: boxFill(c.space, i), rect: r }); }
-    const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
+    return { ...view, boxes: out };
   },
   bars() {
     const c = charts.find((chart) => chart.kind === "timeline");
@@ -389,5 +415,22 @@ window.spad = {
     return mark && (mark.waits ? "waiting: " : "") + mark.bar[6];
   },
   moment: (k, t) => momentOf(spaces[k], t),
+  stack(k, t) { // of memory k, or of all (-1), at a time: [category, bytes], and where its chart has it
+    const c = charts.find((chart) => chart.kind === "stacked" && (k < 0 ? chart.all : chart.space === spaces[k])), moment = stackMoment(c, t), { base, y } = stackScale(c);
+    const r = c.canvas.getBoundingClientRect();
+    let floor = 0;
+    return { canvas: [r.left, r.top], x: X(c, t), base, sum: moment.sum, limit: stackLimit(c), bands: moment.list.map((category, j) => { floor += moment.values[j]; return { name: category.label, bytes: moment.values[j], fill: categoryFill(category), top: y(floor), bottom: y(floor - moment.values[j]) }; }) };
+  },
+  treemap(k) {
+    const c = charts.find((chart) => chart.kind === "treemap" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top, c.width_, c.height], ...wasteOf(spaces[k]), leaves: c.leaves };
+  },
+  wipe() {
+    const c = charts.find((chart) => chart.kind === "slider"), r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top], x: wipeX(c), plot: [left, c.top, plotWidth(c), c.plot], sides: c.pair.map((s, part) => { const out = []; for (let i = 0; s && i < s.n; i++) { const p = boxPixels(sideOf(c, part), i); if (p) out.push({ name: ownName(s, i), fill: boxFill(s, i), rect: p }); } return out; }) };
+  },
+  link: linkText,
+  detail: () => charts.filter((c) => !c.canvas.hidden).map((c) => ({ kind: c.kind, merged: c.merged, large: c.large, layers: c.layers, points: c.points })),
+  window: (k) => { const c = charts.find((chart) => chart.kind === "mini" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect(), w = miniWindow(c); return { x0: r.left + left + w.x0, x1: r.left + left + w.x1, y0: r.top + w.y0, y1: r.top + w.y1 }; },
   drawn: performance.now(),
 };

@@ -48,6 +48,13 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     return SPAD_OK;
 }
 
+/* Changes from number `count` on. */
+static void drop_changes(spad_report *report, size_t count) {
+    while (report->changes.count > count) {
+        spad_report_destroy(report->changes.items[--report->changes.count].with);
+    }
+}
+
 void spad_report_destroy(spad_report *report) {
     if (report == NULL) return;
     const spad_host host = report->host;
@@ -55,6 +62,7 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
     spad__array_free(&host, &report->roofs);
+    drop_changes(report, 0);
     spad__array_free(&host, &report->changes);
     spad__array_free(&host, &report->findings);
     spad__array_free(&host, &report->witnesses);
@@ -97,9 +105,9 @@ static spad_status check_box(const spad_report *report, const spad_report_box *b
         spad__fact_names(error, box->name, NULL);
         return SPAD_ERR_ARGUMENT;
     }
-    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 ||
-        box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX || box->slots < 0 ||
-        (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
+    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 || box->rounding < 0 ||
+        box->alignment < 0 || box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX ||
+        box->slots < 0 || (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
         box->family > INT32_MAX) {
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "a box of %lld lanes and %lld bytes, %lld of them padding, cannot be drawn",
@@ -182,6 +190,10 @@ spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
                           "a bar that is ready at %lld and runs from %lld to %lld cannot be drawn",
                           (long long)bar->ready, (long long)bar->begin, (long long)bar->end);
     }
+    if (bar->reads < 0 || bar->writes < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a bar cannot read %lld and write %lld bytes",
+                          (long long)bar->reads, (long long)bar->writes);
+    }
     const spad__arena_mark mark = spad__arena_here(&report->texts);
     const size_t row = find_row(report, bar->row);
     const bool new_row = row == report->rows.count;
@@ -251,8 +263,13 @@ spad_status spad_report_add_note(spad_report *report, const char *note, spad_err
     }
     const char *copy = copy_text(report, note);
     if (copy == NULL) return spad__fail_host_memory(error);
+    report->in_tables[report->note_count] = false;
     report->notes[report->note_count++] = copy;
     return SPAD_OK;
+}
+
+void spad__report_note_in_tables(spad_report *report) {
+    if (report->note_count > 0) report->in_tables[report->note_count - 1] = true;
 }
 
 /* ---- taking back ------------------------------------------------------------------- */
@@ -282,7 +299,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->bars.count = before.bars;
     report->rows.count = before.rows;
     report->roofs.count = before.roofs;
-    report->changes.count = before.changes;
+    drop_changes(report, before.changes);
     report->findings.count = before.findings;
     report->witnesses.count = before.witnesses;
     report->note_count = before.notes;

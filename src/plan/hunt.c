@@ -10,15 +10,20 @@
  *    lucky short run beats a long one (Gomes et al. 2000). Half of the tastes
  *    are drawn near one of those that came furthest. A run that ends without
  *    being cut proves that the target is out of reach.
- * 3. When a plan within a given height is asked for, that is the only target.
+ * 3. Where that takes long, ejection (eject.c) looks for a plan at the same target in
+ *    turns with it. It proves nothing, but finds plans where most sections have
+ *    slack and only some do not, which no lucky short run of the exact search does.
+ * 4. When a plan within a given height is asked for, that is the only target.
  *    To minimise, targets form a ladder: the proved bound first, then half and
  *    seven eighths of the way to the best plan, then just below it; every rung gets
  *    the same number of nodes, and twice as many in the next round. A plan that
- *    is found or a target that is refuted moves the ladder.
+ *    is found or a target that is refuted moves the ladder. After the first rounds the
+ *    bound gets most of the time, half of it by ejection.
  *
  * Everything is steered by node counts and the seed, so one thread gives the
  * same plan on every machine; the deadline is only a cut. With more threads
- * each has its own search and seed; heights and bounds are shared.
+ * each has its own search and seed, and every other one is mostly for ejection;
+ * heights and bounds are shared.
  */
 #include "plan/hunt.h"
 
@@ -43,6 +48,7 @@ enum {
     MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
     RUNG_NODES = 40,     /* per box on a rung, in the first round */
+    FIRST_ROUNDS = 4,    /* before the first ejection */
     DECIDE_NODES = 600,  /* per box, before the first ejection when only one height counts */
     LOOKS_PER_NODE = 48, /* of the same time, about */
     EJECT_TURN = 16384,  /* nodes worth of ejection between two looks at the others */
@@ -362,10 +368,10 @@ typedef struct rung {
     bool eject;
 } rung;
 
-static const rung rungs[] = {
+/* The exact search alone settles most problems in the first rounds. */
+static const rung first_rungs[] = {{0, 4, false}, {4, 4, false}, {7, 4, false}, {8, 4, false}};
+static const rung later_rungs[] = {
     {0, 4, false}, {4, 1, true}, {4, 1, false}, {0, 4, true}, {8, 2, false}};
-
-enum { RUNGS = sizeof rungs / sizeof *rungs };
 
 static bool is_over(hunter *h) {
     return finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory;
@@ -390,10 +396,14 @@ static bool try_rung(hunter *h, const rung *r, int64_t budget) {
 }
 
 static void climb_ladder(hunter *h) {
-    for (int64_t budget = (int64_t)h->hunt->boxes->count * RUNG_NODES;; budget *= 2) {
-        for (int32_t k = 0; k < RUNGS;) {
+    enum { FIRST = sizeof first_rungs / sizeof(rung), LATER = sizeof later_rungs / sizeof(rung) };
+    int64_t budget = (int64_t)h->hunt->boxes->count * RUNG_NODES;
+    for (int32_t round = 0;; round++, budget *= 2) {
+        const bool first = round < FIRST_ROUNDS && !h->ejecting;
+        for (int32_t k = 0; k < (first ? FIRST : LATER);) {
             if (is_over(h)) return;
-            if (!try_rung(h, &rungs[k], budget)) k++; /* one that gives way is climbed again */
+            const rung *r = first ? &first_rungs[k] : &later_rungs[k];
+            if (!try_rung(h, r, budget)) k++; /* one that gives way is climbed again */
         }
     }
 }

@@ -193,22 +193,31 @@ typedef enum sheet_column {
     OPEN,
     PARTNER,
     STATE,
-    ROUNDING,
-    SHEET_ALIGNMENT,
+    BOX_ROUNDING,
+    BOX_ALIGNMENT,
     SHEET_COLUMNS
 } sheet_column;
 
-static const char *const sheet_column_names[SHEET_COLUMNS] = {
-    [NUMBER] = "number",     [NAME] = "name",
-    [BEGIN] = "begin",       [LENGTH] = "length",
-    [BYTE] = "byte",         [BYTES] = "bytes",
-    [SHEET_LANE] = "lane",   [SHEET_LANES] = "lanes",
-    [MODE] = "mode",         [FORM] = "form",
-    [PADDING] = "padding",   [SLOT] = "slot",
-    [SLOTS] = "slots",       [FAMILY] = "family",
-    [LINE] = "line",         [OPEN] = "open",
-    [PARTNER] = "partner",   [STATE] = "state",
-    [ROUNDING] = "rounding", [SHEET_ALIGNMENT] = "alignment"};
+static const char *const sheet_column_names[SHEET_COLUMNS] = {[NUMBER] = "number",
+                                                              [NAME] = "name",
+                                                              [BEGIN] = "begin",
+                                                              [LENGTH] = "length",
+                                                              [BYTE] = "byte",
+                                                              [BYTES] = "bytes",
+                                                              [SHEET_LANE] = "lane",
+                                                              [SHEET_LANES] = "lanes",
+                                                              [MODE] = "mode",
+                                                              [FORM] = "form",
+                                                              [PADDING] = "padding",
+                                                              [SLOT] = "slot",
+                                                              [SLOTS] = "slots",
+                                                              [FAMILY] = "family",
+                                                              [LINE] = "line",
+                                                              [OPEN] = "open",
+                                                              [PARTNER] = "partner",
+                                                              [STATE] = "state",
+                                                              [BOX_ROUNDING] = "rounding",
+                                                              [BOX_ALIGNMENT] = "alignment"};
 
 /* Strings of a report, by their numbers. */
 typedef struct texts {
@@ -249,8 +258,8 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
-    case ROUNDING: return box->rounding;
-    case SHEET_ALIGNMENT: return box->alignment;
+    case BOX_ROUNDING: return box->rounding;
+    case BOX_ALIGNMENT: return box->alignment;
     case SHEET_COLUMNS: break;
     }
     return 0;

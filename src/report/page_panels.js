@@ -332,11 +332,12 @@ function showChange(number) {
   if (number === shownChange) return;
   shownChange = number;
   for (const s of spaces) {
+    const turn = (s.painted || 0) + 1; // each is drawn again
     s.own ??= { ...s, families: null, grouped: false, ...s }; // as it was read
     const report = number === null ? null : changeReports.get(number), raw = report && report.spaces.find((r) => r.name === s.title);
     const { a0, a1, only, ...shown } = raw ? readSpace({ ...s.own.report, strings: report.strings }, raw, 0) : s.own;
     if (raw) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
-    s.painted = (s.painted || 0) + 1;
+    s.painted = turn + 1;
     fillFacts(s);
     if (s.parts) fillParts(s);
   }

@@ -261,9 +261,10 @@ static spad_status is_shape_settled(spad__prover *p, const spad__shape *s, bool 
         if (windows[count] == NULL) {
             status = spad__fail_host_memory(error);
         } else {
+            bool ended;
             known = spad__growth_windows(growths[count], kernel, p->run->options->event_limit,
-                                         p->values, windows[count]) &&
-                    known;
+                                         p->values, windows[count], &ended) &&
+                    !ended && known;
             count++;
         }
     }

@@ -268,7 +268,8 @@ static spad_status is_shape_settled(spad__prover *p, const spad__shape *s, bool 
             count++;
         }
     }
-    *settled = status == SPAD_OK && known && spad__outputs_settled(kernel, growths, windows, count);
+    *settled = status == SPAD_OK && known &&
+               spad__outputs_settled(kernel, p->kernel, growths, windows, count);
     for (size_t i = 0; i < count; i++) {
         spad__free(&p->host, windows[i], loops * sizeof(spad__window));
     }

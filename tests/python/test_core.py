@@ -234,7 +234,7 @@ def test_ctrl_c_ends_an_explanation():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         result.explain(timeout=100000)
-    assert str(plan.capacity) in result.explain(timeout=0.1)
+    assert f"{plan.capacity:,}" in result.explain(timeout=0.1)
     plan.add(0, 1, 1)  # the work is over, not only the waiting
 
 

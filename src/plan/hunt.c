@@ -94,7 +94,7 @@ typedef struct hunter {
 } hunter;
 
 /* Steps of all searches of a hunter. */
-static int64_t hunter_nodes(const hunter *h) {
+static int64_t hunt_nodes(const hunter *h) {
     int64_t nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
     if (h->at_bound.ejector != NULL) nodes += spad__ejector_steps(h->at_bound.ejector);
     if (h->above.ejector != NULL) nodes += spad__ejector_steps(h->above.ejector);
@@ -151,7 +151,7 @@ static void note_progress(hunter *h) {
     spad_plan_progress *progress = &h->stop.listener->progress;
     if (height != INT64_MAX) progress->height = height * unit;
     if (h->hunt->boxes->exact) progress->bound = spad__max(progress->bound, low * unit);
-    progress->nodes = hunter_nodes(h);
+    progress->nodes = hunt_nodes(h);
     progress->restarts = h->luby_step;
 }
 
@@ -292,7 +292,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    return h->team->node_limit - hunter_nodes(h);
+    return h->team->node_limit - hunt_nodes(h);
 }
 
 /* Sets a target; above the bound the best plan becomes a guide. */
@@ -447,7 +447,7 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
 }
 
 static void hunter_end(hunter *h) {
-    h->hunt->nodes += hunter_nodes(h);
+    h->hunt->nodes += hunt_nodes(h);
     h->hunt->restarts += h->luby_step;
     spad__valley_destroy(h->search);
     spad__ejector_destroy(h->at_bound.ejector);

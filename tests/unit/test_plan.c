@@ -3,6 +3,7 @@
 #include "plan_fixture.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "spad/stack.h"
@@ -176,6 +177,55 @@ static void nodes_are_spent_once(void **state) {
             assert_in_range(result->nodes, 1, limit);
             spad_plan_result_destroy(result);
         }
+    }
+    spad_plan_destroy(plan);
+}
+
+enum { TORN = 60, TORN_NODES = TORN * 2600 };
+
+/* A perfect packing whose boxes were made a little larger: hard to pack at its load. */
+static spad_plan *torn_packing(void) {
+    int64_t box[TORN][4] = {{0, 20, 0, 100000}}; /* begin, end, bottom, top */
+    spad__random random = {4};
+    for (int count = 1; count < TORN;) {
+        int64_t *old = box[spad__random_below(&random, (uint64_t)count)];
+        const int side = spad__random_next(&random) & 1 ? 0 : 2;
+        if (old[side + 1] - old[side] < (side == 0 ? 2 : 200)) continue;
+        const int64_t cut = spad__random_in(&random, old[side] + 1, old[side + 1] - 1);
+        memcpy(box[count], old, sizeof box[count]);
+        box[count++][side] = cut;
+        old[side + 1] = cut;
+    }
+    spad_plan *plan = new_plan();
+    for (int i = 0; i < TORN; i++)
+        add(plan,
+            (spad_plan_buffer){.lower = box[i][0],
+                               .upper = box[i][1],
+                               .size = box[i][3] - box[i][2] + spad__random_in(&random, 0, 40)});
+    return plan;
+}
+
+/* Long enough for ejection to take its turns with the exact search, for both goals. */
+static void ejection_takes_turns(void **state) {
+    (void)state;
+    spad_plan *plan = torn_packing();
+    for (int32_t turn = 0; turn < 2; turn++) {
+        spad_plan_options options = {.goal = turn == 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE,
+                                     .node_limit = TORN_NODES};
+        spad_plan_result *one = solve(plan, &options);
+        spad_plan_result *again = solve(plan, &options);
+        assert_int_equal(one->nodes, TORN_NODES); /* neither a plan at the load nor a proof */
+        assert_int_equal(again->nodes, TORN_NODES);
+        assert_int_equal(one->height, again->height);
+        for (size_t i = 0; i < one->count && one->places != NULL; i++)
+            assert_int_equal(one->places[i].offset, again->places[i].offset);
+        spad_plan_result_destroy(again);
+        options.threads = 3;
+        again = solve(plan, &options);
+        assert_in_range(again->nodes, 1, TORN_NODES);
+        spad_plan_result_destroy(again);
+        assert_int_equal(spad_plan_set_capacity(plan, one->bound, NULL), SPAD_OK);
+        spad_plan_result_destroy(one);
     }
     spad_plan_destroy(plan);
 }
@@ -616,6 +666,7 @@ int main(void) {
         cmocka_unit_test(a_proof_does_not_depend_on_the_scale),
         cmocka_unit_test(a_trace_becomes_a_problem),
         cmocka_unit_test(a_space_rounds_what_it_is_given),
+        cmocka_unit_test(ejection_takes_turns),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

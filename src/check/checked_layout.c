@@ -91,10 +91,11 @@ static const spad__found *next_error(const spad_check *check, size_t *at) {
     return NULL;
 }
 
+/* Bytes may differ, and messages with them. */
 static bool is_same_error(const spad__found *a, const spad__found *b) {
     return a->finding.code == b->finding.code && a->statement == b->statement &&
            a->other == b->other && a->finding.count == b->finding.count &&
-           strcmp(a->finding.message, b->finding.message) == 0;
+           strcmp(a->finding.subject, b->finding.subject) == 0;
 }
 
 /* Are the errors of two checks the same, as far as is known? Findings are sorted. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad emit: places as source text for C, CUDA, NKI, or as JSON or CSV.
+ * spad emit: places as source text for C, CUDA, NKI, TileLang, or as JSON or CSV.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static cli_exit run_emit(const cli_command *command, int count, char **arguments
 
 const cli_command cli_emit = {
     .name = "emit",
-    .about = "places as source text for C, CUDA, NKI, or as JSON or CSV",
+    .about = "places as source text for C, CUDA, NKI, TileLang, or as JSON or CSV",
     .usage =
         "usage: spad emit FILE [options]\n"
         "\n"
@@ -130,8 +130,9 @@ const cli_command cli_emit = {
         "file to include: offset, bytes, lanes, alignment, ring depth and stride of each, the\n"
         "total of each memory, and checks against the limits of the chip.\n"
         "\n"
-        "  --lang c|cuda|nki|json|csv  a header (C99, C++), the same with device pointers, a\n"
-        "                            Python table of addresses, or data; default: c\n"
+        "  --lang LANGUAGE           c: a header (C99, C++); cuda: the same with typed pointers;\n"
+        "                            nki: Python, tensors at their addresses; tilelang: Python,\n"
+        "                            allocations; json, csv: data; default: c\n"
         "  --name NAME               prefix of every identifier; default: name of the kernel\n"
         "                            or file\n"
         "  -o, --output OUT          default: stdout\n"

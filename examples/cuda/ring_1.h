@@ -51,8 +51,8 @@ RING_1_INLINE long long ring_1_x_at(long long i) {
     return RING_1_X_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_1_INLINE void *ring_1_x_ptr(void *base, long long i) {
-    return (char *)base + ring_1_x_at(i);
+RING_1_INLINE float *ring_1_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_1_x_at(i));
 }
 #endif
 
@@ -72,8 +72,8 @@ RING_1_INLINE long long ring_1_v_at(long long i) {
     return RING_1_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_1_INLINE void *ring_1_v_ptr(void *base, long long i) {
-    return (char *)base + ring_1_v_at(i);
+RING_1_INLINE float *ring_1_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_1_v_at(i));
 }
 #endif
 

@@ -52,8 +52,8 @@ RING_2_INLINE long long ring_2_x_at(long long i) {
     return RING_2_X_OFFSET + k * RING_2_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_2_INLINE void *ring_2_x_ptr(void *base, long long i) {
-    return (char *)base + ring_2_x_at(i);
+RING_2_INLINE float *ring_2_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_2_x_at(i));
 }
 #endif
 
@@ -73,8 +73,8 @@ RING_2_INLINE long long ring_2_v_at(long long i) {
     return RING_2_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_2_INLINE void *ring_2_v_ptr(void *base, long long i) {
-    return (char *)base + ring_2_v_at(i);
+RING_2_INLINE float *ring_2_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_2_v_at(i));
 }
 #endif
 

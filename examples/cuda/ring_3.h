@@ -52,8 +52,8 @@ RING_3_INLINE long long ring_3_x_at(long long i) {
     return RING_3_X_OFFSET + k * RING_3_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_3_INLINE void *ring_3_x_ptr(void *base, long long i) {
-    return (char *)base + ring_3_x_at(i);
+RING_3_INLINE float *ring_3_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_3_x_at(i));
 }
 #endif
 
@@ -73,8 +73,8 @@ RING_3_INLINE long long ring_3_v_at(long long i) {
     return RING_3_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_3_INLINE void *ring_3_v_ptr(void *base, long long i) {
-    return (char *)base + ring_3_v_at(i);
+RING_3_INLINE float *ring_3_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_3_v_at(i));
 }
 #endif
 

@@ -52,8 +52,8 @@ RING_4_INLINE long long ring_4_x_at(long long i) {
     return RING_4_X_OFFSET + k * RING_4_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_4_INLINE void *ring_4_x_ptr(void *base, long long i) {
-    return (char *)base + ring_4_x_at(i);
+RING_4_INLINE float *ring_4_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_4_x_at(i));
 }
 #endif
 
@@ -73,8 +73,8 @@ RING_4_INLINE long long ring_4_v_at(long long i) {
     return RING_4_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_4_INLINE void *ring_4_v_ptr(void *base, long long i) {
-    return (char *)base + ring_4_v_at(i);
+RING_4_INLINE float *ring_4_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_4_v_at(i));
 }
 #endif
 

@@ -52,8 +52,8 @@ RING_5_INLINE long long ring_5_x_at(long long i) {
     return RING_5_X_OFFSET + k * RING_5_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_5_INLINE void *ring_5_x_ptr(void *base, long long i) {
-    return (char *)base + ring_5_x_at(i);
+RING_5_INLINE float *ring_5_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_5_x_at(i));
 }
 #endif
 
@@ -73,8 +73,8 @@ RING_5_INLINE long long ring_5_v_at(long long i) {
     return RING_5_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_5_INLINE void *ring_5_v_ptr(void *base, long long i) {
-    return (char *)base + ring_5_v_at(i);
+RING_5_INLINE float *ring_5_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_5_v_at(i));
 }
 #endif
 

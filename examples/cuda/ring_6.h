@@ -52,8 +52,8 @@ RING_6_INLINE long long ring_6_x_at(long long i) {
     return RING_6_X_OFFSET + k * RING_6_X_STRIDE;
 }
 #if defined(__CUDACC__)
-RING_6_INLINE void *ring_6_x_ptr(void *base, long long i) {
-    return (char *)base + ring_6_x_at(i);
+RING_6_INLINE float *ring_6_x_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_6_x_at(i));
 }
 #endif
 
@@ -73,8 +73,8 @@ RING_6_INLINE long long ring_6_v_at(long long i) {
     return RING_6_V_OFFSET;
 }
 #if defined(__CUDACC__)
-RING_6_INLINE void *ring_6_v_ptr(void *base, long long i) {
-    return (char *)base + ring_6_v_at(i);
+RING_6_INLINE float *ring_6_v_ptr(void *base, long long i) {
+    return (float *)((char *)base + ring_6_v_at(i));
 }
 #endif
 

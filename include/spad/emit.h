@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * emit: places as source text that a kernel includes: a header for C99, C++ and CUDA,
- * a Python table for NKI, JSON and CSV (docs/emit.md).
+ * Python for NKI and for TileLang, JSON and CSV (docs/emit.md).
  *
  * A table has a row per buffer with one place per copy. The same table gives the same
  * bytes. Externally synchronised; const functions may run concurrently.
@@ -24,14 +24,15 @@ typedef struct spad_emit spad_emit;
 
 typedef enum spad_emit_lang {
     SPAD_EMIT_C,
-    SPAD_EMIT_CUDA, /**< the same with pointers from the start of shared memory */
+    SPAD_EMIT_CUDA, /**< the same with typed pointers from the start of shared memory */
     SPAD_EMIT_NKI,
+    SPAD_EMIT_TILELANG, /**< allocations; TileLang decides the addresses */
     SPAD_EMIT_JSON,
     SPAD_EMIT_CSV,
     SPAD_EMIT_LANGS
 } spad_emit_lang;
 
-/** "c", "cuda", "nki", "json", "csv". Static storage. */
+/** "c", "cuda", "nki", "tilelang", "json", "csv". Static storage. */
 SPAD_API const char *spad_emit_lang_name(spad_emit_lang lang);
 
 /** An empty table, owned by the caller. The target is borrowed. `name` is in front of every
@@ -61,6 +62,7 @@ typedef struct spad_emit_buffer {
     spad_dtype dtype;
     const char *agent; /**< that declares it; NULL: the main program, or not known */
     int32_t line;      /**< of its declaration; 0: none */
+    int64_t arrivals;  /**< of a phase, of an mbarrier; 0: not an mbarrier */
 } spad_emit_buffer;
 
 /** Adds a row; everything is copied. SPAD_ERR_ARGUMENT: no place, no such space, a negative

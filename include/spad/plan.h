@@ -282,7 +282,11 @@ typedef struct spad_plan_change {
     int64_t amount; /**< shorten: the new end, or the new beginning; spill: its bytes; align: the
                          new alignment */
     bool late;      /**< shorten: amount is the beginning */
+    spad_plan_place *places; /**< per buffer: the plan with it; NULL: not kept, since there are more
+                                  than SPAD_PLAN_PLACES_KEPT of all changes */
 } spad_plan_change;
+
+enum { SPAD_PLAN_PLACES_KEPT = 65536 };
 
 typedef struct spad_plan_reason {
     size_t count;          /**< buffers of the problem */

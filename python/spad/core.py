@@ -240,7 +240,7 @@ def diff(before, after, format="text"):
 
 
 def emit(what, lang, name=None, target=None, space=None):
-    """The places of a Layout or a PlanResult as source text: c, cuda, nki, json or csv.
+    """The places of a Layout or a PlanResult as source text: c, cuda, nki, tilelang, json or csv.
 
     Also those of buffers that are given one by one, as dicts with name, space, bytes (per lane)
     and places, a list of (lane, byte); and lanes, alignment, shape and dtype if they are known.

@@ -418,7 +418,7 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
 
 /* ---- showing it -------------------------------------------------------------------- */
 
-static void write_change(spad__out *out, const spad_fit_change *c) {
+static void write_what(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
         spad__out_string(out, "fits with -D ");
@@ -446,10 +446,16 @@ static void write_change(spad__out *out, const spad_fit_change *c) {
         spad__out_string(out, "' is moved to another memory");
         break;
     }
-    if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
-    if (c->wrong != SPAD_FINDING_NONE) {
-        spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
-    }
+}
+
+static void write_wrong(spad__out *out, const spad_fit_change *c) {
+    if (c->wrong == SPAD_FINDING_NONE) return;
+    spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
+}
+
+void spad__fit_write_change(spad__out *out, const spad_fit_change *c) {
+    write_what(out, c);
+    write_wrong(out, c);
 }
 
 static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
@@ -481,7 +487,10 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
     for (size_t i = 0; i < fit->changes.count; i++) {
         if (fit->changes.items[i].space != row->space) continue;
         spad__out_string(out, separator);
-        write_change(out, &fit->changes.items[i]);
+        const spad_fit_change *c = &fit->changes.items[i];
+        write_what(out, c);
+        if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
+        write_wrong(out, c);
         any = true;
     }
     if (any) return;

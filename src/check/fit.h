@@ -12,4 +12,7 @@
 void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layout *layout,
                            const spad_layout_space *row, const char *separator);
 
+/* One change, without the bytes that it saves. */
+void spad__fit_write_change(spad__out *out, const spad_fit_change *change);
+
 #endif

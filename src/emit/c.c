@@ -5,6 +5,7 @@
  * a header for the wrong chip does not compile; and an inline function per buffer from the
  * number of a tile to its byte.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "emit/emit.h"
@@ -205,14 +206,78 @@ static void write_functions(const spad_emit *table, const spad__emit_row *row, b
     spad__out_string(out, "}\n");
 }
 
+/* The C++ type of an element in device code, with the header of CUDA that has it; "void" where
+ * there is none. */
+typedef struct cuda_type {
+    spad_dtype dtype;
+    const char *name;
+    const char *header;
+} cuda_type;
+
+static const cuda_type cuda_types[] = {
+    {SPAD_DTYPE_NONE, "void", NULL},
+    {SPAD_BOOL, "bool", NULL},
+    {SPAD_INT8, "signed char", NULL},
+    {SPAD_INT16, "short", NULL},
+    {SPAD_INT32, "int", NULL},
+    {SPAD_INT64, "long long", NULL},
+    {SPAD_UINT8, "unsigned char", NULL},
+    {SPAD_UINT16, "unsigned short", NULL},
+    {SPAD_UINT32, "unsigned int", NULL},
+    {SPAD_UINT64, "unsigned long long", NULL},
+    {SPAD_FLOAT16, "__half", "cuda_fp16.h"},
+    {SPAD_BFLOAT16, "__nv_bfloat16", "cuda_bf16.h"},
+    {SPAD_TFLOAT32, "float", NULL},
+    {SPAD_FLOAT32, "float", NULL},
+    {SPAD_FLOAT64, "double", NULL},
+    {SPAD_FLOAT8_E4M3, "__nv_fp8_e4m3", "cuda_fp8.h"},
+    {SPAD_FLOAT8_E4M3FN, "__nv_fp8_e4m3", "cuda_fp8.h"},
+    {SPAD_FLOAT8_E5M2, "__nv_fp8_e5m2", "cuda_fp8.h"},
+};
+
+enum { CUDA_TYPES = sizeof cuda_types / sizeof *cuda_types };
+
+/* An mbarrier is an object of 64 bits. */
+static size_t find_cuda_type(const spad_emit_buffer *buffer) {
+    const spad_dtype dtype = buffer->arrivals > 0 ? SPAD_UINT64 : buffer->dtype;
+    for (size_t i = 0; i < CUDA_TYPES; i++) {
+        if (cuda_types[i].dtype == dtype) return i;
+    }
+    return 0;
+}
+
+static bool has_pointer(const spad_emit *table, const spad__emit_row *row) {
+    return table->target->spaces[row->buffer.space].lanes == 1;
+}
+
+/* The headers of the types that pointers have. */
+static void write_cuda_headers(const spad_emit *table, spad__out *out) {
+    bool used[CUDA_TYPES] = {false};
+    const char *last = NULL;
+    for (size_t i = 0; i < table->rows.count; i++) {
+        const spad__emit_row *row = &table->rows.items[i];
+        if (has_pointer(table, row)) used[find_cuda_type(&row->buffer)] = true;
+    }
+    for (size_t i = 0; i < CUDA_TYPES; i++) {
+        const char *header = cuda_types[i].header;
+        if (!used[i] || header == NULL || (last != NULL && strcmp(header, last) == 0)) continue;
+        if (last == NULL) spad__out_string(out, "#if defined(__CUDACC__)\n");
+        spad__out_format(out, "#include <%s>\n", header);
+        last = header;
+    }
+    if (last != NULL) spad__out_string(out, "#endif\n");
+}
+
 static void write_pointer(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
+    char type[32];
+    snprintf(type, sizeof type, "%s *", cuda_types[find_cuda_type(&row->buffer)].name);
     spad__out_string(out, "#if defined(__CUDACC__)\n");
-    open_function(table, row, "void *", "ptr", "void *base, long long i", out);
-    spad__out_string(out, "    return (char *)base + ");
+    open_function(table, row, type, "ptr", "void *base, long long i", out);
+    spad__out_format(out, "    return (%s)((char *)base + ", type);
     out_lower(out, table->prefix);
     spad__out_string(out, "_");
     out_lower(out, row->identifier);
-    spad__out_string(out, "_at(i);\n}\n#endif\n");
+    spad__out_string(out, "_at(i));\n}\n#endif\n");
 }
 
 static void write_row(const spad_emit *table, const spad__emit_row *row, bool cuda,
@@ -233,11 +298,12 @@ static void write_row(const spad_emit *table, const spad__emit_row *row, bool cu
     write_constants(table, row, even, stride, out);
     write_checks(table, row, even, out);
     write_functions(table, row, even, out);
-    if (cuda && table->target->spaces[b->space].lanes == 1) write_pointer(table, row, out);
+    if (cuda && has_pointer(table, row)) write_pointer(table, row, out);
 }
 
 void spad__emit_write_c(const spad_emit *table, bool cuda, spad__out *out) {
     write_c_head(table, out);
+    if (cuda) write_cuda_headers(table, out);
     for (size_t s = 0; s < table->target->space_count; s++) write_space(table, s, out);
     for (size_t i = 0; i < table->rows.count; i++) {
         write_row(table, &table->rows.items[i], cuda, out);

@@ -22,7 +22,8 @@
 enum { IDENTIFIER_MAX = 64, NUMBER_ROOM = 24 };
 
 const char *spad_emit_lang_name(spad_emit_lang lang) {
-    static const char *const names[SPAD_EMIT_LANGS] = {"c", "cuda", "nki", "json", "csv"};
+    static const char *const names[SPAD_EMIT_LANGS] = {"c",        "cuda", "nki",
+                                                       "tilelang", "json", "csv"};
     return (unsigned)lang < SPAD_EMIT_LANGS ? names[lang] : "?";
 }
 
@@ -119,7 +120,8 @@ void spad_emit_destroy(spad_emit *table) {
 static spad_status check_buffer(const spad_emit *table, const spad_emit_buffer *buffer,
                                 spad_error *error) {
     if (buffer->space >= table->target->space_count || buffer->count == 0 || buffer->lanes < 0 ||
-        buffer->bytes < 0 || buffer->alignment < 1 || buffer->shape.rank > SPAD_RANK_MAX) {
+        buffer->bytes < 0 || buffer->alignment < 1 || buffer->arrivals < 0 ||
+        buffer->shape.rank > SPAD_RANK_MAX) {
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "a buffer of %zu copies of %lld lanes x %lld bytes, alignment %lld, in space "
                    "number %zu cannot be emitted",
@@ -272,6 +274,9 @@ static spad_status add_owner(spad_emit *table, const spad_kernel *kernel, size_t
         for (size_t i = 0; i < tensor->dims.count; i++) dims[i] = tensor->dims.items[i].value;
         buffer.shape = (spad_shape){tensor->dims.count, dims};
         buffer.dtype = tensor->dtype;
+    } else if (first->sync >= 0) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, (size_t)first->sync);
+        if (sync->kind == SPAD_SYNC_MBARRIER) buffer.arrivals = sync->count.value;
     }
     return spad_emit_add(table, &buffer, error);
 }
@@ -364,11 +369,16 @@ spad_status spad_emit_add_layout(spad_emit *table, const spad_layout *layout, sp
 spad_status spad_emit_write(const spad_emit *table, spad_emit_lang lang, const spad_sink *sink,
                             spad_error *error) {
     spad__out out;
+    if (lang == SPAD_EMIT_TILELANG) {
+        const spad_status status = spad__emit_check_tilelang(table, error);
+        if (status != SPAD_OK) return status;
+    }
     spad__out_start(&out, sink);
     switch (lang) {
     case SPAD_EMIT_C: spad__emit_write_c(table, false, &out); break;
     case SPAD_EMIT_CUDA: spad__emit_write_c(table, true, &out); break;
     case SPAD_EMIT_NKI: spad__emit_write_nki(table, &out); break;
+    case SPAD_EMIT_TILELANG: spad__emit_write_tilelang(table, &out); break;
     case SPAD_EMIT_JSON: spad__emit_write_json(table, &out); break;
     case SPAD_EMIT_CSV: spad__emit_write_csv(table, &out); break;
     default: return spad__fail(error, SPAD_ERR_ARGUMENT, "no language has number %d", (int)lang);

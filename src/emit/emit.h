@@ -35,6 +35,8 @@ bool spad__emit_stride(const spad_emit_buffer *buffer, int64_t *stride);
 
 void spad__emit_write_c(const spad_emit *table, bool cuda, spad__out *out);
 void spad__emit_write_nki(const spad_emit *table, spad__out *out);
+spad_status spad__emit_check_tilelang(const spad_emit *table, spad_error *error);
+void spad__emit_write_tilelang(const spad_emit *table, spad__out *out);
 void spad__emit_write_json(const spad_emit *table, spad__out *out);
 void spad__emit_write_csv(const spad_emit *table, spad__out *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What writers share; places as a Python table for NKI, as JSON and as CSV. Names are as they were
- * given, in the quotes of each format.
+ * What writers share; places as JSON and as CSV. Names are as they were given, in the quotes of
+ * each format.
  */
 #include <string.h>
 
@@ -36,88 +36,6 @@ bool spad__emit_stride(const spad_emit_buffer *b, int64_t *stride) {
     return true;
 }
 
-/* ---- Python ------------------------------------------------------------------------ */
-
-/* A Python string: hidden characters are spelt out. */
-static void out_python(spad__out *out, const char *text) {
-    size_t length = strlen(text);
-    spad__out_string(out, "\"");
-    while (length > 0) {
-        const size_t bytes = spad__utf8_length(text, length);
-        const size_t size = bytes > 0 ? bytes : 1;
-        const uint32_t code = bytes > 0 ? spad__utf8_decode(text, bytes) : 0xFFFD;
-        if (bytes == 0 || spad__is_hidden(code))
-            spad__out_format(out, "\\U%08lx", (unsigned long)code);
-        else if (*text == '\\' || *text == '"')
-            spad__out_format(out, "\\%c", *text);
-        else
-            spad__out_bytes(out, text, size);
-        text += size;
-        length -= size;
-    }
-    spad__out_string(out, "\"");
-}
-
-static void nki_row(const spad_emit *table, const spad__emit_row *row, spad__out *out) {
-    const spad_emit_buffer *b = &row->buffer;
-    spad__out_format(out, "    \"%s\": {\n        \"name\": ", row->identifier);
-    out_python(out, b->name != NULL ? b->name : "");
-    if (b->agent != NULL) {
-        spad__out_string(out, ",\n        \"agent\": ");
-        out_python(out, b->agent);
-    }
-    if (b->line > 0) spad__out_format(out, ",\n        \"line\": %ld", (long)b->line);
-    spad__out_string(out, ",\n        \"space\": ");
-    out_python(out, table->target->spaces[b->space].name);
-    spad__out_string(out, ",\n        \"shape\": ");
-    spad__out_shape(out, b->shape);
-    spad__out_string(out, ",\n        \"dtype\": ");
-    out_python(out, b->dtype != SPAD_DTYPE_NONE ? spad_dtype_name(b->dtype) : "");
-    spad__out_format(out,
-                     ",\n        \"lanes\": %lld,\n        \"bytes\": %lld,\n        \"align\": "
-                     "%lld,\n        \"addresses\": [",
-                     (long long)b->lanes, (long long)b->bytes, (long long)b->alignment);
-    for (size_t k = 0; k < b->count; k++) {
-        spad__out_format(out, "%s(%lld, %lld)", k > 0 ? ", " : "", (long long)b->places[k].lane,
-                         (long long)b->places[k].byte);
-    }
-    spad__out_string(out, "],\n    },\n");
-}
-
-void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
-    spad__out_string(out,
-                     "# Places of buffers, made by spad " SPAD_VERSION_STRING "; do not edit.\n"
-                     "# nl.ndarray(shape, dtype, buffer=nl.sbuf, address=address(\"X\", i))\n"
-                     "# puts tile i where the plan has it. Bytes are per partition.\n\n"
-                     "KERNEL = ");
-    out_python(out, table->name);
-    spad__out_string(out, "\nTARGET = ");
-    out_python(out, table->target->name);
-    spad__out_string(out,
-                     "\n\n# bytes that are used, and that there are, of each memory\nTOTALS = {\n");
-    for (size_t s = 0; s < table->target->space_count; s++) {
-        const int64_t total = spad__emit_total(table, s);
-        const int64_t usable = spad_space_get_usable(&table->target->spaces[s]);
-        if (total == 0) continue;
-        spad__out_string(out, "    ");
-        out_python(out, table->target->spaces[s].name);
-        spad__out_format(out, ": (%lld, ", (long long)total);
-        if (usable == SPAD_UNBOUNDED)
-            spad__out_string(out, "None),\n");
-        else
-            spad__out_format(out, "%lld),\n", (long long)usable);
-    }
-    spad__out_string(out, "}\n\nTILES = {\n");
-    for (size_t i = 0; i < table->rows.count; i++) nki_row(table, &table->rows.items[i], out);
-    spad__out_string(
-        out, "}\n\nfor _name, (_used, _limit) in TOTALS.items():\n"
-             "    assert _limit is None or _used <= _limit, _name\n\n\n"
-             "def address(tile, i=0):\n"
-             "    \"\"\"(partition, byte) of tile i; a ring starts again at its end.\"\"\"\n"
-             "    places = TILES[tile][\"addresses\"]\n"
-             "    return places[i % len(places)]\n");
-}
-
 /* ---- JSON -------------------------------------------------------------------------- */
 
 static void json_emit_row(const spad_emit *table, const spad__emit_row *row, spad__json *json) {
@@ -133,6 +51,7 @@ static void json_emit_row(const spad_emit *table, const spad__emit_row *row, spa
     spad__json_key_int(json, "bytes", b->bytes);
     spad__json_key_int(json, "alignment", b->alignment);
     spad__json_key_int(json, "ring", (int64_t)b->count);
+    if (b->arrivals > 0) spad__json_key_int(json, "arrivals", b->arrivals);
     if (spad__emit_stride(b, &stride)) spad__json_key_int(json, "stride", stride);
     if (b->shape.rank > 0) {
         spad__json_key_open(json, "shape", '[');

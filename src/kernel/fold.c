@@ -339,6 +339,7 @@ static void free_folder(spad__folder *f) {
     spad__array_free(&f->host, &f->powers);
     spad__array_free(&f->host, &f->code);
     spad__array_free(&f->host, &f->numbers);
+    spad__array_free(&f->host, &f->room);
     spad__arena_free(&f->arena);
 }
 

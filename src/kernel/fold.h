@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Folding from the inside: see fold.c for families of tensors, fold_loops.c for loops, fold_short.c
- * for loops of one or two rounds, and fold_needs.c for what a folded kernel needs.
+ * Folding from the inside: see fold.c for families of tensors, fold_loops.c for loops, fold_ahead.c
+ * for rounds as operations, fold_short.c for loops of one or two rounds, and fold_needs.c for what
+ * a folded kernel needs.
  */
 #ifndef SPAD_KERNEL_FOLD_H
 #define SPAD_KERNEL_FOLD_H
@@ -49,6 +50,7 @@ typedef struct spad__fold_shape {
 typedef struct spad__fold_node {
     uint32_t shape;
     size_t statement; /* of an operation */
+    size_t first;     /* of the operations that it stands for */
     int64_t *moving;
     int64_t *fixed;
     size_t same;     /* the nearest node below of the same shape, + 1; 0: none */
@@ -81,9 +83,13 @@ typedef struct spad__folder {
     SPAD_ARRAY(spad__fold_node) operations; /* all of them, in order */
     SPAD_ARRAY(spad__fold_known) known;
     SPAD_ARRAY(size_t) known_by_last; /* per shape: the first of known with this last child, + 1 */
-    size_t height_most;               /* of loops that are made */
-    SPAD_ARRAY(uint64_t) powers;      /* of the base of the hash */
-    SPAD_ARRAY(int64_t) code;         /* of the statement that is looked at */
+    const spad__fold_node *list;      /* what is gone through: the operations in other nodes */
+    size_t list_count;
+    size_t list_at;              /* the next of it */
+    size_t height_most;          /* of loops that are made */
+    SPAD_ARRAY(int64_t) room;    /* for the numbers of a round; count stays 0 */
+    SPAD_ARRAY(uint64_t) powers; /* of the base of the hash */
+    SPAD_ARRAY(int64_t) code;    /* of the statement that is looked at */
     SPAD_ARRAY(int64_t) numbers;
     bool out_of_memory; /* while a shape was put together; the call ends */
 } spad__folder;
@@ -94,16 +100,27 @@ bool spad__fold_families(spad__folder *f);
 /* The same operations as few nodes. False: no memory. */
 bool spad__fold_loops(spad__folder *f);
 
-/* The stack of nodes: empty; with one more, not yet looked at; without the top ones. */
-void spad__fold_restart(spad__folder *f);
+/* The stack of nodes: empty, to go through a list; with one more, not yet looked at; without the
+ * top ones. */
+void spad__fold_start(spad__folder *f, const spad__fold_node *list, size_t count);
 bool spad__fold_push(spad__folder *f, spad__fold_node node);
 void spad__fold_pop(spad__folder *f, size_t count);
 
 /* The shape of a loop; UINT32_MAX: no memory. The list of its children must stay. */
 uint32_t spad__fold_loop_shape(spad__folder *f, const uint32_t *children, size_t count);
 
-/* Makes what loops there are at the top of the stack. False: no memory. */
+/* Makes what loops there are at the top of the stack, and may go on in the list. False: no memory.
+ */
 bool spad__fold_reduce(spad__folder *f);
+
+/* Gives the loop at the top of the stack one round more, if that is what follows in the list. */
+bool spad__fold_run_ahead(spad__folder *f);
+
+/* Of two rounds at the top of the stack, `count` nodes each: is what follows in the list the third
+ * one? Then the list goes on after it. Or is what is before them on the stack, from the node *first
+ * on, the one before? */
+bool spad__fold_is_after(spad__folder *f, size_t count);
+bool spad__fold_is_before(spad__folder *f, size_t count, size_t *first);
 
 /* The nodes with loops of one and two rounds where that makes them fewer. False: no memory. */
 bool spad__fold_short_loops(spad__folder *f);

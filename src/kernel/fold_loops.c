@@ -163,11 +163,6 @@ void spad__fold_pop(spad__folder *f, size_t count) {
     }
 }
 
-void spad__fold_restart(spad__folder *f) {
-    f->nodes.count = 0;
-    for (size_t i = 0; i < f->newest.count; i++) f->newest.items[i] = 0;
-}
-
 static uint64_t fold_window(const spad__folder *f, size_t first, size_t count) {
     const uint64_t before = first > 0 ? f->nodes.items[first - 1].prefix : 0;
     return f->nodes.items[first + count - 1].prefix - before * f->powers.items[count];
@@ -280,8 +275,9 @@ static uint32_t shape_of_nodes(spad__folder *f, size_t first, size_t count) {
     return spad__fold_loop_shape(f, children, count);
 }
 
-/* The numbers of the first round, and how far they move to the second. */
-static void fold_fill_loop(const spad__folder *f, size_t first, size_t count,
+/* The numbers of the first round, and how far they move to the second; `before` is 1 if the first
+ * round is the one before `first`. */
+static void fold_fill_loop(const spad__folder *f, size_t first, size_t count, int64_t before,
                            const spad__fold_node *node) {
     const spad__fold_shape *shape = &f->shapes.items[node->shape];
     int64_t *steps = node->fixed + shape->fixed - (shape->moving - 1);
@@ -292,8 +288,8 @@ static void fold_fill_loop(const spad__folder *f, size_t first, size_t count,
         const spad__fold_node *b = &f->nodes.items[first + count + i];
         const spad__fold_shape *child = &f->shapes.items[a->shape];
         for (size_t n = 0; n < child->moving; n++) {
-            node->moving[moving + n] = a->moving[n];
             steps[moving + n] = b->moving[n] - a->moving[n];
+            node->moving[moving + n] = a->moving[n] - before * steps[moving + n];
         }
         if (child->fixed > 0) {
             memcpy(node->fixed + fixed, a->fixed, child->fixed * sizeof *a->fixed);
@@ -304,38 +300,66 @@ static void fold_fill_loop(const spad__folder *f, size_t first, size_t count,
     node->moving[moving] = ROUNDS_LEAST;
 }
 
+/* Three rounds: of the nodes from `begin` on, those from `first` on are two of them or all. */
+typedef struct fold_rounds {
+    size_t begin;
+    size_t first;
+    size_t count; /* nodes of a round */
+} fold_rounds;
+
 /* Makes a loop of the top; *failed: no memory. */
-static bool fold_make_loop(spad__folder *f, size_t count, bool *failed) {
-    const size_t first = f->nodes.count - ROUNDS_LEAST * count;
-    const uint32_t number = shape_of_nodes(f, first, count);
+static bool fold_make_loop(spad__folder *f, fold_rounds rounds, bool *failed) {
+    const uint32_t number = shape_of_nodes(f, rounds.first, rounds.count);
     *failed = number == UINT32_MAX;
     if (*failed) return false;
     const spad__fold_shape *shape = &f->shapes.items[number];
-    spad__fold_node node = {.shape = number};
+    spad__fold_node node = {.shape = number, .first = f->nodes.items[rounds.begin].first};
     node.moving = spad__arena_array(&f->arena, shape->moving, sizeof *node.moving);
     node.fixed = spad__arena_array(&f->arena, shape->fixed + 1, sizeof *node.fixed);
     *failed = node.moving == NULL || node.fixed == NULL;
     if (*failed) return false;
-    fold_fill_loop(f, first, count, &node);
-    spad__fold_pop(f, ROUNDS_LEAST * count);
+    fold_fill_loop(f, rounds.first, rounds.count, rounds.begin < rounds.first, &node);
+    spad__fold_pop(f, f->nodes.count - rounds.begin);
     *failed = !spad__fold_push(f, node);
     return !*failed;
 }
 
+/* Are the top nodes twice the same, and of loops that may be in another one? */
+static bool fold_is_twice(const spad__folder *f, size_t count) {
+    const size_t all = f->nodes.count;
+    if (all < 2 * count ||
+        fold_window(f, all - 2 * count, count) != fold_window(f, all - count, count)) {
+        return false;
+    }
+    for (size_t i = all - count; i < all; i++) {
+        if (fold_shape_of(f, i)->height >= f->height_most) return false;
+    }
+    return true;
+}
+
 static bool fold_is_repeated(const spad__folder *f, size_t count) {
     const size_t all = f->nodes.count;
-    if (all < ROUNDS_LEAST * count) return false;
-    const uint64_t last = fold_window(f, all - count, count);
-    if (fold_window(f, all - 2 * count, count) != last ||
-        fold_window(f, all - 3 * count, count) != last) {
+    if (all < ROUNDS_LEAST * count ||
+        fold_window(f, all - ROUNDS_LEAST * count, count) != fold_window(f, all - count, count)) {
         return false;
     }
     for (size_t i = count; i-- > 0;) {
-        const size_t first = all - 3 * count + i;
-        if (fold_shape_of(f, first)->height >= f->height_most) return false;
-        if (!fold_moves_evenly(f, first, count)) return false;
+        if (!fold_moves_evenly(f, all - ROUNDS_LEAST * count + i, count)) return false;
     }
     return true;
+}
+
+/* Three rounds of `count` nodes at the top of the stack: all of them nodes that are alike, or two
+ * and the operations after or before them. */
+static bool fold_find_rounds(spad__folder *f, size_t count, fold_rounds *rounds) {
+    const size_t all = f->nodes.count;
+    if (!fold_is_twice(f, count)) return false;
+    *rounds = (fold_rounds){all - 2 * count, all - 2 * count, count};
+    if (fold_is_repeated(f, count)) {
+        rounds->begin = rounds->first = all - ROUNDS_LEAST * count;
+        return true;
+    }
+    return spad__fold_is_after(f, count) || spad__fold_is_before(f, count, &rounds->begin);
 }
 
 static bool fold_find_loop(spad__folder *f, bool *failed) {
@@ -343,8 +367,9 @@ static bool fold_find_loop(spad__folder *f, bool *failed) {
     size_t same = f->nodes.items[top].same;
     for (int tries = 0; same > 0 && tries < PERIODS; tries++) {
         const size_t count = top - (same - 1);
+        fold_rounds rounds;
         if (count > BODY_MOST) return false;
-        if (fold_is_repeated(f, count)) return fold_make_loop(f, count, failed);
+        if (fold_find_rounds(f, count, &rounds)) return fold_make_loop(f, rounds, failed);
         same = f->nodes.items[same - 1].same;
     }
     return false;
@@ -352,10 +377,10 @@ static bool fold_find_loop(spad__folder *f, bool *failed) {
 
 /* ---- all statements ---------------------------------------------------------------- */
 
-static bool push_statement(spad__folder *f, size_t statement) {
+static bool list_statement(spad__folder *f, size_t statement) {
     f->code.count = f->numbers.count = 0;
     put_operation_shape(f, &f->kernel->statements.items[statement]);
-    spad__fold_node node = {.statement = statement};
+    spad__fold_node node = {.statement = statement, .first = f->operations.count};
     const size_t count = f->numbers.count;
     node.shape = fold_find_shape(f, (spad__fold_shape){.statement = statement, .moving = count});
     node.moving = spad__arena_array(&f->arena, count + 1, sizeof *node.moving);
@@ -363,21 +388,33 @@ static bool push_statement(spad__folder *f, size_t statement) {
     if (count > 0) memcpy(node.moving, f->numbers.items, count * sizeof *node.moving);
     if (!spad__array_reserve(&f->host, &f->operations, 1)) return false;
     f->operations.items[f->operations.count++] = node;
-    return spad__fold_push(f, node);
+    return true;
 }
 
 bool spad__fold_reduce(spad__folder *f) {
     bool failed = false;
-    while (fold_add_round(f) || fold_find_loop(f, &failed)) {
+    while (fold_add_round(f) || fold_find_loop(f, &failed) || spad__fold_run_ahead(f)) {
     }
-    return !failed;
+    return !failed && !f->out_of_memory;
+}
+
+void spad__fold_start(spad__folder *f, const spad__fold_node *list, size_t count) {
+    f->nodes.count = 0;
+    for (size_t i = 0; i < f->newest.count; i++) f->newest.items[i] = 0;
+    f->list = list;
+    f->list_count = count;
+    f->list_at = 0;
 }
 
 bool spad__fold_loops(spad__folder *f) {
     f->height_most = SIZE_MAX;
     for (size_t i = 0; i < f->kernel->statements.count; i++) {
         if (f->kernel->statements.items[i].kind != SPAD_STATEMENT_OPERATION) continue;
-        if (!push_statement(f, i) || !spad__fold_reduce(f)) return false;
+        if (!list_statement(f, i)) return false;
+    }
+    spad__fold_start(f, f->operations.items, f->operations.count);
+    while (f->list_at < f->list_count) {
+        if (!spad__fold_push(f, f->list[f->list_at++]) || !spad__fold_reduce(f)) return false;
     }
     return true;
 }

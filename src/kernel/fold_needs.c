@@ -17,13 +17,19 @@ static bool is_planned_family(const spad__folder *f, const spad__family *family)
 
 /* ---- what it needs ----------------------------------------------------------------- */
 
-/* Search steps for the layouts that are compared: the answer must not depend on a clock. */
-enum { FOLD_NODES = 2000 };
+/* Search steps for the layouts that are compared: the answer must not depend on a clock. A step
+ * goes through the tensors, so there are fewer where these are many. */
+enum { FOLD_NODES = 2000, FOLD_NODES_LEAST = 20, FOLD_WORK = 200000 };
+
+static int64_t fold_nodes(size_t tensors) {
+    const int64_t nodes = FOLD_WORK / ((int64_t)tensors + 1);
+    return nodes > FOLD_NODES ? FOLD_NODES : nodes < FOLD_NODES_LEAST ? FOLD_NODES_LEAST : nodes;
+}
 
 spad_status spad__fold_measure(spad_layout **out, const spad_kernel *kernel, const spad_host *host,
                                spad_error *error) {
     const spad_layout_options options = {
-        .timeout_ns = INT64_MAX / 4, .node_limit = FOLD_NODES, .host = host};
+        .timeout_ns = INT64_MAX / 4, .node_limit = fold_nodes(kernel->tensors.count), .host = host};
     *out = NULL;
     bool planned = false;
     for (size_t i = 0; i < kernel->tensors.count && !planned; i++) {

@@ -124,7 +124,9 @@ static const spad__fold_known *find_one_round(const spad__folder *f, short_list 
 
 static bool make_one_round(spad__folder *f, const spad__fold_known *known) {
     const spad__fold_shape *s = &f->shapes.items[known->shape];
-    spad__fold_node node = {.shape = known->shape, .fixed = known->fixed};
+    spad__fold_node node = {.shape = known->shape,
+                            .first = f->nodes.items[f->nodes.count - s->child_count].first,
+                            .fixed = known->fixed};
     node.moving = spad__arena_array(&f->arena, s->moving, sizeof *node.moving);
     if (node.moving == NULL) return false;
     size_t at = 0;
@@ -153,10 +155,10 @@ static bool push_copy(spad__folder *f, spad__fold_node node) {
 }
 
 static bool go_through(spad__folder *f, short_list list) {
-    spad__fold_restart(f);
-    for (size_t i = 0; i < list.count; i++) {
-        if (!push_copy(f, list.items[i]) || !spad__fold_reduce(f)) return false;
-        const short_list rest = {list.items + i + 1, list.count - i - 1};
+    spad__fold_start(f, list.items, list.count);
+    while (f->list_at < f->list_count) {
+        if (!push_copy(f, list.items[f->list_at++]) || !spad__fold_reduce(f)) return false;
+        const short_list rest = {list.items + f->list_at, list.count - f->list_at};
         const spad__fold_known *known = find_one_round(f, rest);
         if (known != NULL && !(make_one_round(f, known) && spad__fold_reduce(f))) return false;
     }

@@ -31,12 +31,16 @@ void spad__put_place(spad__reader *r, spad__span span) {
         r->counted = 0;
         r->line = r->column = 1;
     }
-    for (; r->counted < span.start; r->counted++) {
-        const unsigned char c = (unsigned char)r->parser.source->text[r->counted];
-        const bool continues = (c & 0xC0) == 0x80; /* of a UTF-8 character */
-        r->column = c == '\n' ? 1 : r->column + !continues;
-        r->line += c == '\n';
+    const unsigned char *text = (const unsigned char *)r->parser.source->text;
+    int32_t line = r->line, column = r->column; /* kept out of memory in the loop */
+    for (size_t at = r->counted; at < span.start; at++) {
+        const bool continues = (text[at] & 0xC0) == 0x80; /* of a UTF-8 character */
+        column = text[at] == '\n' ? 1 : column + !continues;
+        line += text[at] == '\n';
     }
+    r->counted = span.start;
+    r->line = line;
+    r->column = column;
     const spad_location location = {r->line, r->column, span.length > 0 ? (int32_t)span.length : 1};
     spad_kernel_builder_at(r->builder, location);
 }

@@ -106,6 +106,8 @@ bool spad__plan_has_remedy(const spad_plan_reason *reason);
 void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
                              const spad_plan_reason *reason, const char *separator);
 /* One of its changes: "fits if ...". */
+/* The buffer as it is after the change. */
+void spad__plan_apply_change(spad_plan_buffer *buffer, const spad_plan_change *change);
 void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
 
 #endif

@@ -312,7 +312,8 @@ static void join_level(spad__skyline *s, int32_t l) {
 }
 
 /* Raises the lowest run to its lower neighbour, or to a waiting box over it. False: there
- * is neither. */
+ * is neither, or the waiting box is no longer free to be placed: it begins left of the run, where
+ * another box with a given offset already has its bytes. */
 static bool raise_run(spad__skyline *s, int32_t l) {
     const int32_t r = s->runs[l].end;
     int64_t wall = INT64_MAX;
@@ -320,9 +321,9 @@ static bool raise_run(spad__skyline *s, int32_t l) {
     if (r < s->boxes->sections) wall = spad__min(wall, s->runs[r].floor);
     wall = lowest_fixed(s, l, r, wall);
     if (wall == INT64_MAX) return false;
-    /* Neighbours of one floor are joined, and no waiting box is lower: the variant of a pass that
-     * places nothing is the number of runs and of floors that a waiting box has. */
-    spad__assert(wall > s->runs[l].floor);
+    if (wall <= s->runs[l].floor) return false;
+    /* Neighbours of one floor are joined: the variant of a pass that places nothing is the number
+     * of runs and of floors that a waiting box has. */
     s->runs[l].floor = wall;
     run_heap_down(s, s->heap, (size_t)s->heap_count, (size_t)s->runs[l].heap);
     join_level(s, l);

@@ -31,6 +31,7 @@ typedef struct explorer {
     spad_plan_change *changes;
     size_t *tried; /* buffers to change, largest first */
     size_t tried_count;
+    size_t places_kept;
     spad__limit limit;
 } explorer;
 
@@ -100,10 +101,38 @@ static bool list_candidates(explorer *x) {
 
 /* ---- what would help --------------------------------------------------------------- */
 
-/* Solves with buffer `number` replaced; *fits: a plan within the capacity was found. */
-static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer *other, bool *fits,
-                              spad_error *error) {
-    *fits = false;
+void spad__plan_apply_change(spad_plan_buffer *buffer, const spad_plan_change *change) {
+    switch (change->kind) {
+    case SPAD_PLAN_SHORTEN:
+        *(change->late ? &buffer->lower : &buffer->upper) = change->amount;
+        break;
+    case SPAD_PLAN_SPILL:
+        buffer->size = 0;
+        buffer->bank = 0;
+        buffer->gap_count = 0;
+        break;
+    case SPAD_PLAN_ALIGN: buffer->alignment = change->amount; break;
+    }
+}
+
+/* Adds a change after which there is a plan, with its places where there is room for them. */
+static spad_status keep_change(explorer *x, spad_plan_change change, const spad_plan_result *result,
+                               spad_error *error) {
+    const size_t n = result->count;
+    if (n > 0 && x->places_kept + n <= SPAD_PLAN_PLACES_KEPT) {
+        spad_plan_place *places = spad__arena_array(&x->out->arena, n, sizeof *places);
+        if (places == NULL) return spad__fail_host_memory(error);
+        memcpy(places, result->places, n * sizeof *places);
+        change.places = places;
+        x->places_kept += n;
+    }
+    x->changes[x->out->reason.change_count++] = change;
+    return SPAD_OK;
+}
+
+/* Solves with one change, and adds it if a plan within the capacity was found. */
+static spad_status offer(explorer *x, spad_plan_change change, spad_error *error) {
+    if (x->out->reason.change_count == MOST_CHANGES) return SPAD_OK;
     if (spad__limit_reached(&x->limit)) return go_on(x, error);
     const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE,
                                        .timeout_ns = spad__limit_left(&x->limit),
@@ -112,37 +141,29 @@ static spad_status try_buffer(explorer *x, size_t number, const spad_plan_buffer
                                            x->limit.watch.cancel != NULL ? ask_caller : NULL,
                                        .context = &x->limit};
     spad_plan_result *result;
-    const spad_plan_buffer before = x->changed.buffers.items[number];
-    x->changed.buffers.items[number] = *other;
-    const spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
-    x->changed.buffers.items[number] = before;
+    spad_plan_buffer *buffer = &x->changed.buffers.items[change.buffer];
+    const spad_plan_buffer before = *buffer;
+    spad__plan_apply_change(buffer, &change);
+    spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
+    *buffer = before;
     /* a change that breaks a rule does not help; only a lack of memory is an error */
     if (status != SPAD_OK) return spad__attempted(status, error);
-    *fits = result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE;
+    if (result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE)
+        status = keep_change(x, change, result, error);
     spad_plan_result_destroy(result);
-    return go_on(x, error);
-}
-
-static spad_status offer(explorer *x, spad_plan_change change, const spad_plan_buffer *other,
-                         spad_error *error) {
-    spad_plan_reason *reason = &x->out->reason;
-    if (reason->change_count == MOST_CHANGES) return SPAD_OK;
-    bool fits;
-    const spad_status status = try_buffer(x, change.buffer, other, &fits, error);
-    if (status == SPAD_OK && fits) x->changes[reason->change_count++] = change;
-    return status;
+    return status == SPAD_OK ? go_on(x, error) : status;
 }
 
 /* The highest of the lower alignments, each half the one before, that is enough. */
 static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
-    spad_plan_buffer b = x->plan->buffers.items[i];
+    const spad_plan_buffer *b = &x->plan->buffers.items[i];
+    int64_t alignment = b->alignment;
     const int64_t least = x->plan->space != NULL ? x->plan->space->alignment : 1;
     const size_t before = x->out->reason.change_count;
     spad_status status = SPAD_OK;
-    while (!b.pinned && b.alignment != least && status == SPAD_OK) {
-        b.alignment =
-            b.alignment / 2 % least == 0 && b.alignment % 2 == 0 ? b.alignment / 2 : least;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, b.alignment, false}, &b, error);
+    while (!b->pinned && alignment != least && status == SPAD_OK) {
+        alignment = alignment / 2 % least == 0 && alignment % 2 == 0 ? alignment / 2 : least;
+        status = offer(x, (spad_plan_change){SPAD_PLAN_ALIGN, i, alignment, false, NULL}, error);
         if (x->out->reason.change_count > before) break;
     }
     return status;
@@ -151,28 +172,21 @@ static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
 /* Ends the lifetime at the peak, or begins it just after. */
 static spad_status offer_shorter(explorer *x, size_t i, spad_error *error) {
     const int64_t time = x->out->reason.time;
-    spad_plan_buffer b = x->plan->buffers.items[i];
-    if (b.gap_count > 0 || b.clock_count > 0 || !is_alive(&b, time)) return SPAD_OK;
+    const spad_plan_buffer *b = &x->plan->buffers.items[i];
+    if (b->gap_count > 0 || b->clock_count > 0 || !is_alive(b, time)) return SPAD_OK;
     spad_status status = SPAD_OK;
-    if (b.lower < time) {
-        b.upper = time;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time, false}, &b, error);
+    if (b->lower < time) {
+        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time, false, NULL}, error);
     }
-    b = x->plan->buffers.items[i];
-    if (status == SPAD_OK && b.upper > time + 1) {
-        b.lower = time + 1;
-        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time + 1, true}, &b, error);
+    if (status == SPAD_OK && b->upper > time + 1) {
+        status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time + 1, true, NULL}, error);
     }
     return status;
 }
 
 static spad_status offer_spill(explorer *x, size_t i, spad_error *error) {
-    spad_plan_buffer b = x->plan->buffers.items[i];
-    const int64_t bytes = b.size;
-    b.size = 0;
-    b.bank = 0;
-    b.gap_count = 0;
-    return offer(x, (spad_plan_change){SPAD_PLAN_SPILL, i, bytes, false}, &b, error);
+    const int64_t bytes = x->plan->buffers.items[i].size;
+    return offer(x, (spad_plan_change){SPAD_PLAN_SPILL, i, bytes, false, NULL}, error);
 }
 
 /* Small changes first: alignments, lifetimes, then buffers, each from the smallest that

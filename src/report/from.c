@@ -234,6 +234,7 @@ spad_status spad_report_add_plan(spad_report *report, const spad_plan *plan,
         const spad__mark before = spad__report_mark(report);
         join_alias_groups(parents, shares, plan);
         status = add_buffers(report, plan, result->places, space, parents, shares, error);
+        if (status == SPAD_OK) report->plan_space = space;
         if (status != SPAD_OK) spad__report_restore(report, before);
     }
     spad__free(&report->host, parents, count * sizeof *parents);

@@ -28,6 +28,9 @@ static spad_status add_analysis_notes(spad_report *report, const spad_analysis *
             status = spad__fail_host_memory(error); /* a memo fails for nothing else */
         } else if (report->note_count < SPAD__NOTES) {
             status = spad_report_add_note(report, memo.text.items, error);
+            if (status == SPAD_OK &&
+                spad_analysis_get_note(analysis, i)->code != SPAD_ANALYSIS_VERDICT)
+                spad__report_note_in_tables(report);
         }
     }
     spad__memo_free(&memo);
@@ -64,6 +67,9 @@ spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *a
         status = spad_report_add_layout(report, layout, sim, 0, error);
     }
     if (status == SPAD_OK) status = add_analysis_notes(report, analysis, error);
+    if (status == SPAD_OK && spad_analysis_get_fit(analysis) != NULL) {
+        status = spad__report_take_fit(report, kernel, spad_analysis_get_fit(analysis), error);
+    }
     if (status == SPAD_OK && analysis->source != NULL) {
         const char *file = spad_kernel_get_file(kernel);
         status = spad_report_set_source(report, file != NULL ? file : "<kernel>", analysis->source,

@@ -59,6 +59,26 @@ static const char *change_text(spad_report *report, const spad_plan *plan,
     return text;
 }
 
+/* The boxes of the plan with a change, as a report of their own. */
+static spad_status draw_change(spad_report *report, const spad_plan *plan,
+                               const spad_plan_change *change, spad_report **out,
+                               spad_error *error) {
+    const size_t count = plan->buffers.count;
+    const spad_report_options options = {.host = &report->host, .time_unit = report->time_unit};
+    spad_plan changed = *plan;
+    changed.buffers.items = spad__new_array(&report->host, count, sizeof *changed.buffers.items);
+    if (changed.buffers.items == NULL) return spad__fail_host_memory(error);
+    memcpy(changed.buffers.items, plan->buffers.items, count * sizeof *plan->buffers.items);
+    spad__plan_apply_change(&changed.buffers.items[change->buffer], change);
+    spad_plan_result result = {.count = count, .places = change->places};
+    result.fingerprint = spad_plan_get_fingerprint(&changed);
+    spad_status status = spad_report_create(out, report->target, &options, error);
+    if (status == SPAD_OK)
+        status = spad_report_add_plan(*out, &changed, &result, report->plan_space, error);
+    spad__free(&report->host, changed.buffers.items, count * sizeof *changed.buffers.items);
+    return status;
+}
+
 /* The changes one by one, for a table. */
 static spad_status take_changes(spad_report *report, const spad_plan *plan,
                                 const spad_plan_reason *reason, spad_error *error) {
@@ -74,6 +94,10 @@ static spad_status take_changes(spad_report *report, const spad_plan *plan,
             return spad__fail_host_memory(error);
         row.leaves = change->kind != SPAD_PLAN_ALIGN ? buffer->size : 0;
         report->changes.items[report->changes.count++] = row;
+        if (change->places == NULL) continue;
+        spad_report **with = &report->changes.items[report->changes.count - 1].with;
+        const spad_status status = draw_change(report, plan, change, with, error);
+        if (status != SPAD_OK) return status;
     }
     return SPAD_OK;
 }
@@ -87,9 +111,13 @@ spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,
         status = add_reason(report, write_plan_verdict, plan, result, reason, error);
     if (status == SPAD_OK && reason != NULL && reason->found == NULL) {
         status = add_reason(report, spad__plan_write_why, plan, result, reason, error);
+        if (status == SPAD_OK && reason->clash == SPAD_PLAN_NO_CLASH)
+            spad__report_note_in_tables(report);
         if (status == SPAD_OK && spad__plan_has_remedy(reason)) {
             status = add_reason(report, spad__plan_write_remedy, plan, result, reason, error);
+            if (status == SPAD_OK) spad__report_note_in_tables(report);
         }
+        report->works_at = reason->works_at != SPAD_UNBOUNDED ? reason->works_at : 0;
         if (status == SPAD_OK) status = take_changes(report, plan, reason, error);
     }
     if (status != SPAD_OK) spad__report_restore(report, before);

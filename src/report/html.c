@@ -3,9 +3,10 @@
  * A report as one HTML file: the page (page.html, page.css and page_*.js, turned into
  * arrays when the library is built) with the data in a script element of its own.
  *
- * Data are columns of numbers, one array per property, and a table of different
- * strings, so that 10^5 boxes are a few MiB and are parsed at once. Times and
- * addresses go as differences to the box before; what is long is packed (deflate.c). The page reads
+ * Data are a table of different strings and columns of numbers, one per property. A column is bytes
+ * in an element that all share: numbers divided by what divides them all, as they are or as
+ * differences from row to row, whichever is shorter, seven bits a byte. That element and what is
+ * long are packed (deflate.c), so that 10^5 boxes are about 1.5 MB. The page reads
  * the strings and shows them as text. Of the user, only the title and the names in witnesses
  * (witness.c) stand in the markup itself, where they are escaped.
  */
@@ -19,7 +20,7 @@
 #include "report/page.h"
 
 enum {
-    PACKED_FROM = 1 << 19, /* bytes of an element from which on it is packed */
+    PACKED_FROM = 1 << 16, /* bytes of an element from which on it is packed */
     SOURCE_NEAR = 1 << 19  /* bytes of a text beyond which it has an element of its own */
 };
 
@@ -69,46 +70,103 @@ static void write_key_string(spad__out *out, const char *key, const char *text) 
     spad__out_string(out, ",");
 }
 
+/* ---- columns ------------------------------------------------------------------------ */
+
+/* The JSON, and the bytes of the columns. */
+typedef struct page_out {
+    spad__out *json;
+    spad__out *columns;
+    size_t size; /* bytes of columns so far */
+} page_out;
+
 /* Row i of one column of a table. */
 typedef int64_t (*get_cell)(const void *context, size_t i, int what);
 
-/* One column: a number if it is the same in all rows, else differences from row to row,
- * where a run of equal ones is written [difference, times]. */
-static void write_column(spad__out *out, const char *name, size_t count, get_cell get,
-                         const void *context, int what) {
-    const int64_t first = count > 0 ? get(context, 0, what) : 0;
+typedef struct number_column {
+    get_cell get;
+    const void *context;
+    int what;
+    size_t count;
+    int64_t divisor;  /* of all of its numbers */
+    bool differences; /* from row to row, the first from 0 */
+} number_column;
+
+/* A number as a sign, which is the lowest bit, and how far it is from 0 (a negative one: from -1).
+ */
+static uint64_t signed_bits(int64_t value) {
+    return value < 0 ? ~((uint64_t)value << 1) : (uint64_t)value << 1;
+}
+
+static size_t bits_length(uint64_t bits) {
+    size_t length = 1;
+    while (bits >>= 7) length++;
+    return length;
+}
+
+/* Number i as it is written; `before` is the one before it. */
+static uint64_t column_bits(const number_column *column, size_t i, int64_t *before) {
+    const int64_t value = column->get(column->context, i, column->what) / column->divisor;
+    const uint64_t difference = (uint64_t)value - (uint64_t)*before;
+    *before = value;
+    return signed_bits(column->differences ? (int64_t)difference : value);
+}
+
+static size_t column_length(const number_column *column) {
+    size_t length = 0;
+    int64_t before = 0;
+    for (size_t i = 0; i < column->count; i++)
+        length += bits_length(column_bits(column, i, &before));
+    return length;
+}
+
+/* Are all numbers the same? Finds their divisor, too. */
+static bool measure_column(number_column *column) {
+    const int64_t first = column->count > 0 ? column->get(column->context, 0, column->what) : 0;
+    uint64_t divisor = 0;
     bool same = true;
-    for (size_t i = 1; i < count && same; i++) same = get(context, i, what) == first;
-    spad__out_format(out, ",\"%s\":", name);
-    if (same) {
-        html_number(out, first);
+    for (size_t i = 0; i < column->count; i++) {
+        const int64_t value = column->get(column->context, i, column->what);
+        uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+        same = same && value == first;
+        while (rest > 0 && divisor != 1) { /* Euclid */
+            const uint64_t left = divisor % rest;
+            divisor = rest;
+            rest = left;
+        }
+    }
+    column->divisor = divisor > 0 && divisor <= INT64_MAX ? (int64_t)divisor : 1;
+    return same;
+}
+
+static void write_bits(page_out *out, uint64_t bits) {
+    char bytes[10];
+    size_t length = 0;
+    do {
+        bytes[length++] = (char)((bits & 127) | (bits > 127 ? 128 : 0));
+        bits >>= 7;
+    } while (bits > 0);
+    spad__out_bytes(out->columns, bytes, length);
+    out->size += length;
+}
+
+/* One column: a number if it is the same in all rows, else [where its bytes begin, divisor, 1 for
+ * differences]. */
+static void write_column(page_out *out, const char *name, size_t count, get_cell get,
+                         const void *context, int what) {
+    number_column column = {.get = get, .context = context, .what = what, .count = count};
+    spad__out_format(out->json, ",\"%s\":", name);
+    if (measure_column(&column)) {
+        html_number(out->json, count > 0 ? get(context, 0, what) : 0);
         return;
     }
-    uint64_t before = 0;
-    for (size_t i = 0; i < count;) {
-        const uint64_t value = (uint64_t)get(context, i, what);
-        const uint64_t difference = value - before;
-        size_t run = 1;
-        before = value;
-        while (i + run < count && (uint64_t)get(context, i + run, what) - before == difference) {
-            before += difference;
-            run++;
-        }
-        spad__out_string(out, i == 0 ? "[" : ",");
-        if (run > 2) {
-            spad__out_string(out, "[");
-            html_number(out, (int64_t)difference);
-            spad__out_string(out, ",");
-            html_number(out, (int64_t)run);
-            spad__out_string(out, "]");
-        } else {
-            html_number(out, (int64_t)difference);
-            if (run == 2) spad__out_string(out, ",");
-            if (run == 2) html_number(out, (int64_t)difference);
-        }
-        i += run;
-    }
-    spad__out_string(out, "]");
+    const size_t plain = column_length(&column);
+    column.differences = true;
+    column.differences = column_length(&column) <= plain;
+    spad__out_format(out->json, "[%zu,", out->size);
+    html_number(out->json, column.divisor);
+    spad__out_string(out->json, column.differences ? ",1]" : ",0]");
+    int64_t before = 0;
+    for (size_t i = 0; i < count; i++) write_bits(out, column_bits(&column, i, &before));
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -190,7 +248,25 @@ static int64_t box_cell(const void *context, size_t i, int what) {
     return sheet_cell(context, i, (sheet_column)what);
 }
 
-static void write_view(spad__out *out, const sheet *s) {
+static int64_t peak_cell(const void *context, size_t i, int what) {
+    const spad__view *view = context;
+    (void)what;
+    return (int64_t)view->peak.items[i];
+}
+
+enum { STEP_TIME, STEP_LIVE };
+
+static int64_t step_cell(const void *context, size_t i, int what) {
+    const spad__view *view = context;
+    return what == STEP_TIME ? view->steps.items[i].time : view->steps.items[i].live;
+}
+
+static void write_count(spad__out *out, const char *key, size_t count) {
+    spad__out_format(out, "\"%s\":{\"count\":%zu", key, count);
+}
+
+static void write_view(page_out *page, const sheet *s) {
+    spad__out *out = page->json;
     const spad__picture *p = s->part->picture;
     const spad_space *space = &p->report->target->spaces[s->view->space];
     const spad_report_space *facts = &s->view->facts;
@@ -211,23 +287,16 @@ static void write_view(spad__out *out, const sheet *s) {
     write_key_number(out, "padding", facts->padding);
     write_key_number(out, "conflicts", facts->conflicts);
     write_key_number(out, "sampled", facts->sampled);
-    spad__out_string(out, "\"peakBoxes\":[");
-    for (size_t i = 0; i < s->view->peak.count; i++) {
-        if (i > 0) spad__out_string(out, ",");
-        html_number(out, (int64_t)s->view->peak.items[i]);
-    }
-    spad__out_string(out, "],\"live\":[");
-    for (size_t i = 0; i < s->view->steps.count; i++) {
-        if (i > 0) spad__out_string(out, ",");
-        html_number(out, s->view->steps.items[i].time);
-        spad__out_string(out, ",");
-        html_number(out, s->view->steps.items[i].live);
-    }
-    spad__out_string(out, "],\n\"boxes\":{");
-    spad__out_string(out, "\"count\":");
-    html_number(out, (int64_t)facts->boxes);
+    write_count(out, "peakBoxes", s->view->peak.count);
+    write_column(page, "number", s->view->peak.count, peak_cell, s->view, 0);
+    spad__out_string(out, "},");
+    write_count(out, "live", s->view->steps.count);
+    write_column(page, "time", s->view->steps.count, step_cell, s->view, STEP_TIME);
+    write_column(page, "bytes", s->view->steps.count, step_cell, s->view, STEP_LIVE);
+    spad__out_string(out, "},\n");
+    write_count(out, "boxes", facts->boxes);
     for (int c = 0; c < SHEET_COLUMNS; c++) {
-        write_column(out, sheet_column_names[c], facts->boxes, box_cell, s, c);
+        write_column(page, sheet_column_names[c], facts->boxes, box_cell, s, c);
     }
     spad__out_string(out, "}}");
 }
@@ -269,16 +338,17 @@ static int64_t bar_cell(const void *context, size_t i, int what) {
     return 0;
 }
 
-static void write_bars(spad__out *out, const texts *t) {
+static void write_bars(page_out *page, const texts *t) {
+    spad__out *out = page->json;
     spad__out_string(out, "\"rows\":[");
     for (size_t i = 0; i < t->report->rows.count; i++) {
         if (i > 0) spad__out_string(out, ",");
         spad__out_script_string(out, t->report->rows.items[i]);
     }
-    spad__out_string(out, "],\n\"bars\":{\"count\":");
-    html_number(out, (int64_t)t->report->bars.count);
+    spad__out_string(out, "],\n");
+    write_count(out, "bars", t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
-        write_column(out, bar_names[c], t->report->bars.count, bar_cell, t, c);
+        write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }
     spad__out_string(out, "},\n");
 }
@@ -372,7 +442,8 @@ static void write_changes(spad__out *out, const spad_report *report) {
     spad__out_string(out, "],\n");
 }
 
-static void write_report(spad__out *out, const spad__page_part *part, const texts *t) {
+static void write_report(page_out *page, const spad__page_part *part, const texts *t) {
+    spad__out *out = page->json;
     const spad__picture *p = part->picture;
     const spad_report *report = p->report;
     spad__out_string(out, "{");
@@ -385,13 +456,17 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     write_changes(out, report);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
+    if (report->works_at > 0) write_key_number(out, "worksAt", report->works_at);
     spad__out_string(out, "\"notes\":[");
     for (size_t i = 0; i < report->note_count; i++) {
         if (i > 0) spad__out_string(out, ",");
         spad__out_script_string(out, report->notes[i]);
     }
+    spad__out_string(out, "],\"inTables\":[");
+    for (size_t i = 0; i < report->note_count; i++)
+        spad__out_format(out, "%s%d", i > 0 ? "," : "", report->in_tables[i]);
     spad__out_string(out, "],\n");
-    write_bars(out, t);
+    write_bars(page, t);
     spad__out_string(out, "\"findings\":[");
     for (size_t i = 0; i < report->findings.count; i++) {
         if (i > 0) spad__out_string(out, ",\n");
@@ -408,14 +483,14 @@ static void write_report(spad__out *out, const spad__page_part *part, const text
     for (size_t i = 0; i < p->view_count; i++) {
         const sheet s = {part, &p->views[i], t};
         if (i > 0) spad__out_string(out, ",\n");
-        write_view(out, &s);
+        write_view(page, &s);
     }
     spad__out_string(out, "],\n");
     write_strings(out, &t->strings);
     spad__out_string(out, "}");
 }
 
-static spad_status write_page_part(spad__out *out, const spad__page_part *part, spad_error *error) {
+static spad_status write_page_part(page_out *out, const spad__page_part *part, spad_error *error) {
     const spad_report *report = part->picture->report;
     spad__arena arena = {.host = report->host};
     texts t = {.report = report};
@@ -466,46 +541,88 @@ static void write_body(spad__out *out, const spad__page_part *parts, size_t coun
     spad__out_bytes(out, spad__page_html + at, spad__page_html_size - at);
 }
 
-/* All data as JSON. */
-static spad_status write_json(spad__out *out, const spad__page_part *parts, size_t count,
+/* [number of a change, the plan with it as a report] of each change whose places are known. Reports
+ * that are compared have no changes, so it is known whose they are. */
+static spad_status write_alternatives(page_out *page, const spad_report *report,
+                                      spad_error *error) {
+    spad_status status = SPAD_OK;
+    bool first = true;
+    for (size_t i = 0; i < report->changes.count && status == SPAD_OK; i++) {
+        spad__picture picture;
+        if (report->changes.items[i].with == NULL) continue;
+        status = spad__picture_make(&picture, report->changes.items[i].with, error);
+        if (status != SPAD_OK) break;
+        const spad__page_part part = {.picture = &picture};
+        spad__out_format(page->json, "%s[%zu,", first ? "" : ",\n", i);
+        status = write_page_part(page, &part, error);
+        spad__out_string(page->json, "]");
+        spad__picture_free(&picture);
+        first = false;
+    }
+    return status;
+}
+
+/* All data as JSON and columns. */
+static spad_status write_json(page_out *page, const spad__page_part *parts, size_t count,
                               spad_error *error) {
+    spad__out *out = page->json;
     spad_status status = SPAD_OK;
     spad__out_string(out, "{");
     write_modes(out);
     spad__out_string(out, "\"version\":\"" SPAD_VERSION_STRING "\",\"reports\":[");
     for (size_t i = 0; i < count && status == SPAD_OK; i++) {
         if (i > 0) spad__out_string(out, ",\n");
-        status = write_page_part(out, &parts[i], error);
+        status = write_page_part(page, &parts[i], error);
     }
+    spad__out_string(out, "],\n\"with\":[");
+    for (size_t i = 0; i < count && status == SPAD_OK; i++)
+        status = write_alternatives(page, parts[i].picture->report, error);
     spad__out_string(out, "]}");
     return status;
+}
+
+/* An element with bytes in packed form. */
+static bool write_packed(spad__out *out, const spad_host *host, const char *id, const char *bytes,
+                         size_t count) {
+    spad__out_format(out, "<script type=\"application/json\" id=\"%s\" data-size=\"%zu\">", id,
+                     count);
+    const bool fine = spad__out_deflated(out, host, bytes, count);
+    spad__out_string(out, "</script>\n");
+    return fine;
 }
 
 /* An element with text, as it is or packed where it is long. */
 static bool write_element(spad__out *out, const spad_host *host, const char *id, const char *text,
                           size_t length) {
-    spad__out_format(out, "<script type=\"application/json\" id=\"%s\"", id);
-    bool fine = true;
-    if (length > PACKED_FROM) {
-        spad__out_format(out, " data-size=\"%zu\">", length);
-        fine = spad__out_deflated(out, host, text, length);
-    } else {
-        spad__out_string(out, ">");
-        spad__out_bytes(out, text, length);
-    }
+    if (length > PACKED_FROM) return write_packed(out, host, id, text, length);
+    spad__out_format(out, "<script type=\"application/json\" id=\"%s\">", id);
+    spad__out_bytes(out, text, length);
     spad__out_string(out, "</script>\n");
-    return fine;
+    return true;
 }
 
 /* All data in memory, from where they are written or packed. */
-static spad_status make_data(spad__memo *memo, const spad__page_part *parts, size_t count,
-                             spad_error *error) {
+typedef struct page_data {
+    spad__memo json;
+    spad__memo columns;
+} page_data;
+
+static void start_memo(spad__out *out, spad__memo *memo, const spad__limit *limit) {
     const spad_sink sink = spad__memo_sink(memo);
-    spad__out out;
-    spad__out_start(&out, &sink);
-    spad__out_limit(&out, &parts[0].picture->limit);
-    spad_status status = write_json(&out, parts, count, error);
-    if (status == SPAD_OK) status = spad__out_finish(&out, error);
+    spad__out_start(out, &sink);
+    spad__out_limit(out, limit);
+}
+
+static spad_status make_data(page_data *data, const spad__page_part *parts, size_t count,
+                             spad_error *error) {
+    spad__out json;
+    spad__out columns;
+    page_out page = {.json = &json, .columns = &columns};
+    start_memo(&json, &data->json, &parts[0].picture->limit);
+    start_memo(&columns, &data->columns, &parts[0].picture->limit);
+    spad_status status = write_json(&page, parts, count, error);
+    if (status == SPAD_OK) status = spad__out_finish(&json, error);
+    if (status == SPAD_OK) status = spad__out_finish(&columns, error);
     return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
 }
 
@@ -516,7 +633,7 @@ static bool write_far(spad__out *out, const spad_report *report, size_t number) 
     return write_element(out, &report->host, id, report->source, strlen(report->source));
 }
 
-static spad_status write_whole(const spad__page_part *parts, size_t count, const spad__memo *data,
+static spad_status write_whole(const spad__page_part *parts, size_t count, const page_data *data,
                                const spad_sink *sink, spad_error *error) {
     const spad_host *host = &parts[0].picture->report->host;
     spad__out out;
@@ -531,7 +648,9 @@ static spad_status write_whole(const spad__page_part *parts, size_t count, const
     spad__out_bytes(&out, spad__page_css, spad__page_css_size);
     spad__out_string(&out, "</style>\n</head>\n<body>\n");
     write_body(&out, parts, count);
-    bool fine = write_element(&out, host, "data", data->text.items, data->text.count);
+    bool fine =
+        write_packed(&out, host, "columns", data->columns.text.items, data->columns.text.count) &&
+        write_element(&out, host, "data", data->json.text.items, data->json.text.count);
     for (size_t i = 0; i < count && fine; i++) fine = write_far(&out, parts[i].picture->report, i);
     if (!fine) return spad__fail_host_memory(error);
     spad__out_string(&out, "<script>\n");
@@ -542,10 +661,12 @@ static spad_status write_whole(const spad__page_part *parts, size_t count, const
 
 spad_status spad__write_page(const spad__page_part *parts, size_t count, const spad_sink *sink,
                              spad_error *error) {
-    spad__memo data = {.host = &parts[0].picture->report->host};
+    const spad_host *host = &parts[0].picture->report->host;
+    page_data data = {.json = {.host = host}, .columns = {.host = host}};
     spad_status status = make_data(&data, parts, count, error);
     if (status == SPAD_OK) status = write_whole(parts, count, &data, sink, error);
-    spad__memo_free(&data);
+    spad__memo_free(&data.json);
+    spad__memo_free(&data.columns);
     return status;
 }
 

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The page of a report, first part: its data. Everything is drawn from the columns of numbers in
-// the element "data"; text of the user only ever becomes textContent or a string on a canvas.
-// The parts are one script in this order:
-//
-//   page_data.js     small things, columns -> spaces with typed arrays, what is shown
-//   page_draw.js     colours, axes, maps, live bytes, timeline
-//   page_panels.js   what is under the pointer or alive, cards, search, lists, source
-//   page_start.js    building the page, pointer, wheel and keys
-"use strict";
+// the element "columns" and the strings in "data"; text of the user only ever becomes textContent or a string on a canvas.
 
 const byId = (id) => document.getElementById(id);
 
-// The text of an element; a long one is DEFLATE with the fixed codes, in base64 (deflate.c).
-function unpack(node) {
-  const size = Number(node.dataset.size || 0);
-  if (size === 0) return node.textContent;
-  const packed = atob(node.textContent), out = new Uint8Array(size), table = new Uint16Array(512);
-  const code = (symbol, bits, count) => { // in the order in which bits are read
-    let turned = 0;
-    for (let k = 0; k < count; k++) turned |= (bits >> k & 1) << (count - 1 - k);
-    for (let k = turned; k < 512; k += 1 << count) table[k] = symbol << 4 | count;
-  };
-  for (let s = 0; s < 288; s++) {
-    if (s < 144) code(s, 0x30 + s, 8);
-    else if (s < 256) code(s, 0x190 + s - 144, 9);
-    else if (s < 280) code(s, s - 256, 7);
-    else code(s, 0xc0 + s - 280, 8);
-  }
+// The bytes of an element: DEFLATE with codes of its own in every block, in base64 (deflate.c). Not every browser unpacks
+// that for a page from disk before it is drawn, so the page does it.
+function inflate(node) {
+  const packed = atob(node.textContent), out = new Uint8Array(Number(node.dataset.size));
   let at = 0, bits = 0, have = 0, to = 0;
   const take = (count) => {
     while (have < count) { bits |= packed.charCodeAt(at++) << have; have += 8; }
@@ -35,24 +16,49 @@ function unpack(node) {
     bits >>>= count; have -= count;
     return value;
   };
-  for (take(3); ;) {
-    while (have < 9) { bits |= (at < packed.length ? packed.charCodeAt(at) : 0) << have; at++; have += 8; }
-    const found = table[bits & 511], symbol = found >> 4, count = found & 15;
-    bits >>>= count; have -= count;
-    if (symbol === 256) break;
-    if (symbol < 256) { out[to++] = symbol; continue; }
-    const l = symbol - 257, extra = l < 8 ? 0 : (l >> 2) - 1;
-    const length = symbol === 285 ? 258 : 3 + (l < 8 ? l : (4 + (l & 3) << extra) + take(extra));
-    let d = 0;
-    for (let k = 0, turned = take(5); k < 5; k++) d |= (turned >> k & 1) << (4 - k);
-    const more = d < 4 ? 0 : (d >> 1) - 1;
-    const from = to - 1 - (d < 4 ? d : (2 + (d & 1) << more) + take(more));
-    for (let k = 0; k < length; k++) out[to++] = out[from + k];
+  const tableOf = (widths) => { // by the next bits: symbol and width
+    const most = widths.reduce((a, b) => Math.max(a, b), 1), table = new Uint16Array(1 << most);
+    for (let width = 1, next = 0; width <= most; width++, next <<= 1) for (let s = 0; s < widths.length; s++) if (widths[s] === width) {
+      let turned = 0;
+      for (let k = 0; k < width; k++) turned |= (next >> k & 1) << (width - 1 - k);
+      for (let k = turned; k < table.length; k += 1 << width) table[k] = s << 4 | width;
+      next++;
+    }
+    return table;
+  };
+  const symbolOf = (table) => {
+    while (have < 15) { bits |= (at < packed.length ? packed.charCodeAt(at) : 0) << have; at++; have += 8; }
+    const found = table[bits & table.length - 1];
+    bits >>>= found & 15; have -= found & 15;
+    return found >> 4;
+  };
+  for (let last = 0; !last;) {
+    last = take(1);
+    take(2);
+    const symbols = take(5) + 257, distances = take(5) + 1, count = take(4) + 4, order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+    const head = new Array(19).fill(0), widths = [];
+    for (let k = 0; k < count; k++) head[order[k]] = take(3);
+    const heads = tableOf(head);
+    while (widths.length < symbols + distances) {
+      const s = symbolOf(heads), value = s < 16 ? s : s === 16 ? widths[widths.length - 1] : 0;
+      for (let k = s < 16 ? 1 : s === 16 ? 3 + take(2) : s === 17 ? 3 + take(3) : 11 + take(7); k > 0; k--) widths.push(value);
+    }
+    const codes = tableOf(widths.slice(0, symbols)), back = tableOf(widths.slice(symbols));
+    for (let symbol; (symbol = symbolOf(codes)) !== 256;) {
+      if (symbol < 256) { out[to++] = symbol; continue; }
+      const l = symbol - 257, extra = l < 8 ? 0 : (l >> 2) - 1;
+      const length = symbol === 285 ? 258 : 3 + (l < 8 ? l : (4 + (l & 3) << extra) + take(extra));
+      const d = symbolOf(back), more = d < 4 ? 0 : (d >> 1) - 1;
+      const from = to - 1 - (d < 4 ? d : (2 + (d & 1) << more) + take(more));
+      for (let k = 0; k < length; k++) out[to++] = out[from + k];
+    }
   }
-  return new TextDecoder().decode(out);
+  return out;
 }
+const unpack = (node) => (node.dataset.size ? new TextDecoder().decode(inflate(node)) : node.textContent);
 
 const data = JSON.parse(unpack(byId("data")));
+const columnBytes = inflate(byId("columns"));
 const reports = data.reports;
 const comparing = reports.length === 2;
 reports.forEach((report, k) => { // a long source is read when it is shown
@@ -107,16 +113,25 @@ const addressText = (n) => {
 
 // ---- read ------------------------------------------------------------------------------
 
-// A column is one number for all boxes, or differences, runs of equal ones as [difference, times].
+// A column is one number for all rows, or [where its bytes begin, divisor, 1 for differences]: seven bits a byte, the lowest
+// first, of which the very first is the sign.
 function readColumn(value, count) {
   const out = new Float64Array(count);
   if (typeof value === "number") return out.fill(value);
-  let i = 0, at = 0;
-  for (const step of value) {
-    if (typeof step === "number") out[i++] = at += step;
-    else for (let k = 0; k < step[1]; k++) out[i++] = at += step[0];
+  let [at, divisor, differences] = value, before = 0;
+  for (let i = 0; i < count; i++) {
+    let byte = columnBytes[at++], n = (byte & 127) >> 1;
+    const negative = byte & 1;
+    for (let times = 64; byte > 127; times *= 128) { byte = columnBytes[at++]; n += (byte & 127) * times; }
+    if (negative) n = -1 - n;
+    before = differences ? before + n : n;
+    out[i] = before * divisor;
   }
   return out;
+}
+// The columns of a table, by their names.
+function readTable({ count, ...columns }) {
+  return { count, ...Object.fromEntries(Object.entries(columns).map(([key, value]) => [key, readColumn(value, count)])) };
 }
 
 const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.slice(0, at) : name; };
@@ -126,8 +141,7 @@ const stem = (name) => { const at = name.search(/[[#]/); return at > 0 ? name.sl
 const COLOURS = [[200, 38, 77], [30, 75, 63], [260, 75, 84], [90, 75, 70], [340, 38, 77], [230, 75, 70], [160, 75, 70], [290, 38, 63], [310, 75, 89], [80, 38, 70], [20, 75, 56], [210, 75, 70]];
 const encoder = new TextEncoder();
 function chooseColours() {
-  const known = new Map();
-  return (name) => {
+  const known = new Map(), colourOf = (name) => {
     const key = stem(name || "(unnamed)");
     if (known.has(key)) return known.get(key);
     let hash = 2166136261;
@@ -137,31 +151,43 @@ function chooseColours() {
     known.set(key, colour);
     return colour;
   };
+  colourOf.known = known;
+  return colourOf;
+}
+
+const GROUPED_FROM = 48; // tensors of one map
+
+// From numbers of boxes to their places in the columns.
+function indexOf(numbers) {
+  const places = new Int32Array(numbers.reduce((a, b) => Math.max(a, b), -1) + 1).fill(-1);
+  numbers.forEach((number, i) => { places[number] = i; });
+  return { get: (number) => (places[number] >= 0 ? places[number] : undefined) };
 }
 
 // A space of the page: facts as they came, and a typed array per property of its boxes.
 function readSpace(report, raw, part) {
-  const { boxes, name, lanes, padding, ...facts } = raw, n = boxes.count;
-  const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1 };
-  for (const [key, value] of Object.entries(boxes)) if (key !== "count") space[key] = readColumn(value, n);
+  const { boxes, live, peakBoxes, name, lanes, padding, ...facts } = raw, { count: n, ...columns } = readTable(boxes);
+  const space = { ...facts, report, part, n, title: name, laneCount: lanes, paddingSum: padding, only: -1, a0: 0, a1: 1, ...columns };
+  const steps = readTable(live);
+  space.peakBoxes = Array.from(readTable(peakBoxes).number);
+  space.live = new Float64Array(2 * steps.count); // time, bytes, time, bytes, ...
+  for (let k = 0; k < steps.count; k++) { space.live[2 * k] = steps.time[k]; space.live[2 * k + 1] = steps.bytes[k]; }
   space.end = new Float64Array(n);
   space.colour = new Uint8Array(n);
-  space.index = new Map();
+  space.index = indexOf(space.number);
+  for (let i = 0; i < n; i++) space.end[i] = space.begin[i] + space.length[i];
   const colourOf = chooseColours();
-  for (let i = 0; i < n; i++) {
-    space.end[i] = space.begin[i] + space.length[i];
-    space.index.set(space.number[i], i);
+  for (let i = 0; i < n && !space.grouped; i++) {
     space.colour[i] = colourOf(report.strings[space.name[i]]);
+    space.grouped = colourOf.known.size > GROUPED_FROM; // no one tells so many colours apart: see families
   }
   return space;
 }
 
 // Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for].
 function readBars(report) {
-  const { count, ...raw } = report.bars, c = {};
-  for (const [key, value] of Object.entries(raw)) c[key] = readColumn(value, count);
-  const bars = [];
-  for (let i = 0; i < count; i++) {
+  const c = readTable(report.bars), bars = [];
+  for (let i = 0; i < c.count; i++) {
     bars.push([c.row[i], c.begin[i], c.begin[i] + c.length[i], c.begin[i] - c.wait[i], c.critical[i], c.line[i],
       report.strings[c.name[i]], report.strings[c.for[i]]]);
   }
@@ -182,7 +208,7 @@ reports.forEach((report, part) => {
   report.bars = readBars(report);
   placeRows(report);
   report.colourOf = chooseColours();
-  report.bars.forEach((bar) => report.colourOf(bar[6]));
+  report.barColours = Uint8Array.from(report.bars, (bar) => report.colourOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));
 });
 // The two sides of a space stand below each other.

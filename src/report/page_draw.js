@@ -12,7 +12,7 @@ function readPalette() {
   const get = (name) => css.getPropertyValue("--" + name).trim();
   palette = {
     dark, text: get("text"), muted: get("muted"), grid: get("grid"), plot: get("plot"), line: get("line"), bad: get("bad"),
-    accent: get("accent"), back: get("back"), good: get("good"), warn: get("warn"), styles: new Map(),
+    accent: get("accent"), back: get("back"), good: get("good"), warn: get("warn"), styles: new Map(), rgb: new Map(),
   };
   palette.hatch = pattern(8, (g) => {
     g.fillStyle = dark ? "#4a1513" : "#ffe3e0"; g.fillRect(0, 0, 8, 8);
@@ -79,6 +79,7 @@ function fitAddresses(s) {
   const near = limit > top && limit - low <= (top - low) * 4 / 3;
   s.a0 = low;
   s.a1 = limit > top && (near || state.whole) ? limit : top + (top - low) * 0.02;
+  s.full = [s.a0, s.a1];
 }
 function fit() {
   state.t0 = axis.begin; state.t1 = axis.end;
@@ -121,25 +122,45 @@ function refresh() {
 }
 // What a chart shows without pointer and pins; drawn again only when this changes.
 function baseKey(c) {
-  const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.query, state.hex, state.whole];
-  if (s) parts.push(s.a0, s.a1, s.only);
+  const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.hex, state.whole];
+  if (s) parts.push(s.a0, s.a1, s.only, s.painted);
   return parts.join();
 }
+const keyOf = (c) => (c.keyOf ? c.keyOf(c) : baseKey(c));
+function layer(c, canvas, draw) {
+  canvas.width = c.canvas.width; canvas.height = c.canvas.height; // also clears it
+  const g = canvas.getContext("2d");
+  g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+  draw(c, g);
+  c.layers = (c.layers || 0) + 1;
+}
+// What was searched for, on a layer of its own above a veil: the map below is not drawn again.
+function drawFound(c, g) {
+  if (state.query === "" || c.kind !== "map") return;
+  const key = c.key + "\n" + state.query;
+  if (c.foundKey !== key) {
+    c.foundKey = key;
+    c.found ??= document.createElement("canvas");
+    layer(c, c.found, drawHits);
+  }
+  g.globalAlpha = 0.8; g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), c.plot); g.globalAlpha = 1;
+  g.setTransform(1, 0, 0, 1, 0, 0);
+  g.drawImage(c.found, 0, 0);
+  g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+}
 function drawAll() {
-  if (charts.some((c) => c.key !== baseKey(c))) lookAgain();
+  if (charts.some((c) => c.key !== keyOf(c))) lookAgain();
   for (const c of charts) {
-    const key = baseKey(c), g = c.canvas.getContext("2d");
+    const key = keyOf(c), g = c.canvas.getContext("2d");
     if (c.key !== key) {
       c.key = key;
-      c.base.width = c.canvas.width; c.base.height = c.canvas.height; // also clears it
-      const b = c.base.getContext("2d");
-      b.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
-      c.draw(c, b);
+      layer(c, c.base, c.draw);
     }
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, c.canvas.width, c.canvas.height);
     g.drawImage(c.base, 0, 0);
     g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
+    drawFound(c, g);
     c.over(c, g);
   }
   showReadouts();
@@ -268,8 +289,6 @@ function drawBox(c, g, i) {
   const s = c.space, r = boxPixels(c, i);
   if (!r) return;
   const [x, y, w, h] = r;
-  const dim = state.query !== "" && !s.hit[i];
-  g.globalAlpha = dim ? 0.18 : 1;
   g.fillStyle = boxFill(s, i);
   g.fillRect(x, y, w, h);
   if (w < 3 || h < 3) return;
@@ -313,7 +332,7 @@ function labelOfBox(g, s, i, room) {
 // After all boxes, so that none is on a name.
 function drawLabel(c, g, i) {
   const s = c.space, r = boxPixels(c, i);
-  if (!r || r[2] < 18 || r[3] < 11 || (state.query !== "" && !s.hit[i])) return;
+  if (!r || r[2] < 18 || r[3] < 11) return;
   const [x, y, w, h] = r, from = Math.max(x, left), top = Math.max(y, c.top), low = Math.min(y + h, c.top + c.plot);
   const label = low - top < 11 ? "" : labelOfBox(g, s, i, Math.min(x + w, c.width_ - right) - from - 9);
   if (label) g.fillText(label, from + 6, (top + low) / 2 + 4);
@@ -325,13 +344,18 @@ function overlap(s, i, j) {
 }
 
 function drawConflicts(c, g) {
-  const s = c.space;
+  const s = c.space, seen = new Set();
   if (!s.conflicts) return;
   for (let i = 0; i < s.n; i++) {
     if (s.partner[i] < 0 || !inLane(s, i)) continue;
     const o = overlap(s, i, s.index.get(s.partner[i]));
     const x0 = X(c, o.begin), x1 = X(c, o.end), y0 = Y(c, o.high), y1 = Y(c, o.low);
     if (x1 < left || x0 > c.width_ - right) continue;
+    if (x1 - x0 < 2 && y1 - y0 < 2) { // one mark for all that share a pixel
+      const pixel = Math.round(x0) * 65536 + Math.round(y0);
+      if (seen.has(pixel)) continue;
+      seen.add(pixel);
+    }
     g.fillStyle = palette.hatch; g.fillRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
     g.strokeStyle = palette.bad; g.lineWidth = 1.5; g.strokeRect(x0, y0, Math.max(x1 - x0, 2), Math.max(y1 - y0, 2));
   }
@@ -366,16 +390,32 @@ function outline(c, g, mark, colour, width) {
 }
 
 function drawMap(c, g) {
-  const s = c.space;
   drawGround(c, g);
   clipPlot(c, g, c.top, c.plot);
-  g.font = FONT; g.textAlign = "left";
-  for (let i = 0; i < s.n; i++) drawBox(c, g, i);
-  g.globalAlpha = 1; g.fillStyle = palette.text;
-  for (let i = 0; i < s.n; i++) drawLabel(c, g, i);
+  drawBoxes(c, g, null);
   drawConflicts(c, g);
   g.restore();
   drawAddressAxis(c, g);
+}
+function drawHits(c, g) {
+  clipPlot(c, g, c.top, c.plot);
+  drawBoxes(c, g, c.space.hit);
+  drawConflicts(c, g);
+  g.restore();
+}
+// All boxes, or those that are wanted. Of many, those below a pixel are merged (page_scale.js).
+function drawBoxes(c, g, wanted) {
+  const s = c.space;
+  let list = [];
+  if (s.n > FEW) {
+    const found = mergeBoxes(s, { t0: state.t0, t1: state.t1, a0: s.a0, a1: s.a1 }, plotWidth(c), c.plot, wanted, true);
+    c.merged = found.merged; c.large = found.large.length;
+    if (found.picture) { g.imageSmoothingEnabled = false; g.drawImage(found.picture, left, c.top); }
+    list = found.large;
+  } else for (let i = 0; i < s.n; i++) if (!wanted || wanted[i]) list.push(i);
+  for (const i of list) drawBox(c, g, i);
+  g.font = FONT; g.textAlign = "left"; g.fillStyle = palette.text;
+  for (const i of list) drawLabel(c, g, i);
 }
 // Lanes to the right, addresses upwards: the memory at the time of the cursor, or at the peak.
 function drawLanes(c, g) {
@@ -385,9 +425,8 @@ function drawLanes(c, g) {
   g.save();
   g.beginPath(); g.rect(x0, c.top, width, c.plot); g.clip();
   g.fillStyle = palette.plot; g.fillRect(x0, c.top, width, c.plot);
-  for (let i = 0; i < s.n; i++) {
-    if (s.begin[i] > t) break;
-    if (t >= s.end[i] || !placed(s, i) || !inLane(s, i)) continue;
+  eachAlive(s, t, t, (i) => {
+    if (t >= s.end[i] || !placed(s, i) || !inLane(s, i)) return;
     const x = x0 + s.lane[i] / s.laneCount * width, w = Math.max(s.lanes[i] / s.laneCount * width, 1);
     const y = Y(c, s.byte[i] + s.bytes[i]), h = Math.max(Y(c, s.byte[i]) - y, 0.7);
     g.fillStyle = boxFill(s, i); g.fillRect(x, y, w, h);
@@ -395,7 +434,7 @@ function drawLanes(c, g) {
     for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
       if (mark && mark.space === s && mark.box === i) { g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, w, Math.max(h, 2)); }
     }
-  }
+  });
   g.restore();
   g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(x0 + 0.5, c.top + 0.5, width - 1, c.plot - 1);
 }
@@ -444,13 +483,7 @@ function drawLive(c, g) {
   const y = (v) => base - v / most * high;
   g.fillStyle = palette.plot; g.fillRect(left, 0, plotWidth(c), base);
   clipPlot(c, g, 0, base + 1);
-  g.beginPath(); g.moveTo(left, base);
-  let level = 0;
-  for (let k = 0; k < s.live.length; k += 2) {
-    const x = X(c, s.live[k]);
-    g.lineTo(x, y(level)); level = s.live[k + 1]; g.lineTo(x, y(level));
-  }
-  g.lineTo(X(c, axis.end), y(level)); g.lineTo(X(c, axis.end), base); g.closePath();
+  traceLive(c, g, y, base);
   g.globalAlpha = 0.2; g.fillStyle = palette.accent; g.fill();
   g.globalAlpha = 1; g.strokeStyle = palette.accent; g.lineWidth = 1.2; g.stroke();
   if (limit.bytes >= 0) drawLiveLimit(c, g, limit, limit.drawn ? y(limit.bytes) : -1);
@@ -476,6 +509,28 @@ const ROW = 24;
 function barPixels(c, bar) {
   return [X(c, bar[1]), c.top + c.report.place[bar[0]] * ROW + 3, Math.max(X(c, bar[2]) - X(c, bar[1]), 0.7), ROW - 6];
 }
+function drawBar(c, g, bar, colour) {
+  const [x, y, w, h] = barPixels(c, bar);
+  g.fillStyle = fillOf(colour, false); g.fillRect(x, y, w, h);
+  if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
+  if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
+  if (w > 18) { g.fillStyle = palette.text; g.fillText(labelFor(g, clean(bar[6]), w - 6), Math.max(x, left) + 4, y + h / 2 + 4); }
+}
+// Several operations of a queue may wait at once, and waits that touch are one hatch.
+function drawWaits(c, g) {
+  const rows = c.report.rows.length, reach = new Float64Array(rows).fill(-Infinity), from = new Float64Array(rows), to = new Float64Array(rows).fill(-Infinity);
+  g.fillStyle = palette.wait;
+  const draw = (row) => { if (to[row] > from[row]) g.fillRect(from[row], c.top + c.report.place[row] * ROW + ROW / 2 - 4, to[row] - from[row], 8); };
+  for (const bar of c.report.bars) {
+    const row = bar[0], x0 = X(c, Math.max(bar[3], reach[row])), x1 = X(c, bar[1]);
+    if (x1 > x0 && x1 >= left && x0 <= c.width_ - right) {
+      if (x0 > to[row] + 0.5) { draw(row); from[row] = x0; }
+      to[row] = x1;
+    }
+    reach[row] = Math.max(reach[row], bar[1]);
+  }
+  for (let row = 0; row < rows; row++) draw(row);
+}
 function drawTimeline(c, g) {
   const report = c.report, height = report.rows.length * ROW;
   g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
@@ -490,21 +545,15 @@ function drawTimeline(c, g) {
   });
   clipPlot(c, g, c.top, height);
   g.textAlign = "left";
-  g.fillStyle = palette.wait;
-  const reach = new Float64Array(report.rows.length).fill(-Infinity); // several operations of a queue may wait at once
-  for (const bar of report.bars) {
-    const from = X(c, Math.max(bar[3], reach[bar[0]])), to = X(c, bar[1]);
-    if (to > from) g.fillRect(from, c.top + report.place[bar[0]] * ROW + ROW / 2 - 4, to - from, 8);
-    reach[bar[0]] = Math.max(reach[bar[0]], bar[1]);
-  }
-  for (const bar of report.bars) {
-    const [x, y, w, h] = barPixels(c, bar);
-    if (x + w < left || x > c.width_ - right) continue;
-    g.fillStyle = fillOf(report.colourOf(bar[6]), false); g.fillRect(x, y, w, h);
-    if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
-    if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
-    if (w > 18) { g.fillStyle = palette.text; g.fillText(labelFor(g, clean(bar[6]), w - 6), Math.max(x, left) + 4, y + h / 2 + 4); }
-  }
+  drawWaits(c, g);
+  const small = [], many = report.bars.length > FEW;
+  report.bars.forEach((bar, k) => {
+    if (bar[2] < state.t0 || bar[1] > state.t1) return;
+    if (many && (bar[2] - bar[1]) / (state.t1 - state.t0) * plotWidth(c) < 1) small.push(k);
+    else drawBar(c, g, bar, report.barColours[k]);
+  });
+  c.merged = small.length;
+  if (small.length > 0) mergeBars(c, g, small);
   g.restore();
   g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);
   drawTimeAxis(c, g, c.top + height);

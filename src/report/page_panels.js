@@ -9,20 +9,21 @@
 function boxUnder(c, x, y) {
   const s = c.space, t0 = T(c, x - 2), t1 = T(c, x + 2), low = A(c, y + 2), high = A(c, y - 2);
   let best = -1, least = Infinity;
-  for (let i = 0; i < s.n; i++) {
-    if (s.begin[i] > t1) break; // boxes are in the order of their begins
-    if (s.end[i] < t0 || s.byte[i] > high || s.byte[i] + s.bytes[i] < low) continue;
+  eachAlive(s, t0, t1, (i) => {
+    if (s.byte[i] > high || s.byte[i] + s.bytes[i] < low) return;
     const r = boxPixels(c, i);
-    if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) continue;
+    if (!r || x < r[0] - 2 || x > r[0] + r[2] + 2 || y < r[1] - 2 || y > r[1] + r[3] + 2) return;
     const outside = x < r[0] || x > r[0] + r[2] || y < r[1] || y > r[1] + r[3];
     const area = r[2] * r[3] + (outside ? 1e9 : 0);
     if (area <= least) { least = area; best = i; }
-  }
+  });
   return best < 0 ? null : { space: s, box: best };
 }
 function barUnder(c, x, y) {
   let best = null, wait = null;
+  const t0 = T(c, x - 2), t1 = T(c, x + 2);
   for (const bar of c.report.bars) {
+    if (bar[2] < t0 || bar[3] > t1) continue;
     const r = barPixels(c, bar);
     if (y < r[1] || y > r[1] + r[3]) continue;
     if (x >= r[0] - 2 && x <= r[0] + r[2] + 2) best = bar;
@@ -36,12 +37,11 @@ function barUnder(c, x, y) {
 function momentOf(s, t) {
   const alive = [];
   let unplaced = 0;
-  for (let i = 0; i < s.n; i++) {
-    if (s.begin[i] > t) break; // boxes are in the order of their begins
-    if (t >= s.end[i]) continue;
+  eachAlive(s, t, t, (i) => {
+    if (t >= s.end[i]) return;
     if (!placed(s, i)) unplaced += s.bytes[i];
     else if (s.bytes[i] > 0) alive.push(i);
-  }
+  });
   alive.sort((i, j) => s.byte[i] - s.byte[j]);
   const lanes = s.only >= 0 ? [s.only] : [...new Set(alive.map((i) => s.lane[i]))].slice(0, 64);
   let best = laneMoment(s, alive, lanes.length > 0 ? lanes[0] : 0);
@@ -247,9 +247,10 @@ function search(query) {
   state.query = query.trim().toLowerCase();
   state.matches = []; state.match = -1;
   for (const s of spaces) {
-    const hits = state.query === "" ? null : s.report.strings.map((text) => clean(text).toLowerCase().includes(state.query));
     s.hit = new Uint8Array(s.n);
-    if (!hits) continue;
+    if (state.query === "") continue;
+    s.report.lower ??= s.report.strings.map((text) => clean(text).toLowerCase());
+    const hits = s.report.lower.map((text) => text.includes(state.query));
     for (let i = 0; i < s.n; i++) if (hits[s.name[i]] || (s.owners.has(s.line[i]) && nameOf(s, i).toLowerCase().includes(state.query))) { s.hit[i] = 1; state.matches.push({ space: s, box: i }); }
   }
   byId("found").textContent = state.query === "" ? "" : plain(state.matches.length) + " found";
@@ -319,26 +320,59 @@ function tableOf(kind, heads, rows) {
   for (const row of rows) table.append(element("tr", {}, ...row.map((value, k) => cell("td", value, k))));
   return table;
 }
+// The plan with one change in place of the plan; null: the plan itself.
+let shownChange = null;
+const named = []; // per change: there are boxes of its name
+const changeReports = new Map((data.with || []).map(([number, report]) => [number, report]));
+function showChange(number) {
+  if (number === shownChange) return;
+  shownChange = number;
+  for (const s of spaces) {
+    s.own ??= { ...s, families: null, grouped: false, ...s }; // as it was read
+    const report = number === null ? null : changeReports.get(number), raw = report && report.spaces.find((r) => r.name === s.title);
+    const { a0, a1, only, ...shown } = raw ? readSpace({ ...s.own.report, strings: report.strings }, raw, 0) : s.own;
+    if (raw) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
+    s.painted = (s.painted || 0) + 1;
+    fillFacts(s);
+    if (s.parts) fillParts(s);
+  }
+  moments = null; bySize = null; state.hover = null; state.at = null;
+  byId("with").hidden = number === null;
+  if (number !== null) byId("with-text").textContent = clean(reports[0].changes[number][1]).replace(/^fits (if|with) /, "the plan $1 ");
+  pin(null);
+  search(byId("search").value);
+  showPanel();
+  refresh();
+}
 function unfitPanel() {
-  const out = [];
-  for (const s of overfull) {
+  const out = [], changes = reports[0].changes || [];
+  for (const s of overfull.map((shown) => shown.own || shown)) {
     out.push(element("h3", {}, clean(s.title) + " does not fit"), tableOf("unfit", null, [["needed", bothBytes(s.used)], ["available", bothBytes(s.usable)],
       ["missing", bothBytes(s.used - s.usable)], ["alive at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
-    let sum = 0;
-    const show_ = (mark, text) => element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, text);
-    out.push(tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
-      const i = s.index.get(number);
-      sum += s.bytes[i];
-      return [show_({ space: s, box: i }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
-    })));
-    if (s.peakBoxes.length > 40) out.push(element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 40) + " smaller ones"));
   }
-  const changes = reports[0].changes || [];
-  if (changes.length > 0) out.push(tableOf("remedies", ["one change that helps", "leaves the peak"], changes.map(([name, text, leaves]) => {
-    const mark = boxesNamed(reports[0], name)[0], button = mark ? element("button", { class: "link", title: "show it in the map", onclick: () => { pin(mark); show(mark); } }, clean(text)) : clean(text);
-    return [button, leaves > 0 ? bytesText(leaves) : ""];
-  })));
-  return out;
+  if (reports[0].worksAt) out.push(element("p", { class: "muted" }, "smallest capacity known to work: " + bothBytes(reports[0].worksAt)));
+  const heads = ["one change that helps", "saves", ...(changeReports.size > 0 ? ["plan with it"] : [])];
+  if (changes.length > 0) out.push(tableOf("remedies", heads, changes.map(changeRow)));
+  return out.concat(...overfull.map(peakSet));
+}
+function changeRow([name, text, leaves], k) {
+  const find = () => { showChange(null); const mark = boxesNamed(reports[0], name)[0]; if (mark) { pin(mark); show(mark); } }, on = shownChange === k;
+  named[k] ??= boxesNamed(reports[0], name).length > 0;
+  const row = [named[k] ? element("button", { class: "link", title: "show it in the map", onclick: find }, clean(text)) : clean(text), leaves > 0 ? bytesText(leaves) : ""];
+  if (changeReports.size === 0) return row;
+  const button = () => element("button", { class: "with", "aria-pressed": String(on), title: on ? "back to the plan without it" : "show the plan with this change", onclick: () => showChange(on ? null : k) }, on ? "shown" : "show");
+  return [...row, changeReports.has(k) ? button() : ""];
+}
+// Who is alive at the peak, with running sums; a click goes back to the plan itself.
+function peakSet(shown) {
+  const s = shown.own || shown, go = (i) => { const mark = { space: shown, box: i }; showChange(null); pin(mark); show(mark); };
+  let sum = 0;
+  const table = tableOf("peak-set", ["alive at the peak", "size", "sum"], s.peakBoxes.slice(0, 40).map((number) => {
+    const i = s.index.get(number);
+    sum += s.bytes[i];
+    return [element("button", { class: "link", title: "show it in the map", onclick: () => go(i) }, shorten(nameOf(s, i), 60)), bytesText(s.bytes[i]), bytesText(sum)];
+  }));
+  return s.peakBoxes.length > 40 ? [table, element("p", { class: "muted" }, "and " + plain(s.peakBoxes.length - 40) + " smaller ones")] : [table];
 }
 
 // Boxes that a name of a finding means: the name itself, or all of its stem.
@@ -437,10 +471,14 @@ function changesPanel() {
   return out;
 }
 
+let bySize = null; // all boxes, sorted once
 function boxesPanel() {
-  const marks = [];
-  for (const s of spaces) for (let i = 0; i < s.n; i++) if (state.query === "" || s.hit[i]) marks.push({ space: s, box: i });
-  marks.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
+  if (!bySize) {
+    bySize = [];
+    for (const s of spaces) for (let i = 0; i < s.n; i++) bySize.push({ space: s, box: i });
+    bySize.sort((a, b) => b.space.bytes[b.box] - a.space.bytes[a.box] || a.space.begin[a.box] - b.space.begin[b.box]);
+  }
+  const marks = state.query === "" ? bySize : bySize.filter((mark) => mark.space.hit[mark.box]);
   return [element("p", { class: "muted" }, plain(marks.length) + " boxes"), columns("name, largest first", "size, alive (" + axis.unit + ")"),
     ...longList("boxes", marks, (mark) => markButton(mark, bytesText(mark.space.bytes[mark.box]) + "  " + plain(mark.space.begin[mark.box]) + "\u2013" + plain(mark.space.end[mark.box])), 300)];
 }

@@ -16,7 +16,7 @@ const gauge = (part) => {
 function fillParts(s) {
   const groups = new Map();
   for (const number of s.peakBoxes) {
-    const i = s.index.get(number), key = stem(ownName(s, i)), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
+    const i = s.index.get(number), key = groupOf(s, i), group = groups.get(key) || { key, colour: s.colour[i], bytes: 0, count: 0 };
     group.bytes += s.bytes[i]; group.count++;
     groups.set(key, group);
   }
@@ -26,14 +26,14 @@ function fillParts(s) {
     piece.style.cssText = "flex-grow:" + group.bytes + ";background:" + fillOf(group.colour, false);
     bar.append(piece);
   }
-  for (const group of all.slice(0, 10)) {
+  for (const group of all.slice(0, 10).filter((g) => g.bytes > 0)) {
     const swatch = element("i"), text = shorten(group.key, 32) + (group.count > 1 ? " \u00d7" + plain(group.count) : "");
     swatch.style.background = fillOf(group.colour, false);
-    names.append(element("button", { title: group.key + ": search for it", onclick: () => { byId("search").value = group.key; search(group.key); } },
+    names.append(element("button", { title: group.key + ": search for it", onclick: () => { const wanted = group.key.replace(/\u2026$/, ""); byId("search").value = wanted; search(wanted); } },
       swatch, element("b", {}, text), " " + bytesText(group.bytes)));
   }
   if (all.length > 10) names.append(element("span", {}, "and " + plain(all.length - 10) + " more"));
-  s.parts.replaceChildren(bar, names, ...familiesOf(s, Math.min(all.length, 10)));
+  s.parts.replaceChildren(bar, names, ...(s.families ? [familyTree(s)] : familiesOf(s, Math.min(all.length, 10))));
 }
 // All tensors of a memory with their colours, also those that are not alive at the peak: made when they are asked for.
 function familiesOf(s, listed) {
@@ -79,8 +79,9 @@ function addChart(kind, parent, height, draw, over, more) {
   listen(chart);
   return chart;
 }
-function buildSpace(s) {
-  const facts = element("div", { class: "facts" }, fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
+function fillFacts(s) {
+  const facts = s.facts;
+  facts.replaceChildren(fact("used", bytesText(s.used) + (s.usable > 0 ? " of " + bytesText(s.usable) : ""), s.usable >= 0 && s.used > s.usable));
   if (s.usable > 0) facts.append(element("span", {}, gauge(s.used / s.usable), element("b", {}, percent(s.used, s.usable))));
   facts.append(fact("live peak", bytesText(s.peak), s.usable >= 0 && s.peak > s.usable), fact("boxes", plain(s.n)));
   if (s.paddingSum > 0) facts.append(fact("padding", bytesText(s.paddingSum)));
@@ -90,8 +91,12 @@ function buildSpace(s) {
   let unplaced = 0;
   for (let i = 0; i < s.n; i++) if (!placed(s, i)) unplaced++;
   if (unplaced > 0) facts.append(fact("without an address", plain(unplaced)));
+}
+function buildSpace(s) {
+  s.facts = element("div", { class: "facts" });
+  fillFacts(s);
   const title = clean(s.title) + (comparing ? (s.part === 0 ? "  before: " : "  after: ") + clean(s.report.title) : "");
-  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), facts));
+  const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, shorten(title, 160)), s.facts));
   byId("charts").append(section);
   if (!comparing && s.peakBoxes.length > 0) {
     s.parts = element("div", { class: "parts" });
@@ -99,6 +104,7 @@ function buildSpace(s) {
     fillParts(s);
   }
   s.section = section;
+  addMini(s, section);
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
   addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
   addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s });
@@ -340,7 +346,8 @@ document.documentElement.classList.toggle("dark", dark.matches);
 readPalette();
 byId("title").textContent = comparing ? clean(reports[0].title) + " \u2192 " + clean(reports[1].title) : clean(reports[0].title);
 byId("about").textContent = clean(reports[0].target) + (reports[0].about ? ": " + clean(reports[0].about) : "");
-for (const report of reports) for (const note of report.notes) byId("notes").append(element("li", {}, clean(note)));
+// What the tables of "does not fit" have is not repeated here.
+for (const report of reports) report.notes.forEach((note, k) => { if (overfull.length === 0 || !report.inTables[k]) byId("notes").append(element("li", {}, clean(note))); });
 search("");
 spaces.forEach(fitAddresses);
 spaces.forEach(buildSpace);
@@ -355,6 +362,7 @@ for (const tab of tabs) {
   button.dataset.tab = tab.id;
   byId("tabs").append(button);
 }
+byId("with-back").addEventListener("click", () => showChange(null));
 listenKeys();
 listenDivider();
 byId("search").addEventListener("input", (event) => search(event.target.value));
@@ -372,11 +380,14 @@ resize();
 window.spad = {
   state,
   spaces: spaces.map((s) => ({ name: s.title, boxes: s.n, part: s.part })),
+  view(k) {
+    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect();
+    return { chart: c, canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1] };
+  },
   pixels(k) {
-    const c = charts.find((chart) => chart.kind === "map" && chart.space === spaces[k]), out = [];
+    const { chart: c, ...view } = this.view(k), out = [];
     for (let i = 0; i < c.space.n; i++) { const r = boxPixels(c, i); if (r) out.push({ number: c.space.number[i], name: ownName(c.space, i), label: nameOf(c.space, i), fill: boxFill(c.space, i), rect: r }); }
-    const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top, r.width, r.height], plot: [left, c.top, plotWidth(c), c.plot], axis: [state.t0, state.t1, c.space.a0, c.space.a1], boxes: out };
+    return { ...view, boxes: out };
   },
   bars() {
     const c = charts.find((chart) => chart.kind === "timeline");
@@ -389,5 +400,7 @@ window.spad = {
     return mark && (mark.waits ? "waiting: " : "") + mark.bar[6];
   },
   moment: (k, t) => momentOf(spaces[k], t),
+  detail: () => charts.map((c) => ({ kind: c.kind, merged: c.merged, large: c.large, layers: c.layers, points: c.points })),
+  window: (k) => { const c = charts.find((chart) => chart.kind === "mini" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect(), w = miniWindow(c); return { x0: r.left + left + w.x0, x1: r.left + left + w.x1, y0: r.top + w.y0, y1: r.top + w.y1 }; },
   drawn: performance.now(),
 };

@@ -48,6 +48,13 @@ spad_status spad_report_create(spad_report **out, const spad_target *target,
     return SPAD_OK;
 }
 
+/* Changes from number `count` on. */
+static void drop_changes(spad_report *report, size_t count) {
+    while (report->changes.count > count) {
+        spad_report_destroy(report->changes.items[--report->changes.count].with);
+    }
+}
+
 void spad_report_destroy(spad_report *report) {
     if (report == NULL) return;
     const spad_host host = report->host;
@@ -55,6 +62,7 @@ void spad_report_destroy(spad_report *report) {
     spad__array_free(&host, &report->rows);
     spad__array_free(&host, &report->bars);
     spad__array_free(&host, &report->roofs);
+    drop_changes(report, 0);
     spad__array_free(&host, &report->changes);
     spad__array_free(&host, &report->findings);
     spad__array_free(&host, &report->witnesses);
@@ -251,8 +259,13 @@ spad_status spad_report_add_note(spad_report *report, const char *note, spad_err
     }
     const char *copy = copy_text(report, note);
     if (copy == NULL) return spad__fail_host_memory(error);
+    report->in_tables[report->note_count] = false;
     report->notes[report->note_count++] = copy;
     return SPAD_OK;
+}
+
+void spad__report_note_in_tables(spad_report *report) {
+    if (report->note_count > 0) report->in_tables[report->note_count - 1] = true;
 }
 
 /* ---- taking back ------------------------------------------------------------------- */
@@ -282,7 +295,7 @@ void spad__report_restore(spad_report *report, spad__mark before) {
     report->bars.count = before.bars;
     report->rows.count = before.rows;
     report->roofs.count = before.roofs;
-    report->changes.count = before.changes;
+    drop_changes(report, before.changes);
     report->findings.count = before.findings;
     report->witnesses.count = before.witnesses;
     report->note_count = before.notes;

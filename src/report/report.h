@@ -38,7 +38,8 @@ typedef struct spad__roof_row {
 typedef struct spad__report_change {
     const char *name; /* of the buffer; NULL: it has no name */
     const char *text;
-    int64_t leaves; /* bytes that are no longer alive at the peak */
+    int64_t leaves;    /* bytes that are no longer alive at the peak */
+    spad_report *with; /* boxes of the plan with the change; NULL: its places are not known */
 } spad__report_change;
 
 struct spad_report {
@@ -56,7 +57,10 @@ struct spad_report {
     const char *source; /* NUL after it */
     size_t note_count;
     const char *notes[SPAD__NOTES];
+    bool in_tables[SPAD__NOTES]; /* per note: tables of the page have what it is about */
     int64_t total_bytes;
+    size_t plan_space; /* of the last plan that was added */
+    int64_t works_at;  /* the smallest capacity that is known to work; 0: not known */
     spad__limit limit;
     int64_t steps; /* since it was last asked */
     SPAD_ARRAY(spad_report_box) boxes;
@@ -67,6 +71,12 @@ struct spad_report {
     SPAD_ARRAY(spad_finding) findings;
     spad__witnesses witnesses;
 };
+
+/* The changes of a fit, with the boxes of the kernel after each where that is another kernel. */
+spad_status spad__report_take_fit(spad_report *report, const spad_kernel *kernel,
+                                  const spad_fit *fit, spad_error *error);
+/* The last note is about what the tables of changes and of the peak have, too. */
+void spad__report_note_in_tables(spad_report *report);
 
 /* Counts a step of what is added, and asks the limit once in SPAD_REPORT_LOOK. */
 spad_status spad__report_step(spad_report *report, spad_error *error);

@@ -120,8 +120,9 @@ class Browser:
         return answer["result"].get("value")
 
     def settle(self):
-        """Two frames: what was asked for has been drawn."""
-        self.run("new Promise(f => requestAnimationFrame(() => requestAnimationFrame(() => f(1))))")
+        """Two frames: what was asked for has been drawn. A page with much data begins after its first paint."""
+        self.run("new Promise(f => { const wait = () => document.documentElement.dataset.waiting ? setTimeout(wait, 5) :"
+                 "requestAnimationFrame(() => requestAnimationFrame(() => f(1))); wait(); })")
 
     def mouse(self, kind, x, y, button="none", clicks=0, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=clicks,

@@ -54,19 +54,62 @@ static unsigned low_first(bit_reader *r, unsigned count) {
     return value;
 }
 
-static unsigned high_first(bit_reader *r, unsigned count) {
-    unsigned value = 0;
-    for (unsigned k = 0; k < count; k++) value = value << 1 | bit(r);
-    return value;
+/* A code by the widths of its symbols (RFC 1951, section 3.2.2), read bit by bit. It has no gap. */
+typedef struct code_book {
+    unsigned widths[320];
+    size_t count;
+    unsigned many[16]; /* per width: its codes */
+} code_book;
+
+static unsigned symbol(bit_reader *r, const code_book *book) {
+    unsigned code = 0;
+    unsigned first = 0;
+    for (unsigned width = 1; width <= 15; width++) {
+        code = code << 1 | bit(r);
+        first <<= 1;
+        unsigned turn = code - first;
+        for (size_t i = 0; code >= first && turn < book->many[width] && i < book->count; i++) {
+            if (book->widths[i] == width && turn-- == 0) return (unsigned)i;
+        }
+        first += book->many[width];
+    }
+    fail_msg("no such code");
+    return 0;
 }
 
-static unsigned symbol(bit_reader *r) {
-    unsigned code = high_first(r, 7);
-    if (code < 24) return 256 + code;
-    code = code << 1 | bit(r);
-    if (code < 0xc0) return code - 0x30;
-    if (code < 0xc8) return 280 + code - 0xc0;
-    return 144 + (code << 1 | bit(r)) - 0x190;
+static void assert_complete(code_book *book, unsigned most) {
+    for (unsigned width = 0; width < 16; width++) book->many[width] = 0;
+    unsigned sum = 0; /* of the shares of all codes, in 2^-15 */
+    for (size_t i = 0; i < book->count; i++) {
+        assert_true(book->widths[i] <= most);
+        book->many[book->widths[i]]++;
+        if (book->widths[i] > 0) sum += 1u << (15 - book->widths[i]);
+    }
+    assert_int_equal(sum, 1u << 15);
+}
+
+static void read_books(bit_reader *r, code_book *symbols, code_book *distances) {
+    static const unsigned order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                     11, 4,  12, 3, 13, 2, 14, 1, 15};
+    code_book head = {.count = 19};
+    unsigned all[320];
+    symbols->count = low_first(r, 5) + 257;
+    distances->count = low_first(r, 5) + 1;
+    const size_t many = low_first(r, 4) + 4;
+    for (size_t i = 0; i < many; i++) head.widths[order[i]] = low_first(r, 3);
+    assert_complete(&head, 7);
+    for (size_t i = 0; i < symbols->count + distances->count;) {
+        const unsigned s = symbol(r, &head);
+        size_t times = s == 16 ? 3 + low_first(r, 2) : s == 17 ? 3 + low_first(r, 3) : 1;
+        if (s == 18) times = 11 + low_first(r, 7);
+        assert_true(s != 16 || i > 0);
+        assert_true(i + times <= symbols->count + distances->count);
+        for (; times > 0; times--, i++) all[i] = s < 16 ? s : s == 16 ? all[i - 1] : 0;
+    }
+    for (size_t i = 0; i < symbols->count; i++) symbols->widths[i] = all[i];
+    for (size_t i = 0; i < distances->count; i++) distances->widths[i] = all[symbols->count + i];
+    assert_complete(symbols, 15);
+    assert_complete(distances, 15);
 }
 
 /* Tables of RFC 1951, section 3.2.5. */
@@ -81,26 +124,36 @@ static const unsigned distance_base[] = {
 static const unsigned distance_extra[] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                           6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
 
-static void assert_unpacks(const char *packed, size_t length, const char *bytes, size_t count) {
-    bit_reader r = read_base64(packed, length);
-    char *out = malloc(count + 1);
-    size_t to = 0;
-    assert_non_null(out);
-    assert_int_equal(low_first(&r, 1), 1);
-    assert_int_equal(low_first(&r, 2), 1);
-    for (unsigned s; (s = symbol(&r)) != 256;) {
+static size_t read_block(bit_reader *r, char *out, size_t to, size_t count) {
+    code_book symbols;
+    code_book distances;
+    read_books(r, &symbols, &distances);
+    for (unsigned s; (s = symbol(r, &symbols)) != 256;) {
         if (s < 256) {
             assert_true(to < count);
             out[to++] = (char)s;
             continue;
         }
         assert_in_range(s, 257, 285);
-        const size_t many = length_base[s - 257] + low_first(&r, length_extra[s - 257]);
-        const unsigned d = high_first(&r, 5);
+        const size_t many = length_base[s - 257] + low_first(r, length_extra[s - 257]);
+        const unsigned d = symbol(r, &distances);
         assert_true(d < 30);
-        const size_t back = distance_base[d] + low_first(&r, distance_extra[d]);
+        const size_t back = distance_base[d] + low_first(r, distance_extra[d]);
         assert_true(back <= to && many <= count - to);
         for (size_t k = 0; k < many; k++, to++) out[to] = out[to - back];
+    }
+    return to;
+}
+
+static void assert_unpacks(const char *packed, size_t length, const char *bytes, size_t count) {
+    bit_reader r = read_base64(packed, length);
+    char *out = malloc(count + 1);
+    size_t to = 0;
+    assert_non_null(out);
+    for (bool last = false; !last;) {
+        last = low_first(&r, 1) == 1;
+        assert_int_equal(low_first(&r, 2), 2);
+        to = read_block(&r, out, to, count);
     }
     assert_int_equal(to, count);
     assert_memory_equal(out, bytes, count);
@@ -165,6 +218,33 @@ static void repeated_text_becomes_short(void **state) {
     free(bytes);
 }
 
+/* Symbols of which each is used as often as the two before it together would have codes of more
+ * than fifteen bits; and numbers of few kinds become shorter than a byte. */
+static void uneven_bytes_come_back(void **state) {
+    (void)state;
+    enum { KINDS = 22 };
+    size_t count = 0;
+    char *bytes = malloc(100000);
+    assert_non_null(bytes);
+    size_t before = 1;
+    size_t now = 1;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (size_t i = 0; i < now; i++) bytes[count++] = (char)(kind * 7);
+        const size_t next = before + now;
+        before = now;
+        now = next;
+    }
+    spad__random random = {5};
+    for (size_t i = count - 1; i > 0; i--) { /* in any order, so that there are few matches */
+        const size_t j = (size_t)spad__random_below(&random, i + 1);
+        const char kept = bytes[i];
+        bytes[i] = bytes[j];
+        bytes[j] = kept;
+    }
+    assert_true(pack_and_compare(bytes, count) < count * 4 / 3 / 2);
+    free(bytes);
+}
+
 static spad_status pack_once(const spad_host *host, void *context) {
     test_text *text = context;
     spad__out out;
@@ -182,9 +262,8 @@ static void memory_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_length_comes_back),
-        cmocka_unit_test(random_bytes_come_back),
-        cmocka_unit_test(repeated_text_becomes_short),
+        cmocka_unit_test(every_length_comes_back), cmocka_unit_test(random_bytes_come_back),
+        cmocka_unit_test(uneven_bytes_come_back),  cmocka_unit_test(repeated_text_becomes_short),
         cmocka_unit_test(memory_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

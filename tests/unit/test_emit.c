@@ -328,7 +328,7 @@ static void what_has_no_place_is_refused(void **state) {
     test_text_init(&text);
     assert_int_equal(spad_emit_write(table, SPAD_EMIT_LANGS, &text.sink, &error),
                      SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message, "no language has number 5");
+    assert_string_equal(error.message, "no language has number 6");
     test_text_free(&text);
     assert_string_equal(spad_emit_lang_name(SPAD_EMIT_CUDA), "cuda");
     assert_string_equal(spad_emit_lang_name(SPAD_EMIT_LANGS), "?");
@@ -408,6 +408,85 @@ static void odd_rows_in_every_language(void **state) {
     test_text_init(&text);
     assert_ok(spad_emit_write(table, SPAD_EMIT_C, &text.sink, &error), &error);
     assert_null(strstr(text.bytes, "_FAR_LIMIT"));
+    test_text_free(&text);
+    spad_emit_destroy(table);
+}
+
+static const spad_space chip_spaces[] = {
+    {.name = "shared", .about = "", .lanes = 1, .bytes = 4096, .alignment = 1, .granule = 1},
+    {.name = "tmem", .about = "", .lanes = 128, .bytes = 2048, .alignment = 1, .granule = 1},
+};
+static const spad_target chip = {
+    .name = "chip", .about = "", .space_count = 2, .spaces = chip_spaces};
+
+/* Pointers have the type of the elements, and a header includes what declares it, once. */
+static void pointers_have_types(void **state) {
+    (void)state;
+    static const struct {
+        spad_dtype dtype;
+        int64_t arrivals;
+        const char *text;
+    } cases[] = {{SPAD_FLOAT32, 0, "K_INLINE float *k_x0_ptr("},
+                 {SPAD_FLOAT16, 0, "K_INLINE __half *k_x1_ptr("},
+                 {SPAD_FLOAT8_E4M3, 0, "K_INLINE __nv_fp8_e4m3 *k_x2_ptr("},
+                 {SPAD_FLOAT8_E5M2, 0, "    return (__nv_fp8_e5m2 *)((char *)base + k_x3_at(i));"},
+                 {SPAD_DTYPE_NONE, 4, "K_INLINE unsigned long long *k_x4_ptr("},
+                 {SPAD_INT4, 0, "K_INLINE void *k_x5_ptr("}};
+    static const spad_emit_place place = {0, 0};
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_emit_create(&table, &chip, "k", NULL, &error), &error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char name[] = {'x', (char)('0' + i), '\0'};
+        spad_emit_buffer buffer = one(name, &place, 1);
+        buffer.lanes = 1;
+        buffer.dtype = cases[i].dtype;
+        buffer.arrivals = cases[i].arrivals;
+        assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(table, SPAD_EMIT_CUDA, cases[i].text);
+    expect(table, SPAD_EMIT_CUDA,
+           "#if defined(__CUDACC__)\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n#endif\n");
+    expect(table, SPAD_EMIT_JSON, "\"ring\": 1, \"arrivals\": 4, ");
+    spad_emit_destroy(table);
+}
+
+/* Shapes with their rings, tensor memory, mbarriers; what TileLang has no call for is refused. */
+static void allocations_for_tilelang(void **state) {
+    (void)state;
+    static const spad_emit_place places[] = {{0, 0}, {0, 64}};
+    spad_emit *table;
+    spad_error error;
+    assert_ok(spad_emit_create(&table, &chip, "k", NULL, &error), &error);
+    spad_emit_buffer buffer = one("x", places, 2);
+    buffer.lanes = 1;
+    buffer.shape = SPAD_SHAPE(4, 8);
+    buffer.dtype = SPAD_BFLOAT16;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer.name = NULL;
+    buffer.count = 1;
+    buffer.shape = SPAD_SHAPE(32);
+    buffer.space = 1;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    buffer = one("full", places, 2);
+    buffer.lanes = 1;
+    buffer.arrivals = 3;
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    expect(table, SPAD_EMIT_TILELANG,
+           "\"alloc\": \"alloc_shared\",\n        \"shape\": (2, 4, 8),\n"
+           "        \"dtype\": \"bfloat16\",\n        \"align\": 4,\n"
+           "        \"offsets\": [0, 64],\n");
+    expect(table, SPAD_EMIT_TILELANG, "\"alloc\": \"alloc_tmem\",\n        \"shape\": (32,),\n");
+    expect(table, SPAD_EMIT_TILELANG, "\"arrivals\": [3] * 2,\n");
+    buffer.arrivals = 0; /* no shape, no element type */
+    assert_ok(spad_emit_add(table, &buffer, &error), &error);
+    test_text text;
+    test_text_init(&text);
+    assert_int_equal(spad_emit_write(table, SPAD_EMIT_TILELANG, &text.sink, &error),
+                     SPAD_ERR_ARGUMENT);
+    assert_string_equal(text.bytes, "");
+    assert_non_null(strstr(error.message, "TileLang cannot allocate 'FULL_2' in shared"));
     test_text_free(&text);
     spad_emit_destroy(table);
 }
@@ -547,6 +626,8 @@ int main(void) {
         cmocka_unit_test(what_has_no_place_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(odd_rows_in_every_language),
+        cmocka_unit_test(pointers_have_types),
+        cmocka_unit_test(allocations_for_tilelang),
         cmocka_unit_test(aliases_have_rows_of_their_own),
         cmocka_unit_test(an_alias_of_the_stack_has_no_row),
         cmocka_unit_test(every_allocation_of_aliases_may_fail),

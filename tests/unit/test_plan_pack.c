@@ -146,6 +146,33 @@ static void given_offsets_that_collide_give_no_plan(void **state) {
     packed_free(&p);
 }
 
+/* Two of a few given boxes want the same bytes, often one after the other has been placed and left
+ * of where the pass is: no plan, or one with all of them. */
+static void some_given_offsets_may_collide(void **state) {
+    (void)state;
+    const spad_host host = plain_host();
+    int plans = 0;
+    enum { ROUNDS = 300 };
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        packed p;
+        packed_make(&p, &host, 40, seed);
+        assert_true(spad__pack_start(&p.pack));
+        for (int32_t i = 0; i < p.boxes.count; i++) {
+            const bool given = spad__random_in(&p.random, 0, 12) == 0;
+            p.fixed[i] = given ? spad__random_in(&p.random, 0, 3) * p.boxes.size[i] : -1;
+        }
+        p.pack.fixed = p.fixed;
+        spad__pack_pass(&p.pack);
+        if (p.pack.height != INT64_MAX) {
+            plans++;
+            assert_int_equal(checked_height(&p), p.pack.height);
+        }
+        spad__pack_end(&p.pack);
+        packed_free(&p);
+    }
+    assert_in_range(plans, 1, ROUNDS - 1);
+}
+
 static spad_status pack_around_given(const spad_host *host, void *context) {
     packed p;
     bool ok;
@@ -182,6 +209,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cores_go_around_what_is_given),
                                        cmocka_unit_test(given_offsets_that_collide_give_no_plan),
+                                       cmocka_unit_test(some_given_offsets_may_collide),
                                        cmocka_unit_test(every_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,47 @@ static void test_changes_are_in_the_page(void **unused) {
     drop(&f);
 }
 
+/* The places of each change are a plan of the problem with that change, and the page has its boxes.
+ */
+static void test_changes_have_their_plans(void **unused) {
+    (void)unused;
+    static const char wide[] =
+        "id,lower,upper,size,alignment\na,0,4,60,1\nb,2,6,50,1\nc,5,9,40,1\n";
+    fixture f = solve(wide, 100);
+    spad_error error;
+    assert_true(f.reason->change_count >= 3); /* shorter lives and moves */
+    for (size_t k = 0; k < f.reason->change_count; k++) {
+        const spad_plan_change *change = &f.reason->changes[k];
+        spad_plan *changed;
+        int64_t height;
+        assert_non_null(change->places);
+        assert_ok(spad_plan_create(&changed, NULL, &error), &error);
+        assert_ok(spad_plan_set_capacity(changed, 100, &error), &error);
+        for (size_t i = 0; i < spad_plan_count(f.plan); i++) {
+            spad_plan_buffer b = *spad_plan_get(f.plan, i);
+            if (i == change->buffer && change->kind == SPAD_PLAN_SPILL) b.size = 0;
+            if (i == change->buffer && change->kind == SPAD_PLAN_SHORTEN)
+                *(change->late ? &b.lower : &b.upper) = change->amount;
+            assert_ok(spad_plan_add(NULL, changed, &b, &error), &error);
+        }
+        assert_ok(
+            spad_plan_check(&height, changed, change->places, spad_plan_count(changed), &error),
+            &error);
+        assert_true(height <= 100);
+        spad_plan_destroy(changed);
+    }
+    test_text html = written(&f, spad_report_write_html);
+    const char *with = strstr(html.bytes, "\"with\":[[0,{");
+    assert_non_null(with);
+    for (size_t k = 1; k < f.reason->change_count; k++) {
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, ",\n[%zu,{", k);
+        assert_non_null(strstr(with, wanted));
+    }
+    test_text_free(&html);
+    drop(&f);
+}
+
 static void test_a_plan_that_fits_has_its_verdict(void **unused) {
     (void)unused;
     fixture f = solve(rows, 200);
@@ -140,6 +181,10 @@ static spad_status everything(const spad_host *host, void *context) {
     if (status == SPAD_OK) {
         status = spad_report_add_reason(report, f->plan, f->result, f->reason, &error);
     }
+    test_text html;
+    test_text_init(&html);
+    if (status == SPAD_OK) status = spad_report_write_html(report, &html.sink, &error);
+    test_text_free(&html);
     spad_report_destroy(report);
     return status;
 }
@@ -151,14 +196,73 @@ static void test_without_memory(void **unused) {
     drop(&f);
 }
 
+/* ---- kernels ------------------------------------------------------------------------ */
+
+static const char deep[] = "kernel deep on trn2\nparam N = 4\nparam S = 4\n"
+                           "tensor in : hbm u8 [N] (128, 65536) input\n"
+                           "tensor x : sbuf u8 [N] (128, 65536) ring S\n"
+                           "for i in 0..N {\n"
+                           "    dma load reads in[i] writes x[i]\n"
+                           "    scalar use reads x[i]\n"
+                           "}\n";
+
+typedef struct kernel_fixture {
+    spad_kernel *kernel;
+    spad_analysis *analysis;
+} kernel_fixture;
+
+static kernel_fixture analyse_text(const char *text) {
+    kernel_fixture f;
+    spad_error error;
+    assert_ok(spad_kernel_parse(&f.kernel, text, strlen(text), "deep.spad", NULL, NULL, &error),
+              &error);
+    assert_ok(spad_analysis_create(&f.analysis, f.kernel, NULL, &error), &error);
+    return f;
+}
+
+static spad_status draw_kernel(const spad_host *host, void *context) {
+    const kernel_fixture *f = context;
+    const spad_report_options options = {.host = host};
+    spad_report *report;
+    spad_error error;
+    test_text html;
+    spad_status status =
+        spad_report_create(&report, spad_kernel_get_target(f->kernel), &options, &error);
+    if (status != SPAD_OK) return status;
+    test_text_init(&html);
+    status = spad_report_add_analysis(report, f->analysis, &error);
+    if (status == SPAD_OK) status = spad_report_write_html(report, &html.sink, &error);
+    if (status == SPAD_OK) {
+        const char *change = strstr(html.bytes, "[\"S\",\"fits with -D S=3 instead of 4\",65536]");
+        assert_non_null(change);
+        assert_non_null(strstr(html.bytes, "[\"x\",\"fits if 'x' is moved to another memory\","));
+        const char *with = strstr(html.bytes, "\"with\":[[0,{");
+        assert_non_null(with);
+        assert_null(strstr(with, ",\n[1,{")); /* what is moved elsewhere is no other kernel */
+    }
+    test_text_free(&html);
+    spad_report_destroy(report);
+    return status;
+}
+
+static void test_a_kernel_with_a_change_is_laid_out(void **unused) {
+    (void)unused;
+    kernel_fixture f = analyse_text(deep);
+    test_fail_each_allocation(draw_kernel, &f);
+    spad_analysis_destroy(f.analysis);
+    spad_kernel_destroy(f.kernel);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_plan_that_fits_has_its_verdict),
         cmocka_unit_test(test_one_that_does_not_has_reasons),
+        cmocka_unit_test(test_changes_have_their_plans),
         cmocka_unit_test(test_changes_are_in_the_page),
         cmocka_unit_test(test_pins_that_clash_are_drawn),
         cmocka_unit_test(test_a_stale_result_is_refused),
         cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_a_kernel_with_a_change_is_laid_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

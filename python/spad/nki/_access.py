@@ -123,21 +123,12 @@ def ranges_text(ranges):
 def run_text(form):
     """The ranges of a form that is one run of elements in its lanes, as Accesses gives them; None where it is something
     else, or where ranges of the tensor's own shape do not hold it."""
-    kind = form.kind
-    if not form.size or form.reach or form.spread or item_bytes(form.dtype) != item_bytes(kind.dtype):
+    kind, run, texts, is_all = form.kind, form.family.run, [], True
+    if run is None:
         return None
-    dims, run, texts, is_all = form.dims, 1, [], True
     if kind.is_on_chip:
-        stride, count = dims[0]
-        if stride != 1 and count != 1:
-            return None
-        dims, is_all = dims[1:], count == kind.lanes
-        texts = [_range_text(form.lane, count, kind.lanes)]
-    for stride, count in reversed(dims):
-        if count != 1:
-            if stride != run:
-                return None
-            run *= count
+        count = form.dims[0][1]
+        texts, is_all = [_range_text(form.lane, count, kind.lanes)], count == kind.lanes
     rest = form.start
     for weight, extent in kind.free_dims:
         first, rest = divmod(rest, weight)
@@ -169,6 +160,14 @@ class Accesses:
     def of(self, view, any_lane=True):
         """(parts, exact): one or more (name, ranges) that are exactly the view, or enclose it. any_lane:
         parts may start in any lane, as those of a DMA; else lanes are not split."""
+        form = view.form
+        text = form.ranges[any_lane]
+        if text is None:
+            text = run_text(form)
+            if text is not None:
+                form.ranges[any_lane] = text
+        if text.__class__ is str:
+            return [(view.storage.name, text)], True
         key = (view.storage, view.dtype, view.lane, view.start, view.dims, view.reach, any_lane)
         known = self._known.get(key)
         if known is None:

@@ -55,7 +55,7 @@ def _alone(recorder, shown, storage, declaration, meeting, operation):
                 continue
             if isinstance(made, declaration):
                 continue
-            part = _part(made, storage, operation)
+            part = _part(made, storage, operation, recorder.by_name)
             if part is not None:
                 accessed[number] = True
                 written = written or any(part.accesses[word] for word in part.accesses if "reads" not in word)
@@ -65,13 +65,13 @@ def _alone(recorder, shown, storage, declaration, meeting, operation):
     return lines, sources, all(accessed) and written
 
 
-def _part(made, storage, operation):
+def _part(made, storage, operation, by_name):
     """What an operation does to one tensor, or None."""
     if made.__class__ is tuple:
-        template, storages = made
-        if storage not in storages:
+        template, names = made
+        if not any(name.partition("(")[0] == storage.name for name in names):
             return None
-        made = template.operation(storages)
+        made = template.operation(names, by_name)
     accesses = {word: {part: owner for part, owner in parts.items() if owner is storage}
                 for word, parts in made.accesses.items()}
     if not any(accesses.values()):

@@ -64,8 +64,8 @@ def _signature(words):
 
 def _bind(what, signature, args, options):
     """(arguments by name, dtype, mask) of a call."""
-    dtype, mask = _dtype(options.pop("dtype", None)), options.pop("mask", None)
-    own = {key: options.pop(key) for key in list(options) if key in signature.parameters}
+    dtype, mask, parameters = _dtype(options.pop("dtype", None)), options.pop("mask", None), signature.parameters
+    own = {key: options.pop(key) for key in list(options) if key in parameters}
     _only_name(what, options)
     try:
         given = signature.bind(*args, **own)

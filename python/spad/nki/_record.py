@@ -7,6 +7,7 @@ line of the user's Python, as a comment and for Kernel.place().
 """
 
 import contextvars
+import functools
 import inspect
 import linecache
 import math
@@ -41,9 +42,7 @@ _WORDS = frozenset("""reads writes updates in delivers arrives signals cost afte
     break""".split())
 
 
-def recording():
-    """The recorder of the trace that runs, or None."""
-    return _current.get()
+recording = _current.get  # the recorder of the trace that runs, or None
 
 
 def current(what):
@@ -72,7 +71,9 @@ class Sources:
 
     def __init__(self):
         self.rows = []
-        self._known = {}   # (number of the caller, id of a code object, instruction), or a row -> its number
+        self._known = {}   # a row, or a place -> its number
+        self._lines = {}   # (number of the caller, id of a code object) -> {instruction: number of its line}
+        self._last = None, {}  # the frame of the last line, unless it is one of a generator, and the numbers of its lines
         self._own = {}     # id of a code object -> is it one of this package?
         self._codes = []   # keeps them alive, so that an id stays theirs
         self._callers = {} # frame of the last stack -> number of the line that called it, _NO_CALLER for none
@@ -80,6 +81,11 @@ class Sources:
 
     def here(self, frame):
         """The number of the line that runs in the innermost frame of the user's code, or None."""
+        last, lines = self._last
+        if frame is last:
+            number = lines.get(frame.f_lasti)
+            if number is not None:
+                return number
         own = self._own
         while frame is not None:
             code = frame.f_code
@@ -90,9 +96,11 @@ class Sources:
                 caller = self._callers.get(frame)
                 if caller is None:
                     caller = self._entered(frame)
-                key = (caller, id(code), frame.f_lasti)
-                known = self._known.get(key)
-                return known if known is not None else self._made(key, code)
+                lines = self._lines_of(code, caller)
+                if not code.co_flags & _GENERATORS:
+                    self._last = frame, lines
+                number = lines.get(frame.f_lasti)
+                return number if number is not None else self._made(lines, code, frame.f_lasti, caller)
             if mine is _END:
                 return None
             frame = frame.f_back
@@ -102,6 +110,7 @@ class Sources:
         """The kernel has ended."""
         self._callers.clear()
         self._stack.clear()
+        self._last = None, {}
 
     def _entered(self, frame):
         """The number of the line that called a frame; keeps the frames that are new."""
@@ -129,9 +138,16 @@ class Sources:
         return caller
 
     def _line_of(self, frame, caller):
-        key = (caller, id(frame.f_code), frame.f_lasti)
-        known = self._known.get(key)
-        return known if known is not None else self._made(key, frame.f_code)
+        lines = self._lines_of(frame.f_code, caller)
+        number = lines.get(frame.f_lasti)
+        return number if number is not None else self._made(lines, frame.f_code, frame.f_lasti, caller)
+
+    def _lines_of(self, code, caller):
+        key = (caller, id(code))
+        lines = self._lines.get(key)
+        if lines is None:
+            lines = self._lines[key] = {}
+        return lines
 
     def at(self, place):
         """The number of a (file, line) without callers."""
@@ -152,11 +168,10 @@ class Sources:
         self._own[id(code)] = mine
         return mine
 
-    def _made(self, key, code):
-        caller, _, instruction = key
+    def _made(self, lines, code, instruction, caller):
         place = code.co_filename, _line(code, instruction)
-        known = self._known[key] = self._row(place, caller if caller != _NO_CALLER else None)
-        return known
+        number = lines[instruction] = self._row(place, caller if caller != _NO_CALLER else None)
+        return number
 
     def _row(self, place, caller):
         row = (*place, caller)
@@ -268,16 +283,14 @@ class Recorder:
         known = self._clean.get(name)
         if known is None:
             known = self._clean[name] = self._allowed(name)
-        count = self._names.get(known, 0) + 1
-        self._names[known] = count
-        while count > 1:
-            longer = f"{known}_{count}"
-            if longer not in self._names and longer not in _WORDS:
-                self._names[longer] = 1
-                self._names[known] = count
-                return longer
+        names = self._names
+        count = names.get(known, 0) + 1
+        longer = known if count == 1 else f"{known}_{count}"  # which is no word of the language
+        while count > 1 and longer in names:
             count += 1
-        return known
+            longer = f"{known}_{count}"
+        names[longer], names[known] = 1, count
+        return longer
 
     def _allowed(self, name):
         name = re.sub(r"\W", "_", str(name), flags=re.ASCII)[:50] or "t"
@@ -294,7 +307,8 @@ class Recorder:
         if self.pending is not None:
             self.settle()
         known = self._kinds.get((shape, dtype, buffer)) if shape.__class__ is tuple and dtype.__class__ is str else None
-        if known is None or not _INT.issuperset(map(type, shape)):  # True and 1.0 are 1 for a dict
+        if known is None or not (len(shape) == 2 and shape[0].__class__ is shape[1].__class__ is int
+                                 or _INT.issuperset(map(type, shape))):  # True and 1.0 are 1 for a dict
             shape = self._shape(shape)
             space, dtype = self._memory(shape, buffer), str(dtype)
             is_shared = getattr(buffer, "value", None) == "shared_hbm"
@@ -303,12 +317,15 @@ class Recorder:
         earlier = self.programs.known(shape, dtype) if is_shared and not is_input else None
         if earlier is not None:
             return View.whole(earlier)
-        source = self._source(sys._getframe(1), place)
+        source = self.sources.here(sys._getframe(2)) if place is self.at is None else self._source(None, place)
         if not is_fresh:
-            name = self.fresh(name or self._assigned_name(source) or "t")
+            if not name:
+                name = self._assigned.get(source) or self._assigned_name(source) or "t"
+            name = self.fresh(name)
         storage = Storage(name, space, buffer, dtype, shape, address if address is None else
                           self._address(address, space), self.programs.core, kind)
-        storage.is_input = is_input
+        if is_input:
+            storage.is_input = True
         if is_shared:
             self.programs.made(storage)
         self.lines.append(Declaration(storage, name, None))
@@ -361,27 +378,29 @@ class Recorder:
 
     def call(self, row, args, kwargs):
         """An instruction of nki.isa, by its row in the table."""
-        fast = self._fast.key(row, args, kwargs) if self.is_plain() else None
-        if fast is not None and self._fast.record(*fast):
-            self.places.append(self.sources.here(sys._getframe(1)))
-            self._count()
+        is_plain = self.older is self.values is None  # is it nothing but what its row says?
+        asked = self._fast.record(row, args, kwargs) if is_plain else None
+        if asked is True:
+            self.places.append(self.sources.here(sys._getframe(2)))
+            self.operations += 1
+            if self.operations > self._most:
+                self._refuse_more()
             return self._instruction
         noted, first = self._notes_asked, len(self.lines)
         made = self._call(row, args, kwargs)
-        if fast is not None and self._notes_asked == noted and len(self.lines) == first + 1 \
+        if asked is not None and self._notes_asked == noted and len(self.lines) == first + 1 \
                 and isinstance(self.lines[-1], Operation):
-            self._fast.learn(fast[0], self.lines[-1], fast[1], fast[3], Operation)
+            self._fast.learn(asked, self.lines[-1], Operation)
         return made
-
-    def is_plain(self):
-        """Is a call nothing but what its row says?"""
-        return self.pending is None and self.older is None and self.values is None and self.at is None
 
     def _count(self):
         self.operations += 1
         if self.operations > self._most:
-            raise self.refuse(f"the kernel has more than {self._most} operations; "
-                              f"trace(..., operations_most=) sets the limit")
+            self._refuse_more()
+
+    def _refuse_more(self):
+        raise self.refuse(f"the kernel has more than {self._most} operations; "
+                          f"trace(..., operations_most=) sets the limit")
 
     def _call(self, row, args, kwargs):
         name = row.name
@@ -585,24 +604,29 @@ class Recorder:
 
     def forget(self):
         """The text is all that is wanted: frees what was recorded, which is in cycles."""
-        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants):
+        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants,
+                     self.by_name):
             kept.clear()
         self.sources = self._fast = self.accesses = None
         forget_forms()
 
-    @staticmethod
-    def _write(lines, shown, rows):
-        add, tails = lines.append, {None: ""}
+    @functools.cached_property
+    def by_name(self):
+        """The tensors; when all have been recorded."""
+        return {storage.name: storage for storage in self.storages}
+
+    def _write(self, lines, shown, rows):
+        add, tails, changed = lines.append, {None: ""}, {storage.name for storage in shown}
         for made, source in rows:
             tail = tails.get(source)
             if tail is None:
                 tail = tails[source] = f" from {source}"
             if made.__class__ is tuple:
-                template, storages = made
-                if not shown or shown.keys().isdisjoint(storages):
-                    add(template.text(storages, tail))
+                template, names = made
+                if not changed or not any([name.partition("(")[0] in changed for name in names]):
+                    add(template.text(names) + tail)
                     continue
-                made = template.operation(storages)
+                made = template.operation(names, self.by_name)
             for text in made.texts(shown):
                 add(text + (tail if not isinstance(made, Meeting) else ""))
 
@@ -644,7 +668,7 @@ class Declaration:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
         shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.home} {storage.kind.text}"
+        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
         if storage.address is not None:
             lane, byte = storage.address
             text += f" at {byte} lane {lane}" if lane else f" at {byte}"
@@ -686,6 +710,12 @@ class Operation:
                 storage.write(part[0])
 
     def texts(self, shown):
+        if not shown:
+            text = f"{self.engine} {self.name}"
+            for word, parts in self.accesses.items():
+                if parts:
+                    text += f" {word} {', '.join([name + ranges for name, ranges in parts])}"
+            return [text + self.tail]
         accesses = {word: dict(parts) for word, parts in self.accesses.items()}
         for may in ("", "may "):
             updates = accesses[f"{may}updates"]

@@ -82,7 +82,9 @@ class NKIObject(metaclass=_ObjectKind):
 
 class _TensorKind(type):
     def __call__(cls, shape, dtype, buffer=MemoryRegion.sbuf, name="", address=None):
-        return current("nki.language.ndarray").tensor(shape, dtype, buffer, name, address)
+        recorder = recording()
+        return (current("nki.language.ndarray") if recorder is None else recorder).tensor(shape, dtype, buffer, name,
+                                                                                         address)
 
     def __instancecheck__(cls, made):
         return isinstance(made, View)
@@ -363,7 +365,8 @@ def _instruction(name):
     what, row = f"nki.isa.{name}", INSTRUCTIONS[name]
 
     def function(*args, **kwargs):
-        return current(what).call(row, args, kwargs)
+        recorder = recording()
+        return (current(what) if recorder is None else recorder).call(row, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__signature__ = INSTRUCTIONS[name].signature

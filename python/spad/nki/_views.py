@@ -21,7 +21,7 @@ from .. import _spad
 class Kind:
     """What equal tensors share: a space, a shape, an element type, and their forms."""
 
-    __slots__ = ("space", "dtype", "shape", "is_on_chip", "lanes", "row_bytes", "forms", "whole", "text",
+    __slots__ = ("space", "dtype", "shape", "is_on_chip", "lanes", "row_bytes", "families", "whole", "text",
                  "free_dims")
 
     def __init__(self, space, dtype, shape):
@@ -30,30 +30,70 @@ class Kind:
         self.lanes = shape[0] if self.is_on_chip else 1
         self.text = f"{dtype} ({', '.join(map(str, shape))}{', 1' if self.is_on_chip and len(shape) == 1 else ''})"
         self.row_bytes = math.prod(shape[1:] if self.is_on_chip else shape) * item_bytes(dtype)
-        self.forms = {}
+        self.families = {}
         self.free_dims = dense((shape[1:] if self.is_on_chip else shape) or (1,))  # (stride, count) in a lane
         dims = dense(shape) if not self.is_on_chip else ((1, shape[0]), *dense(shape[1:]))
         self.whole = self.form(dtype, 0, 0, dims, (), False)
 
     def form(self, dtype, lane, start, dims, reach, spread):
-        key = (dtype, lane, start, dims, reach, spread)
-        form = self.forms.get(key)
+        key = (dtype, dims, reach, spread)
+        family = self.families.get(key)
+        if family is None:
+            family = self.families[key] = Family(self, *key)
+        form = family.forms.get((lane, start))
         if form is None:
-            form = self.forms[key] = Form(self, *key)
+            form = family.forms[lane, start] = Form(family, lane, start)
         return form
+
+    def forget(self):
+        """Frees its forms, which refer to each other."""
+        for family in self.families.values():
+            for form in family.forms.values():
+                form.items.clear()
+            family.forms.clear()
+        self.families.clear()
+
+
+class Family:
+    """What parts that differ only in where they begin share. `run`: the elements of each in a lane, where they are one
+    run and of the size of the tensor's own; else None."""
+
+    __slots__ = ("kind", "dtype", "dims", "reach", "spread", "shape", "size", "run", "forms")
+
+    def __init__(self, kind, dtype, dims, reach, spread):
+        self.kind, self.dtype, self.dims, self.reach, self.spread = kind, dtype, dims, reach, spread
+        self.shape = tuple([count for _, count in dims])
+        self.size = math.prod(self.shape)
+        self.run = self._run() if self.size and not reach and not spread else None
+        self.forms = {}  # (lane, start): form
+
+    def _run(self):
+        dims, run = self.dims, 1
+        if item_bytes(self.dtype) != item_bytes(self.kind.dtype):
+            return None
+        if self.kind.is_on_chip:
+            stride, count = dims[0]
+            if stride != 1 and count != 1:
+                return None
+            dims = dims[1:]
+        for stride, count in reversed(dims):
+            if count != 1:
+                if stride != run:
+                    return None
+                run *= count
+        return run
 
 
 class Form:
     """A part of any tensor of a kind. `items`: index -> form, of those without a value of the device."""
 
-    __slots__ = ("kind", "dtype", "lane", "start", "dims", "reach", "spread", "shape", "size", "items",
+    __slots__ = ("family", "kind", "dtype", "lane", "start", "dims", "reach", "spread", "shape", "size", "items",
                  "region", "ranges")
 
-    def __init__(self, kind, dtype, lane, start, dims, reach, spread):
-        self.kind, self.dtype, self.lane, self.start, self.dims = kind, dtype, lane, start, dims
-        self.reach, self.spread = reach, spread
-        self.shape = tuple(count for _, count in dims)
-        self.size = math.prod(self.shape)
+    def __init__(self, family, lane, start):
+        self.family, self.lane, self.start = family, lane, start
+        self.kind, self.dtype, self.dims = family.kind, family.dtype, family.dims
+        self.reach, self.spread, self.shape, self.size = family.reach, family.spread, family.shape, family.size
         self.items = {}
         self.region = None  # (first lane, end, first byte, end), when it was asked for
         self.ranges = [None, None]  # as text, for an engine and for a DMA (_fast.py), when it was asked for
@@ -68,32 +108,45 @@ def kind_of(space, dtype, shape):
     kind = _kinds.get(key)
     if kind is None:
         if len(_kinds) >= KINDS_MOST:
-            _kinds.clear()
+            _kinds.clear()  # those of the trace that runs stay with their tensors
         kind = _kinds[key] = Kind(*key)
     return kind
 
 
 def forget_forms():
     """A new trace starts: the forms of earlier ones are kept by their own tensors only."""
+    for kind in _kinds.values():
+        kind.forget()
     _kinds.clear()
 
 
 class Storage:
     """A tensor that the kernel made or was given."""
 
-    __slots__ = ("name", "space", "buffer", "dtype", "shape", "address", "is_input", "is_output",
-                 "sums", "is_written", "names_written", "aliases", "core", "kind")
+    is_input = is_output = False
+    sums = ()           # parts that matmuls are adding to
+    aliases = None      # names for other shapes and types of the same bytes, if it has any
+    is_written = False  # under its own name?
+    names_written = ()  # the other names that are written
+    core = 0            # whose SBUF or PSUM it is
 
     def __init__(self, name, space, buffer, dtype, shape, address=None, core=0, kind=None):
-        self.core = core      # whose SBUF or PSUM it is
-        self.name, self.space, self.buffer = name, space, buffer
-        self.dtype, self.shape, self.address = dtype, shape, address
-        self.is_input = self.is_output = False
-        self.sums = ()           # parts that matmuls are adding to
-        self.aliases = None      # names for other shapes and types of the same bytes, if it has any
-        self.is_written = False  # under its own name?
-        self.names_written = ()  # the other names that are written
+        self.name, self.buffer, self.address = name, buffer, address
         self.kind = kind_of(space, dtype, shape) if kind is None else kind
+        if core:
+            self.core = core
+
+    @property
+    def space(self):
+        return self.kind.space
+
+    @property
+    def dtype(self):
+        return self.kind.dtype
+
+    @property
+    def shape(self):
+        return self.kind.shape
 
     @property
     def is_on_chip(self):
@@ -563,23 +616,24 @@ class View:
     # ---- indices -----------------------------------------------------------------------
 
     def __getitem__(self, key):
-        parts, items = _key(key), self.form.items
-        found = None
-        if parts is not None and not self.index:
-            try:
-                found = items.get(parts)
-            except TypeError:  # an end of a slice that has no hash
-                parts = None
-        if found is not None:
+        if not self.index:
+            found = self._sliced(key if key.__class__ is tuple else (key,))
+            if found is None:
+                return self._looked_up(key)
             made = _new(View)
             made.storage, made.form, made.index = self.storage, found, ()
             return made
-        if parts is not None and not self.index:
-            found = self._sliced(key if key.__class__ is tuple else (key,))
-            if found is not None:
-                if len(items) < ITEMS_MOST:
-                    items[parts] = found
-                return View._of(self.storage, found)
+        return self._taken(key)
+
+    def _looked_up(self, key):
+        """As _taken() gives it. Forms are kept by their indices."""
+        parts, items = _key(key), self.form.items
+        try:
+            found = items.get(parts) if parts is not None else None
+        except TypeError:  # an end of a slice that has no hash
+            parts = found = None
+        if found is not None:
+            return View._of(self.storage, found)
         made = self._taken(key)
         if parts is not None and not made.index and len(items) < ITEMS_MOST:
             items[parts] = made.form
@@ -589,26 +643,48 @@ class View:
         """The form of an index of whole numbers and ranges of them, as _taken() gives it; None: there is something
         else in it, or it is outside."""
         form = self.form
-        lane, start, dims, is_on_chip = form.lane, form.start, list(form.dims), form.kind.is_on_chip
-        if len(key) > len(dims):
+        lane, start, rest, is_on_chip = form.lane, form.start, form.dims, form.kind.is_on_chip
+        if len(key) > len(rest):
             return None
-        single = []
-        for dim, part in enumerate(key):
-            stride, count = dims[dim]
-            found = _range(part, count)
-            if found is None:
-                return None
-            first, end, step = found
-            if end is None:
-                single.append(dim)
+        dims, single = [], []
+        for part, (stride, count) in zip(key, rest):
+            kind = part.__class__
+            if kind is slice:
+                first, end, step = part.start, part.stop, part.step
+                if first is end is step is None:
+                    dims.append((stride, count))
+                    continue
+                first, end = 0 if first is None else first, count if end is None else end
+                step = 1 if step is None else step
+                if not first.__class__ is end.__class__ is step.__class__ is int:
+                    return None
+                first, end = first + count if first < 0 else first, end + count if end < 0 else end
+                if step < 1 or not 0 <= first <= end <= count:
+                    return None
+            elif kind is DynamicSlice:
+                first, end, step = part.start, part.size, 1
+                if not first.__class__ is end.__class__ is int:
+                    return None
+                end += first
+                if not 0 <= first <= end <= count:
+                    return None
+            elif kind is int:
+                if not -count <= part < count:
+                    return None
+                first, step = part % count, 1
                 end = first + 1
-            if is_on_chip and dim == 0:
+                if len(dims) or not is_on_chip:
+                    single.append(len(dims))
+            else:
+                return None
+            if is_on_chip and not dims:
                 lane += first * stride
             else:
                 start += first * stride
-            dims[dim] = (stride * step, -(-(end - first) // step))
+            dims.append((stride, end - first) if step == 1 else (stride * step, -(-(end - first) // step)))
+        dims += rest[len(dims):]
         for dim in reversed(single):
-            if len(dims) > 1 + is_on_chip and not (is_on_chip and dim == 0):
+            if len(dims) > 1 + is_on_chip:
                 del dims[dim]
         return form.kind.form(form.dtype, lane, start, tuple(dims), form.reach, form.spread)
 
@@ -678,26 +754,6 @@ def _key(key):
         else:
             return None
     return tuple(parts)
-
-
-def _range(part, count):
-    """(first, end, step) that an index takes of a dimension; end None: one element, and the dimension goes. None: it is
-    not made of whole numbers, or outside."""
-    kind = part.__class__
-    if kind is int:
-        return (part % count, None, 1) if -count <= part < count else None
-    if kind is DynamicSlice:
-        first, end, step = part.start, part.start + part.size, 1
-    elif kind is slice:
-        first = 0 if part.start is None else part.start
-        end = count if part.stop is None else part.stop
-        step = 1 if part.step is None else part.step
-        if not first.__class__ is end.__class__ is step.__class__ is int:
-            return None
-        first, end = first + count if first < 0 else first, end + count if end < 0 else end
-    else:
-        return None
-    return (first, end, step) if step >= 1 and 0 <= first <= end <= count else None
 
 
 _SLICE, _DYNAMIC, _PATTERN = "s", "d", "p"

@@ -11,6 +11,7 @@
 
 #include "spad/check.h"
 #include "spad/layout.h"
+#include "spad/report.h"
 #include "spad/tensor_order.h"
 
 static int64_t height_of(const char *text) {
@@ -94,6 +95,25 @@ static void many_mbarriers_keep_their_bytes(void **state) {
                                "init b[1, 1]\ninvalidate b[0, 0]\ninvalidate b[0, 1]\n"
                                "invalidate b[1, 0]\ninvalidate b[1, 1]\n"),
                      4 * 8);
+}
+
+/* The page has no conflict where they take turns. */
+static void shared_mbarriers_are_drawn_without_conflicts(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n");
+    spad_error error;
+    spad_layout *layout;
+    spad_report *report;
+    assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(k), NULL, &error), &error);
+    assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
+    spad_report_space facts;
+    const size_t space = spad_layout_get_space(layout, 0)->space;
+    assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
+    assert_int_equal(facts.conflicts, 0);
+    spad_report_destroy(report);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
 }
 
 /* ---- halves of an if that never run ------------------------------------------------ */
@@ -238,6 +258,7 @@ int main(void) {
         cmocka_unit_test(mbarriers_share_bytes_after_their_end),
         cmocka_unit_test(mbarriers_share_nothing_with_tensors),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
+        cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
         cmocka_unit_test(halves_that_never_run_need_nothing),
         cmocka_unit_test(errors_elsewhere_do_not_keep_tiles_apart),
         cmocka_unit_test(late_arrivals_hide_no_races),

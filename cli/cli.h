@@ -45,6 +45,7 @@ extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;
+extern const cli_command cli_sweep;
 
 #define CLI_ABOUT "decides, checks and shows where the buffers of accelerator kernels live on chip"
 #define CLI_STATUS "0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal"
@@ -266,6 +267,9 @@ typedef struct cli_places {
  * for it: plan, target and space. Freed with cli_free_places, also after a failure. */
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
                           const cli_plan_words *words);
+/* What became of reading rows: faults, and how a column `end` was taken. CLI_FINE: continue. */
+cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
+                       const spad_error *error, const char *path, const cli_plan_words *words);
 /* Reads and places. That it does not fit is no failure: see `fits`. */
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);

@@ -54,6 +54,23 @@ void spad__plan_write_change(spad__out *out, const spad_plan *plan,
     }
 }
 
+void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_plan_spill *set) {
+    const size_t shown = set->count <= PLAN_ALIVE_SHOWN ? set->count : PLAN_ALIVE_SHOWN;
+    spad__out_string(out, "fits if ");
+    for (size_t k = 0; k < shown; k++) {
+        const bool last = k + 1 == set->count;
+        if (k > 0) spad__out_string(out, last ? " and " : ", ");
+        out_label(out, plan, set->buffers[k]);
+        spad__out_format(out, " (%lld B)", (long long)plan->buffers.items[set->buffers[k]].size);
+    }
+    if (shown < set->count)
+        spad__out_format(out, " and %lld smaller ones", (long long)(set->count - shown));
+    spad__out_format(out, " are moved to another memory: %lld B", (long long)set->bytes);
+    int64_t moved;
+    if (spad__mul(set->bytes, 2, &moved))
+        spad__out_format(out, ", %lld B moved if each goes out and back once", (long long)moved);
+}
+
 static const char *clash_sentence(spad_plan_clash clash) {
     switch (clash) {
     case SPAD_PLAN_NO_CLASH: break;
@@ -211,7 +228,8 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
 
 bool spad__plan_has_remedy(const spad_plan_reason *reason) {
     return reason->clash == SPAD_PLAN_NO_CLASH &&
-           (reason->works_at != SPAD_UNBOUNDED || reason->change_count > 0);
+           (reason->works_at != SPAD_UNBOUNDED || reason->change_count > 0 ||
+            reason->spill_count > 0);
 }
 
 void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
@@ -227,6 +245,11 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
     for (size_t k = 0; k < reason->change_count; k++) {
         if (any) spad__out_string(out, separator);
         spad__plan_write_change(out, plan, &reason->changes[k]);
+        any = true;
+    }
+    for (size_t k = 0; k < reason->spill_count; k++) {
+        if (any) spad__out_string(out, separator);
+        spad__plan_write_spill(out, plan, &reason->spills[k]);
         any = true;
     }
 }
@@ -364,6 +387,18 @@ static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_
     spad__json_close(json, ']');
 }
 
+static void json_spill(spad__json *json, const spad_plan *plan, const spad_plan_spill *set) {
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "bytes", set->bytes);
+    spad__json_key_open(json, "buffers", '[');
+    for (size_t k = 0; k < set->count; k++) {
+        json_plan_buffer(json, plan, set->buffers[k]);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
     spad__json_key_open(json, "why", '{');
     spad__json_key_bool(json, "proved", reason->proved);
@@ -395,6 +430,9 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
         spad__json_close(json, '}');
     }
     spad__json_close(json, ']');
+    spad__json_key_open(json, "spills", '[');
+    for (size_t k = 0; k < reason->spill_count; k++) json_spill(json, plan, &reason->spills[k]);
+    spad__json_close(json, ']');
     spad__json_close(json, '}');
 }
 
@@ -410,6 +448,33 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
     spad__json_close(json, ']');
 }
 
+void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,
+                     const spad_plan_reason *reason) {
+    spad__json_key_int(json, "buffers", (int64_t)r->count);
+    spad__json_key_string(json, "verdict", spad_plan_verdict_name(r->verdict));
+    if (r->places != NULL) spad__json_key_int(json, "height", r->height);
+    if (r->clash == SPAD_PLAN_NO_CLASH) {
+        spad__json_key_int(json, "bound", r->bound);
+        spad__json_key_string(json, "proof", proof_name(r->proof));
+        if (r->places != NULL) spad__json_key_int(json, "gap", r->height - r->bound);
+    }
+    spad__json_key_int(json, "peak_time", r->peak_time);
+    spad__json_key_int(json, "peak_load", r->peak_load);
+    if (r->together_count > 0) {
+        spad__json_key_int(json, "together_bytes", r->together_bytes);
+        spad__json_key_open(json, "together", '[');
+        for (size_t k = 0; k < r->together_count; k++)
+            spad__json_int(json, (int64_t)r->together[k]);
+        spad__json_close(json, ']');
+    }
+    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(json, "capacity", plan->capacity);
+    spad__json_key_int(json, "nodes", r->nodes);
+    spad__json_key_int(json, "restarts", r->restarts);
+    spad__json_key_int(json, "nanoseconds", r->nanoseconds);
+    json_places(json, plan, r);
+    if (reason != NULL) json_reason(json, plan, reason);
+}
+
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
@@ -422,29 +487,7 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    spad__json_key_int(&json, "buffers", (int64_t)r->count);
-    spad__json_key_string(&json, "verdict", spad_plan_verdict_name(r->verdict));
-    if (r->places != NULL) spad__json_key_int(&json, "height", r->height);
-    if (r->clash == SPAD_PLAN_NO_CLASH) {
-        spad__json_key_int(&json, "bound", r->bound);
-        spad__json_key_string(&json, "proof", proof_name(r->proof));
-        if (r->places != NULL) spad__json_key_int(&json, "gap", r->height - r->bound);
-    }
-    spad__json_key_int(&json, "peak_time", r->peak_time);
-    spad__json_key_int(&json, "peak_load", r->peak_load);
-    if (r->together_count > 0) {
-        spad__json_key_int(&json, "together_bytes", r->together_bytes);
-        spad__json_key_open(&json, "together", '[');
-        for (size_t k = 0; k < r->together_count; k++)
-            spad__json_int(&json, (int64_t)r->together[k]);
-        spad__json_close(&json, ']');
-    }
-    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);
-    spad__json_key_int(&json, "nodes", r->nodes);
-    spad__json_key_int(&json, "restarts", r->restarts);
-    spad__json_key_int(&json, "nanoseconds", r->nanoseconds);
-    json_places(&json, plan, r);
-    if (reason != NULL) json_reason(&json, plan, reason);
+    spad__plan_json(&json, plan, r, reason);
     spad__json_close(&json, '}');
     spad__json_end(&json);
     return spad__out_finish(&out, error);

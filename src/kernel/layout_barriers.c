@@ -69,7 +69,7 @@ static bool is_completed(const barrier_life *b, const spad_statement *s) {
     return false;
 }
 
-static bool is_use(const barrier_life *b, const spad_statement *s) {
+static bool is_barrier_use(const barrier_life *b, const spad_statement *s) {
     switch (s->kind) {
     case SPAD_STATEMENT_ARRIVE:
     case SPAD_STATEMENT_EXPECT:
@@ -102,7 +102,7 @@ spad__slot_life spad__barrier_life(const spad_layout *layout, size_t sync) {
         if (end && s->item == b.sync) {
             add_end(&b, i, s);
         } else if (b.begun == 0 || over) {
-            b.fails = is_use(&b, s);
+            b.fails = is_barrier_use(&b, s);
         } else {
             b.fails = leaves_block(&b, s);
         }

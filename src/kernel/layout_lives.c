@@ -149,7 +149,7 @@ static int64_t trips(const spad_kernel *k, const spad_kernel_loop *loop) { /* 2:
 }
 
 /* Is an expression made of numbers alone? Then its value is the lower bound. */
-static bool is_number(const spad_kernel *k, spad_expr expr, int64_t *value) {
+static bool is_plain_number(const spad_kernel *k, spad_expr expr, int64_t *value) {
     const spad_expr_info info = spad_kernel_get_expr(k, expr);
     for (size_t i = 0; i < info.node_count; i++) {
         const spad_expr_op op = info.nodes[i].op;
@@ -163,11 +163,12 @@ static bool is_number(const spad_kernel *k, spad_expr expr, int64_t *value) {
 
 typedef enum outcome { NEVER, MAYBE, ALWAYS } outcome;
 
-static outcome outcome_of(const spad_kernel *k, const spad_comparison *comparison) {
+static outcome comparison_outcome(const spad_kernel *k, const spad_comparison *comparison) {
     int64_t a;
     int64_t b;
     bool holds = false;
-    if (!is_number(k, comparison->left, &a) || !is_number(k, comparison->right, &b)) return MAYBE;
+    if (!is_plain_number(k, comparison->left, &a) || !is_plain_number(k, comparison->right, &b))
+        return MAYBE;
     switch (comparison->relation) {
     case SPAD_EQUAL: holds = a == b; break;
     case SPAD_NOT_EQUAL: holds = a != b; break;
@@ -180,7 +181,7 @@ static outcome outcome_of(const spad_kernel *k, const spad_comparison *compariso
 }
 
 /* All comparisons of one alternative must hold, and one alternative is sufficient. */
-static outcome condition_of(const spad_kernel *k, const spad_statement *s) {
+static outcome condition_outcome(const spad_kernel *k, const spad_statement *s) {
     outcome any = NEVER;
     outcome all = ALWAYS;
     for (size_t i = 0; i < s->comparison_count; i++) {
@@ -188,7 +189,7 @@ static outcome condition_of(const spad_kernel *k, const spad_statement *s) {
             if (all > any) any = all;
             all = ALWAYS;
         }
-        const outcome one = outcome_of(k, &s->comparisons[i]);
+        const outcome one = comparison_outcome(k, &s->comparisons[i]);
         if (one < all) all = one;
     }
     return all > any ? all : any;
@@ -199,7 +200,7 @@ static bool is_skipped(const spad_kernel *k, size_t statement, size_t block) {
     const spad_statement *s = &k->statements.items[block];
     if (s->kind != SPAD_STATEMENT_IF || s->comparison_count == 0) return false;
     const bool other = s->item >= 0 && statement > (size_t)s->item;
-    return condition_of(k, s) == (other ? ALWAYS : NEVER);
+    return condition_outcome(k, s) == (other ? ALWAYS : NEVER);
 }
 
 static bool runs(const spad_kernel *k, size_t statement) {

@@ -200,7 +200,7 @@ static void errors_elsewhere_do_not_keep_tiles_apart(void **state) {
             test_text_clear(&text);
             assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
             assert_non_null(strstr(text.bytes, "agents_in_doubt"));
-            test_text_clear(&text);
+            test_text_free(&text);
             assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
         }
         spad_check_destroy(check);

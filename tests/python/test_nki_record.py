@@ -295,6 +295,45 @@ def test_shapes_that_an_instruction_refuses(wrong, message):
     assert caught.value.place[0] == __file__
 
 
+def test_misuse_of_tensors_and_places():
+    def attribute(x):
+        x.foo()
+
+    def iterated(x):
+        list(x)
+
+    def address(x):
+        nl.ndarray((128, 4), dtype=x.dtype, buffer=nl.sbuf, address=5)
+
+    for kernel, message in ((attribute, "'NkiTensor' object has no attribute 'foo'"),
+                            (iterated, "'NkiTensor' object is not iterable"),
+                            (address, r"address= is 5, not \(partition, byte\)")):
+        with pytest.raises(nt.TraceError, match=message) as caught:
+            nt.trace(kernel, nt.hbm((64, 64), "bf16"))
+        assert caught.value.place == (__file__, kernel.__code__.co_firstlineno + 1)
+
+
+def test_a_last_result_that_is_refused():
+    """In the older dialect a result is recorded when it is known where it goes: the last one at the end."""
+    with nt.installed():
+        import neuronxcc.nki.isa as nisa_older
+        import neuronxcc.nki.language as nl_older
+
+    def last(x):
+        a, b = nl_older.load(x[0:128, 0:64]), nl_older.load(x[0:64, 0:64])
+        nisa_older.nc_matmul(a, b)
+
+    def earlier(x):
+        a, b = nl_older.load(x[0:128, 0:64]), nl_older.load(x[0:64, 0:64])
+        nisa_older.nc_matmul(a, b)
+        nl_older.store(x[0:128, 0:64], a)
+
+    for kernel in (last, earlier):
+        with pytest.raises(nt.TraceError, match="nc_matmul: .* different numbers of partitions") as caught:
+            nt.trace(kernel, nt.hbm((128, 64), "bf16"))
+        assert caught.value.place == (__file__, kernel.__code__.co_firstlineno + 2)
+
+
 def test_a_kernel_that_ends_the_program(tmp_path):
     def ends(x):
         raise SystemExit(3)

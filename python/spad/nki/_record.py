@@ -322,8 +322,9 @@ class Recorder:
             if not name:
                 name = self._assigned.get(source) or self._assigned_name(source) or "t"
             name = self.fresh(name)
-        storage = Storage(name, space, buffer, dtype, shape, address if address is None else
-                          self._address(address, space), self.programs.core, kind)
+        if address is not None:
+            address = self._address(address, space)
+        storage = Storage(name, space, buffer, dtype, shape, address, self.programs.core, kind)
         if is_input:
             storage.is_input = True
         if is_shared:
@@ -352,11 +353,12 @@ class Recorder:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
         return space
 
-    def _address(self, address, space):
-        if address is None:
-            return None
+    @staticmethod
+    def _address(address, space):
         if space == "hbm":
             raise ValueError("a tensor in HBM has no address of the kernel's choice")
+        if not isinstance(address, (tuple, list)) or len(address) != 2:
+            raise TypeError(f"address= is {address!r}, not (partition, byte)")
         lane, byte = address
         if lane.__class__ is byte.__class__ is int:
             return lane, byte
@@ -604,9 +606,9 @@ class Recorder:
 
     def forget(self):
         """The text is all that is wanted: frees what was recorded, which is in cycles."""
-        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants,
-                     self.by_name):
+        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants):
             kept.clear()
+        self.__dict__.pop("by_name", None)
         self.sources = self._fast = self.accesses = None
         forget_forms()
 
@@ -627,6 +629,9 @@ class Recorder:
                     add(template.text(names) + tail)
                     continue
                 made = template.operation(names, self.by_name)
+            elif not shown and made.__class__ is Declaration and made.text is None:
+                add(made.alone() + tail)
+                continue
             for text in made.texts(shown):
                 add(text + (tail if not isinstance(made, Meeting) else ""))
 
@@ -667,19 +672,27 @@ class Declaration:
         if self.text is not None:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
-        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
-        if storage.address is not None:
-            lane, byte = storage.address
-            text += f" at {byte} lane {lane}" if lane else f" at {byte}"
-        is_output = storage.is_output or storage.is_input and (storage.is_written or bool(storage.names_written))
         if twin is None:
-            both = storage.is_input and is_output
-            return [text + (" persistent" if both else " input" if storage.is_input else
-                            " output" if is_output else "")]
-        return [text + (" input" if storage.is_input else ""),
+            return [self.alone()]
+        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
+        return [self._placed() + (" input" if storage.is_input else ""),
                 f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
-                + (" output" if is_output else "")]
+                + (" output" if storage.is_changed else "")]
+
+    def alone(self):
+        """The declaration of a tensor under its own name."""
+        storage = self.storage
+        if storage.is_input:
+            return self._placed() + (" persistent" if storage.is_changed else " input")
+        return self._placed() + " output" if storage.is_output else self._placed()
+
+    def _placed(self):
+        storage = self.storage
+        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
+        if storage.address is None:
+            return text
+        lane, byte = storage.address
+        return f"{text} at {byte} lane {lane}" if lane else f"{text} at {byte}"
 
 
 class Meeting:

@@ -105,7 +105,7 @@ class Traced(_kernel.Kernel):
     def summary(self):
         """How many operations were recorded, and what they became."""
         if self.folded is None:
-            return f"{self.operations} operations, without loops"
+            return f"{self.operations} operation{'s' * (self.operations != 1)}, without loops"
         statements, loops = self.folded
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
@@ -439,21 +439,27 @@ def _forced(options):
     return _direct.forced() if options.get("force_auto") else contextlib.nullcontext()
 
 
+def _called_with(recorder, function, options, args, kwargs):
+    if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
+        return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+    if recorder.lnc == 2 and recorder.values is not None:
+        return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
+    returned = unwrapped(function(*args, **kwargs))
+    if recorder.lnc == 2:
+        recorder.settle()
+        recorder.second = len(recorder.lines)
+        recorder.programs.on_core(1)
+        function(*args, **kwargs)
+    return returned
+
+
 def _run(recorder, function, options, args, kwargs):
     """What the kernel returns."""
     token = _current.set(recorder)
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
-        if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
-            return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
-        if recorder.lnc == 2 and recorder.values is not None:
-            return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
-        returned = unwrapped(function(*args, **kwargs))
-        if recorder.lnc == 2:
-            recorder.settle()
-            recorder.second = len(recorder.lines)
-            recorder.programs.on_core(1)
-            function(*args, **kwargs)
+        returned = _called_with(recorder, function, options, args, kwargs)
+        recorder.settle()
         return returned
     except Again:
         raise

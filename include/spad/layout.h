@@ -89,9 +89,9 @@ typedef struct spad_layout_buffer {
 /** One space that the kernel uses. */
 typedef struct spad_layout_space {
     size_t space; /**< its number in the target */
-    /** Optimal: it fits, and no layout with these lifetimes [begin, end) of buffers is lower.
-     *  Feasible: it fits. Infeasible: proved that no layout fits. Unknown: no layout that fits was
-     *  found. */
+    /** Optimal: it fits, and no layout with these lifetimes [begin, end) of buffers is lower, if
+     *  no mbarrier shares bytes with a tensor. Feasible: it fits. Infeasible: proved that no layout
+     * fits. Unknown: no layout that fits was found. */
     spad_plan_verdict verdict;
     int64_t height;         /**< bytes per lane up to the top of the layout, even if it does not
                                  fit; SPAD_UNBOUNDED: no layout was found */
@@ -119,6 +119,9 @@ typedef struct spad_layout_space {
      *  write to its last use, tiles whose values are ordered may share bytes, and `verdict` and
      *  `bound` are about such layouts. */
     bool agents_ordered;
+    /** As `agents_ordered`, but the kernel has errors, and the layout no proof: a check finds the
+     *  same errors with all tiles apart, and no others because bytes are shared. */
+    bool agents_in_doubt;
     /** Slots share bytes only if they are apart on the clock of `uses`, too: `verdict` and `bound`
      *  are about such layouts. */
     bool timed;

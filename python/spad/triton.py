@@ -11,11 +11,13 @@ the first needs Triton, and nothing needs a GPU. docs/triton.md has versions and
 """
 
 import importlib
+import math
 import os
 import re
 import tempfile
 
 from . import _spad
+from . import _triton_grid
 from . import core
 from .kernel import Kernel
 
@@ -70,6 +72,10 @@ def _signature(function, signature, constexprs):
 def compile(function, signature, constexprs=None, target="H100", **options):
     """TTGIR of a @triton.jit function, by the Triton that is installed. A type is 'i32', 'fp32',
     '*fp16', 'tensordesc<fp16[128, 64]>'; with ':16' it is a multiple of 16. Nothing is cached."""
+    return _compiled(function, signature, constexprs, target, options).asm["ttgir"]
+
+
+def _compiled(function, signature, constexprs, target, options):
     triton = _triton()
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -77,8 +83,7 @@ def compile(function, signature, constexprs=None, target="H100", **options):
     types, constants, attributes = _signature(function, signature, dict(constexprs or {}))
     source = ASTSource(function, types, constexprs=constants, attrs=attributes)
     chosen = {name: value for name, value in options.items() if value is not None}
-    made = triton.compile(source, target=GPUTarget("cuda", capability(target), 32), options=chosen)
-    return made.asm["ttgir"]
+    return triton.compile(source, target=GPUTarget("cuda", capability(target), 32), options=chosen)
 
 
 def _add(passes, name, manager, *arguments):
@@ -135,7 +140,8 @@ def place(ttgir, target):
 
 
 class TritonKernel(Kernel):
-    """A Kernel with what Triton decided: ttgir, info, and bytes as {"triton": ..., "spad": ...}."""
+    """A Kernel with what Triton decided: ttgir, info, registers of a thread where it was compiled here (else
+    None), and bytes as {"triton": ..., "spad": ...}."""
 
     @classmethod
     def read(cls, text, file="<ttgir>", sizes=None, target=None):
@@ -143,7 +149,26 @@ class TritonKernel(Kernel):
         made, info = _spad.Kernel.read_ttgir(text, file, sizes, None, target)
         kernel = cls._of(made)
         kernel.ttgir, kernel.info, kernel.unplaced = text, info, None
+        kernel.sizes, kernel.registers = dict(sizes or {}), None
         return kernel
+
+    def sim(self, layout=None, grid=0, registers=None, reused=None, cached=None, target=None, **options):
+        """spad.sim of this kernel. With a grid, the time of all its blocks: registers of a thread are those of the
+        machine code, unless given; reused {"a_ptr": 16} or {"a_ptr": (16, 8)} says how many blocks use the same tile
+        at about the same time, and how many of them are neighbours, {"b_ptr": 1} that none do: what is not given is
+        found out from the arithmetic of the pointers. cached {"a_ptr": (1, 2)}: the last of two tiles is in the cache.
+        target: another chip, as spad.Target.load("h200.chip")."""
+        if not grid:
+            return super().sim(layout, **options)
+        chip = target if target is not None else self.target
+        blocks = grid if isinstance(grid, int) else math.prod(grid)
+        units = chip.data.get("units") or 1
+        shares = _triton_grid.reuse(self.ttgir, self.sizes, min(blocks, units))
+        for name, value in dict(reused or {}).items():
+            shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
+        text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
+                                    dict(cached or {}))
+        return core.sim(Kernel.parse(text, "<kernel of a grid>", target=chip), None, grid=blocks, **options)
 
     @property
     def bytes(self):
@@ -170,8 +195,9 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
     elif signature is None:
         raise TypeError("a function needs its signature: load(function, {'a': '*fp16', 'K': 'i32'}, {'BK': 64})")
     else:
-        text = compile(kernel, signature, constexprs, target or "H100", num_stages=num_stages,
-                       num_warps=num_warps, **options)
+        kernel = _compiled(kernel, signature, constexprs, target or "H100",
+                           {"num_stages": num_stages, "num_warps": num_warps, **options})
+        text = kernel.asm["ttgir"]
     why = None
     if placed and "allocation.offset" not in text:
         chip = re.search(r'ttg\.target = "cuda:(\d+)"', text)
@@ -181,6 +207,8 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
             why = str(error)
     made = TritonKernel.read(text, file, sizes)
     made.unplaced = why
+    if isinstance(getattr(kernel, "asm", None), dict):
+        made.registers = _triton_grid.registers_of(kernel.asm.get("cubin", b""))
     return made
 
 
@@ -191,8 +219,9 @@ def compare(*kernels):
         check = kernel.check()
         size = kernel.bytes
         try:
-            time = f"{kernel.sim().makespan_ns / 1000:.3f} us"
-        except (_spad.Error, AttributeError, TypeError):
+            sim = kernel.sim()
+            time = sim.time_text(sim.makespan)
+        except _spad.Error:
             time = "-"
         rows.append((f"{number}: {kernel.name}", check.verdict,
                      "-" if size["triton"] is None else str(size["triton"]), str(size["spad"]), time))

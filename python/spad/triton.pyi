@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from typing_extensions import Self
 
-from ._spad import Target
+from ._spad import Layout, Sim, Target
 from .kernel import Kernel
 
 class _Info(TypedDict):
@@ -28,9 +28,14 @@ class TritonKernel(Kernel):
     ttgir: str
     info: _Info
     unplaced: str | None
+    sizes: dict[str, int]
+    registers: int | None
     @classmethod
     def read(cls, text: str, file: str = '<ttgir>', sizes: Mapping[str, int] | None = None,
              target: Target | str | None = None) -> Self: ...
+    def sim(self, layout: Layout | None = None, grid: int | tuple[int, ...] = 0, registers: int | None = None,
+            reused: Mapping[str, int | tuple[int, int]] | None = None,
+            cached: Mapping[str, tuple[int, int]] | None = None, target: Target | None = None, **options: Any) -> Sim: ...
     @property
     def bytes(self) -> dict[str, int | None]: ...
 

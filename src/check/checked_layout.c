@@ -8,7 +8,13 @@
  * trip count. The proposal is taken if its check is a proof, and proves as much as a check of the
  * layout from the text would: an unknown verdict is no reason to share bytes. A layout in which
  * nothing is shared needs no check.
+ *
+ * A kernel that has errors with all tiles apart can have no proof. Then the proposal is taken if
+ * its check finds these errors and no others: none of them is about the bytes that are shared. The
+ * layout says that it is in doubt.
  */
+#include <string.h>
+
 #include "check/check.h"
 #include "kernel/layout.h"
 #include "kernel/tensor_order.h"
@@ -22,6 +28,7 @@ typedef struct proposal {
     spad_layout *shared; /* from the order; NULL: none */
     spad_check *check;   /* of `shared`, or NULL */
     spad_check *plain_check;
+    bool in_doubt; /* the kernel has errors, shared or not */
 } proposal;
 
 /* Might agents' tiles be ordered, so that a lower layout exists? */
@@ -66,10 +73,6 @@ static spad_status check_with(proposal *p, spad_check **out, const spad_layout *
     return spad_check_create(out, p->kernel, &p->check_options, error);
 }
 
-static bool is_error_free(const spad_check *check) {
-    return spad_check_get_counts(check).errors == 0;
-}
-
 /* Proved for all trip counts > proved for the shape > unknown. */
 static int strength_of(const spad_check *check) {
     static const int strengths[] = {[SPAD_VERDICT_PROVED_ALL] = 3,
@@ -79,17 +82,61 @@ static int strength_of(const spad_check *check) {
     return strengths[spad_check_get_verdict(check)];
 }
 
+/* The next error from number *at on; NULL: there is none. */
+static const spad__found *next_error(const spad_check *check, size_t *at) {
+    while (*at < check->found.count) {
+        const spad__found *found = &check->found.items[(*at)++];
+        if (found->finding.severity == SPAD_SEVERITY_ERROR) return found;
+    }
+    return NULL;
+}
+
+/* Bytes may differ, and messages with them. */
+static bool is_same_error(const spad__found *a, const spad__found *b) {
+    return a->finding.code == b->finding.code && a->statement == b->statement &&
+           a->other == b->other && a->finding.count == b->finding.count &&
+           strcmp(a->finding.subject, b->finding.subject) == 0;
+}
+
+/* Are the errors of two checks the same, as far as is known? Findings are sorted. */
+static bool have_same_errors(const spad_check *a, const spad_check *b) {
+    size_t i = 0;
+    size_t j = 0;
+    if (a->full || b->full) return false;
+    for (;;) {
+        const spad__found *one = next_error(a, &i);
+        const spad__found *other = next_error(b, &j);
+        if (one == NULL || other == NULL) return one == other;
+        if (!is_same_error(one, other)) return false;
+    }
+}
+
 /* Is the proposal as good as proved? */
 static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     *taken = !uses_order(p->shared);
     if (*taken) return SPAD_OK;
     spad_status status = check_with(p, &p->check, p->shared, error);
-    if (status != SPAD_OK || !is_error_free(p->check)) return status;
-    *taken = strength_of(p->check) == 3;
-    if (*taken || strength_of(p->check) < 2) return SPAD_OK;
+    if (status != SPAD_OK) return status;
+    const int strength = strength_of(p->check);
+    *taken = strength == 3;
+    if (*taken || strength == 1) return SPAD_OK;
     status = check_with(p, &p->plain_check, p->plain, error);
-    *taken = status == SPAD_OK && strength_of(p->check) >= strength_of(p->plain_check);
-    return status;
+    if (status != SPAD_OK) return status;
+    p->in_doubt = strength == 0;
+    *taken = p->in_doubt ? have_same_errors(p->check, p->plain_check)
+                         : strength >= strength_of(p->plain_check);
+    return SPAD_OK;
+}
+
+/* Nothing is claimed about the order of a kernel that has errors. */
+static void mark_doubt(spad_layout *layout) {
+    for (size_t i = 0; i < layout->space_count; i++) {
+        spad_layout_space *row = &layout->spaces[i].row;
+        if (!layout->spaces[i].ordered) continue;
+        row->agents_in_doubt = true;
+        if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
+        if (row->verdict == SPAD_PLAN_INFEASIBLE) row->verdict = SPAD_PLAN_UNKNOWN;
+    }
 }
 
 static void keep_proposal(proposal *p) {
@@ -99,6 +146,7 @@ static void keep_proposal(proposal *p) {
     p->plain_check = p->check;
     p->shared = NULL;
     p->check = NULL;
+    if (p->in_doubt) mark_doubt(p->plain);
 }
 
 spad_status spad_layout_create_checked(spad_layout **out, spad_check **check,

@@ -381,7 +381,8 @@ static spad_status check_life(spad__order *o, int32_t object, spad_error *error)
             status = spad__causes_before(&o->model, use->point, a->point, &before, error);
             if (status != SPAD_OK || before) continue;
             const spad__about text = spad__order_describe(o, use);
-            o->open = true;
+            /* No wait depends on an arrival that may be late: it would be late itself. */
+            if (use->kind == SPAD__ACTION_PARITY) o->open = true;
             spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
                                "%s may come when %s is already invalidated", text.event,
                                text.object);

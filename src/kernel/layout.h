@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
- * layout_given.c what has an address already, layout_solve.c asks the planner for
- * one space, layout_peak.c finds its peak, layout.c joins them, layout_query.c answers.
+ * layout_barriers.c the same for mbarriers, layout_given.c what has an address already,
+ * layout_solve.c asks the planner for one space, layout_peak.c finds its peak, layout.c joins them,
+ * layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
@@ -67,6 +68,9 @@ bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent);
 
 /* Numbers the slots and fills in `lives`. */
 spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
+
+/* The statements in which the bytes of an mbarrier are needed. */
+spad__slot_life spad__barrier_life(const spad_layout *layout, size_t sync);
 
 /* Fills `given` with the buffers of a space that have addresses. */
 spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *error);

@@ -14,7 +14,8 @@
  * A slot is needed from its first touch to its last, an input from the start, an
  * output to the end, under whatever name it is one. Inside one life nothing is left out, so two
  * slots whose lives do not meet are never needed together; this holds in program order for every
- * trip count, because loops and not iterations were examined.
+ * trip count, because loops and not iterations were examined. A statement in a loop without
+ * iterations, or in the half of an `if` that numbers alone rule out, needs nothing.
  * A parameter can be any
  * number. A loop that it bounds counts as one that runs
  * twice or more, and an index that it moves touches all slots of a ring: places that
@@ -147,9 +148,68 @@ static int64_t trips(const spad_kernel *k, const spad_kernel_loop *loop) { /* 2:
     return spad__min(loop->end.value, most) - loop->begin.value;
 }
 
-static bool runs(const spad_kernel *k, const spad_statement *s) {
+/* Is an expression made of numbers alone? Then its value is the lower bound. */
+static bool is_plain_number(const spad_kernel *k, spad_expr expr, int64_t *value) {
+    const spad_expr_info info = spad_kernel_get_expr(k, expr);
+    for (size_t i = 0; i < info.node_count; i++) {
+        const spad_expr_op op = info.nodes[i].op;
+        if (op == SPAD_EXPR_PARAM || op == SPAD_EXPR_VARIABLE || op == SPAD_EXPR_UNKNOWN ||
+            op == SPAD_EXPR_STAGE || op == SPAD_EXPR_PHASE)
+            return false;
+    }
+    *value = info.least;
+    return info.least == info.most;
+}
+
+typedef enum outcome { NEVER, MAYBE, ALWAYS } outcome;
+
+static outcome comparison_outcome(const spad_kernel *k, const spad_comparison *comparison) {
+    int64_t a;
+    int64_t b;
+    bool holds = false;
+    if (!is_plain_number(k, comparison->left, &a) || !is_plain_number(k, comparison->right, &b))
+        return MAYBE;
+    switch (comparison->relation) {
+    case SPAD_EQUAL: holds = a == b; break;
+    case SPAD_NOT_EQUAL: holds = a != b; break;
+    case SPAD_LESS: holds = a < b; break;
+    case SPAD_LESS_EQUAL: holds = a <= b; break;
+    case SPAD_GREATER: holds = a > b; break;
+    default: holds = a >= b; break;
+    }
+    return holds ? ALWAYS : NEVER;
+}
+
+/* All comparisons of one alternative must hold, and one alternative is sufficient. */
+static outcome condition_outcome(const spad_kernel *k, const spad_statement *s) {
+    outcome any = NEVER;
+    outcome all = ALWAYS;
+    for (size_t i = 0; i < s->comparison_count; i++) {
+        if (s->comparisons[i].alternative) {
+            if (all > any) any = all;
+            all = ALWAYS;
+        }
+        const outcome one = comparison_outcome(k, &s->comparisons[i]);
+        if (one < all) all = one;
+    }
+    return all > any ? all : any;
+}
+
+/* Is a statement in the half of an if that no value of a parameter leads to? */
+static bool is_skipped(const spad_kernel *k, size_t statement, size_t block) {
+    const spad_statement *s = &k->statements.items[block];
+    if (s->kind != SPAD_STATEMENT_IF || s->comparison_count == 0) return false;
+    const bool other = s->item >= 0 && statement > (size_t)s->item;
+    return condition_outcome(k, s) == (other ? ALWAYS : NEVER);
+}
+
+static bool runs(const spad_kernel *k, size_t statement) {
+    const spad_statement *s = &k->statements.items[statement];
     for (int64_t l = s->loop; l >= 0; l = k->loops.items[l].outer) {
         if (trips(k, &k->loops.items[l]) == 0) return false;
+    }
+    for (int64_t b = s->parent; b >= 0; b = k->statements.items[b].parent) {
+        if (is_skipped(k, statement, (size_t)b)) return false;
     }
     return true;
 }
@@ -362,7 +422,7 @@ spad_status spad__layout_lives(spad_layout *layout, spad_error *error) {
     const spad_status status = number_slots(layout, error);
     if (status != SPAD_OK) return status;
     for (size_t i = 0; i < k->statements.count; i++) {
-        if (runs(k, &k->statements.items[i])) touch_statement(layout, i);
+        if (runs(k, i)) touch_statement(layout, i);
     }
     for (size_t i = 0; i < k->tensors.count; i++) begin_tensor(layout, i);
     for (size_t i = 0; i < k->tensors.count; i++) end_tensor(layout, i);

@@ -40,6 +40,8 @@ static const char *timed_phrase(spad_plan_verdict verdict) {
 /* Of one space. */
 static const char *phrase_of(const spad_layout_space *row) {
     if (row->timed) return timed_phrase(row->verdict);
+    if (row->agents_in_doubt && row->verdict == SPAD_PLAN_FEASIBLE)
+        return "fits in the order of a kernel with errors";
     if (row->agents_ordered) return ordered_phrase(row->verdict);
     if (!row->agents_apart) return spad_layout_verdict_phrase(row->verdict);
     switch (row->verdict) {
@@ -335,6 +337,7 @@ static void json_space(spad__json *json, const spad_layout *layout, const spad_l
     spad__json_key_int(json, "bound", row->bound);
     if (row->agents_apart) spad__json_key_bool(json, "agents_apart", true);
     if (row->agents_ordered) spad__json_key_bool(json, "agents_ordered", true);
+    if (row->agents_in_doubt) spad__json_key_bool(json, "agents_in_doubt", true);
     json_bytes(json, "capacity", row->capacity);
     spad__json_key_int(json, "reserved", row->reserved);
     json_peak(json, layout, row);

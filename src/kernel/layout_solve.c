@@ -111,8 +111,30 @@ static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, sp
 /* An mbarrier is an opaque object of 64 bits in shared memory (PTX ISA, mbarrier). */
 enum { MBARRIER_BYTES = 8 };
 
+static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    return a->begin < b->end && b->begin < a->end;
+}
+
+/* Lives of mbarriers, the buffers from `first` on, where two of them may share bytes then. */
+static void shorten_barriers(spad_layout *layout, size_t first) {
+    spad_layout_buffer *items = layout->buffers.items;
+    bool share = false;
+    if (layout->buffers.count > ORDERED_MAX) return;
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad__slot_life life = spad__barrier_life(layout, (size_t)items[i].sync);
+        items[i].begin = life.begin;
+        items[i].end = life.end;
+        for (size_t j = first; j < i; j++) share = share || !text_needs_both(&items[i], &items[j]);
+    }
+    for (size_t i = first; i < layout->buffers.count && !share; i++) {
+        items[i].begin = 0;
+        items[i].end = layout->end;
+    }
+}
+
 static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *error) {
     const spad_kernel *k = layout->kernel;
+    const size_t first = layout->buffers.count;
     size_t shared;
     if (spad_target_find_space(&shared, k->target, "shared", NULL) != SPAD_OK || shared != space) {
         return SPAD_OK;
@@ -140,6 +162,8 @@ static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *e
         }
         layout->buffers.items[layout->buffers.count++] = buffer;
     }
+    /* obstacles and the clock of the caller have other times */
+    if (layout->given.count == 0 && layout->times == NULL) shorten_barriers(layout, first);
     return SPAD_OK;
 }
 
@@ -331,14 +355,15 @@ static spad_status add_obstacles(const spad_layout *layout, const spad__layout_s
 
 /* ---- order ------------------------------------------------------------------------- */
 
-static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffer *b) {
-    return a->begin < b->end && b->begin < a->end;
-}
-
 static bool are_ordered(const spad_layout *layout, const spad_layout_buffer *a,
                         const spad_layout_buffer *b) {
     const spad_tensor_order *order = layout->options.order;
-    return spad_tensor_order_may_share(order, a->tensor, b->tensor);
+    return order != NULL && spad_tensor_order_may_share(order, a->tensor, b->tensor);
+}
+
+/* An mbarrier shares bytes with no tensor, whatever the text and the order say. */
+static bool are_of_two_kinds(const spad_layout_buffer *a, const spad_layout_buffer *b) {
+    return (a->sync >= 0) != (b->sync >= 0);
 }
 
 /* The i-th of the planned buffers from `first` on and the obstacles after them. */
@@ -362,17 +387,29 @@ static bool is_order_of_use(const spad_layout *layout, size_t first) {
     return false;
 }
 
-/* Pairs kept apart, of a plan in which no two buffers have a moment in common. */
+/* Is an mbarrier needed for a part of the time? Then there are no obstacles. */
+static bool has_brief_barriers(const spad_layout *layout, size_t first) {
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[i];
+        if (buffer->sync >= 0 && (buffer->begin > 0 || buffer->end < layout->end)) return true;
+    }
+    return false;
+}
+
+/* Pairs kept apart. `ordered`: of a plan in which no two buffers have a moment in common. */
 static spad_status keep_apart(const spad_layout *layout, size_t first, spad_plan *plan,
-                              spad_error *error) {
+                              bool ordered, spad_error *error) {
     const size_t planned = layout->buffers.count - first;
     const size_t count = planned + layout->given.count;
     spad_status status = SPAD_OK;
+    if (!ordered && !has_brief_barriers(layout, first)) return SPAD_OK;
     for (size_t i = 0; i < planned; i++) {
         const spad_layout_buffer *a = nth_buffer(layout, first, i);
         for (size_t j = i + 1; j < count && status == SPAD_OK; j++) {
             const spad_layout_buffer *b = nth_buffer(layout, first, j);
-            if (text_needs_both(a, b) && !are_ordered(layout, a, b))
+            const bool both = text_needs_both(a, b);
+            const bool needed = ordered && both && !are_ordered(layout, a, b);
+            if (needed || (are_of_two_kinds(a, b) && (ordered || !both)))
                 status = spad_plan_apart(plan, i, j, error);
         }
     }
@@ -469,7 +506,7 @@ static spad_status plan_space(spad_layout *layout, const spad__layout_space *spa
     if (status == SPAD_OK)
         status = a->ordered ? add_pins(layout, space, a->plan, error)
                             : add_obstacles(layout, space, a->plan, a->timed, error);
-    if (status == SPAD_OK && a->ordered) status = keep_apart(layout, first, a->plan, error);
+    if (status == SPAD_OK) status = keep_apart(layout, first, a->plan, a->ordered, error);
     const spad_plan_options options = {
         .goal = SPAD_PLAN_MINIMIZE,
         .timeout_ns = time_left(layout),

@@ -72,8 +72,11 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
         t->warps = value;
     }
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
-        SPAD__MLIR_FAULT(t->m, module->name, "%lld blocks in a cluster: only one is known",
-                         (long long)value);
+        SPAD__MLIR_FAULT(
+            t->m, module->name,
+            "a cluster of %lld blocks ('ttg.num-ctas'): only kernels of one block are read; "
+            "compile with num_ctas=1",
+            (long long)value);
         return false;
     }
     if (spad__mlir_number_of(m, module, "ttg.shared", &value)) info->shared_bytes = value;
@@ -108,6 +111,24 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
         t->arguments.items[t->arguments.count++] = argument;
     }
     return true;
+}
+
+/* Which block of the grid: values with names of their own, unless an argument has the name. */
+static void ttgir_read_program(spad__ttgir *t, bool *used) {
+    static const char *const names[] = {"program_id_x", "program_id_y", "program_id_z",
+                                        "program_id", "num_programs"};
+    for (size_t d = 0; d < t->options->define_count; d++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const spad_define *define = &t->options->defines[d];
+            if (used[d] || define->value < 0 || strcmp(define->name, names[i]) != 0) continue;
+            used[d] = true;
+            if (i == 4) {
+                t->programs = define->value;
+            } else {
+                t->program[i % 3] = define->value;
+            }
+        }
+    }
 }
 
 /* ---- the two ways -------------------------------------------------------------------- */
@@ -274,11 +295,15 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         const spad_status found = spad_target_find(&t->target, chip, error);
         if (found != SPAD_OK) return found;
     }
+    size_t registers;
     t->matrix_registers = has_matrix_registers(t->target);
+    t->thread_registers =
+        spad_target_find_space(&registers, t->target, "registers", NULL) == SPAD_OK;
     if (t->options->define_count > DEFINES) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
+    ttgir_read_program(t, used);
     return two_ways(t, out, info, used, error);
 }
 

@@ -61,7 +61,7 @@ typedef enum spad__ttgir_space {
     SPAD__TTGIR_SHARED,
     SPAD__TTGIR_TMEM,
     SPAD__TTGIR_GLOBAL,
-    SPAD__TTGIR_REGISTERS /* operands of products, for their time */
+    SPAD__TTGIR_REGISTERS /* operands of products, tiles that threads move: for their time */
 } spad__ttgir_space;
 
 typedef struct spad__ttgir_buffer {
@@ -76,6 +76,7 @@ typedef struct spad__ttgir_buffer {
     int64_t offset; /* in its memory, by the compiler; -1: not given */
     int64_t align;  /* 0: not given */
     bool barrier;   /* mbarriers */
+    bool moved;     /* registers that threads move a tile through */
     int64_t count;  /* arrivals */
     bool read, written;
     int64_t row; /* in the kernel: tensor or synchronisation object */
@@ -194,12 +195,14 @@ typedef struct spad__ttgir {
     bool unclear;    /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
-    int regions;      /* warp_specialize so far */
-    int loops;        /* around */
-    int64_t programs; /* tt.get_num_programs */
+    int regions;        /* warp_specialize so far */
+    int loops;          /* around */
+    int64_t programs;   /* tt.get_num_programs */
+    int64_t program[3]; /* tt.get_program_id x, y, z */
     int64_t warps;
-    int64_t register_bytes; /* of operands of products */
+    int64_t register_bytes; /* of operands of products, and of tiles that threads move */
     bool matrix_registers;  /* products of this chip have operands in registers */
+    bool thread_registers;  /* its threads have registers */
     bool has_offsets;
     /* while the kernel is made */
     spad_kernel_builder *builder;
@@ -231,6 +234,11 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
+ */
+uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
+/* Why an operation is refused whatever it is about; NULL: it is not. */
+const char *spad__ttgir_never(const spad__ttgir *t, const spad__mlir_op *op);
 /* Does a type of the operation name memory on chip? */
 bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
@@ -278,6 +286,10 @@ spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
 /* The buffer of this key, or a new one. -1: no memory. */
 int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh);
 /* What a pointer leads to has the shape of what is copied, the first time. */
+/* The registers that threads move a tile through, added to the newest operation. Only their size
+ * matters, for the time: one tensor for each shape, and none that would fill the registers. Of the
+ * main program only: agents count their registers. */
+void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind);
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
 /* An operation on memory; false: not one that we know. */

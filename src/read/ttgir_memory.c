@@ -169,21 +169,32 @@ static void do_subslice(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* "tmem_subslice %x {N = 64 : i32}": columns */
+/* "tmem_subslice %x {N = 64 : i32}": columns; from 3.9 on "{offset = 64 : i32}", and
+ * "{offset = 64 : i32, dim = 0 : i32}" where it is another dimension than the second. */
 static void do_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const uint32_t to = spad__ttgir_last_memdesc(t, op);
     spad__ttgir_type type;
     int64_t from = 0;
     if (value.kind != SPAD__TTGIR_VIEW || to == 0) return;
-    if (!spad__ttgir_read_type(t, to, op->end, &type) ||
-        !(spad__mlir_number_of(t->m, op, "N", &from) || number_after(t, op, 0, &from))) {
+    if (!spad__ttgir_read_type(t, to, op->end, &type)) {
+        SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
+        return;
+    }
+    int64_t dim = type.rank - 1;
+    if (spad__mlir_number_of(t->m, op, "offset", &from)) {
+        dim = 1;
+        spad__mlir_number_of(t->m, op, "dim", &dim);
+    } else if (!spad__mlir_number_of(t->m, op, "N", &from) && !number_after(t, op, 0, &from)) {
         SPAD__TTGIR_FAULT(t, "columns of tensor memory that are not known");
         return;
     }
-    if (value.view.rank > 1) {
-        narrow(t, &value, value.view.rank - 1, from, type.dims[type.rank - 1]);
+    const int64_t own = dim - (type.rank - value.view.rank); /* without the stages of a ring */
+    if (own < 0 || own >= value.view.rank || dim >= type.rank) {
+        SPAD__TTGIR_FAULT(t, "a part of tensor memory in dimension %lld", (long long)dim);
+        return;
     }
+    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim]);
     spad__ttgir_set(t, op, 0, value);
 }
 

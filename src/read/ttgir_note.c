@@ -4,6 +4,7 @@
  * with numbers, and so that the statements of each agent are together.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "read/ttgir.h"
@@ -167,6 +168,62 @@ int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh) {
     t->buffers.items[t->buffers.count] =
         (spad__ttgir_buffer){.key = key, .op = -1, .offset = -1, .row = -1};
     return (int32_t)t->buffers.count++;
+}
+
+/* A tile as it is in registers. */
+static spad__ttgir_buffer moved_buffer(const spad__ttgir *t, const spad__ttgir_value *tile) {
+    const spad__ttgir_buffer *b = &t->buffers.items[tile->buffer];
+    spad__ttgir_buffer out = {.space = SPAD__TTGIR_REGISTERS,
+                              .op = t->op,
+                              .dtype = b->dtype,
+                              .rank = b->rank,
+                              .offset = -1,
+                              .moved = true,
+                              .row = -1};
+    for (int d = 0; d < b->rank; d++) {
+        const int64_t length = tile->kind == SPAD__TTGIR_VIEW ? tile->view.length[d] : 0;
+        out.dims[d] = length > 0 ? length : b->dims[d];
+    }
+    return out;
+}
+
+static bool is_same_tile(const spad__ttgir_buffer *a, const spad__ttgir_buffer *b) {
+    return a->moved && b->moved && a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+}
+
+/* Its number; -1: there is no room. */
+static int32_t find_moved(spad__ttgir *t, const spad__ttgir_buffer *like) {
+    enum { MOVED_BYTES = 160 << 10 };
+    const spad_shape shape = {(size_t)like->rank, like->dims};
+    int64_t bytes;
+    for (size_t i = 0; i < t->buffers.count; i++)
+        if (is_same_tile(&t->buffers.items[i], like)) return (int32_t)i;
+    if (spad_shape_bytes(&bytes, shape, like->dtype, NULL) != SPAD_OK) return -1;
+    if (bytes > MOVED_BYTES - t->register_bytes) return -1;
+    if (!spad__array_reserve(t->host, &t->buffers, 1)) {
+        t->m->out_of_memory = t->failed = true;
+        return -1;
+    }
+    t->register_bytes += bytes;
+    t->buffers.items[t->buffers.count] = *like;
+    snprintf(t->buffers.items[t->buffers.count].name, SPAD__TTGIR_NAME, "tile");
+    return (int32_t)t->buffers.count++;
+}
+
+void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind) {
+    if (t->dry || t->failed || !t->thread_registers || tile->buffer < 0) return;
+    if (t->stream != SPAD__STREAM_BEFORE && t->stream != SPAD__STREAM_AFTER) return;
+    const spad__ttgir_buffer like = moved_buffer(t, tile);
+    const spad__ttgir_space space = t->buffers.items[tile->buffer].space;
+    if (like.rank == 0 || space == SPAD__TTGIR_TMEM) return;
+    const int32_t buffer = find_moved(t, &like);
+    if (buffer < 0) return;
+    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
+    value.view.stage = -1;
+    value.view.rank = like.rank;
+    for (int d = 0; d < like.rank; d++) value.view.order[d] = d;
+    spad__ttgir_note_access(t, &value, kind);
 }
 
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,

@@ -105,7 +105,7 @@ static bool arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scalar *ou
     }
     if (spad__mlir_named(m, op, "arith.constant")) {
         int64_t value;
-        if (spad__mlir_number(m, op->name + 1, &value)) {
+        if (spad__mlir_number(m, spad__ttgir_constant(t, op), &value)) {
             *out = spad__scalar_number(&t->scalars, value);
         }
     } else if (spad__mlir_named(m, op, "arith.subi")) {
@@ -374,9 +374,9 @@ static spad__scalar count_trips(spad__ttgir *t, spad__scalar start, spad__scalar
     int64_t value;
     if (!spad__scalar_known(s, step, &value) || value < 1) return spad__scalar_data(s);
     spad__scalar trips = spad__scalar_sub(s, stop, start);
-    if (value != 1) trips = ceil_div(t, trips, step);
-    if (spad__scalar_known(s, trips, &value) && value < 0) return spad__scalar_number(s, 0);
-    return trips;
+    int64_t distance;
+    if (spad__scalar_known(s, trips, &distance) && distance < 0) return spad__scalar_number(s, 0);
+    return value != 1 ? ceil_div(t, trips, step) : trips;
 }
 
 /* Its variable is below the stop by more than a step: the form in which programs ask for it. */
@@ -627,7 +627,9 @@ static void do_global(spad__ttgir *t, const spad__mlir_op *op, bool writes) {
         memcpy(b->dims, type.dims, sizeof b->dims);
     }
     spad__ttgir_note_operation(t, writes ? "store" : "load", SPAD__TTGIR_NO_UNIT);
+    if (writes) spad__ttgir_note_moved(t, pointer, SPAD_ACCESS_READ);
     spad__ttgir_note_access(t, pointer, writes ? SPAD_ACCESS_ADD : SPAD_ACCESS_READ);
+    if (!writes) spad__ttgir_note_moved(t, pointer, SPAD_ACCESS_WRITE);
 }
 
 /* A mask is what a condition for the whole tensor was made into: "tt.splat", and "arith.andi" with
@@ -668,19 +670,19 @@ static bool ttgir_matters(const spad__ttgir *t, const spad__mlir_op *op) {
     return false;
 }
 
+/* "tt.get_program_id y" */
+static int axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t at = op->name + 1 < op->end ? op->name + 1 : op->name;
+    return spad__mlir_is(t->m, at, "y") ? 1 : spad__mlir_is(t->m, at, "z") ? 2 : 0;
+}
+
 static void do_unknown(spad__ttgir *t, const spad__mlir_op *op) {
-    static const char *const never[] = {"tt.call", "ttng.cluster_arrive", "ttng.cluster_wait",
-                                        "ttng.cluster_barrier"};
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
-    bool bad = ttgir_matters(t, op);
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        if (spad__mlir_named(t->m, op, never[i])) bad = true;
-    }
-    if (bad) {
-        SPAD__TTGIR_FAULT(t, "'%.*s' is not known, and memory on chip may depend on it",
-                          (int)(name->length < 60 ? name->length : 60),
-                          spad__mlir_text(t->m, op->name));
-    }
+    const char *never = spad__ttgir_never(t, op);
+    if (never == NULL && !ttgir_matters(t, op)) return;
+    SPAD__TTGIR_FAULT(t, "'%.*s' %s", (int)(name->length < 60 ? name->length : 60),
+                      spad__mlir_text(t->m, op->name),
+                      never != NULL ? never : "is not known, and memory on chip may depend on it");
 }
 
 static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
@@ -705,7 +707,8 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {
         do_warp_specialize(t, op);
     } else if (spad__mlir_named(t->m, op, "tt.get_program_id")) {
-        spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, 0)));
+        const int64_t number = t->program[axis_of(t, op)];
+        spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, number)));
     } else if (spad__mlir_named(t->m, op, "tt.get_num_programs")) {
         spad__ttgir_set(t, op, 0,
                         spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, t->programs)));

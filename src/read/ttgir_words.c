@@ -270,3 +270,33 @@ bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix) {
     t->names.items[t->names.count++] = kept;
     return true;
 }
+
+uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op) {
+    uint32_t at = op->name + 1;
+    if (at >= op->end || !spad__mlir_is_mark(t->m, at, '{')) return at;
+    for (int depth = 0; at + 1 < op->end; at++) {
+        if (spad__mlir_is_mark(t->m, at, '{')) depth++;
+        if (spad__mlir_is_mark(t->m, at, '}') && --depth == 0) return at + 1;
+    }
+    return at;
+}
+
+const char *spad__ttgir_never(const spad__ttgir *t, const spad__mlir_op *op) {
+    static const char cluster[] =
+        "is for clusters of several blocks: only kernels of one block are "
+        "read; compile with num_ctas=1";
+    static const struct {
+        const char *name;
+        const char *why;
+    } never[] = {
+        {"tt.call", "is a call of a function that is not inlined: such functions are not read; "
+                    "compile it without noinline"},
+        {"ttng.cluster_arrive", cluster},
+        {"ttng.cluster_wait", cluster},
+        {"ttng.cluster_barrier", cluster},
+        {"ttng.map_to_remote_buffer", cluster},
+    };
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (spad__mlir_named(t->m, op, never[i].name)) return never[i].why;
+    return NULL;
+}

@@ -346,6 +346,14 @@ static spad_status walk_kernel(drawer *d, int64_t limit, bool *cut, spad_error *
 
 /* ---- barriers in memory ------------------------------------------------------------ */
 
+/* Mbarriers that are needed for a part of the program take turns in their bytes. Operations have
+ * times here and statements have none, so such a box is drawn all the time: they are a family. */
+static int64_t family_of_barrier(const drawer *d, const spad_layout_buffer *buffer, size_t space) {
+    const int64_t end = (int64_t)spad_kernel_statement_count(d->kernel) + 1;
+    const bool brief = buffer->begin > 0 || buffer->end < end;
+    return brief ? d->family + (int64_t)space : SPAD_NO_FAMILY;
+}
+
 static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size_t space,
                                int64_t end, spad_error *error) {
     const spad_kernel_sync *sync = spad_kernel_get_sync(d->kernel, (size_t)buffer->sync);
@@ -356,13 +364,13 @@ static spad_status add_barrier(drawer *d, const spad_layout_buffer *buffer, size
                            .padding = buffer->padding,
                            .begin = 0,
                            .end = end,
-                           .family = SPAD_NO_FAMILY,
+                           .family = family_of_barrier(d, buffer, space),
                            .line = sync->location.line};
     box.rect.bytes = spad__max(buffer->taken, buffer->rect.bytes);
     return spad_report_add_box(d->report, &box, error);
 }
 
-/* What the layout places beside tensors is there all the time. */
+/* What the layout places beside tensors is drawn all the time. */
 static spad_status draw_barriers(drawer *d, spad_error *error) {
     int64_t end = 1;
     for (size_t i = d->first_box; i < d->report->boxes.count; i++) {

@@ -2,6 +2,7 @@
 """spad.triton: recorded TTGIR everywhere; with the package triton also functions, stages and its passes."""
 
 import re
+import struct
 import subprocess
 import sys
 
@@ -86,7 +87,7 @@ def test_compare(root):
     kernels = [st.load(recorded(root, name), placed=False) for name in ("matmul_sm80_s3_v36", "softmax_sm80_s3_v39")]
     lines = st.compare(*kernels).splitlines()
     assert len(lines) == 3 and lines[0].split()[0] == "kernel"
-    assert re.search(r"0: matmul +proved for all trip counts +- +65536 ", lines[1])
+    assert re.search(r"0: matmul +proved for all trip counts +- +65536 +[0-9.]+ us$", lines[1])
 
 
 def test_command_words():
@@ -128,3 +129,52 @@ def test_the_command(root, tmp_path):
                           str(tmp_path / "a.html")], capture_output=True, text=True, check=True)
     assert (tmp_path / "a_2.html").exists() and (tmp_path / "a_3.html").exists()
     assert "proved for all trip counts" in run.stdout
+
+
+def elf_with_registers(number):
+    """A file with the sections of machine code that matter: names, and .nv.info with the registers of a kernel."""
+    names = b"\0.nv.info\0.shstrtab\0"
+    info = struct.pack("<BBHI", 3, 1, 0, 0)[:4] + struct.pack("<BBHII", 4, 0x2F, 8, 1, number)
+    table = 64 + len(names) + len(info)
+    head = bytearray(64)
+    struct.pack_into("<Q", head, 0x28, table)
+    struct.pack_into("<HHH", head, 0x3A, 64, 3, 1)
+    sections = [(0, 0, 0), (10, 64, len(names)), (1, 64 + len(names), len(info))]
+    rows = b"".join(struct.pack("<IIQQQQIIQQ", name, 0, 0, 0, at, size, 0, 0, 0, 0) for name, at, size in sections)
+    return bytes(head) + names + info + rows
+
+
+def test_registers_of_machine_code():
+    from spad._triton_grid import registers_of
+
+    assert registers_of(elf_with_registers(218)) == 218
+    for bad in (b"", b"\x7fELF", elf_with_registers(218)[:100], bytes(2000)):
+        assert registers_of(bad) is None
+
+
+def test_blocks_that_share_tiles(root):
+    from spad._triton_grid import reuse
+
+    text = recorded(root, "matmul_sm90_s3_v36")
+    sizes = {"M": 4096, "N": 4096, "K": 4096, "stride_am": 4096, "stride_bk": 4096}
+    assert reuse(text, sizes, 64) == {"a_ptr": (32, 32), "b_ptr": (2, 1)}  # 32 tiles in a row
+    assert reuse(text, {**sizes, "N": 1024}, 64) == {"a_ptr": (8, 8), "b_ptr": (8, 1)}
+    tma = recorded(root, "matmul_tma_sm90_s3_v39")
+    assert reuse(tma, sizes, 64) == {"a_desc": (32, 32), "b_desc": (2, 1)}
+    assert reuse("", {}, 8) == {} and reuse(text, sizes, 0) == {}
+
+
+def test_time_of_a_grid(root):
+    k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"M": 4096, "N": 4096, "K": 4096}, placed=False)
+    alone = k.sim(grid=1024, reused={"a_ptr": 1, "b_ptr": 1}).data["grid"]["time_ps"]
+    shared = k.sim(grid=(32, 32)).data["grid"]["time_ps"]
+    assert shared < alone  # tiles of neighbours come from the cache
+    assert k.registers is None and k.sim().data.get("grid") is None
+    small = st.load(recorded(root, "softmax_sm80_s3_v39"), placed=False)
+    assert small.sim(grid=10000).data["grid"]["per_unit"] > 4
+    limited = small.sim(grid=10000, registers=255).data["grid"]  # 65536 of a unit: two blocks of 128 threads
+    assert limited["per_unit"] == 2 and limited["limit"] == "registers"
+    hits = k.sim(grid=1024, cached={"a_ptr": (2, 2), "b_ptr": (2, 2)}).data["grid"]["time_ps"]
+    assert hits <= shared
+    agents = st.load(recorded(root, "matmul_tma_ws_sm100_s3_v39"), sizes={"K": 4096}, placed=False)
+    assert agents.sim(grid=64, registers=64).data["grid"]["blocks"] == 64

@@ -89,3 +89,33 @@ def softmax(out_ptr, in_ptr, stride, rows, cols, BLOCK: tl.constexpr, STAGES: tl
         x = tl.load(in_ptr + row * stride + at, mask=at < cols, other=-float("inf"))
         y = tl.exp(x - tl.max(x, 0))
         tl.store(out_ptr + row * stride + at, y / tl.sum(y, 0), mask=at < cols)
+
+
+@triton.jit
+def matmul_grouped(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+                   BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr):
+    pid = tl.program_id(0)
+    grid_m = tl.cdiv(M, BM)
+    grid_n = tl.cdiv(N, BN)
+    width = GROUP * grid_n
+    group = pid // width
+    first = group * GROUP
+    size = min(grid_m - first, GROUP)
+    row = first + (pid % width) % size
+    col = (pid % width) // size
+    rows = (row * BM + tl.arange(0, BM)) % M
+    cols = (col * BN + tl.arange(0, BN)) % N
+    depth = tl.arange(0, BK)
+    a = a_ptr + rows[:, None] * stride_am + depth[None, :] * stride_ak
+    b = b_ptr + depth[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        left = tl.load(a, mask=depth[None, :] < K - k * BK, other=0.0)
+        right = tl.load(b, mask=depth[:, None] < K - k * BK, other=0.0)
+        acc = tl.dot(left, right, acc)
+        a += BK * stride_ak
+        b += BK * stride_bk
+    rows = row * BM + tl.arange(0, BM)
+    cols = col * BN + tl.arange(0, BN)
+    c = c_ptr + rows[:, None] * stride_cm + cols[None, :] * stride_cn
+    tl.store(c, acc.to(tl.float16), mask=(rows[:, None] < M) & (cols[None, :] < N))

@@ -164,14 +164,22 @@ static void orders_belong_to_their_kernel(void **state) {
     spad_kernel_destroy(other);
 }
 
-/* No agent waits for Q: a race, with or without shared bytes, and the text's layout stays. */
-static void a_wrong_kernel_keeps_its_layout(void **state) {
+/* No agent waits for Q: a race, with or without shared bytes. O shares those of K, which is in
+ * order, and not those of Q. */
+static void a_wrong_kernel_shares_what_is_in_order(void **state) {
     (void)state;
     spad_error error;
     spad_kernel *k = test_parse(ATTENTION("simt idle") REST);
     spad_layout *layout;
     assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-    assert_int_equal(spad_layout_get_space(layout, 0)->height, 4 * 8192 + 5 * 8);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    assert_int_equal(row->height, 3 * 8192 + 5 * 8);
+    assert_true(row->agents_in_doubt);
+    spad_rect q;
+    spad_rect o;
+    assert_true(spad_layout_get_place(&q, layout, number_of(k, "sq"), 0));
+    assert_true(spad_layout_get_place(&o, layout, number_of(k, "so"), 0));
+    assert_false(spad_rect_overlaps(q, o));
     spad_layout_destroy(layout);
     spad_kernel_destroy(k);
 }
@@ -415,7 +423,7 @@ int main(void) {
         cmocka_unit_test(tensors_of_one_agent_share_bytes),
         cmocka_unit_test(loops_let_tensors_take_turns),
         cmocka_unit_test(orders_belong_to_their_kernel),
-        cmocka_unit_test(a_wrong_kernel_keeps_its_layout),
+        cmocka_unit_test(a_wrong_kernel_shares_what_is_in_order),
         cmocka_unit_test(the_tuner_has_the_layouts_of_the_analysis),
         cmocka_unit_test(changes_that_fit_use_the_order),
         cmocka_unit_test(without_a_proof_nothing_is_shared),

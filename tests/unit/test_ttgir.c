@@ -242,9 +242,12 @@ static void faults_are_named(void **state) {
         {"    %0 = ttg.local_alloc : () -> " X "\n    ttg.local_secret %0 : " X "\n", 2, 5, 16,
          "'ttg.local_secret' is not known, and memory on chip may depend on it"},
         {"    tt.call @g() : () -> ()\n", 1, 5, 7,
-         "'tt.call' is not known, and memory on chip may depend on it"},
+         "'tt.call' is a call of a function that is not inlined: such functions are not read; "
+         "compile it without noinline"},
         {"    ttng.cluster_wait\n", 1, 5, 17,
-         "'ttng.cluster_wait' is not known, and memory on chip may depend on it"},
+         "'ttng.cluster_wait' is for clusters of several blocks: only kernels of one block are "
+         "read; "
+         "compile with num_ctas=1"},
         {"    ttg.local_load %9 : " Y " -> tensor<64x64xf16>\n", 1, 20, 2,
          "a value that no operation before it defines"},
         {"    %0 = ttg.local_alloc : () -> !ttg.memdesc<0xf16>\n", 1, 10, 15,
@@ -293,7 +296,8 @@ static void other_texts_are_refused(void **state) {
          "a target of another vendor; name a chip of ours"},
         {"module attributes {ttg.target = \"cuda:90\", \"ttg.num-ctas\" = 2 : i32} {\n"
          "  tt.func @f() {\n  }\n}\n",
-         "2 blocks in a cluster: only one is known"},
+         "a cluster of 2 blocks ('ttg.num-ctas'): only kernels of one block are read; "
+         "compile with num_ctas=1"},
         {"module attributes {ttg.target = \"cuda:90\"} {\n  tt.func @f() {\n",
          "this '{' has no '}': the text ends inside of it"},
         {"module {\n}\n}\n", "a '}' without a '{'"},
@@ -440,6 +444,44 @@ static void sizes_of_two_uses_are_fixed(void **state) {
     "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n" \
     "    %c2 = arith.constant 2 : i32\n    %x = ttg.local_alloc : () -> " X "\n"
 
+/* Which block it is decides how often its loops run. */
+static void blocks_of_a_grid(void **state) {
+    (void)state;
+    static const char text[] = MODULE NUMBERS
+        "    %q = tt.get_program_id x : i32\n    %w = tt.get_program_id y : i32\n"
+        "    %z = tt.get_program_id z : i32\n    %g = tt.get_num_programs x : i32\n"
+        "    %d = arith.muli %q, %g : i32\n    %e = arith.addi %d, %w : i32\n"
+        "    %f = arith.addi %e, %z : i32\n"
+        "    %r = scf.for %i = %c0 to %f step %c1 iter_args(%s = %c0) -> (i32)  : i32 "
+        "{\n" RING "      scf.yield %n : i32\n    }\n" CLOSE;
+    static const spad_define given[] = {
+        {"program_id", 3}, {"program_id_y", 2}, {"program_id_z", 1}, {"num_programs", 10}};
+    static const struct {
+        size_t count;
+        const char *wanted;
+    } cases[] = {{0, "for i in 0..0 {\n"}, {1, "for i in 0..384 {\n"}, {4, "for i in 0..33 {\n"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spad_kernel_options options = {.defines = given, .define_count = cases[i].count};
+        spad_kernel *kernel;
+        spad_error error;
+        test_text shown;
+        test_text_init(&shown);
+        assert_ok(
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error),
+            &error);
+        assert_int_equal(spad_kernel_write_text(kernel, &shown.sink, NULL), SPAD_OK);
+        assert_non_null(strstr(shown.bytes, cases[i].wanted));
+        spad_kernel_destroy(kernel);
+        test_text_free(&shown);
+    }
+    const spad_define below = {"program_id", -1}; /* no such block */
+    const spad_kernel_options options = {.defines = &below, .define_count = 1};
+    spad_kernel *kernel;
+    assert_int_not_equal(
+        spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, NULL),
+        SPAD_OK);
+}
+
 /* The rounds of a loop that data ends are any number. */
 static void loops_that_data_ends(void **state) {
     (void)state;
@@ -549,6 +591,7 @@ int main(void) {
         cmocka_unit_test(regions_have_a_depth),
         cmocka_unit_test(sizes_that_are_not_given_are_named),
         cmocka_unit_test(sizes_of_two_uses_are_fixed),
+        cmocka_unit_test(blocks_of_a_grid),
         cmocka_unit_test(loops_that_data_ends),
         cmocka_unit_test(loops_with_a_loaded_bound),
         cmocka_unit_test(loops_that_sizes_end),

@@ -249,7 +249,22 @@ static void loops(void **state) {
          {"writes x[i * 2 % 3]\n"}},
         {HEAD("90") "    tt.load %p : tensor<64x64x!tt.ptr<f16>>\n"
                     "    tt.store %p, %v : tensor<64x64x!tt.ptr<f16>>\n" CLOSE,
-         {"simt load_buffer reads p\n", "simt store_buffer adds p\n"}},
+         {"tensor tile_r : registers float16 (64, 64)", "simt load_buffer reads p writes tile_r\n",
+          "simt store_buffer reads tile_r adds p\n"}},
+        /* more than the registers have room for */
+        {HEAD("90") "    tt.load %p : tensor<512x512x!tt.ptr<f16>>\n" CLOSE,
+         {"simt load_buffer reads p\n"}},
+        /* attributes before the number of a constant */
+        {HEAD("90") ALLOC_S
+         "    %d = arith.constant {a = {b = 3 : i32}, c = array<i32: 1>} 7 : i32\n"
+         "    scf.for %i = %c0 to %d step %c1 : i32 {\n"
+         "      ttg.local_store %p, %x : i32\n    }\n" CLOSE,
+         {"for i in 0..7 {\n"}},
+        /* a bound below the start, which no division rounds */
+        {HEAD("90") ALLOC_S "    %d = arith.subi %c0, %c2 : i32\n"
+                            "    scf.for %i = %c0 to %d step %c2 : i32 {\n"
+                            "      ttg.local_store %p, %x : i32\n    }\n" CLOSE,
+         {"for i in 0..0 {\n"}},
         {HEAD("90") "    tt.load %p : tensor<0x64x!tt.ptr<f16>>\n"
                     "    tt.load %p : tensor<64x64x!tt.ptr<zz>>\n" CLOSE,
          {"kernel f on sm_90"}},

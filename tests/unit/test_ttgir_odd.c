@@ -266,6 +266,15 @@ static void views(void **state) {
                             "\n    %w1 = ttng.tmem_subslice %x {N = 0 : i32} : i32\n"
                             "    ttg.local_store %p, %x : i32\n" CLOSE,
          {"simt store_buffer writes x\n"}},
+        {HEAD("100") ALLOC_T "    %u = ttng.tmem_subslice %a {offset = 32 : i32} : " T2
+                             " -> !ttg.memdesc<128x16xf32, #tmem, #ttng.tensor_memory>\n"
+                             "    ttng.tmem_store %p, %u, %true : i32\n" CLOSE,
+         {"simt store_buffer writes a(.., 32..48)\n"}},
+        {HEAD("100") ALLOC_T
+         "    %u = ttng.tmem_subslice %a {dim = 0 : i32, offset = 64 : i32} : " T2
+         " -> !ttg.memdesc<64x64xf32, #tmem, #ttng.tensor_memory>\n"
+         "    ttng.tmem_store %p, %u, %true : i32\n" CLOSE,
+         {"simt store_buffer writes a(64..128, ..)\n"}},
         {HEAD("100") ALLOC_T "    %u = ttng.tmem_subslice %a, 32 : " T2
                              " -> !ttg.memdesc<128x16xf32, #tmem, #ttng.tensor_memory>\n"
                              "    ttng.tmem_store %p, %u : i32\n" CLOSE,
@@ -305,7 +314,10 @@ static void views(void **state) {
          BAD},
         {HEAD("100") ALLOC_T "    %y = ttng.tmem_subslice %a {N = 0} : i32 -> "
                              "!ttg.memdesc<0xf16>\n" CLOSE,
-         "columns of tensor memory that are not known"},
+         "a type of memory that is not known"},
+        {HEAD("100") ALLOC_T "    %y = ttng.tmem_subslice %a {offset = 0, dim = 2} : " T2 " -> " T2
+                             "\n" CLOSE,
+         "a part of tensor memory in dimension 2"},
         {HEAD("100") ALLOC_T "    %y = ttng.tmem_subslice %a : " T2 " -> " T2 "\n" CLOSE,
          "columns of tensor memory that are not known"},
         {HEAD("100") ALLOC_T "    ttng.tmem_store %p, %a, %w : i32\n" CLOSE,

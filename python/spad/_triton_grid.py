@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TTGIR does not say about a grid, found out for spad.triton: registers of a thread from machine code, and how
+many blocks share a tile from the arithmetic of pointers."""
+
+import re
+import struct
+
+_REGISTERS = 0x2F  # EIATTR_REGCOUNT of .nv.info: symbol, registers
+_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
+
+
+def registers_of(cubin):
+    """Registers of a thread of the kernel in a cubin (ELF), or None."""
+    try:
+        (table,) = struct.unpack_from("<Q", cubin, 0x28)
+        size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQ", cubin, table + i * size) for i in range(count)]
+        for section in sections:
+            start = sections[names][4] + section[0]
+            if cubin[start:start + 9] != b".nv.info\0":
+                continue
+            at, end = section[4], section[4] + section[5]
+            while at + 4 <= end:
+                form, attribute, length = struct.unpack_from("<BBH", cubin, at)
+                if form == 4 and attribute == _REGISTERS:
+                    return struct.unpack_from("<II", cubin, at + 4)[1] or None
+                at += 4 + (length if form == 4 else 0)
+    except (struct.error, IndexError):
+        pass
+    return None
+
+
+# ---- which bytes a block begins with ----------------------------------------------------------------
+
+_BINARY = {"addi": lambda a, b: a + b, "subi": lambda a, b: a - b, "muli": lambda a, b: a * b,
+           "divsi": lambda a, b: a // b, "remsi": lambda a, b: a % b, "minsi": min, "maxsi": max,
+           "divui": lambda a, b: a // b, "remui": lambda a, b: a % b}
+_SAME = ("tt.splat", "tt.expand_dims", "tt.broadcast", "ttg.convert_layout", "arith.extsi", "arith.extui",
+         "arith.trunci", "tt.trans", "tt.reshape")
+_OPERATION = re.compile(r"\s*(?:(%[\w-]+)(?::\d+)? = )?\"?([\w.]+)\"?(.*)")
+_CONSTANT = re.compile(r" (?:dense<)?(-?\d+)>? : ")
+_ROUNDS = re.compile(r"(%[\w-]+) = (%[\w-]+)")
+
+
+def _value(word, rest, names, values, program):
+    """The first element of the result of an operation: a number, or a pointer as (argument, elements); None: other."""
+    if word == "arith.constant":
+        number = _CONSTANT.match(rest)
+        return int(number[1]) if number else None
+    if word == "tt.get_program_id":
+        return program if rest.split()[:1] == ["x"] else 0
+    if word == "tt.make_range":
+        return int(re.search(r"start = (\d+)", rest)[1])
+    operands = [values.get(name) for name in names]
+    if not operands or any(operand is None for operand in operands[:2]):
+        return None
+    if word == "tt.addptr" and isinstance(operands[0], tuple) and isinstance(operands[1], int):
+        return operands[0][0], operands[0][1] + operands[1]
+    if word in _SAME:
+        return operands[0]
+    if word.startswith("arith.") and word[6:] in _BINARY and all(isinstance(o, int) for o in operands[:2]):
+        return _BINARY[word[6:]](*operands[:2]) if operands[1] != 0 or word[6:9] not in ("div", "rem") else None
+    return None
+
+
+def _first_loads(text, sizes, program):
+    """{argument: where its first load begins} of one block."""
+    values, found = {}, {}
+    for line in text.split("\n"):
+        if "tt.func" in line:
+            for name, kind in re.findall(r"%(\w+): (\S+)", line):
+                pointer = kind.startswith(("!tt.ptr", "!tt.tensordesc"))
+                values["%" + name] = (name, 0) if pointer else int(sizes.get(name, 4096))
+            continue
+        match = _OPERATION.match(line)
+        if match is None:
+            continue
+        result, word, rest = match.groups()
+        names = re.findall(r"%[\w-]+", rest)
+        if word == "scf.for":
+            for inner, outer in _ROUNDS.findall(rest):
+                values[inner] = values.get(outer)
+        elif word in ("tt.load", "ttg.async_copy_global_to_local") and isinstance(values.get(names[0]), tuple):
+            found.setdefault(*values[names[0]])
+        elif word == "ttng.async_tma_copy_global_to_local" and isinstance(values.get(names[0]), tuple):
+            corner = re.search(r"\[([^\]]*)\]", rest)
+            at = tuple(values.get(name) for name in re.findall(r"%[\w-]+", corner[1])) if corner else (None,)
+            if None not in at:
+                found.setdefault(values[names[0]][0], at)
+        elif result is not None:
+            values[result] = _value(word, rest, names, values, program)
+    return found
+
+
+def _run(places):
+    """The longest run of blocks in a row with the same place."""
+    best = length = 1
+    for before, now in zip(places, places[1:]):
+        length = length + 1 if before == now else 1
+        best = max(best, length)
+    return best
+
+
+def reuse(text, sizes, blocks):
+    """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
+    many of them are neighbours. Arguments whose places are no arithmetic of sizes and of the program are left out."""
+    loads = [_first_loads(text, sizes, program) for program in range(blocks)]
+    found = {}
+    for name in loads[0] if loads else ():
+        places = [load.get(name) for load in loads]
+        if None not in places:
+            found[name] = (max(1, round(blocks / len(set(places)))), _run(places))
+    return found
+
+
+# ---- a kernel of a grid ------------------------------------------------------------------------------
+
+_GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|persistent)")
+_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+
+
+def _clauses(match, shares, cached):
+    """Clauses of a tensor off chip: reused, near and cached."""
+    name, kind, dims, role = match.groups()
+    reused, near = shares.get(name, (1, 1))
+    words = [match[0]]
+    if reused > 1:
+        words.append(f"reused {reused}")
+    if min(near, reused) > 1:
+        words.append(f"near {min(near, reused)}")
+    width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
+    hits = cached.get(name)
+    if hits is None and role == "input" and "," in dims and 0 < width < _LINE:
+        hits = _LINE // width - 1, _LINE // width
+    if hits is not None and hits[0] > 0:
+        words.append(f"cached {hits[0]} of {hits[1]}")
+    return " ".join(words)
+
+
+def text_of(text, warps, registers, shares, cached):
+    """The text of a kernel from TTGIR with what was found out about its grid. Where it has no agents and the registers of
+    a thread are known, the program becomes one, so that they limit how many blocks a unit has."""
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached), line) for line in text.split("\n")]
+    words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
+    body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
+    if registers is None or any(line.startswith("agent ") for line in lines):
+        return "\n".join(lines)
+    agent = [f"agent warps of {32 * warps} threads registers {registers} {{", *lines[body:], "}"]
+    return "\n".join(lines[:body] + agent) + "\n"

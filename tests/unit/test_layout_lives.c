@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lives in a layout that are shorter than they seem: mbarriers between `init` and `invalidate`,
+ * tensors in halves of an `if` that never run, tiles of a kernel that has errors elsewhere.
+ */
+#include "support/kernels.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/check.h"
+#include "spad/layout.h"
+#include "spad/report.h"
+#include "spad/tensor_order.h"
+
+static int64_t height_of(const char *text) {
+    spad_kernel *k = test_parse(text);
+    spad_layout *layout;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+    const int64_t height =
+        spad_layout_space_count(layout) > 0 ? spad_layout_get_space(layout, 0)->height : 0;
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+    return height;
+}
+
+/* ---- mbarriers --------------------------------------------------------------------- */
+
+#define TWO                                                         \
+    "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\n" \
+    "mbarrier a[2] count 1\nmbarrier b count 1\n"                   \
+    "tensor g : global u8 (64) input\ntensor x : shared u8 (64)\n"
+#define INIT_A "init a[0]\ninit a[1]\n"
+#define END_A "invalidate a[1]\ninvalidate a[0]\n"
+#define USE_B "init b\narrive b\nwait b parity 0\ninvalidate b\n"
+
+static void mbarriers_share_bytes_after_their_end(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+    } cases[] = {
+        {TWO INIT_A "arrive a[0]\nwait a[0] parity 0\n" END_A USE_B, 16},
+        {TWO USE_B INIT_A "arrive a[1]\n" END_A, 16},
+        /* a new life in every iteration, also of a delivery */
+        {TWO "for i in 0..N {\n" INIT_A "arrive a[0] expect 64\n"
+             "tma load reads g writes x delivers a[0]\nwait a[0] parity 0\n" END_A USE_B "}\n",
+         64 + 16},
+        {TWO "for i in 0..N {\n" INIT_A "for j in 0..N { if j == 2 { break } }\n" END_A USE_B "}\n",
+         16},
+        {TWO INIT_A USE_B END_A, 24}, /* at the same time */
+        {TWO INIT_A "invalidate a[0]\n" USE_B, 24},
+        {TWO "init a[0]\n" END_A USE_B, 24}, /* the other one begins somewhere else */
+        {TWO "init a[0]\ninvalidate a[0]\n" USE_B, 24},
+        {TWO "arrive a[0]\n" INIT_A END_A USE_B, 24},
+        {TWO INIT_A END_A USE_B "arrive a[0]\n", 24},
+        {TWO INIT_A END_A USE_B "expect a[0] by 64\n", 24},
+        {TWO INIT_A END_A USE_B "wait a[0] parity 0\n", 24},
+        {TWO INIT_A END_A USE_B "tma load reads g writes x delivers a[0]\n", 24 + 64},
+        {TWO INIT_A END_A INIT_A END_A USE_B, 24}, /* twice */
+        {TWO "for i in 0..2 { init a[i] }\n" END_A USE_B, 24},
+        {TWO INIT_A "if N == 1 {\n" END_A "}\n" USE_B, 24},
+        {TWO "if N == 1 {\n" INIT_A END_A "}\n" USE_B, 24},
+        {TWO "for i in 0..N {\n" INIT_A "if i == 2 { break }\n" END_A USE_B "}\n", 24},
+        {TWO "agent p {\n" INIT_A END_A USE_B "}\n", 24},
+        {TWO INIT_A "agent p { arrive a[0] }\nagent q { wait a[0] parity 0 }\n" END_A USE_B, 16},
+        {TWO "invalidate a[0]\n" INIT_A END_A USE_B, 24},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        print_message("case %zu\n", i);
+        assert_int_equal(height_of(cases[i].text), cases[i].height);
+    }
+}
+
+/* What a unit writes over an mbarrier would need a fence that no check looks for. */
+static void mbarriers_share_nothing_with_tensors(void **state) {
+    (void)state;
+    assert_int_equal(height_of(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n"),
+                     16 + 64);
+    /* a place that is given is an obstacle at all times */
+    assert_int_equal(height_of(TWO "tensor y : shared u8 (64) at 0\n" INIT_A END_A USE_B
+                                   "simt w writes y\nsimt r reads y\n"),
+                     64 + 24);
+}
+
+static void many_mbarriers_keep_their_bytes(void **state) {
+    (void)state;
+    assert_int_equal(height_of("kernel k on sm_90\nmbarrier a[65] count 1\nmbarrier b count 1\n"
+                               "init a[0]\ninvalidate a[0]\n" USE_B),
+                     66 * 8);
+    assert_int_equal(height_of("kernel k on sm_90\nmbarrier a count 1\nmbarrier b[2, 2] count 1\n"
+                               "init a\ninvalidate a\ninit b[0, 0]\ninit b[0, 1]\ninit b[1, 0]\n"
+                               "init b[1, 1]\ninvalidate b[0, 0]\ninvalidate b[0, 1]\n"
+                               "invalidate b[1, 0]\ninvalidate b[1, 1]\n"),
+                     4 * 8);
+}
+
+/* The page has no conflict where they take turns. */
+static void shared_mbarriers_are_drawn_without_conflicts(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n");
+    spad_error error;
+    spad_layout *layout;
+    spad_report *report;
+    assert_ok(spad_layout_create(&layout, k, NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(k), NULL, &error), &error);
+    assert_ok(spad_report_add_layout(report, layout, NULL, 1000, &error), &error);
+    spad_report_space facts;
+    const size_t space = spad_layout_get_space(layout, 0)->space;
+    assert_ok(spad_report_get_space(&facts, report, space, &error), &error);
+    assert_int_equal(facts.conflicts, 0);
+    spad_report_destroy(report);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* ---- halves of an if that never run ------------------------------------------------ */
+
+#define HALVES                                               \
+    "kernel k on sm_90\nparam N = 4\nparam U = 1\n"          \
+    "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n" \
+    "simt w writes b\n"
+#define THEN(condition) \
+    HALVES "if " condition " { simt w writes a\n simt r reads a }\nsimt r reads b\n"
+#define ELSE(condition)    \
+    HALVES "if " condition \
+           " { simt idle } else { simt w writes a\n simt r reads a }\nsimt r reads b\n"
+
+static void halves_that_never_run_need_nothing(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+    } cases[] = {
+        {THEN("(512 + 63) / 64 == 0"), 64},
+        {THEN("1 == 2 or 3 != 3"), 64},
+        {THEN("N == 1 and 2 < 1"), 64},
+        {THEN("2 <= 1 or 1 > 2 or 1 >= 2"), 64},
+        {THEN("1 < 2"), 128},
+        {THEN("1 == 2 or N == 1"), 128},
+        {THEN("N == 4"), 128},
+        {ELSE("1 == 1"), 64},
+        {ELSE("N == 1 or 1 == 1"), 64},
+        {ELSE("1 == 1 and N == 4"), 128},
+        {ELSE("1 != 1"), 128},
+        {HALVES
+         "for i in 0..N { if i == 9 { simt w writes a\n simt r reads a } }\nsimt r reads b\n",
+         128},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        print_message("case %zu\n", i);
+        assert_int_equal(height_of(cases[i].text), cases[i].height);
+    }
+}
+
+/* ---- kernels with errors ----------------------------------------------------------- */
+
+/* The arrival of agent p may come after the end of m. */
+#define LATE                                                                        \
+    "kernel k on sm_90\nmbarrier m count 1\ntensor o : global u8 [2] (64) output\n" \
+    "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\ninit m\n"                \
+    "agent p { arrive m }\n"
+
+static void errors_elsewhere_do_not_keep_tiles_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+        bool in_doubt;
+    } cases[] = {
+        {LATE "agent q { invalidate m\n simt w writes a\n simt r reads a writes o[0]\n"
+              " simt w writes b\n simt r reads b writes o[1] }\n",
+         64 + 8, true},
+        {LATE "agent q { invalidate m\n simt w writes a\n simt w writes b\n"
+              " simt r reads b writes o[1]\n simt r reads a writes o[0] }\n",
+         128 + 8, false},
+        /* a wait that may be late leaves phases open, and no order is examined */
+        {LATE "agent q { invalidate m\n simt w writes a\n simt r reads a writes o[0] }\n"
+              "agent r { wait m parity 0\n simt w writes b\n simt r reads b writes o[1] }\n",
+         128 + 8, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_error error;
+        spad_layout *layout;
+        spad_check *check;
+        print_message("case %zu\n", i);
+        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->agents_in_doubt, cases[i].in_doubt);
+        if (cases[i].in_doubt) {
+            assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE); /* nothing is claimed */
+            test_text text;
+            test_text_init(&text);
+            assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
+            assert_non_null(strstr(text.bytes, "fits in the order of a kernel with errors"));
+            test_text_clear(&text);
+            assert_ok(spad_layout_write_json(layout, &text.sink, &error), &error);
+            assert_non_null(strstr(text.bytes, "agents_in_doubt"));
+            test_text_free(&text);
+            assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
+        }
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* A race beside an arrival that may be late is found as well. */
+static void late_arrivals_hide_no_races(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(LATE "agent q { invalidate m\n simt w writes a }\n"
+                                     "agent r { simt r reads a writes o[0] }\n");
+    spad_error error;
+    spad_check *check;
+    bool late = false;
+    bool race = false;
+    assert_ok(spad_check_create(&check, k, NULL, &error), &error);
+    for (size_t i = 0; i < spad_check_finding_count(check); i++) {
+        const spad_finding_code code = spad_check_get_finding(check, i)->code;
+        late = late || code == SPAD_FINDING_MBARRIER_LIFE;
+        race = race || code == SPAD_FINDING_RACE;
+    }
+    assert_true(late && race);
+    spad_check_destroy(check);
+    spad_kernel_destroy(k);
+}
+
+static spad_status scenario(const spad_host *host, void *context) {
+    const spad_layout_options layout_options = {.host = host};
+    const spad_check_options check_options = {.host = host};
+    spad_layout *layout;
+    spad_check *check;
+    const spad_status status =
+        spad_layout_create_checked(&layout, &check, context, &layout_options, &check_options, NULL);
+    if (status == SPAD_OK) spad_check_destroy(check);
+    if (status == SPAD_OK) spad_layout_destroy(layout);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse(LATE "agent q { invalidate m\n simt w writes a\n"
+                                     " simt r reads a writes o[0]\n simt w writes b\n"
+                                     " simt r reads b writes o[1] }\n");
+    test_fail_each_allocation(scenario, k);
+    spad_kernel_destroy(k);
+    k = test_parse(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n");
+    test_fail_each_allocation(scenario, k);
+    spad_kernel_destroy(k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mbarriers_share_bytes_after_their_end),
+        cmocka_unit_test(mbarriers_share_nothing_with_tensors),
+        cmocka_unit_test(many_mbarriers_keep_their_bytes),
+        cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
+        cmocka_unit_test(halves_that_never_run_need_nothing),
+        cmocka_unit_test(errors_elsewhere_do_not_keep_tiles_apart),
+        cmocka_unit_test(late_arrivals_hide_no_races),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -45,6 +45,7 @@ extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
 extern const cli_command cli_tune;
+extern const cli_command cli_sweep;
 
 #define CLI_ABOUT "decides, checks and shows where the buffers of accelerator kernels live on chip"
 #define CLI_STATUS "0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal"

@@ -2,7 +2,8 @@
 # Turns text files into C arrays. Run as a script:
 #     cmake -DOUT=page.c -DHEADER=report/page.h -DPREFIX=spad__page "-DFILES=a.html;b.js;c.js" -P SpadEmbed.cmake
 # gives `const char spad__page_html[]` and `const size_t spad__page_html_size`, and the same for js;
-# files of one ending are joined in their order. `spad__page_js_hash` is the digest of a line end and
+# files of one ending are joined in their order, scripts without what only readers of the source need: they have no
+# text over several lines. `spad__page_js_hash` is the digest of a line end and
 # the text, as a content security policy wants it for an element that begins with a new line.
 
 # The bytes of hexadecimal digits in base 64 (RFC 4648).
@@ -35,10 +36,16 @@ set(kinds "")
 foreach(file IN LISTS FILES)
     cmake_path(GET file EXTENSION LAST_ONLY extension)
     string(SUBSTRING "${extension}" 1 -1 kind)
-    file(READ "${file}" hex HEX)
+    file(READ "${file}" content)
+    if(kind STREQUAL js) # every page carries it: without indents, lines of comment and empty lines
+        string(REGEX REPLACE "\n[ \t]+" "\n" content "\n${content}")
+        string(REGEX REPLACE "\n//[^\n]*" "" content "${content}")
+        string(REGEX REPLACE "\n\n+" "\n" content "${content}")
+        string(REGEX REPLACE "^\n" "" content "${content}")
+    endif()
+    string(HEX "${content}" hex)
     list(APPEND kinds ${kind})
     string(APPEND hex_${kind} "${hex}")
-    file(READ "${file}" content)
     string(APPEND content_${kind} "${content}")
 endforeach()
 list(REMOVE_DUPLICATES kinds)

@@ -184,7 +184,7 @@ static void check_text(const char *text, size_t length) {
 /* Outside of comments and strings a header has only these characters. */
 static void check_header(const char *text, size_t length) {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_ "
-                                  "\n#(){}<>!=|%*+-;:&,?";
+                                  "\n#(){}<>!=|%*+-;:&,?.";
     for (size_t i = 0; i < length; i++) {
         if (text[i] == '/' && i + 1 < length && text[i + 1] == '*') {
             for (i += 2; i + 1 < length && !(text[i] == '*' && text[i + 1] == '/'); i++) {
@@ -387,7 +387,10 @@ static void check_tables(const spad_emit *table) {
     for (int lang = 0; lang < SPAD_EMIT_LANGS; lang++) {
         fuzz_text text = {0};
         const spad_sink sink = {fuzz_append, &text};
-        REQUIRE(spad_emit_write(table, (spad_emit_lang)lang, &sink, NULL) == SPAD_OK);
+        const spad_status status = spad_emit_write(table, (spad_emit_lang)lang, &sink, NULL);
+        if (lang == SPAD_EMIT_TILELANG && status == SPAD_ERR_ARGUMENT)
+            continue; /* no such memory */
+        REQUIRE(status == SPAD_OK);
         if (lang == SPAD_EMIT_JSON) check_json(text.bytes, text.count);
         if (lang == SPAD_EMIT_C || lang == SPAD_EMIT_CUDA) check_header(text.bytes, text.count);
         free(text.bytes);

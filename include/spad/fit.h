@@ -21,17 +21,21 @@ typedef enum spad_fit_kind {
     SPAD_FIT_RING,  /**< another depth for the ring of a tensor */
     SPAD_FIT_RINGS, /**< a largest depth for all rings of the space */
     SPAD_FIT_ALIGN, /**< a lower alignment for a tensor */
-    SPAD_FIT_SPILL  /**< keep the tensor in another space */
+    SPAD_FIT_SPILL, /**< keep the tensor in another space */
+    SPAD_FIT_SPILLS /**< keep several tensors in another space, or one with shallower rings: only
+                         where no single change is enough */
 } spad_fit_kind;
 
-/** "param", "ring", "rings", "align", "spill". Static storage. */
+/** "param", "ring", "rings", "align", "spill", "spills". Static storage. */
 SPAD_API const char *spad_fit_kind_name(spad_fit_kind kind);
 
 /** One change after which the space fits. */
 typedef struct spad_fit_change {
     spad_fit_kind kind;
     size_t space;     /**< number of the space in the target */
-    const char *name; /**< of the parameter or tensor; rings: as options of the command. Borrowed */
+    const char *name; /**< of the parameter or tensor; rings: as options of the command; spills: the
+                           tensors, in quotes. Borrowed */
+    const char *with; /**< spills: options for shallower rings that are needed, too; NULL: none */
     int64_t from;     /**< value, depth or alignment before; spill: bytes of the tensor */
     int64_t to;       /**< and after; spill: 0 */
     int64_t saved;    /**< bytes per lane by which the layout becomes lower */

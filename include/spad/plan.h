@@ -288,6 +288,13 @@ typedef struct spad_plan_change {
 
 enum { SPAD_PLAN_PLACES_KEPT = 65536 };
 
+/** A set of buffers after whose spilling a plan within the capacity was found. */
+typedef struct spad_plan_spill {
+    size_t count;
+    const size_t *buffers; /**< largest first */
+    int64_t bytes;         /**< of all of them */
+} spad_plan_spill;
+
 typedef struct spad_plan_reason {
     size_t count;          /**< buffers of the problem */
     uint64_t fingerprint;  /**< of the problem */
@@ -305,6 +312,10 @@ typedef struct spad_plan_reason {
     const size_t *alive;
     size_t change_count; /**< cheapest first, at most 8 */
     const spad_plan_change *changes;
+    size_t spill_count; /**< sets, where no single change helps: at most 2, the first one with fewer
+                             buffers, the second one with fewer bytes. No buffer of a set was found
+                             to be superfluous; smaller sets may exist */
+    const spad_plan_spill *spills;
     const spad_plan_result *found; /**< a plan within the capacity after all, found on the way: the
                                         answer, and there is nothing to explain; NULL: none */
     void *owned;

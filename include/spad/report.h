@@ -71,11 +71,14 @@ typedef struct spad_report_box {
     int64_t padding; /**< bytes per lane at its end that hold nothing */
     int64_t begin;   /**< alive in [begin, end) */
     int64_t end;
-    bool open;      /**< it lives on after the end */
-    int64_t slot;   /**< of a ring, or section of a scope */
-    int64_t slots;  /**< copies of the ring, or sections; 0: no ring */
-    int64_t family; /**< boxes of one family (0 to 2^31 - 1) may share bytes: aliases */
-    int32_t line;   /**< of the source; 0: none */
+    bool open;        /**< it lives on after the end */
+    int64_t slot;     /**< of a ring, or section of a scope */
+    int64_t slots;    /**< copies of the ring, or sections; 0: no ring */
+    int64_t family;   /**< boxes of one family (0 to 2^31 - 1) may share bytes: aliases */
+    int32_t line;     /**< of the source; 0: none */
+    int64_t rounding; /**< bytes per lane after its end that are lost to rounding: reserved with it,
+                           but not part of `rect` */
+    int64_t alignment; /**< its first byte is a multiple of it; 0: not known */
 } spad_report_box;
 
 /**
@@ -153,10 +156,12 @@ typedef struct spad_report_bar {
     const char *wait; /**< what it waited for; NULL: nothing */
     bool critical;    /**< it is on the critical path */
     int32_t line;     /**< of the source; 0: none */
+    int64_t reads;    /**< bytes that it reads, of all lanes; 0: none, or not known */
+    int64_t writes;   /**< and that it writes */
 } spad_report_bar;
 
-/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, or it is ready after
- * it begins. */
+/** Adds a bar; strings are copied. SPAD_ERR_ARGUMENT: no row, an empty time, it is ready after
+ * it begins, or it reads or writes less than no bytes. */
 SPAD_API spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
                                          spad_error *error);
 

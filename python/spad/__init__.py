@@ -106,6 +106,7 @@ from .core import (
     torch_library,
     tune,
 )
+from ._sweep import sweep
 from .graph import plan
 from .kernel import Condition, Expr, Kernel
 
@@ -120,7 +121,8 @@ __all__ = [
     "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
     "placement_thresholds", "plan", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
-    "reorder", "replay", "shape_bytes", "sim", "spaces", "targets", "tiers", "tile_bytes", "time_text", "tmem_alignment",
+    "reorder", "replay", "shape_bytes", "sim", "spaces", "sweep", "targets", "tiers", "tile_bytes", "time_text",
+    "tmem_alignment",
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 

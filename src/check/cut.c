@@ -32,6 +32,15 @@ static bool happened(const writer *w, int32_t point) {
 
 /* ---- events ------------------------------------------------------------------------ */
 
+/* The places of the cursors of its agent, as the event finds them. */
+static void put_cursors(writer *w, const spad__event *event, size_t depth) {
+    const spad__events *events = &w->cut->order->events;
+    size_t at = event->first_value + depth;
+    for (size_t i = 0; i < spad_kernel_cursor_count(events->kernel); i++) {
+        if (spad__has_cursor(events->kernel, event->agent, i)) put(w, events->values.items[at++]);
+    }
+}
+
 /* An event by its statement and the values of the loops around it. Returns the growing loop of
  * the group around it, -1: none, and its iteration. */
 static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration) {
@@ -51,6 +60,7 @@ static int64_t put_event(writer *w, const spad__event *event, int64_t *iteration
         }
         put(w, value);
     }
+    if (growth->holds_cursors) put_cursors(w, event, depth);
     return growing;
 }
 
@@ -92,34 +102,81 @@ static bool begins_run(const spad__events *events, const spad__event *before,
     return false;
 }
 
+/* Runs of growing loops while they are numbered. */
+typedef struct run_numbers {
+    const spad__events *events;
+    spad__watch *watch;
+    int64_t *values;             /* per loop: scratch */
+    SPAD_ARRAY(int64_t) lengths; /* of the runs of the first agent, where each grows by itself */
+    int32_t total;               /* of agents with runs; 0: none so far */
+} run_numbers;
+
+/* How long the run of an event is, where runs grow each by itself: below `keep` it does not. */
+static int64_t length_of_run(const run_numbers *n, const spad__event *event, int64_t loop) {
+    int64_t loops[SPAD__LOOPS_DEEP];
+    const size_t depth = spad__loops_around(n->events->kernel, event->statement, loops);
+    for (size_t d = 0; d < depth; d++) {
+        n->values[loops[d]] = n->events->values.items[event->first_value + d];
+    }
+    return spad__growth_run_length(n->watch->growth, n->events->kernel, loop, n->values);
+}
+
+/* A run with a number must be as long for every agent, so that all get as many periods. */
+static bool note_length(run_numbers *n, const spad_host *host, size_t run, int64_t length) {
+    if (run < n->lengths.count) {
+        if (n->lengths.items[run] != length) n->watch->same_runs = false;
+        return true;
+    }
+    if (!spad__array_reserve(host, &n->lengths, 1)) return false;
+    n->lengths.items[n->lengths.count++] = length;
+    return true;
+}
+
+static bool number_runs_of(run_numbers *n, const spad_host *host, size_t agent) {
+    const spad__growth *growth = n->watch->growth;
+    const spad__event *before = NULL;
+    int32_t runs = 0;
+    const size_t *firsts = n->events->firsts.items;
+    for (size_t e = firsts[agent]; e < firsts[agent + 1]; e++) {
+        const spad__event *event = &n->events->items.items[e];
+        const int64_t loop = event->statement >= 0 ? growth->inside[event->statement] : -1;
+        n->watch->runs[e] = -1;
+        if (loop < 0) continue;
+        const int64_t length = growth->rounds != NULL ? length_of_run(n, event, loop) : 0;
+        if (growth->rounds != NULL && length < growth->keep) continue;
+        if (begins_run(n->events, before, event, loop, growth)) {
+            if (growth->rounds != NULL && !note_length(n, host, (size_t)runs, length)) return false;
+            runs++;
+        }
+        n->watch->runs[e] = runs;
+        before = event;
+    }
+    if (runs > 0 && n->total > 0 && runs != n->total) n->watch->same_runs = false;
+    if (runs > 0) n->total = runs;
+    return true;
+}
+
 /* Every run with events gets a period when the parameter grows. If the clock repeats itself in each
  * of its runs, with all others in their run of the same number, then each run gets one. */
 spad_status spad__cut_number_runs(const spad__order *order, spad__watch *watch, spad_error *error) {
-    const spad__events *events = &order->events;
-    const spad__growth *growth = watch->growth;
-    const size_t count = events->items.count;
-    int32_t total = 0; /* of agents with runs; 0: none so far */
-    if (!growth->walked || watch->runs != NULL || count == 0) return SPAD_OK;
-    watch->runs = spad__new_array(&order->net.host, count, sizeof *watch->runs);
+    const spad_host *host = &order->net.host;
+    const size_t count = order->events.items.count;
+    const size_t loops = spad_kernel_loop_count(order->events.kernel) +
+                         spad_kernel_cursor_count(order->events.kernel) + 1;
+    if (!watch->growth->walked || watch->runs != NULL || count == 0) return SPAD_OK;
+    watch->runs = spad__new_array(host, count, sizeof *watch->runs);
     if (watch->runs == NULL) return spad__fail_host_memory(error);
     watch->run_count = count;
     watch->same_runs = true;
-    for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
-        const spad__event *before = NULL;
-        int32_t runs = 0;
-        for (size_t e = events->firsts.items[agent]; e < events->firsts.items[agent + 1]; e++) {
-            const spad__event *event = &events->items.items[e];
-            const int64_t loop = event->statement >= 0 ? growth->inside[event->statement] : -1;
-            watch->runs[e] = -1;
-            if (loop < 0) continue;
-            if (begins_run(events, before, event, loop, growth)) runs++;
-            watch->runs[e] = runs;
-            before = event;
-        }
-        if (runs > 0 && total > 0 && runs != total) watch->same_runs = false;
-        if (runs > 0) total = runs;
+    run_numbers n = {.events = &order->events, .watch = watch};
+    n.values = spad__new_array(host, loops, sizeof *n.values);
+    bool fine = n.values != NULL;
+    for (size_t agent = 0; fine && agent + 1 < order->events.firsts.count; agent++) {
+        fine = number_runs_of(&n, host, agent);
     }
-    return SPAD_OK;
+    spad__free(host, n.values, loops * sizeof *n.values);
+    spad__array_free(host, &n.lengths);
+    return fine ? SPAD_OK : spad__fail_host_memory(error);
 }
 
 /* Are an agent and the clock in the same run, so that a period in each is one more period of that

@@ -51,6 +51,11 @@ static int32_t object_number(const int32_t *bases, int64_t sync, int64_t element
     return sync >= 0 ? (int32_t)(bases[sync] + element) : -1;
 }
 
+bool spad__has_cursor(const spad_kernel *kernel, int64_t agent, size_t cursor) {
+    const spad_kernel_cursor *row = spad_kernel_get_cursor(kernel, cursor);
+    return !row->even && row->agent == agent;
+}
+
 /* ---- copying a walk ---------------------------------------------------------------- */
 
 static bool is_kept(spad_walk_kind kind) {
@@ -68,6 +73,7 @@ static bool is_kept(spad_walk_kind kind) {
 
 static bool reserve_event(spad__events *events, const spad_walk_event *from, size_t depth) {
     const spad_host *host = &events->host;
+    depth += spad_kernel_cursor_count(events->kernel);
     return spad__array_reserve(host, &events->items, 1) &&
            spad__array_reserve(host, &events->accesses, from->access_count) &&
            spad__array_reserve(host, &events->completions, from->completion_count) &&
@@ -79,6 +85,13 @@ static void copy_parts(spad__events *events, const int32_t *bases, const spad_wa
     for (size_t i = 0; i < depth; i++) {
         events->values.items[events->values.count++] =
             spad_walk_get_values(walk)[spad_walk_get_loop(walk, i)];
+    }
+    const spad_kernel *kernel = events->kernel;
+    const int64_t agent = events->items.items[events->items.count - 1].agent;
+    for (size_t i = 0; i < spad_kernel_cursor_count(kernel); i++) {
+        if (!spad__has_cursor(kernel, agent, i)) continue;
+        events->values.items[events->values.count++] =
+            spad_walk_get_values(walk)[spad_kernel_loop_count(kernel) + i];
     }
     for (size_t i = 0; i < from->access_count; i++) {
         events->accesses.items[events->accesses.count++] = from->accesses[i];

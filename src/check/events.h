@@ -25,7 +25,8 @@ typedef struct spad__event {
     int64_t tile;
     int64_t amount;
     int64_t expect;
-    size_t first_value; /* values of the loops around it, the outermost first */
+    size_t first_value; /* values of the loops around it, the outermost first; then the places of
+                           the cursors of its agent that a walk keeps */
     size_t first_access;
     size_t access_count;
     size_t first_completion;
@@ -66,6 +67,9 @@ typedef struct spad__events {
  * SPAD_OK. Freed with spad__events_free, also after a failure. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__events_collect(spad__events *events, const spad__run *run, spad_error *error);
 void spad__events_free(spad__events *events);
+
+/* Is it a cursor of the agent that a walk keeps? */
+bool spad__has_cursor(const spad_kernel *kernel, int64_t agent, size_t cursor);
 
 /* "load (producer), iteration k = 4": an event in words; `field` of SPAD__PHRASE_MAX. */
 enum { SPAD__PHRASE_MAX = 160 };

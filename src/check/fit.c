@@ -5,7 +5,8 @@
  * all together. Where a ring takes its depth from a parameter, the parameter is changed,
  * so that loops and barriers that use it follow. What is offered was laid out and checked.
  * What a tensor would have to give up otherwise (alignment, its place on chip) comes from
- * the planner's explanation.
+ * the planner's explanation; where no single change is enough, several tensors, or the shallowest
+ * rings with which the kernel is right and a tensor.
  *
  * Cost: O(log depth) layouts per ring, each with a deadline.
  */
@@ -15,13 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "check/fit.h"
 #include "kernel/kernel.h"
 #include "kernel/origin.h"
 #include "spad/check.h"
 
 #define CHECK_EVENTS INT64_C(1000000)
+
+enum { CAPS_MOST = 4 }; /* common depths that are tried with tensors moved */
 
 struct spad_fit {
     spad_host host;
@@ -56,6 +61,7 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
     case SPAD_FIT_RINGS: return "rings";
     case SPAD_FIT_ALIGN: return "align";
     case SPAD_FIT_SPILL: return "spill";
+    case SPAD_FIT_SPILLS: return "spills";
     }
     return "?";
 }
@@ -316,14 +322,17 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
     return false;
 }
 
-/* What the planner knows: a lower alignment, or one buffer less. */
-static spad_status run_planner(const search *s, spad_error *error) {
-    spad_plan_reason *reason;
-    const spad_plan_verdict verdict = s->row->result->verdict;
-    if (fits(verdict)) return SPAD_OK; /* it is what the kernel placed that does not fit */
-    spad_status status = spad_plan_explain_watched(&reason, s->row->plan, s->row->result,
-                                                   s->timeout_ns, s->watch, error);
-    if (status != SPAD_OK) return status;
+/* ---- what the planner knows ---------------------------------------------------------- */
+
+static spad_status explain_space(const search *s, const spad_layout_space *row,
+                                 spad_plan_reason **out, spad_error *error) {
+    return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
+}
+
+/* A lower alignment, or one buffer less. */
+static spad_status add_planned_changes(const search *s, const spad_plan_reason *reason,
+                                       spad_error *error) {
+    spad_status status = SPAD_OK;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
         const spad_plan_change *from = &reason->changes[i];
         if (from->kind == SPAD_PLAN_SHORTEN || from->buffer >= s->row->planned_count) continue;
@@ -338,7 +347,153 @@ static spad_status run_planner(const search *s, spad_error *error) {
                                         .saved = align ? 0 : buffer->taken};
         if (!was_tried(s, change.kind, change.name)) status = add_change(s, &change, error);
     }
+    return status;
+}
+
+/* "'a', 'b' and 'c'" in the arena, each tensor once, and what they take. NULL: no memory. */
+static const char *set_names(const search *s, const spad_layout *layout,
+                             const spad_layout_space *row, const size_t *set, size_t count,
+                             int64_t *taken) {
+    spad__memo memo = {.host = &s->fit->host};
+    const spad_sink sink = spad__memo_sink(&memo);
+    spad__out out;
+    spad__out_start(&out, &sink);
+    const char *before = NULL; /* is written when it is known whether another one follows */
+    bool any = false;
+    *taken = 0;
+    for (size_t k = 0; k <= count; k++) {
+        const spad_layout_buffer *b =
+            k < count ? spad_layout_get_buffer(layout, row->first_buffer + set[k]) : NULL;
+        bool again = false;
+        for (size_t i = 0; i < k && b != NULL; i++)
+            again = again ||
+                    spad_layout_get_buffer(layout, row->first_buffer + set[i])->name == b->name;
+        if (b != NULL) *taken += b->taken;
+        if (again) continue;
+        if (before != NULL) {
+            if (any) spad__out_string(&out, b == NULL ? " and " : ", ");
+            spad__out_format(&out, "'%s'", before);
+            any = true;
+        }
+        if (b != NULL) before = b->name;
+    }
+    const char *kept = NULL;
+    if (spad__out_finish(&out, NULL) == SPAD_OK)
+        kept = spad__arena_copy(&s->fit->arena, memo.text.items, memo.text.count);
+    spad__memo_free(&memo);
+    return kept;
+}
+
+/* Mbarriers stay on chip. */
+static bool are_tensors(const spad_layout *layout, const spad_layout_space *row, const size_t *set,
+                        size_t count) {
+    for (size_t k = 0; k < count; k++) {
+        if (set[k] >= row->planned_count ||
+            spad_layout_get_buffer(layout, row->first_buffer + set[k])->tensor < 0)
+            return false;
+    }
+    return true;
+}
+
+/* A set of the planner's for the layout, which may be that of the kernel with shallower rings. */
+static spad_status add_spills(const search *s, const spad_layout *layout,
+                              const spad_layout_space *row, const size_t *set, size_t count,
+                              const char *with, spad_error *error) {
+    if (!are_tensors(layout, row, set, count)) return SPAD_OK;
+    spad_fit_change change = {.kind = SPAD_FIT_SPILLS, .space = row->space, .with = with};
+    change.name = set_names(s, layout, row, set, count, &change.saved);
+    change.from = change.saved;
+    if (change.name == NULL) return spad__fail_host_memory(error);
+    if (with != NULL && s->row->height != SPAD_UNBOUNDED && row->height != SPAD_UNBOUNDED)
+        change.saved += spad__max(s->row->height - row->height, 0);
+    return add_change(s, &change, error);
+}
+
+static spad_status add_sets(const search *s, const spad_layout *layout,
+                            const spad_layout_space *row, const spad_plan_reason *reason,
+                            const char *with, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; with != NULL && i < reason->change_count && status == SPAD_OK; i++) {
+        const spad_plan_change *change = &reason->changes[i];
+        if (change->kind != SPAD_PLAN_SPILL) continue;
+        status = add_spills(s, layout, row, &change->buffer, 1, with, error);
+    }
+    for (size_t i = 0; i < reason->spill_count && status == SPAD_OK; i++) {
+        const spad_plan_spill *set = &reason->spills[i];
+        status = add_spills(s, layout, row, set->buffers, set->count, with, error);
+    }
+    return status;
+}
+
+static bool has_right_change(const search *s) {
+    for (size_t i = 0; i < s->fit->changes.count; i++) {
+        const spad_fit_change *change = &s->fit->changes.items[i];
+        if (change->space == s->row->space && change->wrong == SPAD_FINDING_NONE &&
+            change->kind != SPAD_FIT_SPILLS)
+            return true;
+    }
+    return false;
+}
+
+static spad_status run_planner(const search *s, spad_error *error) {
+    if (fits(s->row->result->verdict)) return SPAD_OK; /* it is what the kernel placed */
+    spad_plan_reason *reason;
+    spad_status status = explain_space(s, s->row, &reason, error);
+    if (status != SPAD_OK) return status;
+    status = add_planned_changes(s, reason, error);
+    if (status == SPAD_OK && !has_right_change(s))
+        status = add_sets(s, s->layout, s->row, reason, NULL, error);
     spad_plan_reason_destroy(reason);
+    return status;
+}
+
+/* ---- rings and tensors ------------------------------------------------------------- */
+
+/* What to move when all rings are at most `cap` deep; *right: the kernel is right with them, so
+ * that deeper ones need not be looked at. */
+static spad_status spill_with(const search *s, const depth_list *list, int64_t cap, bool *right,
+                              spad_error *error) {
+    const spad_layout_options options = {
+        .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
+    const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
+    spad_kernel *kernel;
+    spad_layout *layout = NULL;
+    *right = false;
+    spad_status status = reshape(s, list->items, list->count, cap, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
+    status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
+    spad_finding_code wrong = SPAD_FINDING_NONE;
+    if (status == SPAD_OK)
+        status = find_error(s, kernel, layout, &wrong, error);
+    else
+        status = spad__attempted(status, error);
+    const spad_layout_space *row = layout != NULL ? find_space(layout, s->row->space) : NULL;
+    if (status == SPAD_OK && row != NULL && wrong == SPAD_FINDING_NONE &&
+        !fits(row->result->verdict)) {
+        const char *with = words_of(s, list, cap);
+        spad_plan_reason *reason = NULL;
+        *right = true;
+        status =
+            with != NULL ? explain_space(s, row, &reason, error) : spad__fail_host_memory(error);
+        if (status == SPAD_OK) status = add_sets(s, layout, row, reason, with, error);
+        spad_plan_reason_destroy(reason);
+    }
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Where nothing else helps: the shallowest rings with which the kernel is right, and tensors. */
+static spad_status lower_and_spill(const search *s, spad_error *error) {
+    depth_list list = {0};
+    bool right = false;
+    spad_status status = find_depths(s, &list, error);
+    int64_t deepest = 0;
+    for (size_t i = 0; i < list.count; i++) deepest = spad__max(deepest, list.items[i].value);
+    for (int64_t cap = 1; cap < spad__min(deepest, CAPS_MOST + 1) && status == SPAD_OK && !right;
+         cap++)
+        status = spill_with(s, &list, cap, &right, error);
+    spad__array_free(&s->fit->host, &list);
     return status;
 }
 
@@ -387,6 +542,7 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
         if (fits(s.row->verdict)) continue;
         status = lower_rings(&s, error);
         if (status == SPAD_OK) status = run_planner(&s, error);
+        if (status == SPAD_OK && !has_right_change(&s)) status = lower_and_spill(&s, error);
     }
     if (status != SPAD_OK) {
         spad_fit_destroy(fit);
@@ -418,7 +574,7 @@ const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
 
 /* ---- showing it -------------------------------------------------------------------- */
 
-static void write_what(spad__out *out, const spad_fit_change *c) {
+static void write_fit_change(spad__out *out, const spad_fit_change *c) {
     switch (c->kind) {
     case SPAD_FIT_PARAM:
         spad__out_string(out, "fits with -D ");
@@ -445,6 +601,18 @@ static void write_what(spad__out *out, const spad_fit_change *c) {
         spad__out_one_line(out, c->name);
         spad__out_string(out, "' is moved to another memory");
         break;
+    case SPAD_FIT_SPILLS:
+        spad__out_string(out, "fits ");
+        if (c->with != NULL) {
+            spad__out_string(out, "with ");
+            spad__out_one_line(out, c->with);
+            spad__out_string(out, " ");
+        }
+        spad__out_string(out, "if ");
+        spad__out_one_line(out, c->name);
+        spad__out_string(out, strstr(c->name, "' and '") != NULL ? " are" : " is");
+        spad__out_string(out, " moved to another memory");
+        break;
     }
 }
 
@@ -454,7 +622,7 @@ static void write_wrong(spad__out *out, const spad_fit_change *c) {
 }
 
 void spad__fit_write_change(spad__out *out, const spad_fit_change *c) {
-    write_what(out, c);
+    write_fit_change(out, c);
     write_wrong(out, c);
 }
 
@@ -488,14 +656,14 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
         if (fit->changes.items[i].space != row->space) continue;
         spad__out_string(out, separator);
         const spad_fit_change *c = &fit->changes.items[i];
-        write_what(out, c);
+        write_fit_change(out, c);
         if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
         write_wrong(out, c);
         any = true;
     }
     if (any) return;
     spad__out_string(out, separator);
-    spad__out_string(out, "no single change was found that makes it fit");
+    spad__out_string(out, "no change was found that makes it fit");
 }
 
 static spad_status match_layout(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
@@ -534,6 +702,7 @@ spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
         spad__json_key_string(&json, "space", target->spaces[c->space].name);
         spad__json_key_string(&json, "kind", spad_fit_kind_name(c->kind));
         spad__json_key_string(&json, "name", c->name);
+        if (c->with != NULL) spad__json_key_string(&json, "with", c->with);
         spad__json_key_int(&json, "from", c->from);
         spad__json_key_int(&json, "to", c->to);
         spad__json_key_int(&json, "saved", c->saved);

@@ -37,20 +37,9 @@ static bool refuse(probe *l, spad__refusal_kind kind, const char *name) {
     return false;
 }
 
-/* The motion with its steps. relies: of the growth, or NULL. */
-static spad__moves moves_in(const spad__growth *g, const spad_kernel *kernel, motion moves,
-                            bool *relies) {
-    return (spad__moves){.kernel = kernel,
-                         .param = moves.param ? (int64_t)g->param : -1,
-                         .param_step = g->step,
-                         .loop = moves.loop,
-                         .loop_step = moves.loop >= 0 ? g->extra[moves.loop] : 0,
-                         .relies = relies,
-                         .extra = g->extra};
-}
-
 static spad__moves moves_of(const probe *l, motion moves) {
-    return moves_in(l->growth, l->kernel, moves, l->noted ? l->growth->relies : NULL);
+    return spad__growth_moves(l->growth, l->kernel, moves.param, moves.loop,
+                              l->noted ? l->growth->relies : NULL);
 }
 
 /* ---- shifts of expressions --------------------------------------------------------- */
@@ -168,7 +157,11 @@ static bool probe_loop(probe *l, size_t number, size_t *main_groups, bool *agent
     spad__growth *g = l->growth;
     const spad_kernel_loop *loop = spad_kernel_get_loop(l->kernel, number);
     if (!require_same(l, loop->begin, loop->name)) return false;
-    if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) return false;
+    if (g->rounds != NULL) {
+        g->extra[number] = g->rounds[number] ? g->step : 0;
+    } else if (!shift_of(l, loop->end.expr, (motion){true, -1}, &g->extra[number])) {
+        return false;
+    }
     g->group[number] = -1;
     if (g->extra[number] == 0) return true;
     if (g->extra[number] < 0) return refuse(l, SPAD__REFUSED_SHORTER, loop->name);
@@ -627,31 +620,6 @@ static bool probe_bounds(probe *l) {
 
 /* ---- the whole probe --------------------------------------------------------------- */
 
-/* Off-chip tensors that are only read or only written, and share their bytes with none, cannot
- * be wrong at any index. */
-static void find_tracked(const probe *l) {
-    const spad_kernel *kernel = l->kernel;
-    const spad_target *target = spad_kernel_get_target(kernel);
-    bool *tracked = l->growth->tracked;
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        unsigned kinds = 0;
-        for (size_t a = 0; a < spad_kernel_access_count(kernel); a++) {
-            const spad_kernel_access *access = spad_kernel_get_access(kernel, a);
-            if (access->tensor == (int64_t)i) kinds |= access->kind & SPAD_ACCESS_UPDATE;
-        }
-        tracked[i] = kinds == SPAD_ACCESS_UPDATE || t->mode != SPAD_MODE_AUTO ||
-                     !target->spaces[t->space].off_chip;
-    }
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        if (t->mode == SPAD_MODE_ALIAS) tracked[t->home] = true;
-    }
-    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
-        tracked[i] = tracked[i] && !l->growth->left_out[i];
-    }
-}
-
 static void clear_marks(marks *m, size_t groups) {
     for (size_t i = 0; i < groups * m->columns; i++) {
         m->known[i] = false;
@@ -674,7 +642,7 @@ static bool probe_once(probe *l, marks tiles, marks waits) {
             if (!probe_statement(l, s, second == 1, tiles, waits)) return false;
         }
     }
-    return settle_all(l, tiles, waits) && probe_places(l) && probe_bounds(l);
+    return settle_all(l, tiles, waits) && probe_places(l) && (g->rounds != NULL || probe_bounds(l));
 }
 
 /* A parameter that is computed from others represents them. If steps rely on the rest of the
@@ -685,10 +653,12 @@ static void require_even(probe *l) {
     for (size_t i = spad_kernel_param_count(l->kernel); i-- > 0;) {
         if (relies[i]) spad__moves_rely(&all, spad_kernel_get_param(l->kernel, i)->preset.expr);
     }
+    if (l->growth->param == SPAD__NO_PARAM) return;
     if (relies[l->growth->param]) refuse(l, SPAD__REFUSED_UNEVEN, NULL);
 }
 
 static void find_walked(const probe *l) {
+    if (l->growth->rounds != NULL) l->growth->walked = true;
     for (size_t i = 0; i < spad_kernel_cursor_count(l->kernel); i++) {
         if (!spad_kernel_get_cursor(l->kernel, i)->even) l->growth->walked = true;
     }
@@ -712,6 +682,7 @@ static void probe_param(probe *l, marks tiles, marks waits) {
     require_even(l);
     find_walked(l);
     spad__growth_count_runs(g, l->kernel);
+    if (g->rounds == NULL) spad__growth_find_meetings(g, l->kernel, g->begins);
 }
 
 static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, marks *waits) {
@@ -739,6 +710,8 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     g->carry_waits = spad__arena_array(arena, syncs + 1, sizeof *g->carry_waits);
     g->runs = spad__arena_array(arena, loops + 1, sizeof *g->runs);
     g->guarded = spad__arena_array(arena, loops + 1, sizeof *g->guarded);
+    g->begins =
+        spad__arena_array(arena, loops + spad_kernel_cursor_count(kernel) + 1, sizeof *g->begins);
     g->counted = spad__arena_array(arena, loops + 1, sizeof *g->counted);
     *tiles = (marks){.shift = g->shift, .columns = g->dims};
     *waits = (marks){.shift = g->raise, .columns = syncs};
@@ -748,13 +721,26 @@ static bool reserve(spad__growth *g, const spad_kernel *kernel, marks *tiles, ma
     waits->seen = spad__arena_array(arena, syncs + 1, sizeof *waits->seen);
     return g->extra && g->group && g->inside && g->tracked && g->left_out && g->relies &&
            g->shift && g->raise && g->carry && g->carry_waits && g->runs && g->guarded &&
-           g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
+           g->begins && g->counted && tiles->known && tiles->seen && waits->known && waits->seen;
 }
 
 spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, size_t param,
                               int64_t step, const bool *part, const spad_host *host,
                               spad_error *error) {
-    *growth = (spad__growth){.arena = {.host = *host}, .param = param, .step = step};
+    const spad__growth_of of = {.param = param, .step = step, .part = part};
+    return spad__growth_init_of(growth, kernel, &of, host, error);
+}
+
+spad_status spad__growth_init_of(spad__growth *growth, const spad_kernel *kernel,
+                                 const spad__growth_of *of, const spad_host *host,
+                                 spad_error *error) {
+    const bool *part = of->part;
+    *growth = (spad__growth){.arena = {.host = *host},
+                             .param = of->param,
+                             .step = of->step,
+                             .holds_cursors = of->holds_cursors,
+                             .rounds = of->rounds,
+                             .keep = of->keep};
     marks tiles;
     marks waits;
     if (!reserve(growth, kernel, &tiles, &waits)) {
@@ -765,10 +751,10 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
         growth->left_out[t] = !part[t];
     }
     probe l = {.growth = growth, .kernel = kernel, .factor = 1, .noted = true};
-    find_tracked(&l);
+    spad__growth_find_tracked(growth, kernel);
     spad__growth_find_guarded(growth, kernel);
-    if (spad_kernel_get_param(kernel, param)->fixed) {
-        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, param)->name);
+    if (of->param != SPAD__NO_PARAM && spad_kernel_get_param(kernel, of->param)->fixed) {
+        refuse(&l, SPAD__REFUSED_SIZE, spad_kernel_get_param(kernel, of->param)->name);
     } else {
         probe_param(&l, tiles, waits);
     }
@@ -777,20 +763,4 @@ spad_status spad__growth_init(spad__growth *growth, const spad_kernel *kernel, s
 
 void spad__growth_free(spad__growth *growth) {
     spad__arena_free(&growth->arena);
-}
-
-bool spad__growth_shift(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
-                        bool param, int64_t loop, int64_t *shift) {
-    spad__form form;
-    *shift = 0;
-    if (!spad__growth_form(growth, kernel, expr, param, loop, &form)) return false;
-    *shift = form.constant;
-    return form.count == 0;
-}
-
-bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
-                       bool param, int64_t loop, spad__form *form) {
-    const spad__moves moves = moves_in(growth, kernel, (motion){param, loop}, NULL);
-    int64_t period;
-    return spad__form_of(&moves, expr, form, &period, NULL) == SPAD__EVEN && period == 1;
 }

@@ -71,20 +71,50 @@ typedef struct spad__growth {
     bool meets;        /* tiles that move are used after their loops at places that do not */
     spad__form *runs;  /* per growing loop: its number among the runs of growing loops of its agent
                           and group, as a form of the loops around it */
-    bool *guarded;  /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
-                       is not known how often it runs */
-    bool *counted;  /* per growing loop: `runs` is known, and every agent of the group has as many
-                       runs */
-    bool *tracked;  /* per tensor: its index counts; false: off chip, only read or only written, or
-                       left out */
-    bool *left_out; /* per tensor: this is about other tensors, which share no bytes with it */
-    bool *relies;   /* per parameter: the step and the shifts hold for its value only */
+    bool *guarded; /* per loop: an `if`, or a loop that ends with a break, is around it, so that it
+                      is not known how often it runs */
+    int64_t *begins; /* per loop and cursor: scratch */
+    bool *counted;   /* per growing loop: `runs` is known, and every agent of the group has as many
+                        runs */
+    bool *tracked;   /* per tensor: its index counts; false: off chip, only read or only written, or
+                        left out */
+    bool *left_out;  /* per tensor: this is about other tensors, which share no bytes with it */
+    bool *relies;    /* per parameter: the step and the shifts hold for its value only */
     bool walked; /* a cursor is kept by the walk, or a loop ends with a break: runs of growing loops
                     are counted as they come (cut.c) */
-    bool skipped; /* statements that run with other values of other parameters only */
-    bool rests;   /* an expression has the rest of the parameter by a number in it */
+    bool skipped;  /* statements that run with other values of other parameters only */
+    int64_t least; /* shapes up to this value at least have to be run: writes off the chip meet */
+    bool rests;    /* an expression has the rest of the parameter by a number in it */
+    bool holds_cursors; /* the places of cursors that a walk keeps are part of the state, so that
+                           they need not move evenly */
+    /* Where `param` is SPAD__NO_PARAM: runs of these loops get longer, each by itself, and nothing
+     * else changes (prove_rounds.c). */
+    const bool *rounds; /* per loop; NULL: none. Of whoever made it */
+    int64_t keep;       /* shorter runs stay as they are */
     spad__refusal refusal;
 } spad__growth;
+
+enum { SPAD__NO_PARAM = INT32_MAX };
+
+/* What a growth is about, where that is more than a parameter. */
+typedef struct spad__growth_of {
+    size_t param;
+    int64_t step;
+    const bool *part;
+    bool holds_cursors;
+    const bool *rounds;
+    int64_t keep;
+} spad__growth_of;
+
+spad_status spad__growth_init_of(spad__growth *growth, const spad_kernel *kernel,
+                                 const spad__growth_of *of, const spad_host *host,
+                                 spad_error *error);
+
+/* How many iterations a run of a loop of `rounds` has, where the loops around it stand at `values`;
+ * below `keep`: none of them is repeated. Longer runs are cut (kernel/shorten.h) to at least `keep`
+ * iterations, the same modulo the step. */
+int64_t spad__growth_run_length(const spad__growth *growth, const spad_kernel *kernel, int64_t loop,
+                                const int64_t *values);
 
 /* Looks at a parameter of a kernel; its step will be a multiple of `step`, which is 1 if nothing
  * else is known. part: per tensor, is it about it; NULL: about all. SPAD_ERR_HOST_MEMORY. */
@@ -96,6 +126,10 @@ void spad__growth_free(spad__growth *growth);
 /* "'x' changes with it": the refusal of a parameter of the kernel in words; "": not refused. */
 void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, char *field,
                          size_t size);
+
+/* A motion with its steps; relies: of the growth, or NULL. */
+spad__moves spad__growth_moves(const spad__growth *growth, const spad_kernel *kernel, bool param,
+                               int64_t loop, bool *relies);
 
 /* By how much an expression changes when the parameter grows by a step (`param`), when a growing
  * loop advances by a period (-1: none), or both. False: not by the same amount each time. */
@@ -116,6 +150,16 @@ bool spad__growth_extent_settled(const spad_kernel *kernel, spad_amount extent);
 
 /* Is an index inside of an extent for every value of the trip counts, as its bounds show? */
 bool spad__growth_index_settled(const spad_kernel *kernel, spad_expr index, spad_amount extent);
+
+/* The same with a period: after so many of these motions it has changed by the form. */
+bool spad__growth_period(const spad__growth *growth, const spad_kernel *kernel, spad_expr expr,
+                         bool param, int64_t loop, spad__form *form, int64_t *period);
+
+/* Fills in `tracked`. */
+void spad__growth_find_tracked(spad__growth *growth, const spad_kernel *kernel);
+
+/* Fills in `least`. begins: room for one number per loop and cursor. */
+void spad__growth_find_meetings(spad__growth *growth, const spad_kernel *kernel, int64_t *begins);
 
 /* Fills in `guarded`. */
 void spad__growth_find_guarded(spad__growth *growth, const spad_kernel *kernel);

@@ -152,3 +152,15 @@ void spad__growth_count_runs(spad__growth *growth, const spad_kernel *kernel) {
             same && spad__growth_runs(growth, kernel, head, group, &growth->runs[i]);
     }
 }
+
+int64_t spad__growth_run_length(const spad__growth *growth, const spad_kernel *kernel, int64_t loop,
+                                const int64_t *values) {
+    const spad_kernel_loop *row = spad_kernel_get_loop(kernel, (size_t)loop);
+    spad__assert(growth->rounds != NULL && row->from != 0); /* bounds that change */
+    int64_t length;
+    if (!spad__sub(spad_kernel_evaluate(kernel, row->to, values),
+                   spad_kernel_evaluate(kernel, row->from, values), &length)) {
+        return 0;
+    }
+    return length;
+}

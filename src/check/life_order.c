@@ -30,6 +30,7 @@ typedef struct replay {
     int64_t *values; /* per loop, of the event */
     int64_t *open;   /* loops of the clock that are open, the outermost first */
     int64_t *at;     /* and their values */
+    int64_t *around; /* per loop: of the clock's event */
     size_t depth;
 } replay;
 
@@ -87,12 +88,13 @@ static spad_status move_clock(replay *r, const spad__event *event, spad_error *e
     const bool goes_on = same < depth && same < r->depth && r->open[same] == loops[same] &&
                          r->at[same] < values[same];
     spad_status status = close_loops(r, same + goes_on, error);
+    for (size_t d = 0; d < depth; d++) r->around[loops[d]] = values[d];
     if (status == SPAD_OK && goes_on) status = advance_to(r, same, values[same], error);
     for (size_t d = same + goes_on; d < depth && status == SPAD_OK; d++) {
         r->open[d] = loops[d];
         r->at[d] = spad_kernel_get_loop(kernel, (size_t)loops[d])->begin.value - 1;
         r->depth = d + 1;
-        spad__watch_begin(r->run->watches, loops[d]);
+        spad__watch_begin(r->run->watches, loops[d], r->around);
         status = advance_to(r, d, values[d], error);
     }
     return status;
@@ -202,7 +204,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     spad_status status = spad__causes_run(&order->model, chain, error);
     if (status != SPAD_OK) return status;
     r.cut.clock = order->model.clocks[chain];
-    int64_t *tables = spad__new_array(host, loops, 3 * sizeof *tables);
+    int64_t *tables = spad__new_array(host, loops, 4 * sizeof *tables);
     turn *list = spad__new_array(host, turns, sizeof *list);
     status = tables != NULL && list != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__life_create(&r.life, run, error);
@@ -210,10 +212,11 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
         r.values = tables;
         r.open = tables + loops;
         r.at = tables + 2 * loops;
+        r.around = tables + 3 * loops;
         status = replay_in_order(&r, list, error);
     }
     spad__life_destroy(r.life);
-    spad__free(host, tables, 3 * loops * sizeof *tables);
+    spad__free(host, tables, 4 * loops * sizeof *tables);
     spad__free(host, list, turns * sizeof *list);
     return status;
 }
@@ -281,8 +284,8 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
         }
     }
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
-        const bool idle = !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
-        watches->items[i].failed = !repeats[i] && !(idle && open[i]);
+        const bool idle = open[i] && !spad__acts_in_growth(order, watches->items[i].growth, -1, -1);
+        watches->items[i].failed = !repeats[i] && !idle;
     }
     spad__drop_findings(&rest);
     return status;

@@ -240,6 +240,12 @@ spad_status spad__life_state(const spad__life *life, const spad_walk *walk, cons
     put_areas(&w, life, at);
     put_tensors(&w, life, at);
     if (walk != NULL) put_managers(&w, walk);
+    if (walk != NULL && growth->holds_cursors) {
+        const spad_kernel *k = life->kernel;
+        for (size_t i = 0; i < k->cursors.count; i++) {
+            if (!k->cursors.items[i].even) spad__state_put(&w, walk->values[k->loops.count + i]);
+        }
+    }
     if (walk == NULL && life->kernel->is_scoped)
         spad__state_put(&w, periods); /* managers are not known */
     return w.failed ? spad__fail_host_memory(error) : SPAD_OK;

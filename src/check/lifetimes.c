@@ -746,7 +746,9 @@ static spad_status update_watches(spad__run *run, const spad__life *life, const 
     stop here = {life, walk};
     const spad__state_of state = {write_life_state, &here};
     switch (event->kind) {
-    case SPAD_WALK_LOOP_BEGIN: spad__watch_begin(run->watches, event->loop); return SPAD_OK;
+    case SPAD_WALK_LOOP_BEGIN:
+        spad__watch_begin(run->watches, event->loop, spad_walk_get_values(walk));
+        return SPAD_OK;
     case SPAD_WALK_ITERATION: {
         const int64_t begin = run->kernel->loops.items[event->loop].begin.value;
         return spad__watch_iteration(run->watches, event->loop, event->value - begin, state, error);

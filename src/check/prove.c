@@ -38,7 +38,7 @@
 /* What a proof may cost: events, those of kernels with an order count more. As much as the given
  * shape twice, at least and at most this; and before that one for trip counts that depend on each
  * other. About 7 million take a second. */
-enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000, JOINT_WORK_MAX = 16000000 };
+enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
  * are about what the user has. */
@@ -354,7 +354,10 @@ static spad_status judge_given(spad__prover *p, spad_error *error) {
     if (status == SPAD_OK) {
         status = given ? run_given(p, &s, error) : judge_large(p, &s, &right, &instead, error);
     }
-    if (status == SPAD_OK && p->run->check->counts.errors == 0) status = spad__try_left(p, error);
+    const bool fine = status == SPAD_OK && p->run->check->counts.errors == 0;
+    bool nested = false;
+    if (fine) status = spad__try_left(p, error);
+    if (fine && status == SPAD_OK) status = spad__prove_rounds(p, &nested, error);
     if (status != SPAD_OK) return status;
     if (p->run->check->counts.errors > 0) {
         char values[SPAD_MESSAGE_MAX / 2];
@@ -362,6 +365,9 @@ static spad_status judge_given(spad__prover *p, spad_error *error) {
         spad__shape_text(p, &s, values, sizeof values);
         snprintf(reason, sizeof reason, "seen with %s, which represents the given shape", values);
         set_verdict(p, SPAD_VERDICT_WRONG, instead ? reason : "there are errors");
+    } else if (nested) {
+        p->unsettled = s.gap != NULL;
+        set_proved(p);
     } else if (!right && s.gap != NULL) {
         set_unknown(p, s.gap);
     } else if (p->count == 0) {
@@ -428,7 +434,7 @@ static spad_status start_again(spad__prover *p, spad_error *error) {
 static spad_status prove_jointly(spad__prover *p, bool *proved, spad_error *error) {
     const size_t count = p->count;
     *proved = false;
-    p->work_most = JOINT_WORK_MAX;
+    p->work_most = SPAD__JOINT_WORK_MAX;
     spad_status status = spad__trips_join(p, &p->joint, error);
     if (status == SPAD_OK && p->joint) status = spad__trips_repeat(p, error);
     if (status != SPAD_OK || !p->joint || p->count < count) return status;

@@ -34,7 +34,8 @@ typedef struct spad__watch {
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
     bool repeats;          /* the loop that is open does */
-    spad__state states;    /* of its iterations, one after another */
+    int64_t last;       /* iteration of it, from 0, that can be repeated; below 0: none need be */
+    spad__state states; /* of its iterations, one after another */
     SPAD_ARRAY(size_t) starts;
     /* of kernels with an order, where runs of growing loops are counted as they come */
     int32_t *runs;    /* per event: the number of its run among those of its agent; -1: in none */
@@ -56,9 +57,9 @@ struct spad__watches {
     size_t count;
 };
 
-/* A loop begins, is at the head of an iteration, or ends. Growing loops of
- * one parameter are not inside each other, so one is open at a time. */
-void spad__watch_begin(spad__watches *watches, int64_t loop);
+/* A loop begins (values: of the loops around it, per loop), is at the head of an iteration, or
+ * ends. Growing loops of one parameter are not inside each other, so one is open at a time. */
+void spad__watch_begin(spad__watches *watches, int64_t loop, const int64_t *values);
 spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t iteration,
                                   spad__state_of state, spad_error *error);
 spad_status spad__watch_end(spad__watches *watches, int64_t loop, int64_t iterations,

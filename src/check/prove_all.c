@@ -177,6 +177,7 @@ static bool note_shape(spad__prover *p, const spad__shape *s, uint8_t *result) {
     }
     all->outcome = SPAD__NOT_ALL;
     if (s->gap != NULL || p->work > p->work_most || spad__is_late(p->run)) return false;
+    if (p->rounds != NULL && !s->rounds_repeat) return false;
     for (size_t i = 0; i < p->count; i++) {
         if (p->unwatched || s->values[i] < p->trips[i].repeats || s->repeats[i]) continue;
         all->outcome = SPAD__NO_REPEAT;
@@ -202,7 +203,8 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error) {
     const int64_t count = spad__trips_shapes(p);
     spad__assert(count <= SPAD__SHAPES_MAX);
     p->all_shapes = (spad__all_shapes){.outcome = SPAD__NOT_ALL};
-    p->unwatched = p->count == 1; /* with several, combinations are to be examined */
+    /* with several, combinations are to be examined, and of runs that are cut each */
+    p->unwatched = p->count == 1 && p->rounds == NULL;
     p->all = true;
     uint8_t *results = spad__new_array(&p->host, (size_t)count, sizeof *results);
     if (results == NULL) return spad__fail_host_memory(error);

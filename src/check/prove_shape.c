@@ -9,6 +9,7 @@
 #include "check/check.h"
 #include "check/prover.h"
 #include "check/size.h"
+#include "kernel/shorten.h"
 
 const char spad__too_much_work[] = "all trip counts would take too many events";
 
@@ -30,13 +31,37 @@ static bool is_usable(const spad__prover *p, const spad__watch *watch, size_t nu
            watch->growth->step == p->trips[number].growth.step;
 }
 
+/* One more watch, for runs that are cut. */
+static spad_status watch_rounds(spad__prover *p, spad__watch *watch, const spad_kernel *kernel,
+                                spad_error *error) {
+    const spad__growth_of of = {.param = SPAD__NO_PARAM,
+                                .step = p->rounds->period,
+                                .rounds = p->rounds->loops,
+                                .keep = p->rounds->keep};
+    const spad_status status = spad__growth_init_of(&watch->own, kernel, &of, &p->host, error);
+    if (status != SPAD_OK) return status;
+    watch->growth = &watch->own;
+    watch->windows =
+        spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
+    if (watch->windows == NULL) return spad__fail_host_memory(error);
+    watch->failed = watch->own.refusal.kind != SPAD__NOT_REFUSED ||
+                    watch->own.step != p->rounds->period ||
+                    !spad__growth_windows(&watch->own, kernel, p->run->options->event_limit,
+                                          p->values, watch->windows);
+    return SPAD_OK;
+}
+
 static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
                                    const spad_kernel *kernel, spad_error *error) {
     watches->host = p->host;
     watches->kernel = kernel;
-    watches->count = p->count;
+    watches->count = p->count + (p->rounds != NULL);
     watches->items = spad__new_array(&p->host, p->count + 1, sizeof *watches->items);
     if (watches->items == NULL) return spad__fail_host_memory(error);
+    if (p->rounds != NULL) {
+        const spad_status status = watch_rounds(p, &watches->items[p->count], kernel, error);
+        if (status != SPAD_OK) return status;
+    }
     for (size_t i = 0; i < p->count; i++) {
         spad__watch *watch = &watches->items[i];
         watch->growth = &p->trips[i].growth;
@@ -55,7 +80,7 @@ static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
 }
 
 static void free_watches(spad__prover *p, spad__watches *watches) {
-    for (size_t i = 0; watches->items != NULL && i < p->count; i++) {
+    for (size_t i = 0; watches->items != NULL && i < watches->count; i++) {
         spad__watch *watch = &watches->items[i];
         if (watch->growth == &watch->own) spad__growth_free(&watch->own);
         if (watch->windows == NULL) continue;
@@ -79,6 +104,7 @@ static void keep_result(const spad__prover *p, spad__shape *s, const spad__run *
     s->errors = check->counts.errors;
     s->gap = run->gap;
     for (size_t i = 0; i < p->count; i++) s->repeats[i] = !watches->items[i].failed;
+    s->rounds_repeat = p->rounds != NULL && !watches->items[p->count].failed;
     for (size_t i = 0; i < check->found.count; i++) {
         if (check->found.items[i].finding.severity != SPAD_SEVERITY_ERROR) continue;
         s->first = check->found.items[i].finding;
@@ -116,6 +142,16 @@ spad_status spad__shape_run(spad__prover *p, spad__shape *s, const spad_kernel *
     return status;
 }
 
+static spad_status cut_rounds(const spad__prover *p, spad_kernel *kernel, spad_error *error) {
+    const spad__rounds *r = p->rounds;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel) && status == SPAD_OK; i++) {
+        if (r->loops[i])
+            status = spad__kernel_shorten(kernel, (int64_t)i, r->keep, r->period, error);
+    }
+    return status;
+}
+
 /* why: NULL, or room for a message. */
 static spad_status build_shape(const spad__prover *p, const spad__shape *s, spad_kernel **out,
                                char *why, spad_error *error) {
@@ -127,7 +163,12 @@ static spad_status build_shape(const spad__prover *p, const spad__shape *s, spad
     const spad_kernel_options options = {
         .defines = defines, .define_count = p->count, .host = &p->host};
     spad_error refusal;
-    const spad_status status = spad_kernel_reshape(out, p->kernel, &options, &refusal);
+    spad_status status = spad_kernel_reshape(out, p->kernel, &options, &refusal);
+    if (status == SPAD_OK && p->rounds != NULL) status = cut_rounds(p, *out, &refusal);
+    if (status != SPAD_OK) {
+        spad_kernel_destroy(*out);
+        *out = NULL;
+    }
     if (status != SPAD_OK && why != NULL) spad__copy_cut(why, SPAD_MESSAGE_MAX, refusal.message);
     return spad__attempted(status, error);
 }

@@ -71,6 +71,7 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
         if (p->fixed > 0 && p->fixed <= SPAD__LEFT_MAX && p->left[p->fixed - 1].param == i) {
             p->left[p->fixed - 1].in_row =
                 kind == SPAD__REFUSED_NESTED || kind == SPAD__REFUSED_BREAK;
+            p->left[p->fixed - 1].nested = kind == SPAD__REFUSED_NESTED;
         }
         spad__growth_free(&t->growth);
     }
@@ -130,20 +131,20 @@ static spad_status try_repeat(spad__prover *p, size_t number, int64_t value, boo
 }
 
 /* The largest value that is tried at first, and later: conditions such as `i >= 40` can make a loop
- * begin to repeat itself late. */
+ * begin to repeat itself late, and writes off the chip can meet late. */
 static int64_t repeats_most(const spad__trip *t, bool later) {
-    return 4 * t->growth.step + (later ? 256 : 16);
+    return spad__max(4 * t->growth.step + (later ? 256 : 16), t->growth.least);
 }
 
 /* From which value on do runs repeat themselves? One that does continues to do so when the value
  * grows by steps, so the first is found by halving. *found is false: none that was tried does. */
 static spad_status find_repeat(spad__prover *p, size_t number, bool *found, spad_error *error) {
     spad__trip *t = &p->trips[number];
-    int64_t low = t->growth.step - 1; /* too short for two periods */
+    int64_t low = spad__max(t->growth.step, t->growth.least) - 1; /* too short for two periods */
     t->repeats = repeats_most(t, false);
     bool none;
     spad_status status = try_repeat(p, number, t->repeats, found, &none, error);
-    if (status == SPAD_OK && !*found && !p->exhausted) {
+    if (status == SPAD_OK && !*found && !p->exhausted && p->rounds == NULL) {
         low = t->repeats;
         t->repeats = repeats_most(t, true);
         status = try_repeat(p, number, t->repeats, found, &none, error);

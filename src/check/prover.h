@@ -25,6 +25,7 @@ enum { SPAD__LEFT_MAX = 8 };
 typedef struct spad__left_trip {
     size_t param;
     bool in_row; /* its loops have no steps: all values up to some number are tried */
+    bool nested; /* one of its loops is inside of another one */
     char why[SPAD_MESSAGE_MAX / 2];
 } spad__left_trip;
 
@@ -40,6 +41,7 @@ typedef struct spad__shape {
     int64_t values[SPAD__TRIPS_MAX];
     bool possible; /* the kernel can be built */
     bool repeats[SPAD__TRIPS_MAX];
+    bool rounds_repeat; /* runs that are cut do, each by itself */
     int64_t errors;
     const char *gap;
     spad_finding first; /* error */
@@ -76,6 +78,17 @@ typedef struct spad__warned {
     char text[SPAD_MESSAGE_MAX];
 } spad__warned;
 
+/* Loops whose runs are cut in all shapes (prove_rounds.c). */
+typedef struct spad__rounds {
+    const bool *loops; /* per loop */
+    int64_t keep;
+    int64_t period;
+} spad__rounds;
+
+/* What a proof may cost, in the measure of `work`, for trip counts that depend on each other, or on
+ * themselves. */
+enum { SPAD__JOINT_WORK_MAX = 16000000 };
+
 typedef struct spad__prover {
     spad__run *run; /* of the given shape; its check gets the findings */
     const spad_kernel *kernel;
@@ -85,7 +98,8 @@ typedef struct spad__prover {
     const bool *part; /* per tensor: what is proved is about it; NULL: about all */
     bool long_step; /* of a trip count, or of a parameter that is not a trip count because of it */
     bool joint;     /* steps depend on other trip counts: each shape looks at its own growth */
-    size_t fixed;   /* trip counts that are not proved */
+    const spad__rounds *rounds;           /* NULL: nothing is cut */
+    size_t fixed;                         /* trip counts that are not proved */
     spad__left_trip left[SPAD__LEFT_MAX]; /* the first of them */
     char why[SPAD_MESSAGE_MAX];           /* about them, when other values were tried */
     bool seen_wrong;                      /* one of those is wrong */
@@ -146,6 +160,11 @@ spad_status spad__shapes_prove(spad__prover *p, spad_error *error);
  * false: there is none, and nothing has changed. Else the trip counts are all that there are, and
  * all_shapes says for which values it holds. */
 spad_status spad__prove_apart(spad__prover *p, bool *proved, spad_error *error);
+
+/* A proof for the one trip count that is left, where its loops are inside of each other
+ * (prove_rounds.c). *proved is true: it is no longer left, and all_shapes says for which values it
+ * holds; its growth is that of a kernel with shorter runs. */
+spad_status spad__prove_rounds(spad__prover *p, bool *proved, spad_error *error);
 
 /* ---- trip counts ------------------------------------------------------------------- */
 

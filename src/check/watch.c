@@ -18,14 +18,28 @@ void spad__state_put(spad__state_out *out, int64_t number) {
 /* Numbers of the states of one run of a loop: beyond them it is not worth it. */
 enum { STATES_MAX = 2000000 };
 
-static bool follows(const spad__watch *watch, int64_t loop) {
+static bool grows(const spad__watch *watch, int64_t loop) {
     return !watch->failed && watch->growth->extra[loop] > 0;
 }
 
-void spad__watch_begin(spad__watches *watches, int64_t loop) {
+static bool follows(const spad__watch *watch, int64_t loop) {
+    return grows(watch, loop) && watch->last >= 0;
+}
+
+/* Runs that get longer each by itself: which iterations has this one? Those that follow have no
+ * events. */
+static int64_t last_iteration(const spad__watches *watches, const spad__growth *growth,
+                              int64_t loop, const int64_t *values) {
+    if (growth->rounds == NULL) return INT64_MAX;
+    const int64_t length = spad__growth_run_length(growth, watches->kernel, loop, values);
+    return length < growth->keep ? -1 : growth->keep + (length - growth->keep) % growth->step;
+}
+
+void spad__watch_begin(spad__watches *watches, int64_t loop, const int64_t *values) {
     for (size_t i = 0; i < watches->count; i++) {
         spad__watch *watch = &watches->items[i];
-        if (!follows(watch, loop)) continue;
+        if (!grows(watch, loop)) continue;
+        watch->last = last_iteration(watches, watch->growth, loop, values);
         watch->repeats = false;
         watch->states.count = watch->starts.count = 0;
     }
@@ -68,7 +82,7 @@ spad_status spad__watch_iteration(spad__watches *watches, int64_t loop, int64_t 
                                   spad__state_of state, spad_error *error) {
     for (size_t i = 0; i < watches->count; i++) {
         spad__watch *watch = &watches->items[i];
-        if (!follows(watch, loop) || watch->repeats) continue;
+        if (!follows(watch, loop) || watch->repeats || iteration > watch->last) continue;
         const spad_status status = take_state(watches, watch, loop, iteration, state, error);
         if (status != SPAD_OK) return status;
     }

@@ -99,13 +99,21 @@ static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t n
     }
 }
 
+/* Where runs get longer each by itself, the condition that ends a run goes with it, and runs that
+ * stay as they are do not count. */
+static bool is_passed_by(const condition_walk *w, const spad_statement *s, int64_t loop) {
+    if (w->growth->rounds == NULL || loop < 0) return false;
+    if ((s->flags & SPAD_IF_OF_LOOP) != 0 && s->loop == loop) return true;
+    return spad__growth_run_length(w->growth, w->kernel, loop, w->values) < w->growth->keep;
+}
+
 static bool step_if(condition_walk *w, const spad_statement *s) {
     const int64_t loop = w->growth->inside[w->at];
     bool holds;
     const bool fixed = condition_keeps_answer(w, s, -1, &holds);
     if (loop < 0) {
         if (!fixed) return false;
-    } else {
+    } else if (!is_passed_by(w, s, loop)) {
         bool same;
         spad__window *window = &w->windows[loop];
         const int64_t begin = spad_kernel_get_loop(w->kernel, (size_t)loop)->begin.value;

@@ -489,6 +489,15 @@ static bool verdict_fits(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
+/* Is there room between the slots of a ring, which slots on their own would leave to others? */
+static bool has_spacing(const spad_layout *layout, size_t first) {
+    for (size_t i = first; i < layout->buffers.count; i++) {
+        const spad_layout_buffer *b = &layout->buffers.items[i];
+        if (b->slots > 1 && b->slots * b->stride > b->taken) return true;
+    }
+    return false;
+}
+
 /* Rings as a whole, and slot by slot where that may be lower. If it does not, rings stay whole,
  * with what is known about all layouts. */
 static spad_status find_answer(spad_layout *layout, const spad__layout_space *space,
@@ -499,7 +508,9 @@ static spad_status find_answer(spad_layout *layout, const spad__layout_space *sp
     spad_plan_result *whole = best->result;
     const bool decided =
         whole->verdict == SPAD_PLAN_OPTIMAL || whole->verdict == SPAD_PLAN_INFEASIBLE;
-    if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes))
+    /* The load of the whole rings bounds all layouts only if it has no room between slots. */
+    if (decided && whole->height <= spad__max(whole->peak_load, whole->together_bytes) &&
+        !has_spacing(layout, first))
         return SPAD_OK;
     status = list_planned(layout, space->row.space, first, false, error);
     if (status == SPAD_OK && layout->buffers.count - first == best->planned) return SPAD_OK;

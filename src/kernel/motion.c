@@ -88,6 +88,7 @@ static bool sum_advances(const spad__moves *moves, int64_t cursor, int64_t loop,
 spad__evenness spad__cursor_period(const spad__moves *moves, int64_t cursor, int64_t *period) {
     const spad_kernel_cursor *row = spad_kernel_get_cursor(moves->kernel, (size_t)cursor);
     *period = 1;
+    if (moves->cursors_held) return SPAD__EVEN;
     if (moves->extra == NULL) return SPAD__UNEVEN;
     const spad_expr_info count = spad_kernel_get_expr(moves->kernel, row->count.expr);
     for (size_t n = 0; n < count.node_count; n++) {

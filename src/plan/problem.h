@@ -118,6 +118,8 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
 /* The buffer as it is after the change. */
 void spad__plan_apply_change(spad_plan_buffer *buffer, const spad_plan_change *change);
 void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
+/* One of its sets: "fits if ... are moved ...". */
+void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_plan_spill *set);
 
 /* The members of the JSON object of a result; the result and the reason are those of the plan. */
 void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,

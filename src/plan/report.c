@@ -54,6 +54,23 @@ void spad__plan_write_change(spad__out *out, const spad_plan *plan,
     }
 }
 
+void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_plan_spill *set) {
+    const size_t shown = set->count <= PLAN_ALIVE_SHOWN ? set->count : PLAN_ALIVE_SHOWN;
+    spad__out_string(out, "fits if ");
+    for (size_t k = 0; k < shown; k++) {
+        const bool last = k + 1 == set->count;
+        if (k > 0) spad__out_string(out, last ? " and " : ", ");
+        out_label(out, plan, set->buffers[k]);
+        spad__out_format(out, " (%lld B)", (long long)plan->buffers.items[set->buffers[k]].size);
+    }
+    if (shown < set->count)
+        spad__out_format(out, " and %lld smaller ones", (long long)(set->count - shown));
+    spad__out_format(out, " are moved to another memory: %lld B", (long long)set->bytes);
+    int64_t moved;
+    if (spad__mul(set->bytes, 2, &moved))
+        spad__out_format(out, ", %lld B moved if each goes out and back once", (long long)moved);
+}
+
 static const char *clash_sentence(spad_plan_clash clash) {
     switch (clash) {
     case SPAD_PLAN_NO_CLASH: break;
@@ -211,7 +228,8 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
 
 bool spad__plan_has_remedy(const spad_plan_reason *reason) {
     return reason->clash == SPAD_PLAN_NO_CLASH &&
-           (reason->works_at != SPAD_UNBOUNDED || reason->change_count > 0);
+           (reason->works_at != SPAD_UNBOUNDED || reason->change_count > 0 ||
+            reason->spill_count > 0);
 }
 
 void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
@@ -227,6 +245,11 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
     for (size_t k = 0; k < reason->change_count; k++) {
         if (any) spad__out_string(out, separator);
         spad__plan_write_change(out, plan, &reason->changes[k]);
+        any = true;
+    }
+    for (size_t k = 0; k < reason->spill_count; k++) {
+        if (any) spad__out_string(out, separator);
+        spad__plan_write_spill(out, plan, &reason->spills[k]);
         any = true;
     }
 }
@@ -364,6 +387,18 @@ static void json_clash(spad__json *json, const spad_plan *plan, const spad_plan_
     spad__json_close(json, ']');
 }
 
+static void json_spill(spad__json *json, const spad_plan *plan, const spad_plan_spill *set) {
+    spad__json_open(json, '{');
+    spad__json_key_int(json, "bytes", set->bytes);
+    spad__json_key_open(json, "buffers", '[');
+    for (size_t k = 0; k < set->count; k++) {
+        json_plan_buffer(json, plan, set->buffers[k]);
+        spad__json_close(json, '}');
+    }
+    spad__json_close(json, ']');
+    spad__json_close(json, '}');
+}
+
 static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan_reason *reason) {
     spad__json_key_open(json, "why", '{');
     spad__json_key_bool(json, "proved", reason->proved);
@@ -394,6 +429,9 @@ static void json_reason(spad__json *json, const spad_plan *plan, const spad_plan
             spad__json_key_bool(json, "late", reason->changes[k].late);
         spad__json_close(json, '}');
     }
+    spad__json_close(json, ']');
+    spad__json_key_open(json, "spills", '[');
+    for (size_t k = 0; k < reason->spill_count; k++) json_spill(json, plan, &reason->spills[k]);
     spad__json_close(json, ']');
     spad__json_close(json, '}');
 }

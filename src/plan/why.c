@@ -4,7 +4,8 @@
  * largest load, who is alive then, which capacity would do, and which single changes would
  * help. A change is only named after a plan with it was found: the problem is solved again with
  * one buffer changed, for the largest buffers of that moment (or of all, if that moment fits),
- * until the time for it is spent. A quarter of the time goes to a low plan without the capacity;
+ * until the time for it is spent; where no single change is enough, sets of buffers (spill.c).
+ * A quarter of the time goes to a low plan without the capacity;
  * if it is within the capacity after all, it is the answer.
  */
 #include <string.h>
@@ -13,63 +14,24 @@
 #include "plan/problem.h"
 #include "plan/sort.h"
 #include "plan/stop.h"
+#include "plan/why.h"
 
-enum { MOST_CHANGES = 8, MOST_TRIED = 24, NODES_PER_TRY = 20000, CAPACITY_SHARE = 4 };
-
-/* The reason and all its parts. */
-typedef struct holder {
-    spad_plan_reason reason;
-    spad_plan_result *found;
-    spad__arena arena;
-} holder;
-
-typedef struct explorer {
-    const spad_plan *plan;
-    const spad_plan_result *result;
-    holder *out;
-    spad_plan changed; /* shares everything with the problem but the buffers */
-    spad_plan_change *changes;
-    size_t *tried; /* buffers to change, largest first */
-    size_t tried_count;
-    size_t places_kept;
-    spad__limit limit;
-} explorer;
-
-/* ---- time and the caller ----------------------------------------------------------- */
-
-/* While a problem is solved: has the caller cancelled? */
-static int ask_caller(void *context, const spad_plan_progress *progress) {
-    (void)progress;
-    return spad__limit_cancelled(context);
-}
-
-/* A cancelled call has no result. */
-static spad_status go_on(const explorer *x, spad_error *error) {
-    if (x->limit.status != SPAD_ERR_CANCELLED) return SPAD_OK;
-    return spad__fail(error, SPAD_ERR_CANCELLED, "the call was cancelled");
-}
+enum { MOST_CHANGES = 8, MOST_TRIED = 24, CAPACITY_SHARE = 4, SET_SHARE = 3 };
 
 /* ---- who is alive ------------------------------------------------------------------ */
 
-static bool is_alive(const spad_plan_buffer *b, int64_t time) {
-    if (b->size == 0 || time < b->lower || time >= b->upper) return false;
-    for (size_t k = 0; k < b->gap_count; k++)
-        if (b->gaps[k].lower <= time && time < b->gaps[k].upper)
-            return b->gaps[k].window_lower < b->gaps[k].window_upper;
-    return true;
-}
-
 /* Is it one of those that need the most together? */
-static bool is_in_peak_set(const explorer *x, size_t number) {
+static bool is_in_peak_set(const spad__explorer *x, size_t number) {
     const spad_plan_result *r = x->result;
-    if (r->together_count == 0) return is_alive(&x->plan->buffers.items[number], r->peak_time);
+    if (r->together_count == 0)
+        return spad__is_alive(&x->plan->buffers.items[number], r->peak_time);
     for (size_t k = 0; k < r->together_count; k++)
         if (r->together[k] == number) return true;
     return false;
 }
 
 /* Buffers with bytes, largest first: all, or those alive at the peak. NULL: no memory. */
-static size_t *list_buffers(explorer *x, bool all, size_t *count) {
+static size_t *list_buffers(spad__explorer *x, bool all, size_t *count) {
     const size_t n = x->plan->buffers.count;
     spad__row *rows = spad__new_array(&x->plan->host, n + 1, 2 * sizeof *rows);
     size_t *list = spad__arena_array(&x->out->arena, n + 1, sizeof *list);
@@ -87,7 +49,7 @@ static size_t *list_buffers(explorer *x, bool all, size_t *count) {
 }
 
 /* Where the peak fits, any buffer may be the one in the way. */
-static bool list_candidates(explorer *x) {
+static bool list_candidates(spad__explorer *x) {
     spad_plan_reason *reason = &x->out->reason;
     size_t *alive = list_buffers(x, false, &reason->alive_count);
     reason->alive = alive;
@@ -101,23 +63,9 @@ static bool list_candidates(explorer *x) {
 
 /* ---- what would help --------------------------------------------------------------- */
 
-void spad__plan_apply_change(spad_plan_buffer *buffer, const spad_plan_change *change) {
-    switch (change->kind) {
-    case SPAD_PLAN_SHORTEN:
-        *(change->late ? &buffer->lower : &buffer->upper) = change->amount;
-        break;
-    case SPAD_PLAN_SPILL:
-        buffer->size = 0;
-        buffer->bank = 0;
-        buffer->gap_count = 0;
-        break;
-    case SPAD_PLAN_ALIGN: buffer->alignment = change->amount; break;
-    }
-}
-
 /* Adds a change after which there is a plan, with its places where there is room for them. */
-static spad_status keep_change(explorer *x, spad_plan_change change, const spad_plan_result *result,
-                               spad_error *error) {
+static spad_status keep_plan_change(spad__explorer *x, spad_plan_change change,
+                                    const spad_plan_result *result, spad_error *error) {
     const size_t n = result->count;
     if (n > 0 && x->places_kept + n <= SPAD_PLAN_PLACES_KEPT) {
         spad_plan_place *places = spad__arena_array(&x->out->arena, n, sizeof *places);
@@ -131,31 +79,21 @@ static spad_status keep_change(explorer *x, spad_plan_change change, const spad_
 }
 
 /* Solves with one change, and adds it if a plan within the capacity was found. */
-static spad_status offer(explorer *x, spad_plan_change change, spad_error *error) {
+static spad_status offer(spad__explorer *x, spad_plan_change change, spad_error *error) {
     if (x->out->reason.change_count == MOST_CHANGES) return SPAD_OK;
-    if (spad__limit_reached(&x->limit)) return go_on(x, error);
-    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE,
-                                       .timeout_ns = spad__limit_left(&x->limit),
-                                       .node_limit = NODES_PER_TRY,
-                                       .progress =
-                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
-                                       .context = &x->limit};
-    spad_plan_result *result;
     spad_plan_buffer *buffer = &x->changed.buffers.items[change.buffer];
     const spad_plan_buffer before = *buffer;
+    spad_plan_result *found;
     spad__plan_apply_change(buffer, &change);
-    spad_status status = spad_plan_solve(&result, &x->changed, &options, NULL);
+    spad_status status = spad__attempt(x, &found, error);
     *buffer = before;
-    /* a change that breaks a rule does not help; only a lack of memory is an error */
-    if (status != SPAD_OK) return spad__attempted(status, error);
-    if (result->verdict == SPAD_PLAN_OPTIMAL || result->verdict == SPAD_PLAN_FEASIBLE)
-        status = keep_change(x, change, result, error);
-    spad_plan_result_destroy(result);
-    return status == SPAD_OK ? go_on(x, error) : status;
+    if (found != NULL && status == SPAD_OK) status = keep_plan_change(x, change, found, error);
+    spad_plan_result_destroy(found);
+    return status;
 }
 
 /* The highest of the lower alignments, each half the one before, that is enough. */
-static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
+static spad_status offer_alignment(spad__explorer *x, size_t i, spad_error *error) {
     const spad_plan_buffer *b = &x->plan->buffers.items[i];
     int64_t alignment = b->alignment;
     const int64_t least = x->plan->space != NULL ? x->plan->space->alignment : 1;
@@ -170,10 +108,10 @@ static spad_status offer_alignment(explorer *x, size_t i, spad_error *error) {
 }
 
 /* Ends the lifetime at the peak, or begins it just after. */
-static spad_status offer_shorter(explorer *x, size_t i, spad_error *error) {
+static spad_status offer_shorter(spad__explorer *x, size_t i, spad_error *error) {
     const int64_t time = x->out->reason.time;
     const spad_plan_buffer *b = &x->plan->buffers.items[i];
-    if (b->gap_count > 0 || b->clock_count > 0 || !is_alive(b, time)) return SPAD_OK;
+    if (b->gap_count > 0 || b->clock_count > 0 || !spad__is_alive(b, time)) return SPAD_OK;
     spad_status status = SPAD_OK;
     if (b->lower < time) {
         status = offer(x, (spad_plan_change){SPAD_PLAN_SHORTEN, i, time, false, NULL}, error);
@@ -184,14 +122,14 @@ static spad_status offer_shorter(explorer *x, size_t i, spad_error *error) {
     return status;
 }
 
-static spad_status offer_spill(explorer *x, size_t i, spad_error *error) {
+static spad_status offer_spill(spad__explorer *x, size_t i, spad_error *error) {
     const int64_t bytes = x->plan->buffers.items[i].size;
     return offer(x, (spad_plan_change){SPAD_PLAN_SPILL, i, bytes, false, NULL}, error);
 }
 
 /* Small changes first: alignments, lifetimes, then buffers, each from the smallest that
  * can be enough. */
-static spad_status find_helpful_changes(explorer *x, spad_error *error) {
+static spad_status find_helpful_changes(spad__explorer *x, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t k = x->tried_count; k-- > 0 && status == SPAD_OK;)
         status = offer_alignment(x, x->tried[k], error);
@@ -206,21 +144,21 @@ static spad_status find_helpful_changes(explorer *x, spad_error *error) {
 
 /* The lowest plan without the capacity, if it is lower than the one at hand. One within the
  * capacity is kept, with what was spent before. */
-static spad_status find_capacity(explorer *x, const spad_plan_result *before, int64_t time,
+static spad_status find_capacity(spad__explorer *x, const spad_plan_result *before, int64_t time,
                                  spad_error *error) {
     spad_plan_reason *reason = &x->out->reason;
     spad_plan unlimited = *x->plan;
     unlimited.capacity = SPAD_UNBOUNDED;
     const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
                                        .timeout_ns = time / CAPACITY_SHARE + 1,
-                                       .node_limit = NODES_PER_TRY * MOST_TRIED,
+                                       .node_limit = SPAD__ATTEMPT_NODES * MOST_TRIED,
                                        .progress =
-                                           x->limit.watch.cancel != NULL ? ask_caller : NULL,
+                                           x->limit.watch.cancel != NULL ? spad__attempt_ask : NULL,
                                        .context = &x->limit};
     spad_plan_result *result;
     spad_status status = spad_plan_solve(&result, &unlimited, &options, error);
     if (status != SPAD_OK) return status;
-    status = go_on(x, error);
+    status = spad__attempt_goes_on(x, error);
     if (status != SPAD_OK) {
         spad_plan_result_destroy(result);
         return status;
@@ -241,7 +179,7 @@ static spad_status find_capacity(explorer *x, const spad_plan_result *before, in
     return SPAD_OK;
 }
 
-static spad_status explore(explorer *x, spad_error *error) {
+static spad_status explore(spad__explorer *x, spad_error *error) {
     const size_t n = x->plan->buffers.count;
     x->changes = spad__arena_array(&x->out->arena, MOST_CHANGES, sizeof *x->changes);
     x->changed = *x->plan;
@@ -253,7 +191,10 @@ static spad_status explore(explorer *x, spad_error *error) {
         memcpy(x->changed.buffers.items, x->plan->buffers.items,
                n * sizeof *x->plan->buffers.items);
     x->out->reason.changes = x->changes;
-    return find_helpful_changes(x, error);
+    const spad_status status = find_helpful_changes(x, error);
+    if (status != SPAD_OK || x->out->reason.change_count > 0) return status;
+    x->reserve = 0;
+    return spad__find_spills(x, error);
 }
 
 /* A proof by search only says that the capacity is too small, not by how much. */
@@ -281,7 +222,7 @@ spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *p
     if (result->verdict != SPAD_PLAN_INFEASIBLE && result->verdict != SPAD_PLAN_UNKNOWN) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the plan fits; there is nothing to explain");
     }
-    holder *h = spad__new(&plan->host, sizeof *h);
+    spad__why *h = spad__new(&plan->host, sizeof *h);
     if (h == NULL) return spad__fail_host_memory(error);
     h->arena.host = plan->host;
     h->reason = (spad_plan_reason){.count = result->count,
@@ -295,10 +236,11 @@ spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *p
                                    .works_at = result->height,
                                    .works_best = result->height == result->bound,
                                    .owned = h};
-    explorer x = {.plan = plan, .result = result, .out = h};
     const int64_t time = timeout_ns > 0 ? timeout_ns : 1000000000;
+    spad__explorer x = {.plan = plan, .result = result, .out = h, .reserve = time / SET_SHARE};
     spad_status status = spad__limit_start(&x.limit, time, watch, error);
-    if (status == SPAD_OK && spad__limit_cancelled(&x.limit)) status = go_on(&x, error);
+    if (status == SPAD_OK && spad__limit_cancelled(&x.limit))
+        status = spad__attempt_goes_on(&x, error);
     if (status == SPAD_OK && result->clash == SPAD_PLAN_NO_CLASH) {
         if (!h->reason.works_best) status = find_capacity(&x, result, time, error);
         h->reason.over = missing(plan, result, &h->reason);
@@ -314,7 +256,7 @@ spad_status spad_plan_explain_watched(spad_plan_reason **out, const spad_plan *p
 
 void spad_plan_reason_destroy(spad_plan_reason *reason) {
     if (reason == NULL) return;
-    holder *h = reason->owned;
+    spad__why *h = reason->owned;
     const spad_host host = h->arena.host;
     spad_plan_result_destroy(h->found);
     spad__arena_free(&h->arena);

@@ -21,12 +21,12 @@ enum {
     MATCH_MOST = 258,
     MATCH_ENOUGH = 32, /* no look at the next byte for a longer one */
     CHAIN = 24,
-    TOKENS = 32768,  /* literals and matches of a block */
-    SYMBOLS = 286,   /* literals, the end and lengths */
-    DISTANCES = 30,  /* codes of distances */
-    WIDTHS = 19,     /* codes of the widths of codes */
-    WIDTH_MOST = 15, /* bits of a code */
-    WIDTH_LEAST = 7, /* the most bits of a code of a width */
+    TOKENS = 32768,   /* literals and matches of a block */
+    SYMBOLS = 286,    /* literals, the end and lengths */
+    DISTANCES = 30,   /* codes of distances */
+    CODE_WIDTHS = 19, /* codes of the widths of codes */
+    WIDTH_MOST = 15,  /* bits of a code */
+    WIDTH_LEAST = 7,  /* the most bits of a code of a width */
     BLOCK_END = 256,
     SIXTY_FOUR = 6 /* bits of a base64 digit */
 };
@@ -156,7 +156,7 @@ typedef struct width_run {
     uint8_t extra;  /* how many, less the least */
 } width_run;
 
-static size_t run_at(const uint8_t *widths, size_t at, size_t count) {
+static size_t equal_run(const uint8_t *widths, size_t at, size_t count) {
     size_t n = 1;
     while (at + n < count && widths[at + n] == widths[at]) n++;
     return n;
@@ -165,7 +165,7 @@ static size_t run_at(const uint8_t *widths, size_t at, size_t count) {
 static size_t find_runs(const uint8_t *widths, size_t count, width_run *runs) {
     size_t found = 0;
     for (size_t at = 0; at < count;) {
-        size_t n = run_at(widths, at, count);
+        size_t n = equal_run(widths, at, count);
         if (widths[at] == 0 && n >= 11) {
             n = n < 138 ? n : 138;
             runs[found++] = (width_run){18, (uint8_t)(n - 11)};
@@ -184,11 +184,11 @@ static size_t find_runs(const uint8_t *widths, size_t count, width_run *runs) {
 }
 
 static void pack_head(packer *p, bool last) {
-    static const uint8_t order[WIDTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
-                                          11, 4,  12, 3, 13, 2, 14, 1, 15};
+    static const uint8_t order[CODE_WIDTHS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                               11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t widths[SYMBOLS + DISTANCES];
     width_run runs[SYMBOLS + DISTANCES];
-    prefix_code code = {.count = WIDTHS};
+    prefix_code code = {.count = CODE_WIDTHS};
     memcpy(widths, p->symbols.widths, SYMBOLS);
     memcpy(widths + SYMBOLS, p->distances.widths, DISTANCES);
     const size_t count = find_runs(widths, SYMBOLS + DISTANCES, runs);
@@ -198,8 +198,8 @@ static void pack_head(packer *p, bool last) {
     pack_bits(p, 2, 2); /* with codes of its own */
     pack_bits(p, SYMBOLS - 257, 5);
     pack_bits(p, DISTANCES - 1, 5);
-    pack_bits(p, WIDTHS - 4, 4);
-    for (size_t i = 0; i < WIDTHS; i++) pack_bits(p, code.widths[order[i]], 3);
+    pack_bits(p, CODE_WIDTHS - 4, 4);
+    for (size_t i = 0; i < CODE_WIDTHS; i++) pack_bits(p, code.widths[order[i]], 3);
     for (size_t i = 0; i < count; i++) {
         static const uint8_t extra[] = {2, 3, 7};
         pack_symbol(p, &code, runs[i].symbol);

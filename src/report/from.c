@@ -211,6 +211,7 @@ static spad_status add_buffers(spad_report *report, const spad_plan *plan,
             .space = space,
             .rect = {places != NULL ? places[i].lane : buffer->lane, spad__max(buffer->lanes, 1),
                      places != NULL ? places[i].offset : buffer->offset, buffer->size},
+            .alignment = buffer->alignment,
             .family = shares[i] ? family + (int64_t)find_alias_root(parents, i) : SPAD_NO_FAMILY};
         status = add_pieces(report, &box, buffer, error);
     }

@@ -82,11 +82,12 @@ typedef struct drawer {
     const spad_kernel *kernel;
     const spad_layout *layout;
     tile_table tiles;
-    spad__sim_times *times; /* NULL: time is the number of an event */
-    bool *shares;           /* per tensor: tiles of one slot are a family */
-    int64_t family;         /* first one of this kernel */
-    int64_t fork;           /* time; -1: not yet */
-    bool skipped;           /* the simulation has left out repetitions */
+    spad__sim_times *times;             /* NULL: time is the number of an event */
+    bool *shares;                       /* per tensor: tiles of one slot are a family */
+    const spad_layout_buffer **buffers; /* per tensor that the planner places: its first buffer */
+    int64_t family;                     /* first one of this kernel */
+    int64_t fork;                       /* time; -1: not yet */
+    bool skipped;                       /* the simulation has left out repetitions */
     size_t first_box;
 } drawer;
 
@@ -107,10 +108,35 @@ static void name_tile(char *field, size_t size, const spad_kernel_tensor *tensor
 /* Aliases share bytes with the slot of their home. And a tile that is used part by part may
  * give way to the next one in the same way, which boxes of whole tiles cannot show: that is
  * no conflict either. */
+static void find_buffers(drawer *d) {
+    for (size_t k = 0; k < spad_layout_space_count(d->layout); k++) {
+        const spad_layout_space *space = spad_layout_get_space(d->layout, k);
+        for (size_t i = space->buffer_count; i > 0; i--) {
+            const spad_layout_buffer *buffer =
+                spad_layout_get_buffer(d->layout, space->first_buffer + i - 1);
+            if (buffer->tensor >= 0 && buffer->mode == SPAD_MODE_AUTO)
+                d->buffers[buffer->tensor] = buffer;
+        }
+    }
+}
+
+/* Bytes after a slot that rounding takes: up to the next slot, after the last one up to what the
+ * buffer has. Buffers of one slot, of a ring that is not in one piece, are all the same. */
+static int64_t rounding_of(const drawer *d, const spad_walk_access *access) {
+    const spad_layout_buffer *buffer = d->buffers[access->tensor];
+    if (buffer == NULL || !access->placed) return 0;
+    const bool is_last = buffer->slots == 1 || access->slot + 1 >= buffer->slots;
+    const int64_t taken =
+        is_last ? buffer->taken - (buffer->slots - 1) * buffer->stride : buffer->stride;
+    return spad__max(taken - access->tile_rect.bytes, 0);
+}
+
 static bool find_sharing(drawer *d) {
     const size_t count = spad_kernel_tensor_count(d->kernel);
     d->shares = spad__new_array(&d->report->host, count + 1, sizeof *d->shares);
-    if (d->shares == NULL) return false;
+    d->buffers = spad__new_array(&d->report->host, count + 1, sizeof *d->buffers);
+    if (d->shares == NULL || d->buffers == NULL) return false;
+    find_buffers(d);
     for (size_t i = 0; i < count; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(d->kernel, i);
         if (tensor->mode == SPAD_MODE_ALIAS) d->shares[tensor->home] = true;
@@ -157,6 +183,7 @@ typedef struct moment {
     int64_t begin;
     int64_t end;
     bool by_slot; /* begin is that of the agents: their order is unknown */
+    size_t bar;   /* of the simulation; SPAD__NO_ITEM: none */
 } moment;
 
 static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key key,
@@ -183,7 +210,10 @@ static spad_status add_tile(drawer *d, const spad_walk_access *access, tile_key 
         .family = at->by_slot && is_ordered_space(d, tensor->space)
                       ? d->family + (int64_t)tensor->space
                       : family_of(d, access),
-        .line = tensor->location.line};
+        .line = tensor->location.line,
+        .rounding = rounding_of(d, access),
+        .alignment =
+            d->buffers[access->tensor] != NULL ? d->buffers[access->tensor]->alignment : 0};
     if (!access->placed) box.rect.byte = SPAD_NO_BYTE;
     if (!reserve_tile(&d->tiles, &d->report->host)) return spad__fail_host_memory(error);
     const spad_status status = spad_report_add_box(d->report, &box, error);
@@ -226,9 +256,15 @@ static spad_status touch_tile(drawer *d, const spad_walk_event *event,
 /* False: the simulation has left out what comes now. */
 static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_event *event,
                         moment *out) {
+    out->bar = SPAD__NO_ITEM;
     if (d->times != NULL) {
+        spad__sim_time time;
         out->by_slot = false;
-        return spad__sim_times_find(d->times, walk, event, &out->begin, &out->end);
+        if (!spad__sim_times_find(d->times, walk, event, &time)) return false;
+        out->begin = time.begin;
+        out->end = time.end;
+        out->bar = time.bar;
+        return true;
     }
     out->by_slot = event->agent > 0;
     out->begin = out->by_slot ? d->fork : event->time;
@@ -236,10 +272,21 @@ static bool find_moment(const drawer *d, const spad_walk *walk, const spad_walk_
     return true;
 }
 
+/* The bytes that the operation moves. A sum beyond 64 bits stays at the largest number. */
+static void set_moved(spad_report_bar *bar, const spad_walk_event *event) {
+    for (size_t i = 0; i < event->access_count; i++) {
+        const spad_walk_access *a = &event->accesses[i];
+        if ((a->kind & SPAD_ACCESS_READ) != 0 && !spad__add(bar->reads, a->moved, &bar->reads))
+            bar->reads = INT64_MAX;
+        if ((a->kind & SPAD_ACCESS_WRITE) != 0 && !spad__add(bar->writes, a->moved, &bar->writes))
+            bar->writes = INT64_MAX;
+    }
+}
+
 /* An operation on the row of its engine. */
-static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
-                           spad_error *error) {
-    const spad_report_bar bar = {
+static spad_status add_bar(drawer *d, const spad_walk_event *event, const spad_statement *s,
+                           const moment *at, spad_error *error) {
+    spad_report_bar bar = {
         .row = d->report->target->engines[s->engine].name,
         .name = s->name,
         .begin = at->begin,
@@ -247,6 +294,7 @@ static spad_status add_bar(drawer *d, const spad_statement *s, const moment *at,
         .ready = at->begin,
         .line = s->location.line,
     };
+    set_moved(&bar, event);
     return spad_report_add_bar(d->report, &bar, error);
 }
 
@@ -257,8 +305,9 @@ static spad_status add_operation(drawer *d, const spad_walk_event *event, const 
     for (size_t i = 0; i < event->access_count && status == SPAD_OK; i++) {
         status = touch_tile(d, event, &event->accesses[i], at, error);
     }
+    if (at->bar != SPAD__NO_ITEM) set_moved(&d->report->bars.items[at->bar].bar, event);
     const bool has_bar = d->times == NULL && !at->by_slot && s->engine >= 0;
-    return status == SPAD_OK && has_bar ? add_bar(d, s, at, error) : status;
+    return status == SPAD_OK && has_bar ? add_bar(d, event, s, at, error) : status;
 }
 
 /* What agents touch lives up to the join. */
@@ -463,7 +512,9 @@ spad_status spad_report_add_layout(spad_report *report, const spad_layout *layou
     }
     spad__array_free(&report->host, &d.tiles.entries);
     spad__index_free(&d.tiles.index, &report->host);
-    spad__free(&report->host, d.shares, (spad_kernel_tensor_count(kernel) + 1) * sizeof *d.shares);
+    const size_t tensors = spad_kernel_tensor_count(kernel) + 1;
+    spad__free(&report->host, d.shares, tensors * sizeof *d.shares);
+    spad__free(&report->host, d.buffers, tensors * sizeof *d.buffers);
     if (status != SPAD_OK) spad__report_restore(report, before);
     return status;
 }

@@ -19,6 +19,7 @@ typedef struct spad__sim_times {
     const spad_kernel *kernel;
     spad__index index; /* of the rows, by statement and loop variables */
     int64_t scale;     /* picoseconds in the unit of the report */
+    size_t *bars;      /* per row: number of its bar, or SPAD__NO_ITEM */
 } spad__sim_times;
 
 spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
@@ -26,10 +27,16 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                                   spad_error *error);
 void spad__sim_times_end(spad__sim_times *times);
 
-/* When the operation of the event runs, in the unit of the report. False: the simulation has
- * skipped it. */
+/* When an operation runs, in the unit of the report, and its bar, or SPAD__NO_ITEM. */
+typedef struct spad__sim_time {
+    int64_t begin;
+    int64_t end;
+    size_t bar;
+} spad__sim_time;
+
+/* False: the simulation has skipped the operation of the event. */
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
-                          const spad_walk_event *event, int64_t *begin, int64_t *end);
+                          const spad_walk_event *event, spad__sim_time *out);
 
 /* The unit of the report becomes that of the simulation, with a badge where it is no time. */
 spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_error *error);

@@ -44,14 +44,17 @@ static spad_status add_reason(spad_report *report, reason_writer write, const sp
     return status;
 }
 
-/* The sentence of a change, in the arena; NULL: no memory. */
+/* The sentence of a change, or of a set, in the arena; NULL: no memory. */
 static const char *change_text(spad_report *report, const spad_plan *plan,
-                               const spad_plan_change *change) {
+                               const spad_plan_change *change, const spad_plan_spill *set) {
     spad__memo memo = {.host = &report->host};
     const spad_sink sink = spad__memo_sink(&memo);
     spad__out out;
     spad__out_start(&out, &sink);
-    spad__plan_write_change(&out, plan, change);
+    if (change != NULL)
+        spad__plan_write_change(&out, plan, change);
+    else
+        spad__plan_write_spill(&out, plan, set);
     const char *text = NULL;
     if (spad__out_finish(&out, NULL) == SPAD_OK)
         text = spad__arena_copy(&report->texts, memo.text.items, memo.text.count);
@@ -82,13 +85,14 @@ static spad_status draw_change(spad_report *report, const spad_plan *plan,
 /* The changes one by one, for a table. */
 static spad_status take_changes(spad_report *report, const spad_plan *plan,
                                 const spad_plan_reason *reason, spad_error *error) {
-    if (!spad__array_reserve(&report->host, &report->changes, reason->change_count))
+    if (!spad__array_reserve(&report->host, &report->changes,
+                             reason->change_count + reason->spill_count))
         return spad__fail_host_memory(error);
     for (size_t i = 0; i < reason->change_count; i++) {
         const spad_plan_change *change = &reason->changes[i];
         const spad_plan_buffer *buffer = &plan->buffers.items[change->buffer];
         const char *name = buffer->name;
-        spad__report_change row = {.text = change_text(report, plan, change)};
+        spad__report_change row = {.text = change_text(report, plan, change, NULL)};
         if (name != NULL) row.name = spad__arena_copy(&report->texts, name, strlen(name));
         if (row.text == NULL || (name != NULL && row.name == NULL))
             return spad__fail_host_memory(error);
@@ -98,6 +102,13 @@ static spad_status take_changes(spad_report *report, const spad_plan *plan,
         spad_report **with = &report->changes.items[report->changes.count - 1].with;
         const spad_status status = draw_change(report, plan, change, with, error);
         if (status != SPAD_OK) return status;
+    }
+    for (size_t i = 0; i < reason->spill_count; i++) {
+        const spad_plan_spill *set = &reason->spills[i];
+        const spad__report_change row = {.text = change_text(report, plan, NULL, set),
+                                         .leaves = set->bytes};
+        if (row.text == NULL) return spad__fail_host_memory(error);
+        report->changes.items[report->changes.count++] = row;
     }
     return SPAD_OK;
 }

@@ -44,13 +44,20 @@ spad_status spad__sim_times_start(spad__sim_times *times, const spad_sim *sim,
                           .sim = sim,
                           .kernel = kernel,
                           .scale = spad__max(spad__time_unit_size(sim->totals.unit), NANOSECOND)};
-    if (!spad__index_reserve(&times->index, host, spad_sim_row_count(sim)))
+    const size_t count = spad_sim_row_count(sim);
+    times->bars = spad__new_array(host, count + 1, sizeof *times->bars);
+    if (times->bars == NULL || !spad__index_reserve(&times->index, host, count)) {
+        spad__sim_times_end(times);
         return spad__fail_host_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) times->bars[i] = SPAD__NO_ITEM;
     index_rows(times);
     return SPAD_OK;
 }
 
 void spad__sim_times_end(spad__sim_times *times) {
+    const size_t count = spad_sim_row_count(times->sim) + 1;
+    spad__free(&times->host, times->bars, count * sizeof *times->bars);
     spad__index_free(&times->index, &times->host);
 }
 
@@ -128,14 +135,15 @@ static bool is_same_row(const spad_sim_row *a, const spad_sim_row *b) {
 }
 
 bool spad__sim_times_find(const spad__sim_times *times, const spad_walk *walk,
-                          const spad_walk_event *event, int64_t *begin, int64_t *end) {
+                          const spad_walk_event *event, spad__sim_time *out) {
     int64_t values[SPAD__SIM_LOOPS];
     const spad_sim_row wanted = row_of_event(times, walk, event, values);
     spad__probe probe = spad__index_probe(&times->index, hash_row(&wanted));
     for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         const spad_sim_row row = spad_sim_get_row(times->sim, i);
         if (!is_same_row(&row, &wanted)) continue;
-        row_times(times, &row, begin, end);
+        row_times(times, &row, &out->begin, &out->end);
+        out->bar = times->bars[i];
         return true;
     }
     return false;
@@ -236,6 +244,7 @@ static spad_status add_sim_bar(bar_writer *w, size_t number, spad_error *error) 
         .critical = w->critical[number],
         .line = s->location.line,
     };
+    w->times->bars[number] = w->report->bars.count;
     return spad_report_add_bar(w->report, &bar, error);
 }
 

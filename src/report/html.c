@@ -190,15 +190,31 @@ typedef enum sheet_column {
     OPEN,
     PARTNER,
     STATE,
+    BOX_ROUNDING,
+    BOX_ALIGNMENT,
     SHEET_COLUMNS
 } sheet_column;
 
-static const char *const sheet_column_names[SHEET_COLUMNS] = {
-    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",     [LENGTH] = "length",
-    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane", [SHEET_LANES] = "lanes",
-    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding", [SLOT] = "slot",
-    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",       [OPEN] = "open",
-    [PARTNER] = "partner", [STATE] = "state"};
+static const char *const sheet_column_names[SHEET_COLUMNS] = {[NUMBER] = "number",
+                                                              [NAME] = "name",
+                                                              [BEGIN] = "begin",
+                                                              [LENGTH] = "length",
+                                                              [BYTE] = "byte",
+                                                              [BYTES] = "bytes",
+                                                              [SHEET_LANE] = "lane",
+                                                              [SHEET_LANES] = "lanes",
+                                                              [MODE] = "mode",
+                                                              [FORM] = "form",
+                                                              [PADDING] = "padding",
+                                                              [SLOT] = "slot",
+                                                              [SLOTS] = "slots",
+                                                              [FAMILY] = "family",
+                                                              [LINE] = "line",
+                                                              [OPEN] = "open",
+                                                              [PARTNER] = "partner",
+                                                              [STATE] = "state",
+                                                              [BOX_ROUNDING] = "rounding",
+                                                              [BOX_ALIGNMENT] = "alignment"};
 
 /* Strings of a report, by their numbers. */
 typedef struct texts {
@@ -239,6 +255,8 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
+    case BOX_ROUNDING: return box->rounding;
+    case BOX_ALIGNMENT: return box->alignment;
     case SHEET_COLUMNS: break;
     }
     return 0;
@@ -261,7 +279,7 @@ static int64_t step_cell(const void *context, size_t i, int what) {
     return what == STEP_TIME ? view->steps.items[i].time : view->steps.items[i].live;
 }
 
-static void write_count(spad__out *out, const char *key, size_t count) {
+static void write_key_count(spad__out *out, const char *key, size_t count) {
     spad__out_format(out, "\"%s\":{\"count\":%zu", key, count);
 }
 
@@ -287,14 +305,14 @@ static void write_view(page_out *page, const sheet *s) {
     write_key_number(out, "padding", facts->padding);
     write_key_number(out, "conflicts", facts->conflicts);
     write_key_number(out, "sampled", facts->sampled);
-    write_count(out, "peakBoxes", s->view->peak.count);
+    write_key_count(out, "peakBoxes", s->view->peak.count);
     write_column(page, "number", s->view->peak.count, peak_cell, s->view, 0);
     spad__out_string(out, "},");
-    write_count(out, "live", s->view->steps.count);
+    write_key_count(out, "live", s->view->steps.count);
     write_column(page, "time", s->view->steps.count, step_cell, s->view, STEP_TIME);
     write_column(page, "bytes", s->view->steps.count, step_cell, s->view, STEP_LIVE);
     spad__out_string(out, "},\n");
-    write_count(out, "boxes", facts->boxes);
+    write_key_count(out, "boxes", facts->boxes);
     for (int c = 0; c < SHEET_COLUMNS; c++) {
         write_column(page, sheet_column_names[c], facts->boxes, box_cell, s, c);
     }
@@ -312,14 +330,16 @@ typedef enum bar_column {
     BAR_LINE,
     BAR_NAME,
     BAR_FOR,
+    BAR_READS,
+    BAR_WRITES,
     BAR_COLUMNS
 } bar_column;
 
 static const char *const bar_names[BAR_COLUMNS] = {
-    [BAR_ROW] = "row",           [BAR_BEGIN] = "begin",
-    [BAR_LENGTH] = "length",     [BAR_WAIT] = "wait",
-    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
-    [BAR_NAME] = "name",         [BAR_FOR] = "for"};
+    [BAR_ROW] = "row",      [BAR_BEGIN] = "begin",       [BAR_LENGTH] = "length",
+    [BAR_WAIT] = "wait",    [BAR_CRITICAL] = "critical", [BAR_LINE] = "line",
+    [BAR_NAME] = "name",    [BAR_FOR] = "for",           [BAR_READS] = "reads",
+    [BAR_WRITES] = "writes"};
 
 static int64_t bar_cell(const void *context, size_t i, int what) {
     const texts *t = context;
@@ -333,6 +353,8 @@ static int64_t bar_cell(const void *context, size_t i, int what) {
     case BAR_LINE: return item->bar.line;
     case BAR_NAME: return t->bar_names[i];
     case BAR_FOR: return t->bar_waits[i];
+    case BAR_READS: return item->bar.reads;
+    case BAR_WRITES: return item->bar.writes;
     case BAR_COLUMNS: break;
     }
     return 0;
@@ -346,7 +368,7 @@ static void write_bars(page_out *page, const texts *t) {
         spad__out_script_string(out, t->report->rows.items[i]);
     }
     spad__out_string(out, "],\n");
-    write_count(out, "bars", t->report->bars.count);
+    write_key_count(out, "bars", t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
         write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
     }

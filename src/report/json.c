@@ -35,6 +35,8 @@ static void write_box(spad__json *json, const spad_report_box *box, int64_t numb
     spad__json_place(json, box);
     if (box->open) spad__json_key_bool(json, "open", true);
     if (box->padding > 0) spad__json_key_int(json, "padding", box->padding);
+    if (box->alignment > 1) spad__json_key_int(json, "alignment", box->alignment);
+    if (box->rounding > 0) spad__json_key_int(json, "rounding", box->rounding);
     if (box->slots > 0) {
         spad__json_key_int(json, "slot", box->slot);
         spad__json_key_int(json, "slots", box->slots);
@@ -111,6 +113,8 @@ static void json_bars(spad__json *json, const spad_report *report) {
         if (bar->wait != NULL) spad__json_key_string(json, "wait", bar->wait);
         if (bar->critical) spad__json_key_bool(json, "critical", true);
         if (bar->line > 0) spad__json_key_int(json, "line", bar->line);
+        if (bar->reads > 0) spad__json_key_int(json, "reads", bar->reads);
+        if (bar->writes > 0) spad__json_key_int(json, "writes", bar->writes);
         spad__json_close_flat(json, '}');
     }
     spad__json_close(json, ']');

@@ -184,12 +184,12 @@ function readSpace(report, raw, part) {
   return space;
 }
 
-// Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for].
+// Bars of the timeline: [row, begin, end, ready, critical, line, name, waited for, bytes read, bytes written].
 function readBars(report) {
   const c = readTable(report.bars), bars = [];
   for (let i = 0; i < c.count; i++) {
     bars.push([c.row[i], c.begin[i], c.begin[i] + c.length[i], c.begin[i] - c.wait[i], c.critical[i], c.line[i],
-      report.strings[c.name[i]], report.strings[c.for[i]]]);
+      report.strings[c.name[i]], report.strings[c.for[i]], c.reads[i], c.writes[i]]);
   }
   return bars;
 }

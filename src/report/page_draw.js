@@ -124,6 +124,7 @@ function refresh() {
 function baseKey(c) {
   const s = c.space, parts = [state.t0, state.t1, left, right, c.width_, c.ratio, palette.dark, state.hex, state.whole];
   if (s) parts.push(s.a0, s.a1, s.only, s.painted);
+  if (c.extra) parts.push(c.extra());
   return parts.join();
 }
 const keyOf = (c) => (c.keyOf ? c.keyOf(c) : baseKey(c));
@@ -149,8 +150,9 @@ function drawFound(c, g) {
   g.setTransform(c.ratio, 0, 0, c.ratio, 0, 0);
 }
 function drawAll() {
-  if (charts.some((c) => c.key !== keyOf(c))) lookAgain();
-  for (const c of charts) {
+  const shown = charts.filter((c) => !c.canvas.hidden);
+  if (shown.some((c) => c.key !== keyOf(c))) lookAgain();
+  for (const c of shown) {
     const key = keyOf(c), g = c.canvas.getContext("2d");
     if (c.key !== key) {
       c.key = key;
@@ -164,6 +166,7 @@ function drawAll() {
     c.over(c, g);
   }
   showReadouts();
+  followLink();
 }
 // The left margin has room for what stands there; a narrow page has less, and shorter labels.
 function leftMargin(wide) {

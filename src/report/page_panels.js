@@ -173,13 +173,13 @@ function barCard(report, bar, waits) {
   const name = shorten(clean(bar[6]) || "(unnamed)", 400);
   return [element("div", { class: "name" }, (waits ? "waiting: " : "") + name), factsList(rows)];
 }
-const cardOf = (mark) => (mark.bar ? barCard(mark.report, mark.bar, mark.waits) : boxCard(mark.space, mark.box));
+const cardOf = (mark) => (mark.card ? mark.card() : mark.bar ? barCard(mark.report, mark.bar, mark.waits) : boxCard(mark.space, mark.box));
 
 // What is under a pointer that rests, after the view below it has changed.
 function lookAgain() {
   const at = state.at;
   if (!at || at.dragged) return;
-  const hover = markUnder(at.chart, at.x, at.y), same = (a, b) => a === b || (a && b && a.bar === b.bar && a.space === b.space && a.box === b.box && a.waits === b.waits);
+  const hover = markUnder(at.chart, at.x, at.y), same = (a, b) => a === b || (a && b && a.bar === b.bar && a.space === b.space && a.box === b.box && a.waits === b.waits && a.key === b.key);
   if (same(hover, state.hover)) return;
   state.hover = hover;
   showCard(hover, at.clientX, at.clientY);
@@ -199,16 +199,18 @@ function showCard(mark, x, y) {
   card.style.top = Math.max(8, y + 16 + h > innerHeight ? innerHeight - h - 8 : y + 16) + "px";
 }
 
-const lineOf = (mark) => (mark ? (mark.bar ? mark.bar[5] : mark.space.line[mark.box]) : 0);
+const lineOf = (mark) => (mark && !mark.card ? (mark.bar ? mark.bar[5] : mark.space.line[mark.box]) : 0);
 
 function pin(mark) {
   state.pinned = mark;
   state.others = [];
   byId("selected").hidden = !mark;
   if (mark) {
-    const links = element("div", { class: "links" }, element("button", { onclick: () => focusOn(mark) }, "zoom to it"));
+    const links = element("div", { class: "links" });
+    if (!mark.card) links.append(element("button", { onclick: () => focusOn(mark) }, "zoom to it"));
+    if (mark.search) links.append(element("button", { onclick: () => { byId("search").value = mark.search; search(mark.search); setView("map"); } }, "show it in the map"));
     if (lineOf(mark) > 0) links.append(element("button", { onclick: () => goToLine(lineOf(mark)) }, "line " + lineOf(mark)));
-    if (!mark.bar && mark.space.partner[mark.box] >= 0) {
+    if (mark.space && mark.space.partner[mark.box] >= 0) {
       const other = { space: mark.space, box: mark.space.index.get(mark.space.partner[mark.box]) };
       links.append(element("button", { onclick: () => pin(other) }, "its conflict"));
     }
@@ -219,11 +221,12 @@ function pin(mark) {
   refresh();
 }
 function focusOn(mark) {
+  if (mark.card) return;
   const begin = mark.bar ? mark.bar[1] : mark.space.begin[mark.box], end = mark.bar ? mark.bar[2] : mark.space.end[mark.box];
   const margin = (end - begin) * 0.6;
   if (!mark.bar && placed(mark.space, mark.box)) {
     const s = mark.space, room = Math.max(s.bytes[mark.box] * 1.5, 16);
-    s.a0 = s.byte[mark.box] - room; s.a1 = s.byte[mark.box] + s.bytes[mark.box] + room;
+    for (const o of sameName(s)) { o.a0 = s.byte[mark.box] - room; o.a1 = s.byte[mark.box] + s.bytes[mark.box] + room; }
   }
   setTimes(begin - margin, end + margin);
   show(mark);
@@ -232,7 +235,8 @@ function focusOn(mark) {
 function show(mark) {
   const begin = mark.bar ? mark.bar[1] : mark.space.begin[mark.box], end = mark.bar ? mark.bar[2] : mark.space.end[mark.box];
   if (end < state.t0 || begin > state.t1) { const half = (state.t1 - state.t0) / 2; setTimes((begin + end) / 2 - half, (begin + end) / 2 + half); }
-  const chart = charts.find((c) => (mark.bar ? c.kind === "timeline" && c.report === mark.report : c.kind === "map" && c.space === mark.space));
+  if (!mark.bar && state.view !== "map" && state.view !== "slider") setView("map");
+  const chart = charts.find((c) => !c.canvas.hidden && (mark.bar ? c.kind === "timeline" && c.report === mark.report : c.kind === "map" ? c.space === mark.space : c.kind === "slider" && c.pair.includes(mark.space)));
   if (!mark.bar && !inLane(mark.space, mark.box)) setLane(mark.space, -1);
   if (chart) {
     const r = chart.canvas.getBoundingClientRect();
@@ -576,8 +580,10 @@ const tabs = [
   total("conflicts") > 0 && { id: "conflicts", label: "conflicts " + plain(total("conflicts")), make: conflictsPanel },
   waiting_ && { id: "waits", label: "waits", make: waitsPanel },
   { id: "boxes", label: "boxes " + plain(total("n")), make: boxesPanel },
+  { id: "range", label: "range", make: rangePanel },
 ].filter(Boolean);
 
+const firstTab = () => (comparing ? "changes" : overfull.length > 0 ? "unfit" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
 function openTab(id) {
   state.tab = id;
   for (const button of byId("tabs").children) button.setAttribute("aria-selected", String(button.dataset.tab === id));

@@ -325,7 +325,7 @@ function addMini(s, section) {
   if (s.n <= FEW) return;
   const canvas = element("canvas", { role: "img", class: "mini", "aria-label": "all of " + clean(s.title) + "; the frame is what the map below shows, and can be dragged" });
   canvas.style.height = MINI + "px";
-  const chart = { kind: "mini", canvas, height: MINI, draw: drawMini, over: overMini, base: document.createElement("canvas"), key: "", space: s, top: 0, plot: MINI,
+  const chart = { kind: "mini", canvas, height: MINI, draw: drawMini, over: overMini, base: document.createElement("canvas"), key: "", space: s, top: 0, plot: MINI, views: ["map"],
     keyOf: (c) => [left, right, c.width_, c.ratio, palette.dark, s.only, s.painted, ...s.full].join() };
   section.append(canvas);
   charts.push(chart);

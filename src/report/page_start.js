@@ -73,7 +73,8 @@ function laneSelector(s) {
 function addChart(kind, parent, height, draw, over, more) {
   const canvas = element("canvas", { role: "img", class: kind, "aria-label": kind + " of " + (more.space ? clean(more.space.title) : "engines") });
   canvas.style.height = height + "px";
-  const chart = { kind, canvas, height, draw, over, base: document.createElement("canvas"), key: "", ...more };
+  const chart = { kind, canvas, height, draw, base: document.createElement("canvas"), key: "", ...more };
+  chart.over = (c, g) => { over(c, g); drawRange(c, g); };
   parent.append(canvas);
   charts.push(chart);
   listen(chart);
@@ -106,8 +107,9 @@ function buildSpace(s) {
   s.section = section;
   addMini(s, section);
   const tall = comparing || spaces.length > 2 ? 240 : spaces.length > 1 ? 330 : 420;
-  addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8 });
-  addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s });
+  addChart("map", section, tall, drawMap, overMap, { space: s, top: 4, plot: tall - 8, views: ["map"] });
+  addChart("live", section, 96 + AXIS, drawLive, overLive, { space: s, views: ["map"] });
+  buildViews(s, section);
   s.readout = element("div", { class: "readout" });
   section.append(s.readout);
 }
@@ -184,7 +186,7 @@ function listen(chart) {
   const point = (event) => { const r = canvas.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top]; };
   canvas.addEventListener("pointerdown", (event) => {
     const [x, y] = point(event);
-    drag = { x, y, t0: state.t0, t1: state.t1, a0: chart.space ? chart.space.a0 : 0, a1: chart.space ? chart.space.a1 : 0, moved: false };
+    drag = { x, y, range: event.shiftKey || state.ranging ? T(chart, x) : null, wipe: onHandle(chart, x), t0: state.t0, t1: state.t1, a0: chart.space ? chart.space.a0 : 0, a1: chart.space ? chart.space.a1 : 0, moved: false };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
@@ -194,16 +196,19 @@ function listen(chart) {
       canvas.classList.add("dragging");
       state.hover = null; state.at = null;
       showCard(null);
+      if (chart.timeless) return;
+      if (drag.wipe) { dragWipe(chart, x); return; }
+      if (drag.range !== null) { setRange(drag.range, T(chart, x)); return; }
       const d = (drag.x - x) / plotWidth(chart) * (drag.t1 - drag.t0);
-      if (chart.kind === "map") for (const s of sameName(chart.space)) {
+      if (chart.kind === "map" || chart.kind === "slider") for (const s of sameName(chart.space)) {
         const a = (y - drag.y) / chart.plot * (drag.a1 - drag.a0);
         s.a0 = drag.a0 + a; s.a1 = drag.a1 + a;
       }
       setTimes(drag.t0 + d, drag.t1 + d);
       return;
     }
-    state.cursor = x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
-    state.pointer = chart.kind === "map" ? { space: chart.space, address: A(chart, y) } : null;
+    state.cursor = chart.timeless ? state.cursor : x >= left && x <= chart.width_ - right ? Math.max(state.t0, Math.min(T(chart, x), state.t1)) : null;
+    state.pointer = chart.kind === "map" || chart.kind === "slider" ? { space: chart.space, address: A(chart, y) } : null;
     state.hover = markUnder(chart, x, y);
     state.at = event.pointerType === "touch" ? null : { chart, x, y, clientX: event.clientX, clientY: event.clientY };
     if (state.at) showCard(state.hover, event.clientX, event.clientY);
@@ -213,7 +218,7 @@ function listen(chart) {
     const [x, y] = point(event);
     canvas.classList.remove("dragging");
     if (drag && !drag.moved) {
-      state.cursor = x >= left ? T(chart, x) : state.cursor;
+      state.cursor = x >= left && !chart.timeless ? T(chart, x) : state.cursor;
       pin(markUnder(chart, x, y));
     }
     drag = null;
@@ -224,7 +229,7 @@ function listen(chart) {
     if (!event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) return;
     event.preventDefault();
     const [x, y] = point(event), amount = event.deltaY || event.deltaX, factor = Math.pow(1.0018, amount);
-    if (event.shiftKey && chart.kind === "map") zoomAddress(sameName(chart.space), factor, A(chart, y));
+    if (event.shiftKey && (chart.kind === "map" || chart.kind === "slider")) zoomAddress(sameName(chart.space), factor, A(chart, y));
     else zoomTime(factor, T(chart, x));
   }, { passive: false });
 }
@@ -248,8 +253,10 @@ function listenDivider() {
   });
 }
 function markUnder(chart, x, y) {
+  if (chart.timeless || chart.kind === "slider") return chart.under(chart, x, y);
   if (x < left || x > chart.width_ - right) return null;
   if (chart.kind === "map") return boxUnder(chart, x, y);
+  if (chart.under) return chart.under(chart, x, y);
   return chart.kind === "timeline" ? barUnder(chart, x, y) : null;
 }
 
@@ -299,6 +306,11 @@ const keys = [
   ["W", "S", "zoom addresses in and out", () => zoomAddress(spaces, 0.7), () => zoomAddress(spaces, 1 / 0.7)],
   ["ArrowUp", "ArrowDown", "higher, lower addresses", () => panAddress(spaces, 0.15), () => panAddress(spaces, -0.15)],
   ["ArrowLeft", "ArrowRight", "the event before, the next event", () => stepEvent(-1), () => stepEvent(1)],
+  ["Shift+ArrowLeft", "Shift+ArrowRight", "a range from event to event", () => extendRange(-1), () => extendRange(1)],
+  ["[", "]", "a range from the cursor on, up to the cursor", () => rangeFrom(0), () => rangeFrom(1)],
+  ["z", null, "zoom to the range", zoomToRange],
+  ["r", null, "drag selects a range, or pans", toggleRanging],
+  ["v", "V", "next view, previous view", () => stepView(1), () => stepView(-1)],
   ["f", null, "fit everything", fit],
   ["Enter", null, "zoom to what is pinned", () => { if (state.pinned) focusOn(state.pinned); }],
   ["p", null, "go to the peak", () => { const s = spaces.reduce((a, b) => (b.peak > a.peak ? b : a), spaces[0]); if (s) { state.cursor = s.peakTime; setTimes(...aroundTime(s.peakTime)); openTab("peak"); } }],
@@ -307,11 +319,11 @@ const keys = [
   ["c", null, "up to the capacity, or to what is used", toggleWhole],
   ["x", null, "hexadecimal or decimal addresses", toggleHex],
   ["t", null, "light or dark", toggleTheme],
-  ["Escape", null, "unpin, leave the search", () => { pin(null); byId("search").value = ""; search(""); }],
+  ["Escape", null, "unpin, clear the range, leave the search", () => { pin(null); clearRange(); byId("search").value = ""; search(""); }],
   ["?", null, "this list", help],
 ];
 const aroundTime = (t) => { const half = (state.t1 - state.t0) / 2; return t >= state.t0 && t <= state.t1 ? [state.t0, state.t1] : [t - half, t + half]; };
-const names = { ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
+const names = { "Shift+ArrowLeft": "Shift \u2190", "Shift+ArrowRight": "Shift \u2192", ArrowUp: "\u2191", ArrowDown: "\u2193", ArrowLeft: "\u2190", ArrowRight: "\u2192", Escape: "Esc" };
 
 function listenKeys() {
   const actions = new Map();
@@ -332,7 +344,7 @@ function listenKeys() {
     }
     if (event.key === "Enter" && event.target.matches("button")) return;
     if (byId("help").open && event.key !== "?") return;
-    const action = actions.get(event.key);
+    const action = (event.shiftKey && actions.get("Shift+" + event.key)) || actions.get(event.key);
     if (!action) return;
     event.preventDefault();
     action();
@@ -350,6 +362,8 @@ byId("about").textContent = clean(reports[0].target) + (reports[0].about ? ": " 
 for (const report of reports) report.notes.forEach((note, k) => { if (overfull.length === 0 || !report.inTables[k]) byId("notes").append(element("li", {}, clean(note))); });
 search("");
 spaces.forEach(fitAddresses);
+buildMemories();
+buildComparison();
 spaces.forEach(buildSpace);
 if (spaces.length === 0) byId("charts").append(element("p", { class: "muted" }, "nothing was allocated"));
 reports.forEach(buildTimeline);
@@ -357,6 +371,7 @@ buildSource();
 buildVerdict();
 buildOverview();
 let legend = buildLegend();
+buildSwitch();
 for (const tab of tabs) {
   const button = element("button", { role: "tab", onclick: () => openTab(tab.id) }, tab.label);
   button.dataset.tab = tab.id;
@@ -373,8 +388,8 @@ addEventListener("resize", resize);
 addEventListener("scroll", () => { if (state.at) lookAway(); }, { passive: true });
 addEventListener("beforeprint", resize);
 new ResizeObserver(resize).observe(byId("charts")); // also for print, and when a scroll bar comes
-openTab(comparing ? "changes" : overfull.length > 0 ? "unfit" : findingCount > 0 ? "findings" : total("conflicts") > 0 ? "conflicts" : "peak");
-resize();
+applyLink();
+addEventListener("hashchange", applyLink);
 
 // For scripts and tests: what is where on the canvases, in pixels of the page.
 window.spad = {
@@ -400,7 +415,22 @@ window.spad = {
     return mark && (mark.waits ? "waiting: " : "") + mark.bar[6];
   },
   moment: (k, t) => momentOf(spaces[k], t),
-  detail: () => charts.map((c) => ({ kind: c.kind, merged: c.merged, large: c.large, layers: c.layers, points: c.points })),
+  stack(k, t) { // of memory k, or of all (-1), at a time: [category, bytes], and where its chart has it
+    const c = charts.find((chart) => chart.kind === "stacked" && (k < 0 ? chart.all : chart.space === spaces[k])), moment = stackMoment(c, t), { base, y } = stackScale(c);
+    const r = c.canvas.getBoundingClientRect();
+    let floor = 0;
+    return { canvas: [r.left, r.top], x: X(c, t), base, sum: moment.sum, limit: stackLimit(c), bands: moment.list.map((category, j) => { floor += moment.values[j]; return { name: category.label, bytes: moment.values[j], fill: categoryFill(category), top: y(floor), bottom: y(floor - moment.values[j]) }; }) };
+  },
+  treemap(k) {
+    const c = charts.find((chart) => chart.kind === "treemap" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top, c.width_, c.height], ...wasteOf(spaces[k]), leaves: c.leaves };
+  },
+  wipe() {
+    const c = charts.find((chart) => chart.kind === "slider"), r = c.canvas.getBoundingClientRect();
+    return { canvas: [r.left, r.top], x: wipeX(c), plot: [left, c.top, plotWidth(c), c.plot], sides: c.pair.map((s, part) => { const out = []; for (let i = 0; s && i < s.n; i++) { const p = boxPixels(sideOf(c, part), i); if (p) out.push({ name: ownName(s, i), fill: boxFill(s, i), rect: p }); } return out; }) };
+  },
+  link: linkText,
+  detail: () => charts.filter((c) => !c.canvas.hidden).map((c) => ({ kind: c.kind, merged: c.merged, large: c.large, layers: c.layers, points: c.points })),
   window: (k) => { const c = charts.find((chart) => chart.kind === "mini" && chart.space === spaces[k]), r = c.canvas.getBoundingClientRect(), w = miniWindow(c); return { x0: r.left + left + w.x0, x1: r.left + left + w.x1, y0: r.top + w.y0, y1: r.top + w.y1 }; },
   drawn: performance.now(),
 };

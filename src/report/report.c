@@ -105,9 +105,9 @@ static spad_status check_box(const spad_report *report, const spad_report_box *b
         spad__fact_names(error, box->name, NULL);
         return SPAD_ERR_ARGUMENT;
     }
-    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 ||
-        box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX || box->slots < 0 ||
-        (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
+    if (box->rect.bytes < 0 || box->rect.lanes < 0 || box->padding < 0 || box->rounding < 0 ||
+        box->alignment < 0 || box->padding > box->rect.bytes || box->shape.rank > SPAD_RANK_MAX ||
+        box->slots < 0 || (unsigned)box->mode >= SPAD_MODE_COUNT || box->family < SPAD_NO_FAMILY ||
         box->family > INT32_MAX) {
         spad__fail(error, SPAD_ERR_ARGUMENT,
                    "a box of %lld lanes and %lld bytes, %lld of them padding, cannot be drawn",
@@ -189,6 +189,10 @@ spad_status spad_report_add_bar(spad_report *report, const spad_report_bar *bar,
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a bar that is ready at %lld and runs from %lld to %lld cannot be drawn",
                           (long long)bar->ready, (long long)bar->begin, (long long)bar->end);
+    }
+    if (bar->reads < 0 || bar->writes < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a bar cannot read %lld and write %lld bytes",
+                          (long long)bar->reads, (long long)bar->writes);
     }
     const spad__arena_mark mark = spad__arena_here(&report->texts);
     const size_t row = find_row(report, bar->row);

@@ -6,6 +6,7 @@
 #include "support/support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +14,7 @@
 #include "spad/check.h"
 #include "spad/fit.h"
 
-enum { TENSORS = 5, KERNELS = 40 };
+enum { TENSORS = 5, KERNELS = 20 };
 
 typedef struct tensor {
     const char *space; /* NULL: elsewhere */
@@ -94,23 +95,31 @@ static void set_depth(model *m, const char *name, int64_t depth) {
     m->tensors[name[1] - '0'].depth = depth;
 }
 
+/* Sets the depths of options: "-D S=3 --ring t1=3". */
+static void set_depths(model *m, const char *options) {
+    char words[256];
+    snprintf(words, sizeof words, "%s", options);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *equals = strchr(word, '=');
+        if (equals == NULL) continue; /* -D or --ring */
+        *equals = '\0';
+        set_depth(m, word, atoll(equals + 1));
+    }
+}
+
 /* The model with a change. */
 static void apply(model *m, const spad_fit_change *change) {
-    char words[256];
     switch (change->kind) {
     case SPAD_FIT_PARAM:
     case SPAD_FIT_RING: set_depth(m, change->name, change->to); break;
-    case SPAD_FIT_RINGS:
-        snprintf(words, sizeof words, "%s", change->name);
-        for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
-            char *equals = strchr(word, '=');
-            if (equals == NULL) continue; /* -D or --ring */
-            *equals = '\0';
-            set_depth(m, word, change->to);
-        }
-        break;
+    case SPAD_FIT_RINGS: set_depths(m, change->name); break;
     case SPAD_FIT_ALIGN: m->tensors[change->name[1] - '0'].align = change->to; break;
     case SPAD_FIT_SPILL: m->tensors[change->name[1] - '0'].space = NULL; break;
+    case SPAD_FIT_SPILLS:
+        if (change->with != NULL) set_depths(m, change->with);
+        for (const char *at = strchr(change->name, 't'); at != NULL; at = strchr(at + 1, 't'))
+            m->tensors[at[1] - '0'].space = NULL;
+        break;
     default: fail();
     }
 }
@@ -144,7 +153,8 @@ static void check_change(const model *before, const spad_fit_change *change, con
         wrong =
             change->wrong == SPAD_FINDING_NONE ? false : wrong || finding->code == change->wrong;
     }
-    const bool depth = change->kind != SPAD_FIT_ALIGN && change->kind != SPAD_FIT_SPILL;
+    const bool depth = change->kind != SPAD_FIT_ALIGN && change->kind != SPAD_FIT_SPILL &&
+                       change->kind != SPAD_FIT_SPILLS;
     if (depth && !wrong) print_error("%s\n%s%s", before->text, words, m.text);
     assert_true(!depth || wrong);
     spad_check_destroy(check);
@@ -157,6 +167,7 @@ static void changes_make_it_fit(void **state) {
     static model m;
     int64_t kinds[8] = {0};
     int64_t wrong = 0;
+    int64_t both = 0;
     m.random.state = 3;
     for (int i = 0; i < KERNELS; i++) {
         choose(&m);
@@ -174,6 +185,7 @@ static void changes_make_it_fit(void **state) {
         for (size_t c = 0; c < spad_fit_count(fit); c++) {
             const spad_fit_change *change = spad_fit_get(fit, c);
             kinds[change->kind]++;
+            both += change->with != NULL;
             wrong += change->wrong != SPAD_FINDING_NONE;
             check_change(&m, change, text.bytes);
         }
@@ -184,12 +196,15 @@ static void changes_make_it_fit(void **state) {
         spad_layout_destroy(layout);
         spad_kernel_destroy(kernel);
     }
-    print_message("param %lld, ring %lld, rings %lld, align %lld, spill %lld; %lld wrong\n",
+    print_message("param %lld, ring %lld, rings %lld, align %lld, spill %lld, "
+                  "spills %lld (%lld with rings); %lld wrong\n",
                   (long long)kinds[SPAD_FIT_PARAM], (long long)kinds[SPAD_FIT_RING],
                   (long long)kinds[SPAD_FIT_RINGS], (long long)kinds[SPAD_FIT_ALIGN],
-                  (long long)kinds[SPAD_FIT_SPILL], (long long)wrong);
+                  (long long)kinds[SPAD_FIT_SPILL], (long long)kinds[SPAD_FIT_SPILLS],
+                  (long long)both, (long long)wrong);
     assert_true(kinds[SPAD_FIT_PARAM] > 0 && kinds[SPAD_FIT_RING] > 0 &&
-                kinds[SPAD_FIT_RINGS] > 0 && kinds[SPAD_FIT_SPILL] > 0 && wrong > 0);
+                kinds[SPAD_FIT_RINGS] > 0 && kinds[SPAD_FIT_SPILL] > 0 &&
+                kinds[SPAD_FIT_SPILLS] > 0 && both > 0 && wrong > 0);
 }
 
 int main(void) {

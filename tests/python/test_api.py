@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that the C headers declare can be reached from Python, or there is a reason."""
 
+import json
 import re
 
 import pytest
@@ -472,6 +473,20 @@ def test_boxes_and_changes():
     assert spad.diff(before, after, "changes") == [
         {"what": ["moved"], "before": 0, "after": 0}, {"what": ["gone"], "before": 1, "after": None},
         {"what": ["new"], "before": None, "after": 1}]
+
+
+def test_bytes_of_boxes_and_bars():
+    made = spad.Report("trn2")
+    made.add_box("a", 0, 4, 0, 60, space="sbuf", rounding=4, alignment=64)
+    made.add_bar("dma", "load", 0, 4, reads=60, writes=30)
+    assert (made.boxes()[0]["rounding"], made.boxes()[0]["alignment"]) == (4, 64)
+    data = json.loads(made.write("json"))
+    assert data["spaces"][0]["boxes"][0]["rounding"] == 4 and data["spaces"][0]["boxes"][0]["alignment"] == 64
+    assert (data["bars"][0]["reads"], data["bars"][0]["writes"]) == (60, 30)
+    with pytest.raises(spad.ArgumentError, match="cannot read -1 and write 0 bytes"):
+        made.add_bar("dma", "load", 0, 4, reads=-1)
+    with pytest.raises(spad.ArgumentError, match="cannot be drawn"):
+        made.add_box("b", 0, 4, 0, 60, alignment=-1)
 
 
 def test_emit_of_rows():

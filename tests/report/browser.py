@@ -104,12 +104,17 @@ class Browser:
                     return self.events.pop(k)
             self.events.append(self.receive())
 
-    def open(self, path, width=1280, height=900, dark=False):
+    def open(self, path, width=1280, height=900, dark=False, link=""):
+        """`link`: what stands after '#' in the address. The page is loaded anew also where only that differs."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.events = []
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        if link:
+            self.call("Page.navigate", url="about:blank")
+            self.wait_for("Page.loadEventFired")
+            self.events = []
+        self.call("Page.navigate", url="file://" + os.path.abspath(path) + ("#" + link if link else ""))
         self.wait_for("Page.loadEventFired")
 
     def run(self, expression):
@@ -146,11 +151,12 @@ class Browser:
         self.settle()
         self.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
-    def key(self, key):
+    def key(self, key, modifiers=0, code=0):
         names = {"?": "?", "/": "/"}
         text = names.get(key, key) if len(key) == 1 else ""
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "")
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "", modifiers=modifiers,
+                      windowsVirtualKeyCode=code)
         self.settle()
 
     def type(self, text):

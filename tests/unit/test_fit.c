@@ -125,7 +125,7 @@ static void there_may_be_no_change(void **state) {
     (void)state;
     expect("kernel k on sm_90\ntensor x : shared u8 (1000) at 232000\nsimt w writes x\n",
            "shared is 552 B too small: the kernel places tensors up to byte 233000\n"
-           "  no single change was found that makes it fit\n");
+           "  no change was found that makes it fit\n");
     expect("kernel k on sm_90\ntensor x : shared u8 (1000)\nsimt w writes x\n", "");
 }
 
@@ -154,6 +154,35 @@ static void json_is_a_list(void **state) {
     assert_string_equal(spad_fit_kind_name((spad_fit_kind)99), "?");
 }
 
+#define TOO_MUCH                                                             \
+    "kernel k on sm_90\nparam N = 9\ntensor y : shared u8 (150000) input\n"  \
+    "tensor z : shared u8 (150000) input\ntensor x : shared u8 [N] (60000) " \
+    "ring 4\ntensor v : shared u8 (8)\n" LOOP "simt end reads y, z writes v\n"
+
+static void several_changes_where_one_is_not_enough(void **state) {
+    (void)state;
+    expect("kernel k on sm_90\nparam N = 3\n"
+           "tensor x : shared u8 (150000) input\ntensor y : shared u8 (140000) input\n"
+           "tensor z : shared u8 (120000) input\ntensor w : shared u8 (1000)\n"
+           "simt w reads x, y, z writes w\n",
+           "shared is 178552 B too small: 411000 B are needed together (proved)\n"
+           "  fits if 'y' and 'z' are moved to another memory, which saves 260000 B\n");
+    expect(TOO_MUCH,
+           "shared is 307552 B too small: 540000 B are needed together (proved)\n"
+           "  fits with --ring x=1 if 'y' is moved to another memory, which saves 330000 B\n"
+           "  fits with --ring x=1 if 'z' is moved to another memory, which saves 330000 B\n"
+           "  fits if 'x' and 'y' are moved to another memory, which saves 390000 B\n");
+    fixture f;
+    set_up(&f, TOO_MUCH);
+    test_text_clear(&f.text);
+    spad_error error;
+    assert_ok(spad_fit_write_json(f.fit, f.layout, &f.text.sink, &error), &error);
+    assert_non_null(strstr(f.text.bytes, "\"kind\": \"spills\",\n    \"name\": \"'y'\",\n"
+                                         "    \"with\": \"--ring x=1\",\n"));
+    tear_down(&f);
+    assert_string_equal(spad_fit_kind_name(SPAD_FIT_SPILLS), "spills");
+}
+
 static spad_status scenario(const spad_host *host, void *context) {
     const spad_fit_options options = {.host = host};
     spad_fit *fit;
@@ -176,6 +205,9 @@ static void every_allocation_may_fail(void **state) {
     assert_int_equal(spad_fit_get(f.fit, 0)->kind, SPAD_FIT_RINGS);
     test_fail_each_allocation(scenario, f.layout);
     tear_down(&f);
+    set_up(&f, TOO_MUCH);
+    test_fail_each_allocation(scenario, f.layout);
+    tear_down(&f);
 }
 
 int main(void) {
@@ -186,6 +218,7 @@ int main(void) {
         cmocka_unit_test(extents_are_not_touched),
         cmocka_unit_test(there_may_be_no_change),
         cmocka_unit_test(json_is_a_list),
+        cmocka_unit_test(several_changes_where_one_is_not_enough),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -276,6 +276,22 @@ static void rings_are_taken_apart_where_that_is_lower(void **state) {
     spad_kernel_destroy(k);
 }
 
+/* Between two tiles of 100 at multiples of 128 there are 28 bytes for a tensor of 20. The load of
+ * the ring as a whole counts them as its own: it proves nothing about all layouts. */
+static void room_between_slots_is_for_others(void **state) {
+    (void)state;
+    spad_kernel *k = test_parse("kernel k on sm_90\n"
+                                "tensor x : shared u8 [3] (100) ring 2 align 128\n"
+                                "tensor y : shared u8 (20) input\n"
+                                "for i in 0..3 { simt w reads y writes x[i] }\n");
+    spad_layout *layout = lay_out(k);
+    const spad_layout_space *row = find_space(layout, "shared");
+    assert_int_equal(row->height, 228);
+    assert_int_equal(row->verdict, SPAD_PLAN_OPTIMAL);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
 static void banks_and_lanes_are_obeyed(void **state) {
     (void)state;
     spad_kernel *k =
@@ -753,6 +769,7 @@ int main(void) {
         cmocka_unit_test(nothing_is_claimed_about_agents),
         cmocka_unit_test(rings_lie_together),
         cmocka_unit_test(rings_are_taken_apart_where_that_is_lower),
+        cmocka_unit_test(room_between_slots_is_for_others),
         cmocka_unit_test(banks_and_lanes_are_obeyed),
         cmocka_unit_test(barriers_take_shared_memory),
         cmocka_unit_test(fixed_places_are_obstacles),

@@ -17,7 +17,7 @@
 #include "spad/report.h"
 #include "spad/sim.h"
 
-enum { RUNS = 160 };
+enum { RUNS = 80 };
 
 /* What a scenario reads; only its results come from the host that fails. */
 typedef struct input {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/random.h"
 #include "support/packing.h"
 
 static void a_reason_names_the_peak_and_what_would_help(void **state) {
@@ -451,9 +452,195 @@ static void a_reason_survives_changes_that_break_rules(void **state) {
     spad_plan_destroy(plan);
 }
 
+/* ---- sets of buffers --------------------------------------------------------------- */
+
+static spad_plan_reason *explained(spad_plan *plan, spad_plan_result **result) {
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_reason *reason;
+    spad_error error;
+    *result = solve(plan, &options);
+    assert_ok(spad_plan_explain(&reason, plan, *result, INT64_C(60000000000), &error), &error);
+    return reason;
+}
+
+static void sets_are_named_where_one_change_is_not_enough(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    add(plan, (spad_plan_buffer){.name = "a", .lower = 0, .upper = 10, .size = 40});
+    add(plan, (spad_plan_buffer){.name = "b", .lower = 0, .upper = 10, .size = 40});
+    add(plan, (spad_plan_buffer){.name = "c", .lower = 2, .upper = 8, .size = 40});
+    add(plan, (spad_plan_buffer){.name = "d", .lower = 3, .upper = 9, .size = 40});
+    add(plan, (spad_plan_buffer){.name = "e", .lower = 4, .upper = 6, .size = 20});
+    assert_ok(spad_plan_set_capacity(plan, 90, &error), &error);
+    spad_plan_result *result;
+    spad_plan_reason *reason = explained(plan, &result);
+    assert_int_equal(reason->change_count, 0);
+    assert_int_equal(reason->spill_count, 1);
+    assert_int_equal(reason->spills[0].count, 3);
+    assert_int_equal(reason->spills[0].bytes, 100);
+    test_text text;
+    test_text_init(&text);
+    assert_ok(spad_plan_write_text(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "fits if 'a' (40 B), 'b' (40 B) and 'e' (20 B) are moved to "
+                                       "another memory: 100 B, 200 B moved if each goes out and "
+                                       "back once\n"));
+    test_text_clear(&text);
+    assert_ok(spad_plan_write_json(plan, result, reason, &text.sink, &error), &error);
+    assert_non_null(strstr(text.bytes, "\"spills\": ["));
+    assert_non_null(strstr(text.bytes, "\"bytes\": 100,"));
+    test_text_free(&text);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* Many small buffers that are light together, or two large ones. */
+static void few_buffers_or_few_bytes(void **state) {
+    (void)state;
+    spad_plan *plan = new_plan();
+    spad_error error;
+    for (int i = 0; i < 3; i++) add(plan, (spad_plan_buffer){.upper = 100, .size = 1000});
+    for (int i = 0; i < 5; i++)
+        add(plan, (spad_plan_buffer){.lower = 10 * i, .upper = 10 * i + 5, .size = 600});
+    for (int i = 0; i < 14; i++)
+        add(plan, (spad_plan_buffer){.lower = 60, .upper = 65, .size = 50});
+    assert_ok(spad_plan_set_capacity(plan, 2100, &error), &error);
+    spad_plan_result *result;
+    spad_plan_reason *reason = explained(plan, &result);
+    assert_int_equal(reason->spill_count, 1);
+    assert_int_equal(reason->spills[0].count, 2); /* two of the three that are always alive */
+    assert_int_equal(reason->spills[0].bytes, 2000);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    assert_ok(spad_plan_set_capacity(plan, 3050, &error), &error);
+    reason = explained(plan, &result); /* one large one is enough */
+    assert_int_equal(reason->change_count, 3);
+    assert_int_equal(reason->spill_count, 0);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
+/* Does the problem fit without the buffers whose bit is set? */
+static bool fits_without(const spad_plan_buffer *buffers, int count, unsigned set,
+                         int64_t capacity) {
+    spad_plan *plan = new_plan();
+    spad_error error;
+    for (int i = 0; i < count; i++) {
+        spad_plan_buffer b = buffers[i];
+        if (set >> i & 1) b.size = 0;
+        add(plan, b);
+    }
+    assert_ok(spad_plan_set_capacity(plan, capacity, &error), &error);
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    spad_plan_result *result = solve(plan, &options);
+    assert_int_not_equal(result->verdict, SPAD_PLAN_UNKNOWN);
+    const bool fits = result->verdict != SPAD_PLAN_INFEASIBLE;
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return fits;
+}
+
+/* Up to six buffers: all sets are looked at here. The first set has the fewest buffers, and of
+ * those of two or three the fewest bytes; each fits, and none has a buffer too many. */
+static void sets_are_the_smallest_of_all(void **state) {
+    (void)state;
+    spad__random random = {5};
+    int sizes[7] = {0};
+    for (int round = 0; round < 400; round++) {
+        spad_plan_buffer buffers[6];
+        const int count = (int)spad__random_in(&random, 4, 6);
+        spad_plan *plan = new_plan();
+        spad_error error;
+        int64_t sum = 0;
+        for (int i = 0; i < count; i++) {
+            const int64_t lower = spad__random_in(&random, 0, 5);
+            buffers[i] = (spad_plan_buffer){.lower = lower,
+                                            .upper = lower + spad__random_in(&random, 1, 9),
+                                            .size = spad__random_in(&random, 1, 9)};
+            sum += buffers[i].size;
+            add(plan, buffers[i]);
+        }
+        const int64_t capacity = spad__random_in(&random, 1, sum / 2);
+        assert_ok(spad_plan_set_capacity(plan, capacity, &error), &error);
+        if (!fits_without(buffers, count, 0, capacity)) {
+            spad_plan_result *result;
+            spad_plan_reason *reason = explained(plan, &result);
+            int fewest = 7;
+            int64_t least = INT64_MAX;
+            for (unsigned set = 1; set < 1u << count && reason->change_count == 0; set++) {
+                if (!fits_without(buffers, count, set, capacity)) continue;
+                int bits = 0;
+                int64_t bytes = 0;
+                for (int i = 0; i < count; i++) {
+                    bits += (int)(set >> i & 1);
+                    bytes += set >> i & 1 ? buffers[i].size : 0;
+                }
+                if (bits < fewest || (bits == fewest && bytes < least)) {
+                    fewest = bits;
+                    least = bytes;
+                }
+            }
+            if (reason->change_count == 0) {
+                assert_true(reason->spill_count > 0);
+                assert_true(fewest >= 2);
+                if (fewest <= 3) {
+                    assert_int_equal(reason->spills[0].count, fewest);
+                    assert_int_equal(reason->spills[0].bytes, least);
+                }
+                sizes[fewest]++;
+            }
+            for (size_t k = 0; k < reason->spill_count; k++) {
+                const spad_plan_spill *s = &reason->spills[k];
+                unsigned set = 0;
+                for (size_t i = 0; i < s->count; i++) set |= 1u << s->buffers[i];
+                assert_true(fits_without(buffers, count, set, capacity));
+                for (size_t i = 0; i < s->count; i++)
+                    assert_false(
+                        fits_without(buffers, count, set & ~(1u << s->buffers[i]), capacity));
+            }
+            spad_plan_reason_destroy(reason);
+            spad_plan_result_destroy(result);
+        }
+        spad_plan_destroy(plan);
+    }
+    assert_true(sizes[2] > 5 && sizes[3] > 5);
+}
+
+static spad_status explain_sets(const spad_host *host, void *context) {
+    (void)context;
+    spad_plan *plan;
+    spad_status status = spad_plan_create(&plan, host, NULL);
+    for (int i = 0; i < 6 && status == SPAD_OK; i++) {
+        const spad_plan_buffer b = {.lower = i, .upper = 10, .size = 10 + i};
+        status = spad_plan_add(NULL, plan, &b, NULL);
+    }
+    if (status == SPAD_OK) status = spad_plan_set_capacity(plan, 30, NULL);
+    spad_plan_result *result = NULL;
+    spad_plan_reason *reason = NULL;
+    const spad_plan_options options = {.goal = SPAD_PLAN_DECIDE};
+    if (status == SPAD_OK) status = spad_plan_solve(&result, plan, &options, NULL);
+    if (status == SPAD_OK) status = spad_plan_explain(&reason, plan, result, 0, NULL);
+    if (status == SPAD_OK) assert_true(reason->spill_count > 0);
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+    return status;
+}
+
+static void every_allocation_of_sets_may_fail(void **state) {
+    (void)state;
+    test_fail_each_allocation(explain_sets, NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clashes_are_named),
+        cmocka_unit_test(sets_are_named_where_one_change_is_not_enough),
+        cmocka_unit_test(few_buffers_or_few_bytes),
+        cmocka_unit_test(sets_are_the_smallest_of_all),
+        cmocka_unit_test(every_allocation_of_sets_may_fail),
         cmocka_unit_test(a_reason_counts_true_bytes),
         cmocka_unit_test(a_bound_has_its_proof),
         cmocka_unit_test(reasons_are_written),

@@ -53,8 +53,8 @@ static void each_wrong_field_is_refused(void **state) {
     spad_report *report = test_report_new();
     spad_error error;
     const spad_report_box good = test_box("b", 0, 1, 0, 4, 0, 4);
-    spad_report_box bad[11];
-    for (size_t i = 0; i < 11; i++) bad[i] = good;
+    spad_report_box bad[13];
+    for (size_t i = 0; i < 13; i++) bad[i] = good;
     bad[0].rect.bytes = -1;
     bad[1].rect.lanes = -1;
     bad[2].padding = -1;
@@ -64,11 +64,13 @@ static void each_wrong_field_is_refused(void **state) {
     bad[6].mode = SPAD_MODE_COUNT;
     bad[7].family = SPAD_NO_FAMILY - 1;
     bad[8].family = (int64_t)INT32_MAX + 1;
-    bad[9].rect.lane = INT64_MAX;
-    bad[10].begin = INT64_MIN;
-    for (size_t i = 0; i < 11; i++) {
+    bad[9].rounding = -1;
+    bad[10].alignment = -1;
+    bad[11].rect.lane = INT64_MAX;
+    bad[12].begin = INT64_MIN;
+    for (size_t i = 0; i < 13; i++) {
         assert_int_equal(spad_report_add_box(report, &bad[i], &error),
-                         i < 9 ? SPAD_ERR_ARGUMENT : SPAD_ERR_OVERFLOW);
+                         i < 11 ? SPAD_ERR_ARGUMENT : SPAD_ERR_OVERFLOW);
         assert_string_equal(error.subject, "b");
         assert_int_equal(spad_report_box_count(report), 0);
     }
@@ -82,6 +84,8 @@ static void each_wrong_field_is_refused(void **state) {
         {.row = "e", .begin = 1, .end = 1, .ready = 1},
         {.row = "e", .begin = 1, .end = 2, .ready = 2},
         {.row = "e", .begin = 1, .end = INT64_MAX, .ready = -1},
+        {.row = "e", .begin = 1, .end = 2, .ready = 1, .reads = -1},
+        {.row = "e", .begin = 1, .end = 2, .ready = 1, .writes = -1},
     };
     for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
         assert_int_equal(spad_report_add_bar(report, &bars[i], &error), SPAD_ERR_ARGUMENT);

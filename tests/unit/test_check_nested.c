@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Trip counts whose loops are inside of each other, and writes off the chip that meet late: what is
+ * proved for all values, and what is not. */
+#include "prove_fixture.h"
+
+#include <stdio.h>
+
+/* Two agents with a ring of two slots. The ranges of the loops over blocks, and what else is in
+ * them. */
+#define BLOCKS(outer, range, more, other, rest)                                             \
+    "kernel k on sm_90\nparam T = 4\nmbarrier full[2] count 1\nmbarrier empty[2] count 1\n" \
+    "tensor g : global f32 [T] (64) input\ntensor out : global f32 [T] (64) output\n"       \
+    "tensor far : global f32 [T] (64)\n"                                                    \
+    "tensor x : shared f32 [2] (64)\ntensor y : shared f32 (64)\n"                          \
+    "for i in 0..2 { init full[i]; init empty[i] }\n"                                       \
+    "agent a {\ncursor s, f mod 2\nfor t in " outer " {\nfor n in " range                   \
+    " {\nwait empty[s] parity 1 - f\nsimt w writes x[s]\n" more                             \
+    "arrive full[s]\nadvance s\n}\n}\n}\n"                                                  \
+    "agent b {\ncursor s, f mod 2\nfor t in 0..T {\nsimt clear writes y\nfor n in " other   \
+    " {\nwait full[s] parity f\nsimt r reads x[s] updates y\n" rest                         \
+    "arrive empty[s]\nadvance s\n}\nsimt store reads y writes out[t]\n}\n}\n"
+
+/* How many of some kernels are looked at: few, unless there is time. */
+static size_t some(size_t count) {
+    return test_effort(6) == 6 ? count : (count + 5) / 6;
+}
+
+#define EVERY "for every T from 1 on"
+#define NESTED "T is fixed at 4: 'n' is a loop inside another one that grows as well"
+
+static void rounds_of_any_length(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        BLOCKS("0..T", "0..T - t", "", "0..T - t", ""),
+        BLOCKS("0..T", "0..T - t step -1", "simt far reads g[n] writes x[s]\n", "t..T", ""),
+        BLOCKS("0..T", "0..t + 1", "simt far reads g[T - 1 - n] writes x[s]\n", "T - t..T + 1", ""),
+        BLOCKS("0..T", "0..t", "simt far reads g[n + 1] writes x[s]\n", "0..t step -1", ""),
+        BLOCKS("0..T", "t..T", "simt far reads g[n - t] writes x[s]\n", "0..T - t",
+               "if n >= 3 { simt more updates y }\n"),
+        BLOCKS("0..T", "0..T - t", "if n == 0 { simt first writes x[s] }\n", "0..T - t",
+               "if t % 3 == 1 { simt more updates y }\n"),
+        BLOCKS("0..T", "0..T - t", "for u in 0..2 { simt far reads g[t] writes x[s] }\n",
+               "0..T - t", "if T - t == 6 { simt more updates y }\n"),
+    };
+    for (size_t i = 0; i < some(sizeof texts / sizeof texts[0]); i++) {
+        assert_answer(texts[i], SPAD_VERDICT_PROVED_ALL, EVERY);
+    }
+}
+
+/* A value that is too large to be run. */
+static void large_values(void **state) {
+    (void)state;
+    const spad_define many = {"T", 2000};
+    const spad_check_options how = {.event_limit = 20000, .no_advice = true};
+    const answer a = ask(BLOCKS("0..T", "0..T - t", "", "0..T - t", ""), &many, 1, &how);
+    assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+    assert_string_equal(a.reason, EVERY "; outputs were checked with small values only");
+}
+
+/* One program: tiles that are read in a later round are those of the last blocks of the one before,
+ * so it counts how long that was. */
+static void rounds_of_one_program(void **state) {
+    (void)state;
+    assert_answer("kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 [3] (128, 8)\n"
+                  "cursor s mod 3\nfor i in 0..3 { vector first writes x[i] }\n"
+                  "for t in 0..T { for n in 0..t + 1 { vector w writes x[s]\nadvance s } }\n"
+                  "vector r reads x[0]\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every T");
+    assert_answer("kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 [3] (128, 8)\n"
+                  "for t in 0..T { for n in 0..t + 1 { vector w writes x[n % 3] }\n"
+                  "if t == 6 { vector r reads x[2] }\nif t >= 9 { vector r reads x[2] }\n"
+                  "if t == 1 { vector r reads x[1] } }\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every T");
+}
+
+/* Wrong with few values, or with one. What is run shows it, or there is no claim. */
+static void mistakes_that_show_late(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t wrong;
+    } cases[] = {
+        {BLOCKS("0..T", "0..T - t", "if n == 33 { simt late writes y }\n", "0..T - t", ""), 34},
+        {BLOCKS("0..T", "0..T - t", "if T - t == 33 { simt late writes y }\n", "0..T - t", ""), 33},
+        {BLOCKS("0..T", "0..T - t", "if t + n == 33 { simt late writes y }\n", "0..T - t", ""), 34},
+        {BLOCKS("0..T", "0..T - t", "if t == 33 { simt late writes y }\n", "0..T - t", ""), 34},
+        {BLOCKS("0..T", "0..t + 1", "if T - n == 33 { simt late writes y }\n", "0..t + 1", ""), 33},
+        {BLOCKS("0..T", "0..T - t", "if T - t - n == 33 { simt late writes y }\n", "0..T - t", ""),
+         33},
+        {BLOCKS("0..T", "0..T - t", "if T == 37 { simt late writes y }\n", "0..T - t", ""), 37},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < some(sizeof cases / sizeof cases[0]); i++) {
+        const spad_define wrong = {"T", cases[i].wrong};
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        if (strstr(a.reason, "for every") != NULL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_null(strstr(a.reason, "for every"));
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+    }
+}
+
+/* Right as far as it was run, and no proof: each has one thing that the argument does not cover. */
+static void no_proof(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        /* other indices, and what has no guard, steps of 2, lengths that change by 2 */
+        BLOCKS("0..T", "0..T - t", "simt far reads g[n / 2] writes x[s]\n", "0..T - t", ""),
+        BLOCKS("0..T", "0..T", "", "0..T", ""),
+        BLOCKS("0..T", "0..T - t step 2", "", "0..T - t step 2", ""),
+        BLOCKS("0..T", "0..2 * t", "", "0..2 * t", ""),
+        /* a condition that counts from the end of a run, a cost that changes */
+        BLOCKS("0..T", "0..T - t", "if n == T - t - 1 { simt last writes x[s] }\n", "0..T - t", ""),
+        BLOCKS("0..T", "0..T - t", "simt w writes x[s] cost 5 + n ns\n", "0..T - t", ""),
+        /* a write off the chip in the inner loop, a third loop, a tensor in it */
+        BLOCKS("0..T", "0..T - t", "simt far reads x[s] writes far[n]\n", "0..T - t", ""),
+        BLOCKS("0..T", "0..T - t", "for u in 0..n { simt w writes x[s] }\n", "0..T - t", ""),
+        BLOCKS("0..T", "0..T - t", "tensor z : shared f32 (64)\nsimt w writes z\n", "0..T - t", ""),
+    };
+    for (size_t i = 0; i < some(sizeof texts / sizeof texts[0]); i++) {
+        answer a = ask(texts[i], NULL, 0, NULL);
+        if (strncmp(a.reason, "T is fixed at 4: ", 17) != 0) print_error("%d\n", (int)i);
+        a.reason[17] = '\0';
+        assert_string_equal(a.reason, "T is fixed at 4: ");
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+    /* rounds that differ in length between agents, one block each in front of the loops */
+    assert_answer_starts(
+        "kernel k on sm_90\nparam T = 4\nmbarrier full count 1\nmbarrier empty count 1\n"
+        "tensor x : shared f32 (64)\ninit full\ninit empty\n"
+        "agent a { cursor s, f mod 1\nfor t in 0..T { for n in 0..T - t {\n"
+        "wait empty parity 1 - f\nsimt w writes x\narrive full\nadvance s } } }\n"
+        "agent b { cursor s, f mod 1\nfor t in 0..T {\n"
+        "wait full parity f\nsimt r reads x\narrive empty\nadvance s\n"
+        "for n in 1..T - t { wait full parity f\nsimt r reads x\narrive empty\nadvance s } } }\n",
+        SPAD_VERDICT_PROVED_SHAPE, NESTED);
+    /* tiles that move with the blocks, and values of a counter */
+    assert_answer_starts("kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 [T] (128, 8) ring 2\n"
+                         "for t in 0..T { for n in 0..t + 1 { vector w writes x[n]\n"
+                         "vector r reads x[n] } }\n",
+                         SPAD_VERDICT_PROVED_SHAPE, NESTED);
+    assert_answer_starts("kernel k on sm_90\nparam T = 4\ncounter c\ntensor x : shared f32 (64)\n"
+                         "agent a { for t in 0..T { for n in 0..t + 1 { simt w writes x\n"
+                         "signal c\nwait c >= n + 1 } } }\n",
+                         SPAD_VERDICT_PROVED_SHAPE, NESTED);
+    assert_answer_starts(
+        "kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 [2] (128, 8)\n"
+        "for t in 0..T { for n in 0..t + 1 parallel { vector w writes x[n % 2] } }\n",
+        SPAD_VERDICT_PROVED_SHAPE, NESTED);
+}
+
+static spad_status nested_scenario(const spad_host *host, void *context) {
+    const spad_check_options options = {.host = host, .no_advice = true};
+    spad_check *check;
+    const spad_status status = spad_check_create(&check, context, &options, NULL);
+    spad_check_destroy(check);
+    return status;
+}
+
+/* The runs of all shapes ask for memory many times: some of them fail. */
+static void memory(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "kernel k on trn2\nparam T = 1\ntensor x : sbuf f32 (1, 8)\ncursor s mod 1\n"
+        "for t in 0..T { for n in 0..t { vector w writes x\nadvance s } }\n",
+        "kernel k on sm_90\nparam T = 1\ntensor x : shared f32 (64)\n"
+        "agent a { cursor s mod 1\nfor t in 0..T { for n in 0..t { simt w writes x\n"
+        "advance s } } }\n"};
+    for (size_t i = 0; i < 2; i++) {
+        spad_kernel *kernel = test_parse(texts[i]);
+        test_host host;
+        long n = 1;
+        do {
+            test_host_init(&host);
+            host.fail_at = n;
+            const spad_status status = nested_scenario(&host.host, kernel);
+            test_host_assert_clean(&host);
+            assert_int_equal(status, host.calls < n ? SPAD_OK : SPAD_ERR_HOST_MEMORY);
+            n += 1 + n / test_effort(120);
+        } while (host.calls >= host.fail_at);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* ---- writes off the chip ----------------------------------------------------------------- */
+
+/* Two agents in step, each with a store whose end it does not wait for. */
+#define STORES(extent, one, other)                                                               \
+    "kernel k on sm_90\nparam N = 4\nunit tma on copy free proxy\ngroup ga\ngroup gb\n"          \
+    "mbarrier full count 1\nmbarrier empty count 1\n"                                            \
+    "tensor out : global fp16 " extent " (8, 8) output\n"                                        \
+    "tensor sa : shared fp16 (8, 8)\ntensor sb : shared fp16 (8, 8)\ninit full\ninit empty\n"    \
+    "agent a {\nsimt f writes sa\nfence\nfor i in 0..N {\nwait empty parity (i + 1) % 2\n"       \
+    "tma store reads sa writes " one " in ga\narrive full\n}\ncommit ga\nwait ga pending 0\n}\n" \
+    "agent b {\nsimt f writes sb\nfence\nfor i in 0..N {\nwait full parity i % 2\n"              \
+    "tma store reads sb writes " other " in gb\narrive empty\n}\ncommit gb\n"                    \
+    "wait gb pending 0\n}\n"
+
+static void writes_that_meet_late(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t wrong; /* the first value */
+    } cases[] = {
+        {STORES("[N + 60]", "out[i]", "out[i + 60]"), 61},
+        {STORES("[N + 60]", "out[i + 60]", "out[i]"), 61},
+        {STORES("[2 * N + 45]", "out[i]", "out[2 * i + 45]"), 46},
+        {STORES("[N, 70]", "out[i, 3]", "out[i % 2, i % 70]"), 4},
+        {STORES("[N + 71]", "out[i % 70]", "out[N + 70]"), 2},
+        {STORES("[N + 50]", "out[i]", "out[N + 49 - i]"), 51},
+    };
+    const spad_check_options alone = {.one_shape = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const answer a = ask(cases[i].text, NULL, 0, NULL);
+        const spad_define wrong = {"N", cases[i].wrong};
+        if (strncmp(a.reason, "for every", 9) == 0) print_error("%d: %s\n", (int)i, a.reason);
+        assert_false(strncmp(a.reason, "for every", 9) == 0);
+        assert_int_equal(ask(cases[i].text, &wrong, 1, &alone).verdict, SPAD_VERDICT_WRONG);
+    }
+    assert_answer(STORES("[2 * N]", "out[2 * i]", "out[2 * i + 1]"), SPAD_VERDICT_PROVED_ALL,
+                  "for every N from 1 on");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_of_any_length),
+        cmocka_unit_test(large_values),
+        cmocka_unit_test(rounds_of_one_program),
+        cmocka_unit_test(mistakes_that_show_late),
+        cmocka_unit_test(no_proof),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(writes_that_meet_late),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -72,7 +72,7 @@ static bool is_bounded(const spad__relax *r, int32_t m) {
 /* ---- ways -------------------------------------------------------------------------- */
 
 /* Has a memory room for a phase, at every moment of it? */
-static bool has_room(const spad__relax *r, const spad__phase *p, int32_t m) {
+static bool relax_has_room(const spad__relax *r, const spad__phase *p, int32_t m) {
     if (!is_bounded(r, m)) return true;
     const int64_t most = r->room[m] - phase_bytes(r, p);
     const int64_t *load = &r->load[(size_t)m * ((size_t)r->moment_count + 1)];
@@ -100,7 +100,8 @@ static double relaxed_way(spad__relax *r, int32_t buffer, bool prices, bool room
             double *here = &r->table[k * count + m];
             double before = 0;
             *here = -1;
-            if ((b->memories >> m & 1) == 0 || (rooms && !has_room(r, &phases[k], m))) continue;
+            if ((b->memories >> m & 1) == 0 || (rooms && !relax_has_room(r, &phases[k], m)))
+                continue;
             for (int32_t f = 0; k > 0 && f < count; f++) {
                 const double from = r->table[(k - 1) * count + f];
                 if (from < 0) continue;

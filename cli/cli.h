@@ -280,9 +280,11 @@ enum { CLI_CLASH_MAX = 256 };
 void cli_clash_sentence(char field[CLI_CLASH_MAX], const spad_plan *plan,
                         const spad_plan_result *result);
 
-/* "192 KiB", "1020 B": the largest unit that divides. */
-enum { CLI_SIZE_ROOM = 32 };
+/* "192 KiB", "1,020 B": the largest unit that divides. */
+enum { CLI_SIZE_ROOM = 48 };
 void cli_format_size(char field[CLI_SIZE_ROOM], int64_t bytes);
+/* "163,840": digits in groups of three. Returns the field. */
+const char *cli_group_digits(char field[CLI_SIZE_ROOM], int64_t number);
 
 /* A table of places: of the buffers of a plan, if it was found, or of the tensors of a kernel, if
  * they fit. Of many, the largest. */

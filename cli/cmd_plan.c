@@ -73,16 +73,17 @@ static int show_progress(void *context, const spad_plan_progress *p) {
         show_json_progress(p);
         return 0;
     }
+    char height[CLI_SIZE_ROOM], bound[CLI_SIZE_ROOM];
     words->line_open = isatty(STDERR_FILENO) != 0;
     if (words->line_open) fputc('\r', stderr);
     fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
             (long long)(p->nanoseconds / 100000000 % 10));
     if (p->height != SPAD_UNBOUNDED)
-        fprintf(stderr, "%lld B", (long long)p->height);
+        fprintf(stderr, "%s B", cli_group_digits(height, p->height));
     else
         fputs("none", stderr);
-    fprintf(stderr, "  bound %lld B  %lld restarts%s", (long long)p->bound, (long long)p->restarts,
-            words->line_open ? " " : "\n");
+    fprintf(stderr, "  bound %s B  %lld restarts%s", cli_group_digits(bound, p->bound),
+            (long long)p->restarts, words->line_open ? " " : "\n");
     return 0;
 }
 

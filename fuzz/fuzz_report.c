@@ -354,6 +354,9 @@ static void check_reports(const spad_report *report) {
     text = write_report(report, spad_report_write_svg);
     check_xml(text.bytes, text.count);
     free(text.bytes);
+    text = write_report(report, spad_report_write_light);
+    check_xml(text.bytes, text.count);
+    free(text.bytes);
     text = write_report(report, spad_report_write_html);
     check_page(&text);
     free(text.bytes);

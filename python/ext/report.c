@@ -12,6 +12,7 @@ typedef struct py_report {
 
 PY_WRITER(spad_report_write_text, spad_report)
 PY_WRITER(spad_report_write_svg, spad_report)
+PY_WRITER(spad_report_write_light, spad_report)
 PY_WRITER(spad_report_write_html, spad_report)
 PY_WRITER(spad_report_write_json, spad_report)
 PY_WRITER(spad_report_write_trace, spad_report)
@@ -25,13 +26,11 @@ typedef struct format {
     py_writer writer;
 } format;
 
-static const format formats[] = {{"text", spad_report_write_text_any},
-                                 {"svg", spad_report_write_svg_any},
-                                 {"html", spad_report_write_html_any},
-                                 {"json", spad_report_write_json_any},
-                                 {"trace", spad_report_write_trace_any},
-                                 {"snapshot", spad_report_write_snapshot_any},
-                                 {NULL, NULL}};
+static const format formats[] = {
+    {"text", spad_report_write_text_any},         {"svg", spad_report_write_svg_any},
+    {"light", spad_report_write_light_any},       {"html", spad_report_write_html_any},
+    {"json", spad_report_write_json_any},         {"trace", spad_report_write_trace_any},
+    {"snapshot", spad_report_write_snapshot_any}, {NULL, NULL}};
 
 static const format diff_formats[] = {{"text", spad_report_diff_write_text_any},
                                       {"json", spad_report_diff_write_json_any},
@@ -421,7 +420,8 @@ static PyMethodDef report_methods[] = {
     {"set_source", report_set_source, METH_VARARGS,
      "set_source($self, file, text, /)\n--\n\nThe text that lines refer to."},
     {"write", report_write, METH_O,
-     "write($self, format, /)\n--\n\ntext, svg, html, json, trace (Chrome's) or snapshot (bytes)."},
+     "write($self, format, /)\n--\n\ntext, svg, light, html, json, trace "
+     "(Chrome's) or snapshot (bytes)."},
     {"stats", report_stats, METH_O,
      "stats($self, space, /)\n--\n\nThe figures of a space as a dict."},
     {"boxes", report_boxes, METH_NOARGS, "boxes($self, /)\n--\n\nWhat is drawn, a dict each."},

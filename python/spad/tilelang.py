@@ -146,7 +146,7 @@ class TileBlock(core.Block):
         return self.totals()["fits"]
 
     def _repr_html_(self):
-        return f"<pre>{core._escape(self.text())}</pre>" if self.planned else None
+        return f"{super()._repr_html_() or ''}<pre>{core._escape(self.text())}</pre>" if self.planned else None
 
 
 @contextmanager

@@ -41,7 +41,6 @@ typedef enum spad__refusal_kind {
     SPAD__REFUSED_TILES,          /* a tensor does not grow: `tiles`, `along` */
     SPAD__REFUSED_COST_FALLS,
     SPAD__REFUSED_EXTENT_FALLS, /* to 0 sooner or later */
-    SPAD__REFUSED_BREAK,        /* a loop ends before its end */
     SPAD__REFUSED_TOO_LONG      /* a step beyond what is worth its runs */
 } spad__refusal_kind;
 
@@ -177,9 +176,10 @@ typedef struct spad__window {
 
 /* Evaluates every condition of a run of the kernel, which may have another value of the
  * parameter than the one that growth was made from. windows: one per loop; values: room for one
- * per loop. False: a condition outside of all growing loops changes when the parameter grows,
- * or more than `limit` statements. */
+ * per loop. *ended: all growing loops end with a break, and larger values change nothing. False: a
+ * condition outside of all growing loops changes when the parameter grows, some runs of growing
+ * loops end with a break and others do not, or more than `limit` statements. */
 bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
-                          int64_t *values, spad__window *windows);
+                          int64_t *values, spad__window *windows, bool *ended);
 
 #endif

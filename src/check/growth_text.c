@@ -26,7 +26,6 @@ static const char *const reasons[] = {
     [SPAD__REFUSED_INDEX_FASTER] = "has an index that advances faster than it grows",
     [SPAD__REFUSED_COST_FALLS] = "has a cost that falls towards 0",
     [SPAD__REFUSED_EXTENT_FALLS] = "has an extent that falls towards 0",
-    [SPAD__REFUSED_BREAK] = "a loop ends with a break",
     [SPAD__REFUSED_TOO_LONG] = "the kernel repeats itself only after too many iterations",
     [SPAD__REFUSED_TILES] = "",
 };

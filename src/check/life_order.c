@@ -263,6 +263,8 @@ spad_status spad__order_lifetimes(spad__order *order, spad_error *error) {
     for (size_t i = 0; watches != NULL && i < watches->count; i++) {
         done[i] = watches->items[i].failed;
         open[i] = !done[i];
+        repeats[i] = open[i] && watches->items[i].ended;
+        done[i] = done[i] || repeats[i];
         if (done[i]) continue;
         const spad_status status = spad__cut_number_runs(order, &watches->items[i], error);
         if (status != SPAD_OK) return status;

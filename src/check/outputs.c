@@ -532,12 +532,34 @@ static bool has_other_names(const spad_kernel *k, int64_t tensor) {
     return false;
 }
 
-bool spad__outputs_settled(const spad_kernel *kernel, const spad__growth *const *growths,
-                           spad__window *const *windows, size_t count) {
+/* Has an output more tiles than there are writes of it, in all iterations of the loops around them?
+ * An access writes one tile at most. */
+static bool lacks_writes(const spad_kernel *k, int64_t tensor) {
+    int64_t writes = 0;
+    for (size_t n = 0; n < k->statements.count; n++) {
+        const spad_statement *st = &k->statements.items[n];
+        for (size_t a = st->first_access; a < st->first_access + st->access_count; a++) {
+            int64_t times = 1;
+            const spad_kernel_access *access = &k->accesses.items[a];
+            if (access->tensor != tensor || (access->kind & SPAD_ACCESS_WRITE) == 0) continue;
+            for (int64_t l = st->loop; l >= 0; l = k->loops.items[l].outer) {
+                const spad_kernel_loop *loop = &k->loops.items[l];
+                if (!spad__mul(times, loop->end.value - loop->begin.value, &times)) return false;
+            }
+            if (!spad__add(writes, times, &writes)) return false;
+        }
+    }
+    return writes < k->tensors.items[tensor].tiles;
+}
+
+bool spad__outputs_settled(const spad_kernel *kernel, const spad_kernel *given,
+                           const spad__growth *const *growths, spad__window *const *windows,
+                           size_t count) {
     if (count > 1 && !are_apart(kernel, growths, count)) return false;
     for (size_t i = 0; i < kernel->tensors.count; i++) {
         if (!classify_output(kernel, (int64_t)i).is_checked) continue;
         if (has_other_names(kernel, (int64_t)i)) return false;
+        if (lacks_writes(kernel, (int64_t)i) && lacks_writes(given, (int64_t)i)) continue;
         for (size_t g = 0; g < count; g++) {
             const settle_case s = {kernel, growths[g], windows[g], (int64_t)i};
             if (!is_settled(&s)) return false;

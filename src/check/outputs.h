@@ -25,9 +25,10 @@ spad_status spad__outputs_operation(spad__outputs *outputs, const spad_walk *wal
 spad_status spad__outputs_report(const spad__outputs *outputs, spad__run *run, spad_error *error);
 
 /* A kernel in a small shape, with what happens when each of its trip counts grows: does every
- * larger shape lack something of an output if and only if this one does? windows: of the loops,
- * per trip count. False: that is not known. */
-bool spad__outputs_settled(const spad_kernel *kernel, const spad__growth *const *growths,
-                           spad__window *const *windows, size_t count);
+ * larger shape, or at least the given one, lack something of an output if and only if this one
+ * does? windows: of the loops, per trip count. False: that is not known. */
+bool spad__outputs_settled(const spad_kernel *kernel, const spad_kernel *given,
+                           const spad__growth *const *growths, spad__window *const *windows,
+                           size_t count);
 
 #endif

@@ -261,13 +261,15 @@ static spad_status is_shape_settled(spad__prover *p, const spad__shape *s, bool 
         if (windows[count] == NULL) {
             status = spad__fail_host_memory(error);
         } else {
+            bool ended;
             known = spad__growth_windows(growths[count], kernel, p->run->options->event_limit,
-                                         p->values, windows[count]) &&
-                    known;
+                                         p->values, windows[count], &ended) &&
+                    !ended && known;
             count++;
         }
     }
-    *settled = status == SPAD_OK && known && spad__outputs_settled(kernel, growths, windows, count);
+    *settled = status == SPAD_OK && known &&
+               spad__outputs_settled(kernel, p->kernel, growths, windows, count);
     for (size_t i = 0; i < count; i++) {
         spad__free(&p->host, windows[i], loops * sizeof(spad__window));
     }

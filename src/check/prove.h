@@ -33,6 +33,7 @@ typedef struct spad__watch {
     spad__growth own;      /* what `growth` is where it holds for this shape only */
     spad__window *windows; /* per loop, of this run */
     bool failed;           /* a run of a growing loop did not repeat itself */
+    bool ended;            /* larger values change nothing: there is nothing to watch */
     bool repeats;          /* the loop that is open does */
     int64_t last;       /* iteration of it, from 0, that can be repeated; below 0: none need be */
     spad__state states; /* of its iterations, one after another */

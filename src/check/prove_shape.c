@@ -47,7 +47,7 @@ static spad_status watch_rounds(spad__prover *p, spad__watch *watch, const spad_
     watch->failed = watch->own.refusal.kind != SPAD__NOT_REFUSED ||
                     watch->own.step != p->rounds->period ||
                     !spad__growth_windows(&watch->own, kernel, p->run->options->event_limit,
-                                          p->values, watch->windows);
+                                          p->values, watch->windows, &watch->ended);
     return SPAD_OK;
 }
 
@@ -74,7 +74,7 @@ static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
         if (watch->windows == NULL) return spad__fail_host_memory(error);
         watch->failed = p->unwatched || !is_usable(p, watch, i) ||
                         !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
-                                              p->values, watch->windows);
+                                              p->values, watch->windows, &watch->ended);
     }
     return SPAD_OK;
 }

@@ -69,8 +69,7 @@ spad_status spad__trips_find(spad__prover *p, spad_error *error) {
         const spad__refusal_kind kind = t->growth.refusal.kind;
         if (kind != SPAD__REFUSED_SIZE) leave_fixed(p, i, why);
         if (p->fixed > 0 && p->fixed <= SPAD__LEFT_MAX && p->left[p->fixed - 1].param == i) {
-            p->left[p->fixed - 1].in_row =
-                kind == SPAD__REFUSED_NESTED || kind == SPAD__REFUSED_BREAK;
+            p->left[p->fixed - 1].in_row = kind == SPAD__REFUSED_NESTED;
             p->left[p->fixed - 1].nested = kind == SPAD__REFUSED_NESTED;
         }
         spad__growth_free(&t->growth);

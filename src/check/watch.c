@@ -19,7 +19,7 @@ void spad__state_put(spad__state_out *out, int64_t number) {
 enum { STATES_MAX = 2000000 };
 
 static bool grows(const spad__watch *watch, int64_t loop) {
-    return !watch->failed && watch->growth->extra[loop] > 0;
+    return !watch->failed && !watch->ended && watch->growth->extra[loop] > 0;
 }
 
 static bool follows(const spad__watch *watch, int64_t loop) {

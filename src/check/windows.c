@@ -17,6 +17,8 @@ typedef struct condition_walk {
     spad__window *windows;
     size_t at; /* statement */
     int64_t loop;
+    bool broke; /* a run of a growing loop ended with a break */
+    bool ran;   /* one ran to its end */
 } condition_walk;
 
 /* Does a comparison of `value` with 0 keep its answer when the value changes by `shift` again
@@ -94,6 +96,7 @@ static void step_loop(condition_walk *w, const spad_kernel_loop *loop, int64_t n
         w->loop = number;
         w->at = loop->statement + 1;
     } else {
+        w->ran = w->ran || w->growth->extra[number] != 0;
         w->loop = loop->outer;
         w->at = spad_kernel_get_statement(w->kernel, loop->statement)->end;
     }
@@ -128,6 +131,17 @@ static bool step_if(condition_walk *w, const spad_statement *s) {
     return true;
 }
 
+/* A growing loop is left. A break of another loop is passed by: conditions of iterations that do
+ * not run do no harm. */
+static void step_break(condition_walk *w, const spad_statement *s) {
+    const spad_kernel_loop *loop = spad_kernel_get_loop(w->kernel, (size_t)s->loop);
+    w->at++;
+    if (w->growth->extra[s->loop] == 0) return;
+    w->broke = true;
+    w->loop = loop->outer;
+    w->at = spad_kernel_get_statement(w->kernel, loop->statement)->end;
+}
+
 static bool step_condition(condition_walk *w) {
     const spad_kernel *kernel = w->kernel;
     while (w->loop >= 0) { /* at the end of the body? */
@@ -142,6 +156,8 @@ static bool step_condition(condition_walk *w) {
         step_loop(w, loop, s->item, loop->begin.value);
     } else if (s->kind == SPAD_STATEMENT_IF) {
         return step_if(w, s);
+    } else if (s->kind == SPAD_STATEMENT_BREAK) {
+        step_break(w, s);
     } else {
         w->at = s->kind == SPAD_STATEMENT_ELSE ? s->end : w->at + 1; /* the other part has run */
     }
@@ -155,7 +171,8 @@ static void mark_loops(condition_walk *w) {
     }
     for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(kernel, i);
-        int64_t loop = s->kind == SPAD_STATEMENT_IF ? s->loop : -1;
+        const bool counts = s->kind == SPAD_STATEMENT_IF || s->kind == SPAD_STATEMENT_BREAK;
+        int64_t loop = counts ? s->loop : -1;
         while (loop >= 0 && w->windows[loop].steady == NO_CONDITIONS) {
             w->windows[loop].steady = 0;
             loop = spad_kernel_get_loop(kernel, (size_t)loop)->outer;
@@ -163,8 +180,18 @@ static void mark_loops(condition_walk *w) {
     }
 }
 
+/* All runs of growing loops end with a break, in an iteration in which, as in those before it, no
+ * condition changes with the parameter: the same happens with every larger value. */
+static bool is_ended(const condition_walk *w) {
+    if (w->ran) return false;
+    for (size_t i = 0; i < spad_kernel_loop_count(w->kernel); i++) {
+        if (w->growth->extra[i] != 0 && w->windows[i].fixed != INT64_MAX) return false;
+    }
+    return true;
+}
+
 bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel, int64_t limit,
-                          int64_t *values, spad__window *windows) {
+                          int64_t *values, spad__window *windows, bool *ended) {
     condition_walk w = {
         .growth = growth, .kernel = kernel, .values = values, .windows = windows, .loop = -1};
     mark_loops(&w);
@@ -175,5 +202,6 @@ bool spad__growth_windows(const spad__growth *growth, const spad_kernel *kernel,
     for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
         if (windows[i].steady == NO_CONDITIONS) windows[i].steady = 0;
     }
-    return known;
+    *ended = known && w.broke && is_ended(&w);
+    return known && (!w.broke || *ended);
 }

@@ -94,7 +94,7 @@ typedef struct hunter {
 } hunter;
 
 /* Steps of all searches of a hunter. */
-static int64_t nodes_of(const hunter *h) {
+static int64_t hunt_nodes(const hunter *h) {
     int64_t nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
     if (h->at_bound.ejector != NULL) nodes += spad__ejector_steps(h->at_bound.ejector);
     if (h->above.ejector != NULL) nodes += spad__ejector_steps(h->above.ejector);
@@ -151,7 +151,7 @@ static void note_progress(hunter *h) {
     spad_plan_progress *progress = &h->stop.listener->progress;
     if (height != INT64_MAX) progress->height = height * unit;
     if (h->hunt->boxes->exact) progress->bound = spad__max(progress->bound, low * unit);
-    progress->nodes = nodes_of(h);
+    progress->nodes = hunt_nodes(h);
     progress->restarts = h->luby_step;
 }
 
@@ -292,7 +292,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    return h->team->node_limit - nodes_of(h);
+    return h->team->node_limit - hunt_nodes(h);
 }
 
 /* Sets a target; above the bound the best plan becomes a guide. */
@@ -373,7 +373,7 @@ static const rung first_rungs[] = {{0, 4, false}, {4, 4, false}, {7, 4, false}, 
 static const rung later_rungs[] = {
     {0, 4, false}, {4, 1, true}, {4, 1, false}, {0, 4, true}, {8, 2, false}};
 
-static bool is_over(hunter *h) {
+static bool hunt_is_over(hunter *h) {
     return finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory;
 }
 
@@ -401,7 +401,7 @@ static void climb_ladder(hunter *h) {
     for (int32_t round = 0;; round++, budget *= 2) {
         const bool first = round < FIRST_ROUNDS && !h->ejecting;
         for (int32_t k = 0; k < (first ? FIRST : LATER);) {
-            if (is_over(h)) return;
+            if (hunt_is_over(h)) return;
             const rung *r = first ? &first_rungs[k] : &later_rungs[k];
             if (!try_rung(h, r, budget)) k++; /* one that gives way is climbed again */
         }
@@ -411,9 +411,9 @@ static void climb_ladder(hunter *h) {
 /* One target, by the exact search and by ejection in turns. */
 static void try_height(hunter *h, int64_t target) {
     for (int64_t budget = (int64_t)h->hunt->boxes->count * DECIDE_NODES;; budget *= 2) {
-        if (is_over(h)) return;
+        if (hunt_is_over(h)) return;
         try_target(h, target, budget);
-        if (is_over(h)) return;
+        if (hunt_is_over(h)) return;
         eject_below(h, &h->at_bound, target, h->ejecting ? EJECTING * budget / 2 : budget / 2);
     }
 }
@@ -447,7 +447,7 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
 }
 
 static void hunter_end(hunter *h) {
-    h->hunt->nodes += nodes_of(h);
+    h->hunt->nodes += hunt_nodes(h);
     h->hunt->restarts += h->luby_step;
     spad__valley_destroy(h->search);
     spad__ejector_destroy(h->at_bound.ejector);

@@ -15,7 +15,7 @@ static spad_status write_space_heading(const spad_tier *memory, bool first, cons
     spad__out_string(&out, "space     ");
     spad__out_one_line(&out, memory->name);
     if (memory->capacity != SPAD_UNBOUNDED)
-        spad__out_format(&out, ", %lld B", (long long)memory->capacity);
+        spad__out_format(&out, ", %s", spad__exact_size(memory->capacity).text);
     spad__out_string(&out, "\n");
     return spad__out_finish(&out, error);
 }

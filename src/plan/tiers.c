@@ -184,9 +184,9 @@ static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
         }
         return;
     }
-    spad__out_format(out, "cost      %lld\nbound     %lld\nmoved     %lld B\nverdict   %s\n",
-                     (long long)r->cost, (long long)r->bound, (long long)r->moved,
-                     spad_plan_verdict_name(r->verdict));
+    spad__out_format(out, "cost      %s\nbound     %s\nmoved     %s\nverdict   %s\n",
+                     spad__grouped(r->cost).text, spad__grouped(r->bound).text,
+                     spad__exact_size(r->moved).text, spad_plan_verdict_name(r->verdict));
 }
 
 /* What a memory has: how many stays, and their highest top. */
@@ -200,9 +200,9 @@ static void write_memory(spad__out *out, const spad_tiers *tiers, const spad_tie
         top = spad__max(top, r->stays[k].offset + tiers->buffers.items[r->stays[k].buffer].size);
     }
     out_memory(out, tiers, memory);
-    spad__out_format(out, ": %lld B", (long long)top);
+    spad__out_format(out, ": %s", spad__exact_size(top).text);
     if (tiers->memories.items[memory].capacity != SPAD_UNBOUNDED)
-        spad__out_format(out, " of %lld", (long long)tiers->memories.items[memory].capacity);
+        spad__out_format(out, " of %s", spad__grouped(tiers->memories.items[memory].capacity).text);
     spad__out_format(out, ", %zu %s\n", stays, stays == 1 ? "stay" : "stays");
 }
 
@@ -238,7 +238,7 @@ static void write_elsewhere_row(spad__out *out, const spad_tiers *tiers,
     const spad_tier_buffer *b = &tiers->buffers.items[stay->buffer];
     spad__out_string(out, "  ");
     out_buffer(out, tiers, stay->buffer);
-    spad__out_format(out, " (%lld B) in ", (long long)b->size);
+    spad__out_format(out, " (%s) in ", spad__exact_size(b->size).text);
     out_memory(out, tiers, stay->memory);
     spad__out_format(out, " from %lld to %lld\n", (long long)stay->lower, (long long)stay->upper);
 }
@@ -255,8 +255,8 @@ static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_
         last = r->stays[k].buffer;
     }
     if (stays == 0) return;
-    spad__out_format(out, "not in the cheapest memory: %zu %s, %lld B moved\n", buffers,
-                     buffers == 1 ? "buffer" : "buffers", (long long)r->moved);
+    spad__out_format(out, "not in the cheapest memory: %zu %s, %s moved\n", buffers,
+                     buffers == 1 ? "buffer" : "buffers", spad__exact_size(r->moved).text);
     size_t at = SIZE_MAX;
     for (size_t k = 0; k < stays && k < ELSEWHERE_ROWS; k++) {
         at = next_elsewhere(tiers, r, at);

@@ -139,6 +139,7 @@ static bool measure_column(number_column *column) {
 }
 
 static void write_bits(page_out *out, uint64_t bits) {
+    if (out->json->failed) return;
     char bytes[10];
     size_t length = 0;
     do {
@@ -166,7 +167,9 @@ static void write_column(page_out *out, const char *name, size_t count, get_cell
     html_number(out->json, column.divisor);
     spad__out_string(out->json, column.differences ? ",1]" : ",0]");
     int64_t before = 0;
-    for (size_t i = 0; i < count; i++) write_bits(out, column_bits(&column, i, &before));
+    for (size_t i = 0; i < count && !out->columns->failed; i++)
+        write_bits(out, column_bits(&column, i, &before));
+    if (out->columns->failed) out->json->failed = true; /* see make_data */
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -643,8 +646,10 @@ static spad_status make_data(page_data *data, const spad__page_part *parts, size
     start_memo(&json, &data->json, &parts[0].picture->limit);
     start_memo(&columns, &data->columns, &parts[0].picture->limit);
     spad_status status = write_json(&page, parts, count, error);
+    /* the first that failed has the reason: nothing is asked of the other one after it */
+    if (status == SPAD_OK && !(json.failed && !columns.failed))
+        status = spad__out_finish(&columns, error);
     if (status == SPAD_OK) status = spad__out_finish(&json, error);
-    if (status == SPAD_OK) status = spad__out_finish(&columns, error);
     return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
 }
 

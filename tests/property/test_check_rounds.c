@@ -56,6 +56,10 @@ static const char *const ranges[][3] = {
 };
 enum { RANGES = sizeof ranges / sizeof ranges[0] };
 
+/* The same lengths. */
+static const char *const lengths[RANGES] = {"T - t", "t + 1",     "T - t - 1", "t",
+                                            "t + 3", "T - t + 2", "T - 2 * t", "2 * T - t"};
+
 typedef struct scheme {
     int range;
     int begin; /* of the outer loop */
@@ -64,6 +68,8 @@ typedef struct scheme {
     int after;
     int several; /* blocks in an iteration */
     bool kept;   /* a tile of the outer loop, too, with its own barriers */
+    bool copies; /* a unit fills the slots */
+    bool late;   /* the consumer frees a slot one block later, when a unit has read it */
 } scheme;
 
 /* A condition that few iterations have, or all after some, or every second. */
@@ -104,9 +110,18 @@ static void put_far_read(page *p) {
 
 static void put_block(page *p, const scheme *s, bool consumer, int wrong) {
     for (int i = 0; i < s->several; i++) {
-        if (!consumer) {
-            put(p, "wait empty[s] parity %s\nsimt put writes x[s]\narrive full[s]\n",
+        if (!consumer && s->copies) {
+            put(p, "wait empty[s] parity %s\narrive full[s] expect 256\n",
                 wrong == 1 ? "f" : "1 - f");
+            put(p, "tma put reads k[0] writes x[s] delivers full[s]\n");
+        } else if (!consumer) {
+            put(p, "wait empty[s] parity %s\nsimt put writes x[s]\nfence\narrive full[s]\n",
+                wrong == 1 ? "f" : "1 - f");
+        } else if (s->late) {
+            put(p, "wait full[s] parity f\ntma get reads x[s] in done\ncommit done\n");
+            put(p, "wait done pending %d reads\n", wrong == 3 ? 2 : 1);
+            put(p, wrong == 4 ? "if n > 1 " : "if n > 0 ");
+            put(p, "{ arrive empty[(s + %d) %% %d] }\n", s->slots - 1, s->slots);
         } else {
             put(p, "wait full[s] parity f\nsimt get reads x[s]\n");
             put(p, wrong == 3 ? "simt put writes x[s]\narrive empty[s]\n" : "arrive empty[s]\n");
@@ -120,8 +135,9 @@ static void put_block(page *p, const scheme *s, bool consumer, int wrong) {
 }
 
 static void put_role(page *p, const scheme *s, bool consumer) {
-    const int wrong = nearly(p, 0, 1 + pick(p, 3), 14);
-    const scheme one = {.slots = s->slots, .several = 1};
+    const int wrong = nearly(p, 0, 1 + pick(p, 4), 14);
+    const scheme one = {.slots = s->slots, .several = 1, .copies = s->copies};
+    const bool late = consumer && s->late;
     const int before = nearly(p, s->before, pick(p, 2), 12);
     const int after = nearly(p, s->after, pick(p, 2), 12);
     put(p, "agent %s {\ncursor s, f mod %d\nsimt first writes mine_%d\n", consumer ? "b" : "a",
@@ -133,12 +149,18 @@ static void put_role(page *p, const scheme *s, bool consumer) {
     }
     if (s->kept && consumer) put(p, "wait kept_full parity (t + %d) %% 2\n", s->begin);
     for (int i = 0; i < before; i++) put_block(p, &one, consumer, 0);
-    put(p, "for n in %s {\n", ranges[nearly(p, s->range, pick(p, RANGES), 20)][pick(p, 3)]);
+    const int range = nearly(p, s->range, pick(p, RANGES), 20);
+    put(p, "for n in %s {\n", ranges[range][late ? 0 : pick(p, 3)]);
     put_block(p, s, consumer, wrong);
     if (pick(p, 8) == 0) put_oddity(p, s, consumer, true);
     if (!consumer && pick(p, 6) == 0) put_far_read(p);
     if (s->kept && consumer) put(p, "simt use reads kept\n");
     put(p, "}\n");
+    if (late) {
+        put(p, "wait done pending 0 reads\n");
+        put(p, "if %s > 0 ", lengths[range]);
+        put(p, "{ arrive empty[(s + %d) %% %d] }\n", s->slots - 1, s->slots);
+    }
     if (pick(p, 10) == 0) put_oddity(p, s, consumer, false);
     for (int i = 0; i < after; i++) put_block(p, &one, consumer, 0);
     if (s->kept && consumer) put(p, "arrive kept_empty\n");
@@ -146,21 +168,26 @@ static void put_role(page *p, const scheme *s, bool consumer) {
 }
 
 static void make_agents(page *p) {
+    const bool late = pick(p, 4) == 0;
     const scheme s = {.range = pick(p, RANGES),
+                      .copies = pick(p, 3) == 0,
+                      .late = late,
                       .begin = pick(p, 5) == 0 ? 1 : 0,
                       .slots = 1 + pick(p, 3),
                       .before = pick(p, 3) == 0 ? 1 : 0,
                       .after = pick(p, 3) == 0 ? 1 : 0,
-                      .several = pick(p, 5) == 0 ? 2 : 1,
+                      .several = !late && pick(p, 5) == 0 ? 2 : 1,
                       .kept = pick(p, 3) == 0};
     p->used = 0;
-    put(p, "kernel k on sm_90\nparam T = 5\n");
+    put(p, "kernel k on sm_90\nparam T = 5\nunit tma on copy free proxy\ngroup done\n");
+    put(p, "tensor k : global f32 [1] (64) input\n");
     put(p, "mbarrier full[%d] count 1\nmbarrier empty[%d] count 1\n", s.slots, s.slots);
     put(p, "mbarrier kept_full count 1\nmbarrier kept_empty count 1\n");
     put(p, "tensor x : shared f32 [%d] (64)\ntensor kept : shared f32 (64)\n", s.slots);
     put(p, "tensor mine_0 : shared f32 (64)\ntensor mine_1 : shared f32 (64)\n");
     put(p, "tensor g : global f32 [T] (64) input\ntensor h : global f32 [2 * T] (64) input\n");
-    put(p, "for i in 0..%d { init full[i]; init empty[i] }\ninit kept_full\ninit kept_empty\n",
+    put(p,
+        "for i in 0..%d { init full[i]; init empty[i] }\ninit kept_full\ninit kept_empty\nfence\n",
         s.slots);
     put_role(p, &s, false);
     put_role(p, &s, true);

@@ -482,6 +482,7 @@ TABLE = {
     "spad_report_get_box": "Report.boxes",
     "spad_report_get_space": "Report.stats",
     "spad_report_write_text": "Report.text",
+    "spad_report_write_light": "Report.light",
     "spad_report_write_svg": "Report.svg",
     "spad_report_write_html": "Report.html",
     "spad_report_write_json": "Report.data",

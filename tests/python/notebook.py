@@ -13,8 +13,10 @@ import sys
 def value_output(value, count):
     """The value of a cell: its repr, and its picture where it has one. Addresses in a repr are left out."""
     data = {"text/plain": lines(re.sub(r" at 0x[0-9a-f]+", "", repr(value)))}
-    if hasattr(value, "_repr_svg_"):
-        data["image/svg+xml"] = lines(value._repr_svg_())
+    for name, kind in (("_repr_svg_", "image/svg+xml"), ("_repr_html_", "text/html")):
+        shown = getattr(value, name, lambda: None)()
+        if shown is not None:
+            data[kind] = lines(shown)
     return {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": data}
 
 

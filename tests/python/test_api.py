@@ -162,7 +162,7 @@ def test_a_trace_can_be_written_by_hand():
     assert trace.live_at("sbuf", 3) == [a, b] and trace.live_at("sbuf", 5) == [b]
     assert trace.largest_hole("sbuf", 3, 0, 200) == (64, 64)
     assert trace.largest_hole("sbuf", 3) == (160, 212984 - 160)
-    assert len(trace) == 8 and "8 events" in repr(trace) and "<svg" in trace._repr_svg_()
+    assert len(trace) == 8 and "8 events" in repr(trace) and "<svg" in trace._repr_html_()
     with pytest.raises(spad.StateError):
         trace.free(b)
     for wrong in (lambda: trace.alloc("nowhere", "x", 0, 1), lambda: trace.free(9),
@@ -200,7 +200,7 @@ def test_wrappers_go_around_each_other():
     assert counted.stats()["live_blocks"] == 0
     log = spad.Log.parse(logged.text())
     assert [row["action"] for row in log] == ["allocate", "allocate", "failure", "free", "free"]
-    assert log.allocations == 2 and log[3]["allocation"] == 0 and "<svg" in log._repr_svg_()
+    assert log.allocations == 2 and log[3]["allocation"] == 0 and "<svg" in log._repr_html_()
     assert "fault over <spad.Memory: log" in repr(faulty) and faulty.kind == "fault"
     for wrong in (counted.text, counted.trim, counted.check, counted.below.stats):
         with pytest.raises(spad.StateError):
@@ -312,7 +312,7 @@ def test_registry():
     assert step.allocator("kept", zero=True).zeroed == 3 and "persistent" in repr(persistent)
     top = step.toplevel_allocators()
     assert top[0].length == 0 and top[0].precision == "float32"
-    assert "<svg" in step.trace("sm_90", {"shared": "shared"})._repr_svg_()
+    assert "<svg" in step.trace("sm_90", {"shared": "shared"})._repr_html_()
     step.clear()
     assert not step.has_group and "step" in repr(step)
     solver.remove()

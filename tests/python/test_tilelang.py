@@ -38,7 +38,7 @@ def test_everything_once():
     totals = block.sums
     assert totals["dynamic_bytes"] >= 32768 and totals["tmem_columns"] == 256 and block.fits
     assert "acc" in block.text() and "gemm" in block._repr_html_()
-    assert len(block.buffers) == len(block) and "<svg" in block._repr_svg_()
+    assert len(block.buffers) == len(block) and "<svg" in block._repr_html_()
     with pytest.raises(AttributeError):
         a.colour
 
@@ -223,7 +223,7 @@ simt copy reads C_local writes C((by * 128)..(by * 128) + 128, (bx * 128)..(bx *
 """
     check = kernel.check()
     assert check.verdict.startswith("proved") and not list(check.findings)
-    assert "49152" in kernel.layout().text()
+    assert "49,152" in kernel.layout().text()
     last = kernel.reshape({"bx": 3, "by": 7})  # another block of the grid
     assert last.check().verdict.startswith("proved")
     with pytest.raises(spad.TextError, match="outside 'B'"):  # there are 4 in this direction

@@ -27,9 +27,10 @@ static void describe(char *line, size_t size, const char *text, size_t param) {
     } else {
         spad__window windows[LOOPS];
         int64_t values[LOOPS];
-        const bool fixed = spad__growth_windows(&growth, kernel, 100000, values, windows);
-        char *end = line + snprintf(line, size, "step %lld%s", (long long)growth.step,
-                                    fixed ? "" : " open");
+        bool ended;
+        const bool fixed = spad__growth_windows(&growth, kernel, 100000, values, windows, &ended);
+        char *end = line + snprintf(line, size, "step %lld%s%s", (long long)growth.step,
+                                    fixed ? "" : " open", ended ? " ended" : "");
         for (size_t l = 0; l < spad_kernel_loop_count(kernel); l++) {
             if (growth.extra[l] == 0) continue;
             end += sprintf(end, " %s+%lld", spad_kernel_get_loop(kernel, l)->name,
@@ -339,7 +340,13 @@ static void other_parts_that_grow(void **state) {
         {TRN2 "tensor x : sbuf u8 [3 * N] (128, 8) ring 3\nfor i in 0..N { vector a }\nvector b "
               "writes x[N]\nvector c writes x[N + 1]\n",
          "step 1 i+1"},
-        {TRN2 "for i in 0..N { vector a; if i == 5 { break } }\n", "no: a loop ends with a break"},
+        {TRN2 "for i in 0..N { vector a; if i == 5 { break } }\n", "step 1 ended i+1 from 6"},
+        {TRN2 "for i in 0..N { vector a; break }\n", "step 1 ended i+1"},
+        {TRN2 "for i in 0..N { vector a; if i == 50 { break } }\n", "step 1 i+1 from 12"},
+        {TRN2 "for i in 0..N { vector a; if i == N - 3 { break } }\n", "step 1 open i+1 to 9"},
+        {TRN2 "for t in 0..2 { for i in 0..N { vector a; if i + t == 12 { break } } }\n",
+         "step 1 open i+1 from 12"},
+        {TRN2 "for i in 0..N { for j in 0..3 { if j == 1 { break } } }\n", "step 1 i+1"},
         {SM90 "mbarrier m count 1\nagent a { for i in 0..N { if i % 3 == 0 { wait m next } } }\n",
          "no: an index does not advance in even steps"},
         {SM90 "mbarrier m count 1\nagent a { for i in 0..N { wait m next } }\nagent b { for i in "

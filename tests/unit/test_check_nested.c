@@ -181,6 +181,41 @@ static void memory(void **state) {
     }
 }
 
+/* ---- breaks ---------------------------------------------------------------------------- */
+
+#define BROKEN(range, how, other)                                                           \
+    "kernel k on sm_90\nparam N = 3\nmbarrier full[2] count 1\nmbarrier empty[2] count 1\n" \
+    "tensor x : shared f32 [2] (64)\nfor i in 0..2 { init full[i]; init empty[i] }\n"       \
+    "agent a {\ncursor s, f mod 2\nfor t in 0..3 { for n in " range " {\n"                  \
+    "wait empty[s] parity 1 - f\nsimt w writes x[s]\narrive full[s]\nadvance s\n" how       \
+    "} }\n}\nagent b {\ncursor s, f mod 2\nfor t in 0..3 { for n in " range " {\n"          \
+    "wait full[s] parity f\nsimt r reads x[s]\narrive empty[s]\nadvance s\n" other "} }\n}\n"
+
+/* A growing loop with a break: all runs end with it, or none does, or some do. */
+static void breaks(void **state) {
+    (void)state;
+    static const char *const proved[] = {
+        BROKEN("0..N", "if n == 6 { break }\n", "if n >= 6 { break }\n"),
+        BROKEN("0..N", "if n + t == 6 { break }\n", "if n + t == 6 { break }\n"),
+        BROKEN("0..N", "if N < 0 { break }\n", "if t == 5 { break }\n"),
+        ("kernel k on trn2\nparam N = 3\ntensor x : sbuf bf16 (128, 8)\nfor i in 0..N {\n"
+         "vector w writes x\nvector r reads x\nif i == 4 { break }\n}\n"),
+        ("kernel k on trn2\nparam N = 3\ntensor x : sbuf bf16 [N] (128, 8) ring 2\n"
+         "for i in 0..N {\nvector w writes x[i]\nvector r reads x[i]\nif i < 0 { break }\n}\n"),
+    };
+    for (size_t i = 0; i < sizeof proved / sizeof proved[0]; i++) {
+        const answer a = ask(proved[i], NULL, 0, NULL);
+        if (a.verdict != SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+        assert_memory_equal(a.reason, "for every N", 11);
+    }
+    /* one agent has a block more, from some N on; some runs end with the break, some with N */
+    assert_answer_starts(BROKEN("0..N", "if n == 6 { break }\n", "if n == 5 { break }\n"),
+                         SPAD_VERDICT_PROVED_SHAPE, "but not with N = 7: ");
+    assert_answer_starts(BROKEN("0..N", "if t == 1 { break }\n", "if t == 1 { break }\n"),
+                         SPAD_VERDICT_PROVED_SHAPE, "N is fixed at 3: ");
+}
+
 /* ---- writes off the chip ----------------------------------------------------------------- */
 
 /* Two agents in step, each with a store whose end it does not wait for. */
@@ -229,6 +264,7 @@ int main(void) {
         cmocka_unit_test(no_proof),
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
+        cmocka_unit_test(breaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The values of an ONNX model as an arena: lives in the order of its nodes, sizes by the shape
 inference of the package onnx. Initializers and constants are not in it. A value that a subgraph of an
-If, Loop or Scan reads is alive until that node ends; the subgraph's own values live within it."""
+If, Loop or Scan reads is alive until that node ends; the subgraph's own values live within it. The
+output of a node that works element by element, or only gives a value another shape, may take the bytes
+of an input that dies there, unless the caller owns that input or gets it."""
 
 import math
 
@@ -9,6 +11,14 @@ from . import _spad
 from .arena import Arena, Model, fault, whole
 
 STEPS_MOST = 1 << 20
+# Nodes that read each element before they write the one in its place, and those that move none. Of the
+# former any input may be the place, of the latter and of those with parameters the first.
+_EACH = frozenset("""Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean
+    Min Mod Mul Or PRelu Pow Sub Sum Where Xor""".split())
+_FIRST = frozenset("""Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Cast Ceil Celu Clip Cos Cosh
+    Elu Erf Exp Flatten Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Not Reciprocal Relu Reshape
+    Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Squeeze Swish Tan Tanh ThresholdedRelu
+    Unsqueeze""".split())
 
 
 def _library():
@@ -26,6 +36,7 @@ class _Values:
         self.onnx, self.file, self.defines = onnx, file, defines
         self.step, self.steps, self.lives, self.left = 0, {}, [], {}
         self.missing = set()  # names of extents that have no value
+        self.pairs = []  # lives of an output and of an input whose place it may take
 
     def bits(self, kind):
         try:
@@ -83,6 +94,16 @@ class _Values:
                 yield attribute.g
             yield from attribute.graphs
 
+    def in_place(self, node, scope, owned):
+        """Notes the inputs whose bytes the output may take; `owned` are the caller's."""
+        if node.domain not in ("", "ai.onnx") or len(node.output) != 1 or node.output[0] not in scope:
+            return
+        names = node.input if node.op_type in _EACH else node.input[:1] if node.op_type in _FIRST else ()
+        output = scope[node.output[0]]
+        for name in dict.fromkeys(names):
+            if name in scope and name not in owned and scope[name][3] == output[3]:
+                self.pairs.append((output, scope[name]))
+
     def extend(self, scopes, start):
         for _, scope in scopes:
             for life in scope.values():
@@ -99,6 +120,7 @@ class _Values:
         for info in graph.input:
             if info.name not in constants:
                 self.life(scope, info.name, known)
+        owned = {info.name for info in (*graph.input, *graph.output)}
         for node in graph.node:
             self.next(node.name or node.op_type)
             if node.op_type == "Constant":
@@ -118,6 +140,7 @@ class _Values:
                     fault(f"a node reads '{name}', which it writes itself", self.file)
                 if name:
                     self.use(scopes, name)
+            self.in_place(node, scope, owned)
             if self.step > start:  # a body may run again, so what it reads lives until the node ends
                 self.extend(scopes, start)
         for info in graph.output:
@@ -145,11 +168,16 @@ def read(content, file, defines=None):
         fault(f"extents without a value: {names}; give them with -D NAME=N", file)
     arena = Arena("values", steps=values.steps)
     left = 0
-    for name, first, last, size in values.lives:
+    numbers = {}
+    for life in values.lives:
+        name, first, last, size = life
         if size is None:
             left += 1
         else:
-            arena.add(name, first, last, size)
+            numbers[id(life)] = arena.add(name, first, last, size)
+    for output, taken in values.pairs:
+        if id(output) in numbers and id(taken) in numbers:
+            arena.in_place(numbers[id(output)], numbers[id(taken)])
     if left:
         arena.notes.append(f"{left} values have no shape and are left out")
     needed = arena.greedy()

@@ -19,7 +19,8 @@
  * bound.
  *
  * Before the search that is done for many moments with different buffers, which gives the bound of
- * the result where the search is ended (`bound_by_moments`).
+ * the result where the search is ended (`bound_by_moments`). With many buffers a better bound and a
+ * first plan come from prices (tier_relax.c).
  *
  * A node costs O(phases). Depth is at most the number of phases times memories.
  */
@@ -30,6 +31,7 @@
 #include "base/limit.h"
 #include "plan/sort.h"
 #include "plan/stop.h"
+#include "plan/tier_relax.h"
 #include "plan/tiers.h"
 
 enum {
@@ -37,17 +39,11 @@ enum {
     FIT_NODES = 200000, /* to place the stays of a memory, if they are few, */
     FIT_NODES_MANY = 2000,
     FEW_STAYS = 24,
-    DEEPEST_TIER = 4000
+    DEEPEST_TIER = 4000,
+    REPAIRS = 40,
+    MANY_BUFFERS = 4,  /* these begin with prices, */
+    MANY_PHASES = 4000 /* and these end with them */
 };
-
-/* A phase of a buffer: in one memory over [from, until), in numbers of moments. */
-typedef struct phase {
-    int32_t buffer;
-    int32_t from;
-    int32_t until;
-    uint32_t allowed; /* memories */
-    int32_t memory;   /* of the cheapest way */
-} phase;
 
 typedef struct tier_choice {
     int32_t phase;
@@ -59,7 +55,7 @@ typedef struct tier_search {
     spad__arena arena;
     spad__limit limit;
     int32_t phase_count;
-    phase *phases;
+    spad__phase *phases;
     int32_t *first; /* phases of buffer b: [first[b], first[b + 1]) */
     int64_t *cost;  /* of the way of each buffer */
     int64_t *moments;
@@ -73,34 +69,14 @@ typedef struct tier_search {
     int64_t nodes;
     int64_t bound;        /* of the first node */
     int64_t best;         /* SPAD_UNBOUNDED: no plan */
-    int32_t *best_memory; /* per phase */
-    int64_t *best_offset; /* per phase */
+    int32_t *best_memory; /* per spad__phase */
+    int64_t *best_offset; /* per spad__phase */
     int64_t *offset;      /* of the plan that is looked at */
     bool cut;             /* not all was tried */
     bool no_memory;
 } tier_search;
 
 /* ---- one buffer -------------------------------------------------------------------- */
-
-static int64_t byte_cost(const tier_search *s, int32_t memory) {
-    return s->tiers->memories.items[memory].cost;
-}
-
-static int64_t move_cost(const tier_search *s, const spad_tier_buffer *b, int32_t from,
-                         int32_t to) {
-    if (from == to || (b->constant && (size_t)to == b->home)) return 0;
-    return b->size * (byte_cost(s, from) + byte_cost(s, to));
-}
-
-/* What it costs to be in a memory in phase k of a buffer, without the way there. */
-static int64_t tier_phase_cost(const tier_search *s, const spad_tier_buffer *b, int32_t k,
-                               int32_t memory) {
-    const int32_t last = 2 * (int32_t)b->use_count - 2;
-    int64_t cost = k % 2 == 0 ? b->size * byte_cost(s, memory) : 0;
-    if (k == 0 && b->home != SPAD_NO_MEMORY) cost += move_cost(s, b, (int32_t)b->home, memory);
-    if (k == last && b->kept) cost += move_cost(s, b, memory, (int32_t)b->home);
-    return cost;
-}
 
 /* The cheapest memory to come from to `memory` in phase k. */
 static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int32_t k,
@@ -111,12 +87,12 @@ static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int3
     for (int32_t m = 0; m < count; m++) {
         const int64_t before = s->table[(k - 1) * count + m];
         if (before == INT64_MAX) continue;
-        const int64_t cost = before + move_cost(s, b, m, memory);
+        const int64_t cost = before + spad__tier_move_cost(s->tiers, b, m, memory);
         if (cost >= *here) continue;
         *here = cost;
         s->back[k * count + memory] = (int8_t)m;
     }
-    if (*here != INT64_MAX) *here += tier_phase_cost(s, b, k, memory);
+    if (*here != INT64_MAX) *here += spad__tier_phase_cost(s->tiers, b, k, memory);
 }
 
 /* The cheapest way of a buffer within what is allowed; INT64_MAX: none. With `take` its phases get
@@ -124,7 +100,7 @@ static void find_cheapest_before(tier_search *s, const spad_tier_buffer *b, int3
 static int64_t cheapest_way(tier_search *s, int32_t buffer, bool take) {
     const spad_tier_buffer *b = &s->tiers->buffers.items[buffer];
     const int32_t count = (int32_t)s->tiers->memories.count;
-    phase *phases = &s->phases[s->first[buffer]];
+    spad__phase *phases = &s->phases[s->first[buffer]];
     const int32_t last = s->first[buffer + 1] - s->first[buffer] - 1;
     for (int32_t k = 0; k <= last; k++) {
         for (int32_t m = 0; m < count; m++) {
@@ -132,7 +108,8 @@ static int64_t cheapest_way(tier_search *s, int32_t buffer, bool take) {
             if (allowed && k > 0)
                 find_cheapest_before(s, b, k, m);
             else
-                s->table[k * count + m] = allowed ? tier_phase_cost(s, b, 0, m) : INT64_MAX;
+                s->table[k * count + m] =
+                    allowed ? spad__tier_phase_cost(s->tiers, b, 0, m) : INT64_MAX;
         }
     }
     int32_t best = 0;
@@ -148,7 +125,7 @@ static int64_t cheapest_way(tier_search *s, int32_t buffer, bool take) {
 
 /* What it costs more if a phase is not where it is; INT64_MAX: it has to be there. */
 static int64_t loss_of(tier_search *s, int32_t number) {
-    phase *p = &s->phases[number];
+    spad__phase *p = &s->phases[number];
     const uint32_t before = p->allowed;
     p->allowed &= ~(UINT32_C(1) << p->memory);
     const int64_t cost = p->allowed == 0 ? INT64_MAX : cheapest_way(s, p->buffer, false);
@@ -158,7 +135,7 @@ static int64_t loss_of(tier_search *s, int32_t number) {
 
 /* ---- room -------------------------------------------------------------------------- */
 
-static int64_t size_of(const tier_search *s, const phase *p) {
+static int64_t size_of(const tier_search *s, const spad__phase *p) {
     return s->tiers->buffers.items[p->buffer].size;
 }
 
@@ -166,7 +143,7 @@ static int64_t size_of(const tier_search *s, const phase *p) {
 static int32_t moment_of_load(tier_search *s, int32_t memory, int64_t capacity, int64_t *missing) {
     memset(s->load, 0, ((size_t)s->moment_count + 1) * sizeof *s->load);
     for (int32_t k = 0; k < s->phase_count; k++) {
-        const phase *p = &s->phases[k];
+        const spad__phase *p = &s->phases[k];
         if (p->memory != memory) continue;
         s->load[p->from] += size_of(s, p);
         s->load[p->until] -= size_of(s, p);
@@ -195,7 +172,7 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
     if (status == SPAD_OK)
         status = spad_plan_set_capacity(plan, s->tiers->memories.items[memory].capacity, NULL);
     for (int32_t k = 0; k < s->phase_count && status == SPAD_OK; k++) {
-        const phase *p = &s->phases[k];
+        const spad__phase *p = &s->phases[k];
         if (p->memory != memory || !begins_stay(s, k)) continue;
         int32_t end = k + 1;
         while (end < s->first[p->buffer + 1] && s->phases[end].memory == memory) end++;
@@ -217,8 +194,8 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
         *fits = result->verdict <= SPAD_PLAN_FEASIBLE     ? 1
                 : result->verdict == SPAD_PLAN_INFEASIBLE ? 0
                                                           : -1;
-        size_t at = 0;
-        for (int32_t k = 0; *fits == 1 && k < s->phase_count; k++) {
+        size_t at = 0; /* a plan that is too high has places, too */
+        for (int32_t k = 0; result->places != NULL && k < s->phase_count; k++) {
             if (s->phases[k].memory != memory) continue;
             s->offset[k] = begins_stay(s, k) ? result->places[at++].offset : s->offset[k - 1];
         }
@@ -232,7 +209,7 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
 
 /* Is a phase in a memory, at a moment (-1: at any)? Then also one between uses at successive
  * moments counts: elsewhere, it would let the buffer come back at another offset. */
-static bool is_choice(const tier_search *s, const phase *p, int32_t memory, int32_t moment) {
+static bool is_choice(const tier_search *s, const spad__phase *p, int32_t memory, int32_t moment) {
     if (p->memory != memory || size_of(s, p) == 0) return false;
     return moment < 0 || (p->from <= moment && moment < p->until);
 }
@@ -246,7 +223,7 @@ static int32_t busiest_moment(tier_search *s, int32_t memory) {
 
 /* What leaves first: the least loss per byte, at the busiest moment before others. */
 static double rank_of_choice(const tier_search *s, const tier_choice *choice, int32_t busiest) {
-    const phase *p = &s->phases[choice->phase];
+    const spad__phase *p = &s->phases[choice->phase];
     const double rank = (double)choice->loss / (double)size_of(s, p);
     return p->from <= busiest && busiest < p->until ? rank : rank + 1e30;
 }
@@ -256,7 +233,7 @@ static int32_t list_choices(tier_search *s, int32_t memory, int32_t moment, tier
     const int32_t busiest = moment >= 0 ? moment : busiest_moment(s, memory);
     int32_t count = 0;
     for (int32_t k = 0; k < s->phase_count; k++) {
-        const phase *p = &s->phases[k];
+        const spad__phase *p = &s->phases[k];
         if (!is_choice(s, p, memory, moment)) continue;
         const tier_choice mine = {k, loss_of(s, k)};
         const double rank = rank_of_choice(s, &mine, busiest);
@@ -348,7 +325,7 @@ static void try_choices(tier_search *s, const tier_choice *choices, int32_t coun
     }
     int32_t k = 0;
     for (; k < count && !tiers_spent(s); k++) {
-        phase *p = &s->phases[choices[k].phase];
+        spad__phase *p = &s->phases[choices[k].phase];
         const int32_t buffer = p->buffer;
         saved[k] = p->allowed;
         p->allowed &= ~(UINT32_C(1) << memory);
@@ -362,7 +339,7 @@ static void try_choices(tier_search *s, const tier_choice *choices, int32_t coun
         }
     }
     while (k-- > 0) {
-        phase *p = &s->phases[choices[k].phase];
+        spad__phase *p = &s->phases[choices[k].phase];
         p->allowed = saved[k];
         s->cost[p->buffer] = cheapest_way(s, p->buffer, true);
     }
@@ -404,7 +381,7 @@ static void search_tiers(tier_search *s, int32_t depth) {
 static void load_memory(tier_search *s, int32_t memory, const bool *used) {
     memset(s->load, 0, ((size_t)s->moment_count + 1) * sizeof *s->load);
     for (int32_t k = 0; k < s->phase_count; k++) {
-        const phase *p = &s->phases[k];
+        const spad__phase *p = &s->phases[k];
         if (p->memory != memory || used[p->buffer]) continue;
         for (int32_t t = p->from; t < p->until; t++) s->load[t] += size_of(s, p);
     }
@@ -464,6 +441,112 @@ static bool bound_by_moments(tier_search *s) {
     return ok;
 }
 
+/* ---- many buffers ------------------------------------------------------------------ */
+
+/* The stays of a memory were placed, some of them above its capacity. Those go to memories without
+ * a limit, at the least cost; the others stay where they are. False: one cannot go. */
+static bool drop_tops(tier_search *s, int32_t memory) {
+    const spad_tiers *t = s->tiers;
+    uint32_t open = 0;
+    bool fine = true;
+    for (size_t m = 0; m < t->memories.count; m++)
+        if (t->memories.items[m].capacity == SPAD_UNBOUNDED) open |= UINT32_C(1) << m;
+    for (size_t b = 0; b < t->buffers.count && fine; b++) {
+        const spad_tier_buffer *buffer = &t->buffers.items[b];
+        const int64_t most = t->memories.items[memory].capacity - buffer->size;
+        bool above = false;
+        for (int32_t k = s->first[b]; k < s->first[b + 1]; k++) {
+            spad__phase *p = &s->phases[k];
+            const bool leaves = p->memory == memory && s->offset[k] > most;
+            p->allowed = open & buffer->memories;
+            if (!leaves) p->allowed |= UINT32_C(1) << p->memory;
+            above = above || leaves;
+        }
+        if (above) fine = cheapest_way(s, (int32_t)b, true) != INT64_MAX;
+        for (int32_t k = s->first[b]; k < s->first[b + 1]; k++)
+            s->phases[k].allowed = buffer->memories;
+    }
+    return fine;
+}
+
+/* What the memories of all phases cost. */
+static int64_t cost_of_phases(const tier_search *s) {
+    int64_t cost = 0;
+    for (int32_t k = 0; k < s->phase_count; k++) {
+        const spad__phase *p = &s->phases[k];
+        const spad_tier_buffer *b = &s->tiers->buffers.items[p->buffer];
+        const int32_t first = s->first[p->buffer];
+        if (k > first)
+            cost += spad__tier_move_cost(s->tiers, b, s->phases[k - 1].memory, p->memory);
+        cost += spad__tier_phase_cost(s->tiers, b, k - first, p->memory);
+    }
+    return cost;
+}
+
+/* Places what is in the memories, those with a limit first, since what is too high may leave them.
+ * False: there is no such plan. */
+static bool place_assignment(tier_search *s, bool drop, bool *whole) {
+    *whole = true;
+    for (int32_t pass = 0; pass < 2; pass++) {
+        for (int32_t m = 0; m < (int32_t)s->tiers->memories.count; m++) {
+            int32_t fits;
+            const bool open = s->tiers->memories.items[m].capacity == SPAD_UNBOUNDED;
+            if (open != (pass == 1)) continue;
+            if (fit_memory(s, m, &fits) != SPAD_OK) s->no_memory = true;
+            if (s->no_memory) return false;
+            if (fits == 1) continue;
+            *whole = false;
+            if (open || !drop || !drop_tops(s, m)) return false;
+        }
+    }
+    return true;
+}
+
+/* Places an assignment; what is too high goes elsewhere if that is allowed. True: there is a plan,
+ * which is kept if it is the best. */
+static bool keep_assignment(tier_search *s, const int32_t *memory, bool drop, bool *whole) {
+    for (int32_t k = 0; k < s->phase_count; k++) s->phases[k].memory = memory[k];
+    if (!place_assignment(s, drop, whole)) return false;
+    const int64_t cost = cost_of_phases(s);
+    if (s->best == SPAD_UNBOUNDED || cost < s->best) keep_tiers(s, cost);
+    return true;
+}
+
+/* An assignment, repaired until the planner places all of it. Without time, what is too high goes
+ * elsewhere. */
+static bool assign_many(tier_search *s, spad__relax *relax) {
+    const size_t memories = s->tiers->memories.count;
+    int64_t *room = spad__arena_array(&s->arena, memories + 1, sizeof *room);
+    int32_t *memory = spad__arena_array(&s->arena, (size_t)s->phase_count + 1, sizeof *memory);
+    if (room == NULL || memory == NULL) return false;
+    for (size_t m = 0; m < memories; m++) room[m] = s->tiers->memories.items[m].capacity;
+    int64_t cost;
+    bool whole = false;
+    bool found = spad__relax_assign(relax, room, memory, &cost);
+    for (int32_t n = 0; n < REPAIRS && n < s->node_limit && found && !s->no_memory; n++) {
+        const bool last =
+            n + 1 == REPAIRS || n + 1 == s->node_limit || spad__limit_reached(&s->limit);
+        (void)keep_assignment(s, memory, last, &whole);
+        if (whole || last) break;
+        found = spad__relax_repair(relax, s->offset, memory, &cost);
+    }
+    for (size_t b = 0; b < s->tiers->buffers.count; b++) /* the search begins with these ways */
+        s->cost[b] = cheapest_way(s, (int32_t)b, true);
+    return !s->no_memory;
+}
+
+/* A bound and a first plan by prices. False: no memory. */
+static bool start_many(tier_search *s) {
+    spad__relax *relax = spad__relax_create(s->tiers, s->phases, s->first, s->moment_count,
+                                            s->node_limit, &s->limit);
+    if (relax == NULL) return false;
+    const int64_t bound = spad__relax_bound(relax);
+    if (bound > s->bound && s->bound != SPAD_UNBOUNDED) s->bound = bound;
+    const bool fine = assign_many(s, relax);
+    spad__relax_free(relax);
+    return fine;
+}
+
 /* ---- set-up and result ------------------------------------------------------------- */
 
 static int32_t number_of_moment(const tier_search *s, int64_t time) {
@@ -511,7 +594,7 @@ static void fill_phases(tier_search *s) {
         for (size_t k = 0; k < buffer->use_count; k++) {
             const int32_t from = number_of_moment(s, buffer->uses[k]);
             const int32_t until = number_of_moment(s, buffer->uses[k] + 1);
-            phase p = {.buffer = (int32_t)b, .from = from, .until = until};
+            spad__phase p = {.buffer = (int32_t)b, .from = from, .until = until};
             p.allowed = buffer->memories;
             s->phases[s->phase_count++] = p;
             if (k + 1 == buffer->use_count) break;
@@ -554,7 +637,8 @@ static bool start_tiers(tier_search *s) {
         spad__assert(s->cost[b] != INT64_MAX); /* no phase has lost a memory yet */
     }
     s->bound = total_cost(s);
-    return bound_by_moments(s);
+    if (!bound_by_moments(s)) return false;
+    return t->buffers.count < MANY_BUFFERS || s->bound == SPAD_UNBOUNDED || start_many(s);
 }
 
 void spad_tiers_result_destroy(spad_tiers_result *result) {
@@ -570,7 +654,7 @@ static size_t write_stays(const tier_search *s, spad_tier_stay *out, int64_t *mo
     size_t count = 0;
     *moved = 0;
     for (int32_t k = 0; k < s->phase_count; k++) {
-        const phase *p = &s->phases[k];
+        const spad__phase *p = &s->phases[k];
         const spad_tier_buffer *b = &s->tiers->buffers.items[p->buffer];
         const size_t memory = (size_t)s->best_memory[k];
         const bool first = k == s->first[p->buffer];
@@ -638,7 +722,10 @@ spad_status spad_tiers_solve(spad_tiers_result **out, const spad_tiers *tiers,
     spad_status status = spad__limit_start(&s.limit, timeout, (spad_watch){0}, error);
     if (status == SPAD_OK && !start_tiers(&s)) status = SPAD_ERR_HOST_MEMORY;
     if (status == SPAD_OK) {
-        search_tiers(&s, 0);
+        if (s.phase_count > MANY_PHASES && s.best != SPAD_UNBOUNDED)
+            s.cut = true; /* a node costs too much, and one more buffer elsewhere is little */
+        else if (s.best == SPAD_UNBOUNDED || s.best > s.bound)
+            search_tiers(&s, 0);
         status = s.no_memory ? SPAD_ERR_HOST_MEMORY : make_result(out, &s);
     }
     if (*out != NULL) (*out)->nanoseconds = spad__clock() - started;

@@ -345,6 +345,28 @@ def test_onnx(onnx):
     assert arena.proved and arena.height == 1024 and arena.their_name == "by size" and "first" in arena.steps[1]
 
 
+def test_onnx_in_place(onnx):
+    """A chain of element-wise nodes and reshapes is in one place; what the caller owns or gets stays."""
+    node = onnx.helper.make_node
+    chain = [node("Concat", ["x", "x"], ["a"], axis=1), node("Relu", ["a"], ["b"]), node("Add", ["b", "b"], ["c"]),
+             node("Flatten", ["c"], ["d"]), node("Sigmoid", ["d"], ["y"])]
+
+    def height(nodes, **more):
+        weights = onnx.helper.make_tensor("w", onnx.TensorProto.FLOAT, [64, 64], [0.0] * 4096)
+        g = graph(onnx, nodes, **more)
+        g.initializer.append(weights)
+        return models.read(onnx.helper.make_model(g).SerializeToString(), "m.onnx").height
+
+    assert height(chain) == 256 + 512  # x and the place of all others
+    assert height(chain, outputs=("c", "y")) == 2 * 512  # c stays
+    assert height([node("Relu", ["x"], ["y"])]) == 2 * 256  # x is the caller's
+    last = [node("Concat", ["x", "x"], ["a"], axis=1), node("Relu", ["a"], ["y"])]
+    assert height(last) == 256 + 512
+    assert height(last, outputs=("a", "y")) == 2 * 512  # a is an output that ends where y begins
+    softmax = [node("Concat", ["x", "x"], ["a"], axis=1), node("Softmax", ["a"], ["y"])]
+    assert height(softmax) == 2 * 512  # it reads all of a row first
+
+
 def test_onnx_named_extents(onnx, tmp_path):
     content = model_of(onnx, [onnx.helper.make_node("Relu", ["x"], ["y"])], shape=("batch", 64))
     with pytest.raises(spad.TextError, match="batch.*-D NAME=N"):

@@ -197,7 +197,7 @@ static spad_status solve_tiers(const void *problem) {
  * sizes of every ratio. */
 static void tiers_of_every_size(void **state) {
     (void)state;
-    enum { LONGEST = 400, SET_UP = 16 };
+    enum { LONGEST = 400, SET_UP = 32 };
     spad__random random = {4};
     for (long k = 0; k < test_effort(4 * SIZES); k++) {
         test_host host;
@@ -222,7 +222,7 @@ static void tiers_of_every_size(void **state) {
                                         .home = SPAD_NO_MEMORY};
             assert_ok(spad_tiers_add(NULL, tiers, &b, &error), &error);
         }
-        sweep(&host, solve_tiers, tiers, k < 8 ? LONG_MAX : SET_UP);
+        sweep(&host, solve_tiers, tiers, k < 2 ? LONG_MAX : SET_UP);
         spad_tiers_destroy(tiers);
         test_host_assert_clean(&host);
     }

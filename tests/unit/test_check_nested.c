@@ -148,6 +148,30 @@ static void no_proof(void **state) {
         SPAD_VERDICT_PROVED_SHAPE, NESTED);
 }
 
+#define PROGRAM(loops) \
+    "kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 [2] (128, 8)\ncursor s mod 40\n" loops
+#define ROUND(outer, inner, more) \
+    "for t in " outer " { for n in " inner " { vector w writes x[n % 2]\n" more "} }\n"
+
+/* The same for loops of one program. */
+static void no_proof_of_programs(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        PROGRAM(ROUND("0..T", "0..t + 1", "") ROUND("0..T", "0..t + 2", "")),
+        PROGRAM(ROUND("0..T", "0..t + 1", "") ROUND("0..T + 1", "0..t + 1", "")),
+        PROGRAM(ROUND("0..T", "0..t + 1", "advance s\n")),
+        PROGRAM(ROUND("0..T step -1", "0..t + 1", "")),
+        PROGRAM(ROUND("0..T", "0..t + 1", "if n == 5 { break }\n")),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const answer a = ask(texts[i], NULL, 0, NULL);
+        if (strncmp(a.reason, NESTED, strlen(NESTED)) != 0)
+            print_error("%d: %s\n", (int)i, a.reason);
+        assert_memory_equal(a.reason, NESTED, strlen(NESTED));
+    }
+    assert_answer(PROGRAM(ROUND("0..T", "0..t + 1", "")), SPAD_VERDICT_PROVED_ALL, "for every T");
+}
+
 static spad_status nested_scenario(const spad_host *host, void *context) {
     const spad_check_options options = {.host = host, .no_advice = true};
     spad_check *check;
@@ -265,6 +289,7 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(breaks),
+        cmocka_unit_test(no_proof_of_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,38 @@ static void no_proof_of_programs(void **state) {
     assert_answer(PROGRAM(ROUND("0..T", "0..t + 1", "")), SPAD_VERDICT_PROVED_ALL, "for every T");
 }
 
+#define READ(extent, range, index)                                                     \
+    "kernel k on trn2\nparam T = 4\ntensor x : sbuf f32 (128, 8)\n"                    \
+    "tensor g : hbm f32 [" extent "] (128, 8) input\nfor t in 0..T {\nfor n in " range \
+    " {\nfor u in 0..2 {\ndma r reads g[" index "] writes x\n}\n}\n}\n"
+
+/* Indices off the chip that are inside at every value, and some that leave at a large one only. */
+static void indices_in_rounds(void **state) {
+    (void)state;
+    static const char *const inside[] = {
+        READ("2 * T", "0..t", "n + t - 1"),         READ("T + 1", "0..T - t - 1", "T - t - 2 + u"),
+        READ("2 * T", "0..T - t - 1", "2 * n + u"), READ("T + 2", "0..t + 1", "T - 1 - n + 2 * u"),
+        READ("T", "0..T - t - 1", "T - t - 2 - n"),
+    };
+    static const char *const leaving[] = {
+        READ("T + 300", "0..T - t", "2 * n"),       READ("301", "0..t + 1", "300 - n"),
+        READ("T + 300", "0..t + 1", "2 * n + u"),   READ("T + 300", "0..T - t", "2 * t + n"),
+        READ("T + 300", "0..T - t", "2 * T - n"),   READ("300", "0..T - t", "n % 200 + n / 2"),
+        READ("T + 300", "0..T - t", "300 + t - n"),
+    };
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+        const answer a = ask(inside[i], NULL, 0, NULL);
+        if (a.verdict != SPAD_VERDICT_PROVED_ALL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_ALL);
+    }
+    for (size_t i = 0; i < sizeof leaving / sizeof leaving[0]; i++) {
+        const answer a = ask(leaving[i], NULL, 0, NULL);
+        if (strstr(a.reason, "for every") != NULL) print_error("%d: %s\n", (int)i, a.reason);
+        assert_null(strstr(a.reason, "for every"));
+        assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
+    }
+}
+
 static spad_status nested_scenario(const spad_host *host, void *context) {
     const spad_check_options options = {.host = host, .no_advice = true};
     spad_check *check;
@@ -289,6 +321,7 @@ int main(void) {
         cmocka_unit_test(memory),
         cmocka_unit_test(writes_that_meet_late),
         cmocka_unit_test(breaks),
+        cmocka_unit_test(indices_in_rounds),
         cmocka_unit_test(no_proof_of_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,9 @@
     " {\nwait full[s] parity f\nsimt r reads x[s] updates y\n" rest                         \
     "arrive empty[s]\nadvance s\n}\nsimt store reads y writes out[t]\n}\n}\n"
 
-/* How many of some kernels are looked at: few, unless there is time. */
+/* How many of some kernels are looked at: one, unless there is time. */
 static size_t some(size_t count) {
-    return test_effort(6) == 6 ? count : (count + 5) / 6;
+    return test_effort(6) == 6 ? count : 1;
 }
 
 #define EVERY "for every T from 1 on"
@@ -123,6 +123,7 @@ static void no_proof(void **state) {
         assert_string_equal(a.reason, "T is fixed at 4: ");
         assert_int_equal(a.verdict, SPAD_VERDICT_PROVED_SHAPE);
     }
+    if (some(2) == 1) return;
     /* rounds that differ in length between agents, one block each in front of the loops */
     assert_answer_starts(
         "kernel k on sm_90\nparam T = 4\nmbarrier full count 1\nmbarrier empty count 1\n"
@@ -231,7 +232,7 @@ static void memory(void **state) {
             const spad_status status = nested_scenario(&host.host, kernel);
             test_host_assert_clean(&host);
             assert_int_equal(status, host.calls < n ? SPAD_OK : SPAD_ERR_HOST_MEMORY);
-            n += 1 + n / test_effort(120);
+            n += 1 + n / test_effort(36);
         } while (host.calls >= host.fail_at);
         spad_kernel_destroy(kernel);
     }

@@ -267,6 +267,9 @@ typedef struct cli_places {
  * for it: plan, target and space. Freed with cli_free_places, also after a failure. */
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
                           const cli_plan_words *words);
+/* What became of reading rows: faults, and how a column `end` was taken. CLI_FINE: continue. */
+cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
+                       const spad_error *error, const char *path, const cli_plan_words *words);
 /* Reads and places. That it does not fit is no failure: see `fits`. */
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);
@@ -277,9 +280,11 @@ enum { CLI_CLASH_MAX = 256 };
 void cli_clash_sentence(char field[CLI_CLASH_MAX], const spad_plan *plan,
                         const spad_plan_result *result);
 
-/* "192 KiB", "1020 B": the largest unit that divides. */
-enum { CLI_SIZE_ROOM = 32 };
+/* "192 KiB", "1,020 B": the largest unit that divides. */
+enum { CLI_SIZE_ROOM = 48 };
 void cli_format_size(char field[CLI_SIZE_ROOM], int64_t bytes);
+/* "163,840": digits in groups of three. Returns the field. */
+const char *cli_group_digits(char field[CLI_SIZE_ROOM], int64_t number);
 
 /* A table of places: of the buffers of a plan, if it was found, or of the tensors of a kernel, if
  * they fit. Of many, the largest. */

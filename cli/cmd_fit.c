@@ -151,14 +151,11 @@ static both put_together(const spad_layout *first, const spad_layout *second, si
 }
 
 static void print_both(const both *t, int width) {
-    cli_print(stdout, "%-*s %11lld %11lld ", width, t->space, (long long)t->a.used,
-              (long long)t->b.used);
-    if (t->together >= 0) {
-        printf("%11lld ", (long long)t->together);
-    } else {
-        printf("%11s ", "-");
-    }
-    printf("%11lld  %s, %s%s\n", (long long)t->capacity,
+    char a[CLI_SIZE_ROOM], b[CLI_SIZE_ROOM], together[CLI_SIZE_ROOM] = "-";
+    if (t->together >= 0) cli_group_digits(together, t->together);
+    cli_print(stdout, "%-*s %11s %11s ", width, t->space, cli_group_digits(a, t->a.used),
+              cli_group_digits(b, t->b.used));
+    printf("%11s %11s  %s, %s%s\n", together, cli_group_digits(a, t->capacity),
            t->side_by_side ? "fits at the same time" : "does not fit at the same time",
            t->in_turns ? "fits one after the other" : "does not fit one after the other",
            t->must_move ? "; both have addresses of their own: one must be moved" : "");
@@ -173,6 +170,14 @@ static void print_both_json(const both *t, bool first) {
            t->side_by_side ? "true" : "false");
     printf("      \"one_after_the_other\": %s,\n      \"must_move\": %s\n    }",
            t->in_turns ? "true" : "false", t->must_move ? "true" : "false");
+}
+
+/* Is a byte of a memory on chip a byte of each of its lanes? */
+static bool has_lanes(const spad_target *target) {
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (!target->spaces[i].off_chip && target->spaces[i].lanes > 1) return true;
+    }
+    return false;
 }
 
 static cli_exit show_both(const spad_layout *first, const spad_layout *second, bool json) {
@@ -197,8 +202,8 @@ static cli_exit show_both(const spad_layout *first, const spad_layout *second, b
     if (json) {
         fputs("{\n  \"spaces\": [", stdout);
     } else {
-        printf("%-*s %11s %11s %11s %11s  (bytes per lane)\n", width, "space", "first", "second",
-               "together", "capacity");
+        printf("%-*s %11s %11s %11s %11s  (bytes%s)\n", width, "space", "first", "second",
+               "together", "capacity", has_lanes(target) ? " per lane" : "");
     }
     for (size_t i = 0; i < target->space_count; i++) {
         if (target->spaces[i].off_chip) continue;

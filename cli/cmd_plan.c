@@ -12,9 +12,11 @@
 
 #include "cli.h"
 #include "plan_kernel.h"
+#include "plan_spaces.h"
 
 typedef struct plan_words {
     cli_plan_words input;
+    cli_words spaces; /* one without a capacity is also in input.space */
     const char *timeout;
     int64_t started; /* of the command, in nanoseconds of a clock */
     const char *seed;
@@ -23,6 +25,11 @@ typedef struct plan_words {
     cli_pictures pictures;
     const char *goal;
     const char *arena;
+    const char *previous; /* an earlier plan */
+    bool count_moves;
+    const char *reuse_steps;
+    const char *reuse_cost;
+    const char *slack;
     bool frontier;
     bool release;
     bool steps;
@@ -66,16 +73,17 @@ static int show_progress(void *context, const spad_plan_progress *p) {
         show_json_progress(p);
         return 0;
     }
+    char height[CLI_SIZE_ROOM], bound[CLI_SIZE_ROOM];
     words->line_open = isatty(STDERR_FILENO) != 0;
     if (words->line_open) fputc('\r', stderr);
     fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
             (long long)(p->nanoseconds / 100000000 % 10));
     if (p->height != SPAD_UNBOUNDED)
-        fprintf(stderr, "%lld B", (long long)p->height);
+        fprintf(stderr, "%s B", cli_group_digits(height, p->height));
     else
         fputs("none", stderr);
-    fprintf(stderr, "  bound %lld B  %lld restarts%s", (long long)p->bound, (long long)p->restarts,
-            words->line_open ? " " : "\n");
+    fprintf(stderr, "  bound %s B  %lld restarts%s", cli_group_digits(bound, p->bound),
+            (long long)p->restarts, words->line_open ? " " : "\n");
     return 0;
 }
 
@@ -102,11 +110,10 @@ static bool read_effort(const plan_words *words, int64_t *nanoseconds, uint64_t 
 enum { CSV_SECONDS = 30 };
 
 /* The time for reading a large file counts; a first plan is made in any case. */
-static bool read_options(spad_plan_options *options, const spad_plan *plan, plan_words *words) {
+static bool read_options(spad_plan_options *options, bool bounded, plan_words *words) {
     options->timeout_ns = CSV_SECONDS * INT64_C(1000000000);
     if (!read_effort(words, &options->timeout_ns, &options->seed, &options->threads)) return false;
     options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
-    const bool bounded = spad_plan_get_capacity(plan) != SPAD_UNBOUNDED;
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
     options->progress = show_progress;
     options->context = words;
@@ -144,8 +151,33 @@ static cli_exit draw(const cli_places *rows, const spad_plan_result *result,
     return exit;
 }
 
+/* The summary; with wishes (or NULL) also what became of them. */
+static spad_status summarise(const spad_plan *plan, const spad_plan_result *result,
+                             const spad_plan_reason *reason, const spad_wishes_result *wishes,
+                             const plan_words *words, spad_error *error) {
+    FILE *out = cli_summary_file(&words->pictures, words->output);
+    const bool json = words->input.kernel.json;
+    const spad_sink sink = cli_sink(out, json);
+    spad_status status;
+    if (json && wishes != NULL) {
+        cli_list list;
+        cli_object_open(&list);
+        cli_object_key(&list, "plan");
+        status = spad_plan_write_json(plan, result, reason, &list.items, error);
+        cli_object_key(&list, "wishes");
+        if (status == SPAD_OK) status = spad_wishes_write_json(wishes, &list.items, error);
+        cli_object_close(&list);
+        return status;
+    }
+    if (json) return spad_plan_write_json(plan, result, reason, &sink, error);
+    status = spad_plan_write_text(plan, result, reason, &sink, error);
+    if (status == SPAD_OK && wishes != NULL) status = spad_wishes_write_text(wishes, &sink, error);
+    return status;
+}
+
 static cli_exit show(const cli_places *input, const spad_plan_result *result,
-                     const plan_words *words, const cli_text *text, const char *file) {
+                     const spad_wishes_result *wishes, const plan_words *words,
+                     const cli_text *text, const char *file) {
     const spad_plan *plan = input->plan;
     spad_error error;
     spad_plan_reason *reason = NULL;
@@ -153,7 +185,7 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
     if (!fits && spad_plan_explain(&reason, plan, result, 0, &error) != SPAD_OK)
         return cli_fail_input(&error, file, words->input.kernel.json);
     if (reason != NULL && reason->found != NULL) {
-        const cli_exit found = show(input, reason->found, words, text, file);
+        const cli_exit found = show(input, reason->found, NULL, words, text, file);
         spad_plan_reason_destroy(reason);
         return found;
     }
@@ -162,11 +194,7 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
         cli_message("'%s' is not written: there is no plan within the capacity", words->output);
     const placed_rows rows = {plan, result, text};
     if (fits && words->output != NULL) exit = cli_write_file(words->output, write_rows, &rows);
-    const spad_sink sink =
-        cli_sink(cli_summary_file(&words->pictures, words->output), words->input.kernel.json);
-    const spad_status status = words->input.kernel.json
-                                   ? spad_plan_write_json(plan, result, reason, &sink, &error)
-                                   : spad_plan_write_text(plan, result, reason, &sink, &error);
+    const spad_status status = summarise(plan, result, reason, wishes, words, &error);
     cli_exit drawn = status == SPAD_OK ? CLI_FINE : cli_fail(&error);
     if (drawn == CLI_FINE && fits && !words->input.kernel.json)
         drawn = cli_print_plan(cli_summary_file(&words->pictures, words->output), plan, result);
@@ -177,20 +205,121 @@ static cli_exit show(const cli_places *input, const spad_plan_result *result,
     return drawn == CLI_FINE ? exit : drawn;
 }
 
+/* ---- wishes ------------------------------------------------------------------------ */
+
+static bool has_wishes(const plan_words *words, const spad_plan *plan) {
+    return words->previous != NULL || words->reuse_steps != NULL || spad_plan_avoid_count(plan) > 0;
+}
+
+/* Reads the numbers of the options. */
+static bool read_wishes(spad_plan_wishes *wishes, const plan_words *words) {
+    wishes->reuse_cost = 1;
+    if ((words->count_moves && words->previous == NULL) ||
+        (words->reuse_cost != NULL && words->reuse_steps == NULL)) {
+        cli_message("option '--count-moves' goes with '--previous', '--reuse-cost' with "
+                    "'--reuse-steps'");
+        return false;
+    }
+    *(words->count_moves ? &wishes->move_cost : &wishes->move_byte_cost) = 1;
+    return (words->reuse_steps == NULL ||
+            cli_take_number("--reuse-steps", words->reuse_steps, 0, &wishes->reuse_steps)) &&
+           (words->reuse_cost == NULL ||
+            cli_take_number("--reuse-cost", words->reuse_cost, 0, &wishes->reuse_cost)) &&
+           (words->slack == NULL || cli_take_bytes("--slack", words->slack, 0, &wishes->slack));
+}
+
+/* The places of an earlier plan; freed with free(). */
+static cli_exit read_previous(spad_plan_place **out, const spad_plan *plan, const char *path,
+                              bool json) {
+    cli_text text;
+    spad_error error;
+    const size_t count = spad_plan_count(plan);
+    cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
+    if (exit != CLI_FINE) return exit;
+    *out = calloc(count + 1, sizeof **out);
+    if (*out == NULL) {
+        cli_message("out of memory");
+        exit = CLI_INTERNAL;
+    } else if (spad_plan_read_places(*out, count, plan, text.bytes, text.length,
+                                     cli_input_name(path), &error) != SPAD_OK) {
+        exit = cli_fail_input(&error, path, json);
+    }
+    free(text.bytes);
+    return exit;
+}
+
+static cli_exit solve_wishes(const cli_places *input, plan_words *words,
+                             const spad_plan_options *options, const cli_text *text,
+                             const char *file) {
+    spad_plan_wishes wishes = {0};
+    spad_plan_place *previous = NULL;
+    spad_wishes_result *result;
+    spad_error error;
+    if (!read_wishes(&wishes, words)) return CLI_USAGE;
+    cli_exit exit = CLI_FINE;
+    const bool json = words->input.kernel.json;
+    if (words->previous != NULL)
+        exit = read_previous(&previous, input->plan, words->previous, json);
+    wishes.previous = previous;
+    if (exit == CLI_FINE) {
+        signal(SIGINT, interrupt);
+        const spad_status status =
+            spad_plan_solve_wishes(&result, input->plan, &wishes, options, &error);
+        signal(SIGINT, SIG_DFL);
+        if (words->line_open) fputc('\n', stderr);
+        if (status != SPAD_OK) {
+            exit = cli_fail_input(&error, file, json);
+        } else {
+            if (interrupted) cli_message("interrupted: this is the best so far");
+            exit = show(input, result->plan, result, words, text, file);
+            spad_wishes_result_destroy(result);
+        }
+    }
+    free(previous);
+    return exit;
+}
+
 static cli_exit solve(const cli_places *input, plan_words *words, const cli_text *text,
                       const char *file) {
     spad_plan_options options = {.seed = 1};
     spad_plan_result *result;
     spad_error error;
-    if (!read_options(&options, input->plan, words)) return CLI_USAGE;
+    const bool bounded = spad_plan_get_capacity(input->plan) != SPAD_UNBOUNDED;
+    if (!read_options(&options, bounded, words)) return CLI_USAGE;
+    if (has_wishes(words, input->plan)) return solve_wishes(input, words, &options, text, file);
+    if (words->slack != NULL || words->count_moves || words->reuse_cost != NULL) {
+        cli_message("options '--slack', '--count-moves' and '--reuse-cost' need a wish: "
+                    "'--previous', '--reuse-steps' or a column 'avoid'");
+        return CLI_USAGE;
+    }
     signal(SIGINT, interrupt);
     const spad_status status = spad_plan_solve(&result, input->plan, &options, &error);
     signal(SIGINT, SIG_DFL);
     if (words->line_open) fputc('\n', stderr);
     if (status != SPAD_OK) return cli_fail_input(&error, file, words->input.kernel.json);
     if (interrupted) cli_message("interrupted: this is the best so far");
-    const cli_exit exit = show(input, result, words, text, file);
+    const cli_exit exit = show(input, result, NULL, words, text, file);
     spad_plan_result_destroy(result);
+    return exit;
+}
+
+/* Rows of several memories. */
+static cli_exit plan_spaces(plan_words *words, const cli_text *text, const char *path) {
+    spad_plan_options options = {.seed = 1};
+    if (words->previous != NULL || words->reuse_steps != NULL || words->slack != NULL) {
+        cli_message("options '--previous', '--reuse-steps' and '--slack' are for one memory");
+        return CLI_USAGE;
+    }
+    if (!read_options(&options, true, words)) return CLI_USAGE;
+    const plan_spaces_words spaces = {.input = &words->input,
+                                      .spaces = &words->spaces,
+                                      .options = &options,
+                                      .output = words->output,
+                                      .pictures = &words->pictures};
+    signal(SIGINT, interrupt);
+    const cli_exit exit = cli_plan_spaces(text, path, &spaces);
+    signal(SIGINT, SIG_DFL);
+    if (words->line_open) fputc('\n', stderr);
     return exit;
 }
 
@@ -200,6 +329,8 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
         cli_message("options '--for', '--frontier', '--release' and '--steps' are for kernels");
         return CLI_USAGE;
     }
+    if (cli_has_spaces(text, &words->spaces)) return plan_spaces(words, text, path);
+    if (words->spaces.count > 0) words->input.space = words->spaces.items[0];
     cli_exit exit = cli_read_buffers(&input, text, path, &words->input);
     if (exit == CLI_FINE) exit = solve(&input, words, text, cli_input_name(path));
     cli_free_places(&input);
@@ -219,10 +350,11 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
-    if (words->input.capacity != NULL || words->input.space != NULL || words->minimize ||
-        words->progress || words->progress_json) {
-        cli_message(
-            "options '--capacity', '--space', '--minimize' and '--progress' are for CSV files");
+    if (words->input.capacity != NULL || words->spaces.count > 0 || words->minimize ||
+        words->progress || words->progress_json || words->previous != NULL ||
+        words->reuse_steps != NULL || words->slack != NULL) {
+        cli_message("options '--capacity', '--space', '--minimize', '--progress', '--previous', "
+                    "'--reuse-steps' and '--slack' are for CSV files");
     } else if (words->arena != NULL) {
         cli_message("option '--arena' is for files of other compilers");
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
@@ -300,12 +432,18 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
 
 static cli_exit run_plan(const cli_command *command, int count, char **arguments) {
     plan_words words = {0};
-    const cli_option options[] = {CLI_PLAN_OPTIONS(words.input),
+    const cli_option options[] = {{.name = "--space", .words = &words.spaces},
+                                  CLI_PLAN_OPTIONS(words.input), /* its --space comes too late */
                                   {.name = "--for", .value = &words.goal},
                                   {.name = "--frontier", .flag = &words.frontier},
                                   {.name = "--release", .flag = &words.release},
                                   {.name = "--steps", .flag = &words.steps},
                                   {.name = "--minimize", .flag = &words.minimize},
+                                  {.name = "--previous", .value = &words.previous},
+                                  {.name = "--count-moves", .flag = &words.count_moves},
+                                  {.name = "--reuse-steps", .value = &words.reuse_steps},
+                                  {.name = "--reuse-cost", .value = &words.reuse_cost},
+                                  {.name = "--slack", .value = &words.slack},
                                   {.name = "--fix", .flag = &words.fix},
                                   {.name = "--arena", .value = &words.arena},
                                   {.name = "--timeout", .value = &words.timeout},
@@ -349,13 +487,26 @@ const cli_command cli_plan = {
         "\n"
         "For a CSV file: gives every buffer an offset so that buffers that are alive at the\n"
         "same time share no byte. FILE has the columns id, lower, upper, size, and optionally\n"
-        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place.\n"
+        "alignment, hint, gaps, offset (a pin), lane, lanes, bank, alias, apart, slice, in_place,\n"
+        "avoid, space (and then uses, home, kept, constant).\n"
         "\n"
         "  --capacity N              bytes per lane, such as 196608 or 192KiB; without it,\n"
         "                            minimize the height\n"
         "  --end-exclusive           column 'end' is the time after the last one, as 'upper' is\n"
         "  --target T --space S      capacity, lanes and rules of a memory of a chip\n"
+        "  --space NAME[=N][@COST]   one of several memories, fast ones first: its bytes, and "
+        "what\n"
+        "                            a byte costs that is read or written there (0, 1, 2 and so\n"
+        "                            on); rows name theirs in the column space, such as sram or\n"
+        "                            sram|dram, or may be in any\n"
         "  --minimize                minimize the height even with a capacity\n"
+        "  --previous OLD.csv        an earlier plan (-o): the fewest bytes are at other places,\n"
+        "                            if that costs no height\n"
+        "  --count-moves             with --previous: the fewest buffers instead\n"
+        "  --reuse-steps N           bytes are not used again by what begins less than N steps\n"
+        "                            after their buffer ended, if that costs no height\n"
+        "  --reuse-cost N            with --reuse-steps: what each such pair costs; default 1\n"
+        "  --slack N                 bytes of height that such wishes may cost\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
         "  --progress[=json]         progress on stderr\n"
         "\n"

@@ -51,11 +51,25 @@ static void print_rest(FILE *out, size_t shown, size_t count) {
             shown, count);
 }
 
+const char *cli_group_digits(char field[CLI_SIZE_ROOM], int64_t number) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRId64, number);
+    size_t used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && digits[i - 1] != '-' && (length - i) % 3 == 0) field[used++] = ',';
+        field[used++] = digits[i];
+    }
+    field[used] = '\0';
+    return field;
+}
+
 void cli_format_size(char field[CLI_SIZE_ROOM], int64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
     size_t unit = 0;
     for (; unit < 3 && bytes != 0 && bytes % 1024 == 0; unit++) bytes /= 1024;
-    snprintf(field, CLI_SIZE_ROOM, "%" PRId64 " %s", bytes, units[unit]);
+    cli_group_digits(field, bytes);
+    const size_t length = strlen(field);
+    snprintf(field + length, CLI_SIZE_ROOM - length, " %s", units[unit]);
 }
 
 /* ---- plans ------------------------------------------------------------------------- */
@@ -80,8 +94,9 @@ static void print_plan_row(FILE *out, const spad_plan *plan, const spad_plan_res
     cli_print(out, "%-*s", width, name);
     if (result->places[r->number].lane > 0 || buffer->lanes > 1)
         fprintf(out, "  lane %" PRId64, result->places[r->number].lane);
-    fprintf(out, "  %14" PRId64 "  %10s  [%" PRId64 ", %" PRId64 ")\n", r->offset, size,
-            buffer->lower, buffer->upper);
+    char offset[CLI_SIZE_ROOM], lower[CLI_SIZE_ROOM], upper[CLI_SIZE_ROOM];
+    fprintf(out, "  %14s  %10s  [%s, %s)\n", cli_group_digits(offset, r->offset), size,
+            cli_group_digits(lower, buffer->lower), cli_group_digits(upper, buffer->upper));
 }
 
 cli_exit cli_print_plan(FILE *out, const spad_plan *plan, const spad_plan_result *result) {
@@ -118,7 +133,8 @@ static void print_layout_row(FILE *out, const spad_layout *layout, const row *r,
     format_name(name, buffer->name, r->number);
     cli_format_size(size, buffer->rect.bytes);
     cli_print(out, "%-10s  %-*s", space->name, width, name);
-    fprintf(out, "  %10" PRId64 "  %10s", r->offset, size);
+    char offset[CLI_SIZE_ROOM];
+    fprintf(out, "  %10s  %10s", cli_group_digits(offset, r->offset), size);
     if (buffer->slots > 1) fprintf(out, " x %" PRId64, buffer->slots);
     if (space->lanes > 1 && (buffer->rect.lane > 0 || buffer->rect.lanes < space->lanes))
         fprintf(out, "  lanes [%" PRId64 ", %" PRId64 ")", buffer->rect.lane,

@@ -64,6 +64,21 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
                                                                           : cli_fail(&error);
 }
 
+cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
+                       const spad_error *error, const char *path, const cli_plan_words *words) {
+    if (status != SPAD_OK && spad_diagnostics_count(faults) > 0) {
+        const spad_sink messages = cli_sink(stderr, false), results = spad_sink_file(stdout);
+        spad_diagnostics_write_text(faults, &messages, NULL);
+        if (words->kernel.json) spad_diagnostics_write_json(faults, &results, NULL);
+        return CLI_USAGE;
+    }
+    if (status != SPAD_OK) return cli_fail_input(error, path, words->kernel.json);
+    if (inclusive)
+        cli_message("column 'end' is taken as the last time of each buffer; with "
+                    "'--end-exclusive' it is the one after it");
+    return CLI_FINE;
+}
+
 /* Adds the rows of a text to a plan, or shows what is wrong with each of them. */
 static cli_exit read_rows(spad_plan *plan, const cli_text *text, const char *path,
                           const cli_plan_words *words) {
@@ -75,18 +90,7 @@ static cli_exit read_rows(spad_plan *plan, const cli_text *text, const char *pat
         .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .faults = faults};
     const spad_status status = spad_plan_read_csv_with(plan, text->bytes, text->length,
                                                        cli_input_name(path), &options, &error);
-    cli_exit exit = CLI_FINE;
-    if (status != SPAD_OK && spad_diagnostics_count(faults) > 0) {
-        const spad_sink messages = cli_sink(stderr, false), results = spad_sink_file(stdout);
-        spad_diagnostics_write_text(faults, &messages, NULL);
-        if (words->kernel.json) spad_diagnostics_write_json(faults, &results, NULL);
-        exit = CLI_USAGE;
-    } else if (status != SPAD_OK) {
-        exit = cli_fail_input(&error, path, words->kernel.json);
-    } else if (inclusive) {
-        cli_message("column 'end' is taken as the last time of each buffer; with "
-                    "'--end-exclusive' it is the one after it");
-    }
+    const cli_exit exit = cli_show_rows(status, faults, inclusive, &error, path, words);
     spad_diagnostics_destroy(faults);
     return exit;
 }
@@ -116,6 +120,12 @@ static cli_exit place_buffers(cli_places *out, const cli_text *text, const char 
                               const cli_plan_words *words) {
     const spad_plan_options options = {.seed = 1};
     spad_error error;
+    if (spad_spaces_in_csv(text->bytes, text->length)) {
+        cli_message("'%s' has rows in several memories, which only 'spad plan' takes; its '-o' "
+                    "writes them with their places",
+                    cli_input_name(path));
+        return CLI_USAGE;
+    }
     const cli_exit exit = cli_read_buffers(out, text, path, words);
     if (exit != CLI_FINE) return exit;
     if (spad_plan_solve(&out->result, out->plan, &options, &error) != SPAD_OK) {

@@ -3,12 +3,37 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "spad/plan.h"
+#include "spad/wishes.h"
 
 static int collect(void *context, const char *bytes, size_t count) {
     size_t *sum = context;
     for (size_t i = 0; i < count; i++) *sum += (unsigned char)bytes[i];
     return 0;
+}
+
+/* The same text as an earlier plan; the costs of its wishes are those that are counted. */
+static void solve_with_wishes(const spad_plan *plan, const char *text, size_t size) {
+    const size_t count = spad_plan_count(plan);
+    spad_plan_place *places = calloc(count + 1, sizeof *places);
+    spad_error error;
+    spad_wishes_result *r;
+    if (places == NULL) abort();
+    const bool previous =
+        spad_plan_read_places(places, count, plan, text, size, "old.csv", &error) == SPAD_OK;
+    const spad_plan_wishes wishes = {.slack = 3,
+                                     .previous = previous ? places : NULL,
+                                     .move_byte_cost = 1,
+                                     .reuse_steps = 2,
+                                     .reuse_cost = 1};
+    const spad_plan_options options = {.node_limit = 300, .timeout_ns = 20000000};
+    if (count <= 64 && spad_plan_solve_wishes(&r, plan, &wishes, &options, &error) == SPAD_OK) {
+        if (r->plan->verdict <= SPAD_PLAN_FEASIBLE &&
+            (r->bound > r->cost || r->plan->height > r->limit ||
+             spad_plan_check(NULL, plan, r->plan->places, count, &error) != SPAD_OK))
+            abort();
+        spad_wishes_result_destroy(r);
+    }
+    free(places);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         const spad_plan_options options = {.node_limit = 300, .seed = 1};
         spad_plan_result *result;
+        solve_with_wishes(plan, text, size);
         if (spad_plan_solve(&result, plan, &options, &error) == SPAD_OK) {
             if (result->places != NULL) {
                 size_t sum = 0;

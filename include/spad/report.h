@@ -219,6 +219,11 @@ SPAD_API spad_status spad_report_write_text(const spad_report *report, const spa
 SPAD_API spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
                                            spad_error *error);
 
+/** The same for a notebook, below 100 kB whatever the number of boxes: the largest are drawn, all
+ *  others are shades of gray; titles answer to the pointer. Markup to stand in a page. */
+SPAD_API spad_status spad_report_write_light(const spad_report *report, const spad_sink *sink,
+                                             spad_error *error);
+
 /** One file with everything in it: maps, curves, timeline, findings, source. */
 SPAD_API spad_status spad_report_write_html(const spad_report *report, const spad_sink *sink,
                                             spad_error *error);

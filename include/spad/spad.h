@@ -20,6 +20,8 @@
 #include "spad/plan.h"
 #include "spad/graph.h"
 #include "spad/tiers.h"
+#include "spad/spaces.h"
+#include "spad/wishes.h"
 #include "spad/finding.h"
 #include "spad/stack.h"
 #include "spad/direct.h"

@@ -8,6 +8,8 @@
  */
 #include "common.h"
 
+#include "spad/wishes.h"
+
 /* ---- the problem ------------------------------------------------------------------- */
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -422,6 +424,106 @@ static PyObject *plan_solve(PyObject *object, PyObject *args, PyObject *keywords
     return (PyObject *)result;
 }
 
+static PyObject *plan_avoid(PyObject *object, PyObject *args) {
+    py_plan *self = (py_plan *)object;
+    Py_ssize_t a, b;
+    long long cost = 1;
+    spad_error error;
+    if (!PyArg_ParseTuple(args, "nn|L", &a, &b, &cost) || !py_change_begin(&self->guard))
+        return NULL;
+    const spad_status status = spad_plan_avoid(self->plan, (size_t)a, (size_t)b, cost, &error);
+    py_change_end(&self->guard);
+    return py_done(status, &error);
+}
+
+/* One earlier place: None, an offset, or (offset, lane). */
+static bool take_previous(spad_plan_place *place, PyObject *given) {
+    *place = (spad_plan_place){.offset = -1};
+    if (given == Py_None) return true;
+    if (!PyTuple_Check(given)) return py_int(&place->offset, given);
+    long long offset, lane;
+    if (!PyArg_ParseTuple(given, "LL", &offset, &lane)) return false;
+    *place = (spad_plan_place){.offset = offset, .lane = lane};
+    return true;
+}
+
+/* The earlier places of all buffers, freed with PyMem_Free; NULL: an exception is set. */
+static spad_plan_place *take_all_previous(const spad_plan *plan, PyObject *given) {
+    PyObject *rows = PySequence_Tuple(given);
+    if (rows == NULL) return NULL;
+    const size_t count = spad_plan_count(plan);
+    spad_plan_place *places = NULL;
+    if ((size_t)PyTuple_Size(rows) != count)
+        PyErr_Format(PyExc_ValueError, "previous has %zd places, the plan %zu buffers",
+                     PyTuple_Size(rows), count);
+    else if ((places = PyMem_Calloc(count + 1, sizeof *places)) == NULL)
+        PyErr_NoMemory();
+    for (size_t k = 0; places != NULL && k < count; k++) {
+        if (take_previous(&places[k], PyTuple_GetItem(rows, (Py_ssize_t)k))) continue;
+        PyMem_Free(places);
+        places = NULL;
+    }
+    Py_DECREF(rows);
+    return places;
+}
+
+/* (PlanResult, facts); the result takes the plan. */
+static PyObject *describe_wishes(PyObject *plan, spad_wishes_result *r) {
+    py_result *result = py_new(py.result);
+    if (result == NULL) return NULL;
+    Py_INCREF(plan);
+    result->plan = plan;
+    result->result = r->plan;
+    r->plan = NULL;
+    return Py_BuildValue("(N{s:n,s:N,s:L,s:L,s:n,s:n,s:L,s:n,s:L})", (PyObject *)result, "wishes",
+                         (Py_ssize_t)r->wish_count, "cost", py_fact(r->cost, SPAD_UNBOUNDED),
+                         "bound", (long long)r->bound, "limit", (long long)r->limit, "denied",
+                         (Py_ssize_t)r->denied_count, "moved", (Py_ssize_t)r->moved_count,
+                         "moved_bytes", (long long)r->moved_bytes, "shared",
+                         (Py_ssize_t)r->shared_count, "nanoseconds", (long long)r->nanoseconds);
+}
+
+static PyObject *plan_solve_wishes(PyObject *object, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"previous", "move_cost", "move_byte_cost", "reuse_steps", "reuse_cost",
+                            "slack",    "minimize",  "timeout",        "node_limit",  "seed",
+                            NULL};
+    py_plan *self = (py_plan *)object;
+    PyObject *previous = Py_None, *minimize = Py_None, *timeout = Py_None;
+    long long move = 0, byte = 1, steps = 0, reuse = 1, slack = 0, node_limit = 0;
+    unsigned long long seed = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OLLLLLOOLK:solve_wishes", names, &previous,
+                                     &move, &byte, &steps, &reuse, &slack, &minimize, &timeout,
+                                     &node_limit, &seed))
+        return NULL;
+    spad_plan_options options = {.node_limit = node_limit, .seed = seed};
+    if (!py_seconds(&options.timeout_ns, timeout)) return NULL;
+    const int lowest = minimize == Py_None ? spad_plan_get_capacity(self->plan) == SPAD_UNBOUNDED
+                                           : PyObject_IsTrue(minimize);
+    if (lowest < 0) return NULL;
+    options.goal = lowest != 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE;
+    spad_plan_place *places = NULL;
+    if (previous != Py_None && (places = take_all_previous(self->plan, previous)) == NULL)
+        return NULL;
+    const spad_plan_wishes wishes = {slack, places, move, byte, steps, reuse};
+    spad_wishes_result *r = NULL;
+    spad_error error;
+    PyObject *out = NULL;
+    if (py_read_begin(&self->guard)) {
+        PyThreadState *const outside = PyEval_SaveThread();
+        const spad_status status =
+            spad_plan_solve_wishes(&r, self->plan, &wishes, &options, &error);
+        PyEval_RestoreThread(outside);
+        py_read_end(&self->guard);
+        if (status == SPAD_OK)
+            out = describe_wishes(object, r);
+        else
+            py_raise(&error);
+    }
+    spad_wishes_result_destroy(r);
+    PyMem_Free(places);
+    return out;
+}
+
 static PyObject *plan_check(PyObject *object, PyObject *result) {
     py_plan *self = (py_plan *)object;
     if (!PyObject_TypeCheck(result, py.result)) {
@@ -498,6 +600,15 @@ static PyMethodDef plan_methods[] = {
      "capacity) instead of\nany plan within the capacity. progress(facts) is called now and then; "
      "true ends it with the best\nplan so far. interrupt='best': so does Ctrl-C, which otherwise "
      "is a KeyboardInterrupt."},
+    {"avoid", plan_avoid, METH_VARARGS,
+     "avoid($self, a, b, cost=1, /)\n--\n\nIt costs something if the two share a byte; for "
+     "solve_wishes."},
+    {"solve_wishes", PY_FUNC(plan_solve_wishes), METH_VARARGS | METH_KEYWORDS,
+     "solve_wishes($self, previous=None, move_cost=0, move_byte_cost=1, reuse_steps=0, "
+     "reuse_cost=1, slack=0, minimize=None, timeout=None, node_limit=0, seed=1)\n--\n\nPlaces "
+     "the buffers as solve does, then at no more height (and slack) at the least cost of wishes: "
+     "buffers stay\nat previous (per buffer an offset, (offset, lane) or None), bytes are not used "
+     "again within reuse_steps,\nand what avoid says. (PlanResult, facts)."},
     {"check", plan_check, METH_O,
      "check($self, result, /)\n--\n\nChecks a plan without any part of the solver; its height. A "
      "result of the plan before it\nchanged is a StateError, here and everywhere."},

@@ -12,6 +12,7 @@ typedef struct py_report {
 
 PY_WRITER(spad_report_write_text, spad_report)
 PY_WRITER(spad_report_write_svg, spad_report)
+PY_WRITER(spad_report_write_light, spad_report)
 PY_WRITER(spad_report_write_html, spad_report)
 PY_WRITER(spad_report_write_json, spad_report)
 PY_WRITER(spad_report_write_trace, spad_report)
@@ -25,13 +26,11 @@ typedef struct format {
     py_writer writer;
 } format;
 
-static const format formats[] = {{"text", spad_report_write_text_any},
-                                 {"svg", spad_report_write_svg_any},
-                                 {"html", spad_report_write_html_any},
-                                 {"json", spad_report_write_json_any},
-                                 {"trace", spad_report_write_trace_any},
-                                 {"snapshot", spad_report_write_snapshot_any},
-                                 {NULL, NULL}};
+static const format formats[] = {
+    {"text", spad_report_write_text_any},         {"svg", spad_report_write_svg_any},
+    {"light", spad_report_write_light_any},       {"html", spad_report_write_html_any},
+    {"json", spad_report_write_json_any},         {"trace", spad_report_write_trace_any},
+    {"snapshot", spad_report_write_snapshot_any}, {NULL, NULL}};
 
 static const format diff_formats[] = {{"text", spad_report_diff_write_text_any},
                                       {"json", spad_report_diff_write_json_any},
@@ -210,13 +209,15 @@ static PyObject *report_add_findings(PyObject *self, PyObject *check) {
 }
 
 static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"name", "begin", "end",     "byte", "bytes", "space",
-                            "lane", "lanes", "padding", "line", NULL};
+    static char *names[] = {"name",  "begin",   "end",  "byte",     "bytes",     "space", "lane",
+                            "lanes", "padding", "line", "rounding", "alignment", NULL};
     const char *name, *space = NULL;
-    long long begin, end, byte, bytes, lane = 0, lanes = 1, padding = 0;
+    long long begin, end, byte, bytes, lane = 0, lanes = 1, padding = 0, rounding = 0,
+                                       alignment = 0;
     int line = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "zLLLL|zLLLi:add_box", names, &name, &begin,
-                                     &end, &byte, &bytes, &space, &lane, &lanes, &padding, &line))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "zLLLL|zLLLiLL:add_box", names, &name, &begin,
+                                     &end, &byte, &bytes, &space, &lane, &lanes, &padding, &line,
+                                     &rounding, &alignment))
         return NULL;
     spad_report_box box = {.name = name,
                            .mode = SPAD_MODE_AT,
@@ -225,27 +226,32 @@ static PyObject *report_add_box(PyObject *self, PyObject *args, PyObject *keywor
                            .begin = begin,
                            .end = end,
                            .family = SPAD_NO_FAMILY,
-                           .line = line};
+                           .line = line,
+                           .rounding = rounding,
+                           .alignment = alignment};
     spad_error error;
     if (!find_space(&box.space, self, space) || !py_change_begin(guard_of(self))) return NULL;
     return changed(self, spad_report_add_box(report_in(self), &box, &error), &error);
 }
 
 static PyObject *report_add_bar(PyObject *self, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"row", "name", "begin", "end", "ready", "wait", "critical", NULL};
+    static char *names[] = {"row",  "name",     "begin", "end",    "ready",
+                            "wait", "critical", "reads", "writes", NULL};
     const char *row, *name, *wait = NULL;
-    long long begin, end;
+    long long begin, end, reads = 0, writes = 0;
     PyObject *ready = Py_None;
     int critical = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "szLL|Ozp:add_bar", names, &row, &name, &begin,
-                                     &end, &ready, &wait, &critical))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "szLL|OzpLL:add_bar", names, &row, &name,
+                                     &begin, &end, &ready, &wait, &critical, &reads, &writes))
         return NULL;
     spad_report_bar bar = {.row = row,
                            .name = name,
                            .begin = begin,
                            .end = end,
                            .wait = wait,
-                           .critical = critical != 0};
+                           .critical = critical != 0,
+                           .reads = reads,
+                           .writes = writes};
     spad_error error;
     if (!py_int_or(&bar.ready, ready, begin) || !py_change_begin(guard_of(self))) return NULL;
     return changed(self, spad_report_add_bar(report_in(self), &bar, &error), &error);
@@ -347,14 +353,15 @@ static PyObject *report_stats(PyObject *self, PyObject *name) {
 }
 
 static PyObject *box_row(const spad_target *target, const spad_report_box *b) {
-    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:N}", "name",
-                         py_string(b->name), "space", target->spaces[b->space].name, "mode",
+    return Py_BuildValue("{s:N,s:s,s:s,s:L,s:L,s:N,s:L,s:L,s:L,s:L,s:O,s:L,s:L,s:N,s:L,s:L}",
+                         "name", py_string(b->name), "space", target->spaces[b->space].name, "mode",
                          spad_mode_name(b->mode), "lane", (long long)b->rect.lane, "lanes",
                          (long long)b->rect.lanes, "byte", py_fact(b->rect.byte, SPAD_NO_BYTE),
                          "bytes", (long long)b->rect.bytes, "padding", (long long)b->padding,
                          "begin", (long long)b->begin, "end", (long long)b->end, "open",
                          b->open ? Py_True : Py_False, "slot", (long long)b->slot, "slots",
-                         (long long)b->slots, "line", py_fact(b->line, 0));
+                         (long long)b->slots, "line", py_fact(b->line, 0), "rounding",
+                         (long long)b->rounding, "alignment", (long long)b->alignment);
 }
 
 static PyObject *report_boxes(PyObject *self, PyObject *unused) {
@@ -399,9 +406,10 @@ static PyMethodDef report_methods[] = {
      "add_findings($self, check, /)\n--\n\nAdds the findings of a Check."},
     {"add_box", PY_FUNC(report_add_box), METH_VARARGS | METH_KEYWORDS,
      "add_box($self, name, begin, end, byte, bytes, space=None, lane=0, lanes=1, padding=0, "
-     "line=0)\n--\n\nAdds bytes of a memory over a time."},
+     "line=0, rounding=0, alignment=0)\n--\n\nAdds bytes of a memory over a time."},
     {"add_bar", PY_FUNC(report_add_bar), METH_VARARGS | METH_KEYWORDS,
-     "add_bar($self, row, name, begin, end, ready=None, wait=None, critical=False)\n--\n\nAdds "
+     "add_bar($self, row, name, begin, end, ready=None, wait=None, critical=False, "
+     "reads=0, writes=0)\n--\n\nAdds "
      "something that happens on a row of the timeline."},
     {"add_finding", PY_FUNC(report_add_finding), METH_VARARGS | METH_KEYWORDS,
      "add_finding($self, code, message, severity='error', subject='', line=0)\n--\n\nAdds a "
@@ -412,7 +420,8 @@ static PyMethodDef report_methods[] = {
     {"set_source", report_set_source, METH_VARARGS,
      "set_source($self, file, text, /)\n--\n\nThe text that lines refer to."},
     {"write", report_write, METH_O,
-     "write($self, format, /)\n--\n\ntext, svg, html, json, trace (Chrome's) or snapshot (bytes)."},
+     "write($self, format, /)\n--\n\ntext, svg, light, html, json, trace "
+     "(Chrome's) or snapshot (bytes)."},
     {"stats", report_stats, METH_O,
      "stats($self, space, /)\n--\n\nThe figures of a space as a dict."},
     {"boxes", report_boxes, METH_NOARGS, "boxes($self, /)\n--\n\nWhat is drawn, a dict each."},

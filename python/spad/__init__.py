@@ -43,6 +43,7 @@ from ._spad import (
     reduce_identity,
     reduce_names,
     shape_bytes,
+    spaces,
     tile_bytes,
     time_text,
     tmem_alignment,
@@ -120,7 +121,8 @@ __all__ = [
     "devices", "diff", "dtype_bits", "dtype_bytes", "dtype_name", "emit", "frontier", "is_aligned", "layout",
     "placement_apply", "placement_candidates", "placement_choose", "placement_measure",
     "placement_thresholds", "plan", "plan_csv", "rects_overlap", "reduce_identity", "reduce_names",
-    "reorder", "replay", "shape_bytes", "sim", "sweep", "targets", "tiers", "tile_bytes", "time_text", "tmem_alignment",
+    "reorder", "replay", "shape_bytes", "sim", "spaces", "sweep", "targets", "tiers", "tile_bytes", "time_text",
+    "tmem_alignment",
     "tmem_pack", "torch_library", "torch_stats", "tune", "value",
 ]
 

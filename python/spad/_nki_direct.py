@@ -377,8 +377,8 @@ class DirectKernel(_spad.Direct):
         """A Report of all tiles."""
         return self.trace.report(title)
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.nki.DirectKernel on {self.target.name} of {len(self)} tensors>"

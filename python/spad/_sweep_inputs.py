@@ -16,6 +16,7 @@ from . import core
 
 SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 MOST = 1_000_000  # combinations
+PROGRAMS = ("nki", "triton", "lowered")  # kinds of FILE.py:KERNEL; the last is what TileLang lowers
 SCALARS = (int, str, float, bool, type(None))
 
 
@@ -158,7 +159,8 @@ def open_inputs(words):
             raise wrong(f"'{path}' is a program: {path}:KERNEL names a kernel in it")
         text = _read(path, core._ROWS_MIB if kind == "csv" else core._TEXT_MIB)
         if kind == "program":
-            kind = "triton" if re.search(r"^\s*(import|from)\s+triton\b", text, re.M) else "nki"
+            package = re.search(r"^\s*(?:import|from)\s+(triton|tilelang)\b", text, re.M)
+            kind = {"triton": "triton", "tilelang": "lowered"}[package[1]] if package else "nki"
         inputs.append({"kind": kind, "file": path, "function": function, "text": text})
     return inputs
 
@@ -213,7 +215,7 @@ def make_jobs(inputs, names_of, vary, targets, options):
     jobs = []
     for item, names in zip(inputs, names_of):
         own = _own(vary, names)
-        args = _own(options.get("args") or {}, names) if item["kind"] in ("nki", "triton") else {}
+        args = _own(options.get("args") or {}, names) if item["kind"] in PROGRAMS else {}
         rings = (options.get("rings") or {}) if item["kind"] == "kernel" else {}
         axes = [*own.values(), *rings.values()]
         total = len(targets)

@@ -11,13 +11,11 @@ from ._sweep_store import Store
 from ._sweep_table import SweepTable
 from ._sweep_work import _row, answer
 
-PROGRAMS = ("nki", "triton")
-
 
 def _names(inputs):
     """The names that each input can be varied by; None: not known. Programs are loaded in another process."""
     questions = [{"do": "names", "job": item} for item in inputs]
-    programs = [number for number, item in enumerate(inputs) if item["kind"] in PROGRAMS]
+    programs = [number for number, item in enumerate(inputs) if item["kind"] in si.PROGRAMS]
     found = [None if number in programs else answer(question).get("answer") for number, question in enumerate(questions)]
     for number, made in Pool().run([questions[number] for number in programs]):
         found[programs[number]] = made.get("answer")
@@ -113,7 +111,7 @@ class _Run:
 
 def _read_programs(jobs, local):
     """The jobs, with the kernels that programs became."""
-    programs = [number for number, job in enumerate(jobs) if job["kind"] in PROGRAMS]
+    programs = [number for number, job in enumerate(jobs) if job["kind"] in si.PROGRAMS]
     for number, made in local.run([{"do": "read", "job": jobs[number]} for number in programs]):
         job = jobs[programs[number]]
         jobs[programs[number]] = made["answer"] if "answer" in made else {**job, "error": made.get(LOST) or made["error"]}
@@ -133,7 +131,7 @@ def run(inputs, vary, target, *, rings, args, signature, space, timeout, jobs, d
     names = _names(found)
     si.check_names(found, names, vary)
     if args:
-        programs = [number for number, item in enumerate(found) if item["kind"] in PROGRAMS]
+        programs = [number for number, item in enumerate(found) if item["kind"] in si.PROGRAMS]
         if not programs:
             raise si.wrong("arguments are for programs, FILE.py:KERNEL; parameters of kernels are varied")
         si.check_names([found[number] for number in programs], [names[number] for number in programs], args)

@@ -83,11 +83,12 @@ class Store:
 
 def _packages(kind):
     """Versions of what reads a program."""
-    if kind != "triton":
+    package = {"triton": "triton", "lowered": "tilelang"}.get(kind)
+    if package is None:
         return []
     from importlib import metadata
 
     try:
-        return [metadata.version("triton")]
+        return [metadata.version(package)]
     except metadata.PackageNotFoundError:
         return [None]

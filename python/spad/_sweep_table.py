@@ -6,6 +6,9 @@ import io
 import os
 import shlex
 
+from ._sweep_inputs import PROGRAMS
+from ._sweep_work import memories_in
+
 UNITS = {"time": "ns", "steps": "steps", "cycles": "cycles", "mixed": "mixed"}
 SCALES = {"time": 1000, "steps": 1_000_000, "cycles": 1000, "mixed": 1000}  # of a makespan (docs/sim.md)
 GOOD = ("fine", "not proved")
@@ -30,8 +33,13 @@ def command_of(job):
     if job["kind"] == "csv":
         words = ["spad", "plan", job["file"], *chip]
         words += ["--space", job["space"]] if target is not None and job["space"] else []
-        words += ["--capacity", str(job["values"]["capacity"]), "--minimize"] if job["values"] else []
-    elif job["kind"] in ("nki", "triton"):  # with the arguments of spad_example(), which `spad nki --arg` leaves out
+        values, memories = job["values"], memories_in(job) if job["values"] else None
+        if memories is not None:
+            words += [word for name in memories for word in ("--space", f"{name}={values[name]}" if name in values else name)]
+        elif values:
+            words += ["--capacity", str(values["capacity"])]
+        words += ["--minimize"] if values else []
+    elif job["kind"] in PROGRAMS:  # with the arguments of spad_example(), which `spad nki --arg` leaves out
         words = ["spad", "sweep", f"{job['file']}:{job['function']}"]
         words += [word for name, value in job["args"].items() for word in ("--arg", f"{name}={value}")]
         words += [word for name, value in job["values"].items() for word in ("--vary", f"{name}={value}")]
@@ -72,8 +80,9 @@ class SweepTable:
         self._varied = list(dict.fromkeys(name for job in jobs for name in job["values"]))
         self._rings = list(dict.fromkeys(name for job in jobs for name in job["rings"]))
         self._spaces = list(dict.fromkeys(space[0] for _, row in done for space in row["spaces"]))
-        # refused rows have the names of others of the same file and chip
-        self._known = {_home(job): (row["name"], row["chip"]) for job, row in done if row["name"]}
+        # refused rows have the names of others of the same file, and of the same chip
+        self._names = {_home(job)[:2]: row["name"] for job, row in done if row["name"]}
+        self._chips = {_home(job): row["chip"] for job, row in done if row["chip"]}
         self.rows = [self._made(job, row) for job, row in done]
         self._mark_frontier()
 
@@ -97,9 +106,9 @@ class SweepTable:
         file = job["file"] + (f":{job['function']}" if job["function"] else "")
         stem = os.path.splitext(os.path.basename(job["file"]))[0]
         target = job["target"] or {}
-        name, chip = self._known.get(_home(job), (None, None))
-        made = {"kernel": name or job["function"] or stem, "file": file,
-                "target": chip or target.get("name") or target.get("file")}
+        name = self._names.get(_home(job)[:2]) or job["function"] or stem
+        made = {"kernel": row["name"] or name, "file": file,
+                "target": self._chips.get(_home(job)) or target.get("name") or target.get("file")}
         names = [*self._varied, *(f"ring {name}" for name in self._rings)]
         made.update({column: values.get(name) for column, name in zip(self._parameters(), names)})
         held = {name: height * lanes for name, height, lanes, _ in row["spaces"]}

@@ -15,7 +15,7 @@ import threading
 
 from . import _spad
 from . import core
-from ._sweep_inputs import target_of, wrong
+from ._sweep_inputs import PROGRAMS, target_of, wrong
 from .kernel import Kernel
 
 TEXT_MOST = 2000  # letters of a message
@@ -41,11 +41,34 @@ def _ttgir_names(job):
     return list(dict.fromkeys([*own, *(name for head in heads for name in re.findall(r"%(\w+): i(?:32|64)\b", head))]))
 
 
+def memories_in(job):
+    """The memories that a column space of a CSV file names, in their order; None: there is no such column."""
+    import csv
+
+    lines = job["text"].splitlines()
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    sign = max(",;\t", key=first.count)
+    rows = csv.reader((line for line in lines if line.strip() and not line.startswith("#")), delimiter=sign)
+    heads = [cell.strip() for cell in next(rows, [])]
+    if "space" not in heads:
+        return None
+    at = heads.index("space")
+    return list(dict.fromkeys(row[at].strip() for row in rows if len(row) > at and row[at].strip()))
+
+
+def _csv_names(job):
+    memories = memories_in(job)
+    return ["capacity"] if memories is None else memories
+
+
 def _program_names(job):
     import inspect
 
     function = _load_program(job)
-    parameters = inspect.signature(getattr(function, "fn", None) or _plain(function)).parameters.values()
+    if job["kind"] == "lowered" and not inspect.isfunction(function):
+        return []  # a prim_func
+    plain = _plain(function) if job["kind"] == "nki" else getattr(function, "fn", function)
+    parameters = inspect.signature(plain).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     names = [parameter.name for parameter in parameters]
@@ -60,9 +83,9 @@ def _plain(function):
 
 def names(job):
     """The names that an input can be varied by; None: any."""
-    if job["kind"] in ("nki", "triton"):
+    if job["kind"] in PROGRAMS:
         return _program_names(job)
-    return {"csv": lambda _: ["capacity"], "tilelang": lambda _: [], "ttgir": _ttgir_names,
+    return {"csv": _csv_names, "tilelang": lambda _: [], "ttgir": _ttgir_names,
             "kernel": _kernel_names}[job["kind"]](job)
 
 
@@ -70,7 +93,7 @@ def names(job):
 
 
 def _load_program(job):
-    if job["kind"] == "triton":
+    if job["kind"] != "nki":
         from ._triton_command import function_at
 
         return function_at(f"{job['file']}:{job['function']}")
@@ -127,15 +150,25 @@ def _trace_nki(job):
     return {"text": kernel.text(), "chip": kernel.target.text(), "faults": faults}
 
 
-def _compile_triton(job):
+def _literal(value):
+    """A number or a Python literal of a text; a text that is none is itself."""
     import ast
 
+    try:
+        return ast.literal_eval(value) if isinstance(value, str) else value
+    except (ValueError, SyntaxError):
+        return value
+
+
+def _chosen(job):
+    return {name: _literal(value) for name, value in {**job["args"], **job["values"]}.items()}
+
+
+def _compile_triton(job):
     from . import triton
     from ._triton_command import pairs
 
-    function = _load_program(job)
-    chosen = {**job["args"], **job["values"]}
-    chosen = {name: ast.literal_eval(value) if isinstance(value, str) else value for name, value in chosen.items()}
+    function, chosen = _load_program(job), _chosen(job)
     stages, warps = chosen.pop("num_stages", 3), chosen.pop("num_warps", 4)
     types = pairs(job["signature"])
     sizes = {name: value for name, value in chosen.items() if name in types}
@@ -146,12 +179,24 @@ def _compile_triton(job):
     return {"text": kernel.text(), "chip": kernel.target.text(), "faults": []}
 
 
+def _lower_tilelang(job):
+    """A prim_func, or a function that makes one of its arguments."""
+    import inspect
+
+    from . import tilelang
+
+    function, chip = _load_program(job), target_of(job["target"])
+    made = function(**_chosen(job)) if inspect.isfunction(function) else function
+    kernel = tilelang.load(made, target=chip.name if chip is not None else None)
+    return {"text": kernel.text(), "chip": kernel.target.text(), "faults": []}
+
+
 def read(job):
     """The job with the kernel that a program became in "made", and the files that were read in "files"; or with the
     "error" of the program."""
     sys.path.insert(0, os.getcwd())
     try:
-        made = _compile_triton(job) if job["kind"] == "triton" else _trace_nki(job)
+        made = {"nki": _trace_nki, "triton": _compile_triton, "lowered": _lower_tilelang}[job["kind"]](job)
         return {**job, "made": made, "files": imported_files()}
     except Exception as error:  # programs raise what they like
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
@@ -175,7 +220,7 @@ def _kernel_of(job):
     chip = target_of(job["target"])
     if "made" in job:
         made = job["made"]
-        return Kernel.parse(made["text"], job["file"], target=core.Target.parse(made["chip"]))
+        return Kernel.parse(made["text"], f"<{job['function']}>", target=core.Target.parse(made["chip"]))
     if job["kind"] == "tilelang":
         from . import tilelang
 
@@ -198,8 +243,8 @@ def _tree_in(job):
 def _first_error(check):
     for finding in check.findings:
         if finding.severity == "error":
-            where = f"{finding.file}:{finding.line}: " if finding.file and finding.line else ""
-            return f"{where}{finding.message} [{finding.code}]"
+            place = finding.place or (f"{finding.file}:{finding.line}" if finding.file and finding.line else "")
+            return f"{place}: {finding.message} [{finding.code}]".removeprefix(": ")
     return check.reason
 
 
@@ -248,9 +293,31 @@ def _measure_kernel(job):
     return _row(status, message, **facts)
 
 
+def _csv_status(verdict):
+    return {"optimal": "fine", "feasible": "fine", "infeasible": "does not fit"}.get(verdict, "time limit")
+
+
+def _measure_spaces(job, chip, memories):
+    """Buffers of several memories, whose capacities are varied by their names."""
+    limits = [(name, job["values"].get(name)) for name in memories]
+    made = _spad.spaces(job["text"], limits if chip is None or job["values"] else None, chip, True, job["timeout"],
+                        file=job["file"])
+    known = chip.spaces if chip is not None else {}
+    rows = [(part["name"], part["plan"]) for part in made["spaces"]]
+    spaces = [[name, plan["height"], known.get(name, {}).get("lanes", 1), plan.get("capacity")] for name, plan in rows]
+    status = _csv_status(made["verdict"])
+    full = ", ".join(name for name, plan in rows if plan["verdict"] == "infeasible")
+    return _row(status, f"too much for {full}" if full else "" if status == "fine" else made["verdict"],
+                name=os.path.splitext(os.path.basename(job["file"]))[0], chip=chip.name if chip is not None else None,
+                bytes=sum(height * lanes for _, height, lanes, _ in spaces), spaces=spaces,
+                lowest=all(plan["height"] == plan["bound"] for _, plan in rows), verdict=made["verdict"])
+
+
 def _measure_csv(job):
     """Buffers have no operations, so no time: bytes alone."""
-    chip = target_of(job["target"])
+    chip, memories = target_of(job["target"]), memories_in(job)
+    if memories is not None:
+        return _measure_spaces(job, chip, memories)
     capacity = job["values"].get("capacity")
     if chip is not None and job["space"] is None:
         spaces = ", ".join(chip.spaces)
@@ -259,7 +326,7 @@ def _measure_csv(job):
     plan.read_csv(job["text"], job["file"])
     result = plan.solve(minimize=True, timeout=job["timeout"])
     height = result.height if result.fits else result.bound
-    status = "fine" if result.fits else "does not fit" if result.verdict == "infeasible" else "time limit"
+    status = _csv_status(result.verdict)
     name = os.path.splitext(os.path.basename(job["file"]))[0]
     space = [job["space"] if chip is not None else "memory", height, plan.lanes, plan.capacity]
     return _row(status, "" if result.fits else result.verdict, name=name, chip=chip.name if chip is not None else None,
@@ -280,7 +347,7 @@ def measure(job):
 
 
 def _point(job):
-    job = read(job) if job["kind"] in ("nki", "triton") and "made" not in job and "error" not in job else job
+    job = read(job) if job["kind"] in PROGRAMS and "made" not in job and "error" not in job else job
     return {"row": measure(job), "files": job.get("files", {})}
 
 

@@ -193,12 +193,17 @@ class Report(_spad.Report):
     """Report(target, title=None, time_unit=None): boxes in memory over time."""
 
     def write(self, format):
-        """text, svg, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
+        """text, svg, light, html, json, trace (Chrome's) as a str, or snapshot as bytes."""
         return _interruptible(super().write, format)
 
     def text(self):
         """A map of letters."""
         return self.write("text")
+
+    def light(self):
+        """The picture that notebooks show, below 100 kB however many boxes there are: the largest are
+        drawn, all others are shades of gray; hovering shows what is there."""
+        return self.write("light")
 
     def svg(self):
         """A picture to print."""
@@ -227,8 +232,8 @@ class Report(_spad.Report):
         replace_file(path, content if isinstance(content, bytes) else content.encode())
         return path
 
-    def _repr_svg_(self):
-        return self.svg()
+    def _repr_html_(self):
+        return self.light()
 
     def __repr__(self):
         return f"<spad.Report of {len(self)} boxes>"
@@ -286,8 +291,8 @@ class Trace:
                       names=_distinct(t["name"] for t in rows))
         return plan
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.Trace on {self.target.name}: {len(self)} events>"
@@ -331,8 +336,8 @@ class Stack(_spad.Stack):
             raise _spad.StateError("there is no trace; make the manager with trace=True")
         return self.trace.report(title)
 
-    def _repr_svg_(self):
-        return self.report().svg() if self.trace is not None else None
+    def _repr_html_(self):
+        return self.report().light() if self.trace is not None else None
 
     def __repr__(self):
         return (f"<spad.Stack on {self.target.name}: {self.get_used_space()} of "
@@ -417,8 +422,8 @@ class PlanResult:
         report.add_reason(self)
         return report
 
-    def _repr_svg_(self):
-        return None if self.height is None else self.report().svg()
+    def _repr_html_(self):
+        return None if self.height is None else self.report().light()
 
     def __repr__(self):
         return f"<spad.PlanResult: {self.verdict}, height {self.height} B, bound {self.bound} B>"
@@ -605,8 +610,8 @@ class Layout:
         skip = [name for name, part in (("check", check), ("sim", sim)) if part is None]
         return analyse(self.kernel, skip, layout=self, check=check, sim=sim).report(title)
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.Layout of {self.kernel.name}: {'fits' if self.fits else 'does not fit'}>"
@@ -633,8 +638,8 @@ class Analysis:
         report.add_analysis(self)
         return report
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __bool__(self):
         return self.is_fine
@@ -657,8 +662,8 @@ class Sim:
         made = _spad.layout(self.kernel) if layout is None else layout
         return made.report(sim=self)
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.Sim of {self.kernel.name}: {self.time_text(self.makespan)}>"
@@ -756,9 +761,9 @@ class Block(_spad.Block):
         """A Report of the plan."""
         return self.trace().report(title)
 
-    def _repr_svg_(self):
+    def _repr_html_(self):
         try:
-            return self.report().svg()
+            return self.report().light()
         except _spad.Error:
             return None  # there is no plan yet
 
@@ -930,8 +935,8 @@ class Log(_spad.Log):
                            len(self) if end is None else end, address - low, size)
         return report
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.Log of {len(self)} rows, {self.allocations} allocations>"

@@ -298,8 +298,8 @@ class _Finished:
         simulation."""
         return core.analyse(self, () if timed else ("sim",)).report()
 
-    def _repr_svg_(self):
-        return self.report().svg()
+    def _repr_html_(self):
+        return self.report().light()
 
     def __repr__(self):
         return f"<spad.Kernel {self.name} on {self.target.name}>"
@@ -716,8 +716,8 @@ class Kernel:
     def __reduce__(self):
         return _again, (self.text(), self.target.text())
 
-    def _repr_svg_(self):
-        return self.report().svg() if self._c is not None else None
+    def _repr_html_(self):
+        return self.report().light() if self._c is not None else None
 
     def __repr__(self):
         if self._c is None:

@@ -30,15 +30,15 @@ static void write_what(spad__out *out, const spad_advice_change *c) {
     }
 }
 
-/* ", 4096 B less placed" */
+/* ", 4,096 B less placed" */
 static void write_byte_change(spad__out *out, const char *what, int64_t before, int64_t after) {
     if (before == after) return;
     const int64_t more = after > before ? after - before : before - after;
-    spad__out_format(out, ", %lld B %s %s", (long long)more, after > before ? "more" : "less",
-                     what);
+    spad__out_format(out, ", %s %s %s", spad__exact_size(more).text,
+                     after > before ? "more" : "less", what);
 }
 
-/* ": 4.000 us instead of 5.000 us, 4096 B less placed" */
+/* ": 4.000 us instead of 5.000 us, 4,096 B less placed" */
 static void write_effect(spad__out *out, spad_time_unit unit, const spad_advice_cost *before,
                          const spad_advice_cost *after) {
     char a[SPAD_TIME_TEXT];

@@ -41,6 +41,67 @@ void spad_text_clean(char *text) {
     text[clean(text, strlen(text), false)] = '\0';
 }
 
+/* ---- numbers for people -------------------------------------------------------------- */
+
+spad__figure spad__grouped(int64_t number) {
+    spad__figure out;
+    char *at = out.text + sizeof out.text - 1;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    int digits = 0;
+    *at = '\0';
+    do {
+        if (digits > 0 && digits % 3 == 0) *--at = ',';
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+        digits++;
+    } while (left > 0);
+    if (number < 0) *--at = '-';
+    memmove(out.text, at, (size_t)(out.text + sizeof out.text - at));
+    return out;
+}
+
+spad__figure spad__short_size(int64_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    spad__figure out;
+    uint64_t value = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+    uint64_t rest = 0;
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        rest = value % 1024;
+        value /= 1024;
+        unit++;
+    }
+    const char *sign = bytes < 0 ? "-" : "";
+    unsigned tenths = (unsigned)((rest * 10 + 512) / 1024);
+    value += tenths / 10;
+    tenths %= 10;
+    if (tenths == 0)
+        snprintf(out.text, sizeof out.text, "%s%u %s", sign, (unsigned)value, units[unit]);
+    else
+        snprintf(out.text, sizeof out.text, "%s%u.%u %s", sign, (unsigned)value, tenths,
+                 units[unit]);
+    return out;
+}
+
+spad__figure spad__exact_size(int64_t bytes) {
+    spad__figure out = spad__grouped(bytes);
+    const size_t length = strlen(out.text);
+    memcpy(out.text + length, " B", 3);
+    return out;
+}
+
+spad__figure spad__both_sizes(int64_t bytes) {
+    spad__figure out = spad__exact_size(bytes);
+    if (bytes < 1024 && bytes > -1024) return out;
+    const spad__figure rounded = spad__short_size(bytes);
+    const size_t length = strlen(out.text);
+    const size_t more = strlen(rounded.text);
+    memcpy(out.text + length, " (", 2);
+    memcpy(out.text + length + 2, rounded.text, more);
+    memcpy(out.text + length + 2 + more, ")", 2);
+    return out;
+}
+
 /* ---- printer ----------------------------------------------------------------------- */
 
 static int file_write(void *context, const char *bytes, size_t count) {

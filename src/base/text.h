@@ -26,6 +26,20 @@ static inline const char *spad__text_end(const char *text, size_t length) {
 size_t spad__append(char *field, size_t size, size_t used, const char *format, ...)
     SPAD_PRINTF(4, 5);
 
+/* ---- numbers for people: JSON and CSV have plain digits ------------------------------ */
+typedef struct spad__figure {
+    char text[56];
+} spad__figure;
+
+/* "163,840": digits in groups of three. */
+spad__figure spad__grouped(int64_t number);
+/* "160 KiB", "97.7 KiB", "512 B". */
+spad__figure spad__short_size(int64_t bytes);
+/* "163,840 B". */
+spad__figure spad__exact_size(int64_t bytes);
+/* "163,840 B (160 KiB)"; below 1 KiB "512 B". */
+spad__figure spad__both_sizes(int64_t bytes);
+
 /* ---- printer: errors stick, so that callers check once at the end ------------------ */
 typedef struct spad__out {
     spad_sink sink;

@@ -64,19 +64,20 @@ static bool is_too_small(const spad_layout_space *row) {
     return row->verdict != SPAD_PLAN_OPTIMAL && row->verdict != SPAD_PLAN_FEASIBLE;
 }
 
-static void describe(spad_finding *finding, const spad_layout_space *row, const char *space) {
+static void describe(spad_finding *finding, const spad_layout_space *row, const spad_space *space) {
+    const char *each = space->lanes > 1 ? " per lane" : "";
     if (row->peak_bytes > row->capacity && !row->agents_apart) {
-        spad__finding_init(
-            finding, SPAD_FINDING_DOES_NOT_FIT,
-            "%s is too small: %lld B per lane are needed at the same time, and it has %lld; "
-            "'spad fit' shows what would fit",
-            space, (long long)row->peak_bytes, (long long)row->capacity);
+        spad__finding_init(finding, SPAD_FINDING_DOES_NOT_FIT,
+                           "%s is too small: %s%s are needed at the same time, and it has %s; "
+                           "'spad fit' shows what would fit",
+                           space->name, spad__exact_size(row->peak_bytes).text, each,
+                           spad__exact_size(row->capacity).text);
     } else {
-        spad__finding_init(
-            finding, SPAD_FINDING_DOES_NOT_FIT,
-            "no layout of %s %s within %lld B per lane; 'spad fit' shows what would fit", space,
-            row->verdict == SPAD_PLAN_INFEASIBLE ? "exists" : "was found",
-            (long long)row->capacity);
+        spad__finding_init(finding, SPAD_FINDING_DOES_NOT_FIT,
+                           "no layout of %s %s within %s%s; 'spad fit' shows what would fit",
+                           space->name,
+                           row->verdict == SPAD_PLAN_INFEASIBLE ? "exists" : "was found",
+                           spad__exact_size(row->capacity).text, each);
     }
 }
 
@@ -86,7 +87,7 @@ static spad_status add_space(spad_check *check, const spad_layout *layout,
     const spad_kernel *k = spad_layout_get_kernel(layout);
     spad_finding finding;
     int64_t statement = row->peak_statement;
-    describe(&finding, row, k->target->spaces[row->space].name);
+    describe(&finding, row, &k->target->spaces[row->space]);
     if (k->file != NULL) spad__copy_cut(finding.file, sizeof finding.file, k->file);
     for (size_t i = 0; i < row->alive_count; i++) {
         const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, row->alive[i]);

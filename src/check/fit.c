@@ -593,8 +593,8 @@ static void write_fit_change(spad__out *out, const spad_fit_change *c) {
     case SPAD_FIT_ALIGN:
         spad__out_string(out, "fits if '");
         spad__out_one_line(out, c->name);
-        spad__out_format(out, "' is aligned to %lld B instead of %lld", (long long)c->to,
-                         (long long)c->from);
+        spad__out_format(out, "' is aligned to %s instead of %s", spad__exact_size(c->to).text,
+                         spad__grouped(c->from).text);
         break;
     case SPAD_FIT_SPILL:
         spad__out_string(out, "fits if '");
@@ -630,19 +630,21 @@ static void write_over(spad__out *out, const spad_layout *layout, const spad_lay
     const spad_kernel *k = spad_layout_get_kernel(layout);
     spad__out_string(out, spad_kernel_get_target(k)->spaces[row->space].name);
     if (row->height != SPAD_UNBOUNDED && row->height > row->capacity) {
-        spad__out_format(out, " is %lld B too small: ", (long long)(row->height - row->capacity));
+        spad__out_format(out,
+                         " is %s too small: ", spad__both_sizes(row->height - row->capacity).text);
     } else {
         spad__out_string(out, " is too small: ");
     }
     if (fits(row->result->verdict)) {
-        spad__out_format(out, "the kernel places tensors up to byte %lld", (long long)row->height);
+        spad__out_format(out, "the kernel places tensors up to byte %s",
+                         spad__grouped(row->height).text);
     } else if (row->agents_apart) {
         spad__out_format(out,
-                         "%lld B are taken with all tiles of agents apart; a lower layout may "
+                         "%s are taken with all tiles of agents apart; a lower layout may "
                          "exist",
-                         (long long)row->peak_bytes);
+                         spad__exact_size(row->peak_bytes).text);
     } else {
-        spad__out_format(out, "%lld B are needed together%s", (long long)row->peak_bytes,
+        spad__out_format(out, "%s are needed together%s", spad__exact_size(row->peak_bytes).text,
                          row->verdict == SPAD_PLAN_INFEASIBLE && !row->agents_ordered ? " (proved)"
                                                                                       : "");
     }
@@ -657,7 +659,8 @@ void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layou
         spad__out_string(out, separator);
         const spad_fit_change *c = &fit->changes.items[i];
         write_fit_change(out, c);
-        if (c->saved > 0) spad__out_format(out, ", which saves %lld B", (long long)c->saved);
+        if (c->saved > 0)
+            spad__out_format(out, ", which saves %s", spad__exact_size(c->saved).text);
         write_wrong(out, c);
         any = true;
     }

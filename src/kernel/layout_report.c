@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 
-enum { ALIVE_SHOWN = 6, NUMBER_SIZE = 24 };
+enum { ALIVE_SHOWN = 6 };
 
 const char *spad_layout_verdict_phrase(spad_plan_verdict verdict) {
     switch (verdict) {
@@ -64,9 +64,7 @@ static void write_right(spad__out *out, const char *text, int64_t width) {
 }
 
 static void write_number(spad__out *out, int64_t value, int64_t width) {
-    char field[NUMBER_SIZE];
-    snprintf(field, sizeof field, "%lld", (long long)value);
-    write_right(out, field, width);
+    write_right(out, spad__grouped(value).text, width);
 }
 
 static void write_bytes(spad__out *out, int64_t value, int64_t width) {
@@ -148,9 +146,9 @@ static int64_t slots_alive(const spad_layout *layout, const spad_layout_space *r
 void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
                              const spad_layout_space *row) {
     int shown = 0;
-    spad__out_string(out, "peak of ");
+    spad__out_string(out, "live peak of ");
     spad__out_string(out, space_of(layout, row)->name);
-    spad__out_format(out, ": %lld B at ", (long long)row->peak_bytes);
+    spad__out_format(out, ": %s at ", spad__both_sizes(row->peak_bytes).text);
     write_moment(out, layout, row->peak_statement);
     for (size_t i = 0; i < row->alive_count; i++) {
         const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
@@ -163,7 +161,7 @@ void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
         spad__out_string(out, shown++ == 0 ? ": " : ", ");
         spad__out_one_line(out, buffer->name);
         if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
-        spad__out_format(out, " %lld", (long long)buffer->rect.bytes);
+        spad__out_format(out, " %s", spad__grouped(buffer->rect.bytes).text);
     }
 }
 
@@ -249,7 +247,8 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
     write_bytes(out, row->height, 0);
     spad__out_string(out, " of ");
     write_bytes(out, row->capacity, 0);
-    spad__out_format(out, " B per lane, %s\n  ", phrase_of(row));
+    spad__out_format(out, " B%s, %s\n  ", space_of(layout, row)->lanes > 1 ? " per lane" : "",
+                     phrase_of(row));
     write_left_aligned(out, "buffer", width);
     spad__out_string(out, "  placed    copies      tile  padding     total        at  lines\n");
     for (size_t i = 0; i < row->buffer_count;) {
@@ -264,11 +263,12 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
         write_bytes(out, row->capacity, 10);
         spad__out_string(out, "\n");
     }
-    spad__out_format(out, "  peak: %lld B, %lld B of it padding, at ", (long long)row->peak_bytes,
-                     (long long)row->peak_padding);
+    spad__out_format(out, "  live peak: %s, %s of it padding, at ",
+                     spad__both_sizes(row->peak_bytes).text,
+                     spad__exact_size(row->peak_padding).text);
     write_moment(out, layout, row->peak_statement);
-    spad__out_format(out, "; largest hole then: %lld B at %lld\n", (long long)row->hole,
-                     (long long)row->hole_at);
+    spad__out_format(out, "; largest hole then: %s at %s\n", spad__exact_size(row->hole).text,
+                     spad__grouped(row->hole_at).text);
 }
 
 spad_status spad_layout_write_table(const spad_layout *layout, const spad_sink *sink,

@@ -171,8 +171,9 @@ static const char *what_limits(const spad_target *target, const spad_occupancy *
 /* "occupancy: 2 blocks on a unit, limited by shared: 99328 of 167936 B each" */
 static void write_blocks(spad__out *out, const spad_target *target, const spad_occupancy *o) {
     if (o->blocks == 0) {
-        spad__out_format(out, "occupancy: no block fits a unit: %s, %lld of %lld\n",
-                         what_limits(target, o), (long long)o->each, (long long)o->available);
+        spad__out_format(out, "occupancy: no block fits a unit: %s, %s of %s\n",
+                         what_limits(target, o), spad__grouped(o->each).text,
+                         spad__grouped(o->available).text);
         return;
     }
     spad__out_format(out,
@@ -182,8 +183,9 @@ static void write_blocks(spad__out *out, const spad_target *target, const spad_o
         spad__out_format(out, "a unit has at most %lld\n", (long long)o->available);
         return;
     }
-    spad__out_format(out, "%lld%s each of %lld\n", (long long)o->each,
-                     o->limit == SPAD_OCCUPANCY_SPACE ? " B" : "", (long long)o->available);
+    spad__out_format(out, "%s%s each of %s\n", spad__grouped(o->each).text,
+                     o->limit == SPAD_OCCUPANCY_SPACE ? " B" : "",
+                     spad__grouped(o->available).text);
 }
 
 /* "registers: consumer takes 128 of the 255 of each of 128 threads" */

@@ -10,15 +10,20 @@
  *    lucky short run beats a long one (Gomes et al. 2000). Half of the tastes
  *    are drawn near one of those that came furthest. A run that ends without
  *    being cut proves that the target is out of reach.
- * 3. When a plan within a given height is asked for, that is the only target.
+ * 3. Where that takes long, ejection (eject.c) looks for a plan at the same target in
+ *    turns with it. It proves nothing, but finds plans where most sections have
+ *    slack and only some do not, which no lucky short run of the exact search does.
+ * 4. When a plan within a given height is asked for, that is the only target.
  *    To minimise, targets form a ladder: the proved bound first, then half and
  *    seven eighths of the way to the best plan, then just below it; every rung gets
  *    the same number of nodes, and twice as many in the next round. A plan that
- *    is found or a target that is refuted moves the ladder.
+ *    is found or a target that is refuted moves the ladder. After the first rounds the
+ *    bound gets most of the time, half of it by ejection.
  *
  * Everything is steered by node counts and the seed, so one thread gives the
  * same plan on every machine; the deadline is only a cut. With more threads
- * each has its own search and seed; heights and bounds are shared.
+ * each has its own search and seed, and every other one is mostly for ejection;
+ * heights and bounds are shared.
  */
 #include "plan/hunt.h"
 
@@ -42,7 +47,12 @@ enum {
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
     MOST_HELPERS = 63,
-    RUNG_NODES = 40 /* nodes per box on a rung, in the first round */
+    RUNG_NODES = 40,     /* per box on a rung, in the first round */
+    FIRST_ROUNDS = 4,    /* before the first ejection */
+    DECIDE_NODES = 600,  /* per box, before the first ejection when only one height counts */
+    LOOKS_PER_NODE = 48, /* of the same time, about */
+    EJECT_TURN = 16384,  /* nodes worth of ejection between two looks at the others */
+    EJECTING = 4         /* times as much ejection in every other thread */
 };
 
 typedef struct remembered {
@@ -58,6 +68,12 @@ typedef struct team {
     int64_t node_limit; /* of each; INT64_MAX: none */
 } team;
 
+/* An ejector and the target it has been working on. */
+typedef struct ejection {
+    spad__ejector *ejector; /* NULL until it is needed */
+    int64_t target;
+} ejection;
+
 typedef struct hunter {
     spad__hunt *hunt;
     team *team;
@@ -66,6 +82,9 @@ typedef struct hunter {
     pthread_t thread;
     spad__random random;
     spad__valley *search;
+    ejection at_bound;
+    ejection above; /* between the bound and the best plan */
+    bool ejecting;  /* most of its time is for ejection */
     int64_t *offset;
     int64_t luby_step;
     remembered memory[MEMORY];
@@ -73,6 +92,14 @@ typedef struct hunter {
     bool loose; /* the target is above the bound, and the best plan above the target */
     bool no_memory;
 } hunter;
+
+/* Steps of all searches of a hunter. */
+static int64_t nodes_of(const hunter *h) {
+    int64_t nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
+    if (h->at_bound.ejector != NULL) nodes += spad__ejector_steps(h->at_bound.ejector);
+    if (h->above.ejector != NULL) nodes += spad__ejector_steps(h->above.ejector);
+    return nodes;
+}
 
 /* ---- what is shared ---------------------------------------------------------------- */
 
@@ -124,7 +151,7 @@ static void note_progress(hunter *h) {
     spad_plan_progress *progress = &h->stop.listener->progress;
     if (height != INT64_MAX) progress->height = height * unit;
     if (h->hunt->boxes->exact) progress->bound = spad__max(progress->bound, low * unit);
-    progress->nodes = h->search != NULL ? spad__valley_nodes(h->search) : 0;
+    progress->nodes = nodes_of(h);
     progress->restarts = h->luby_step;
 }
 
@@ -265,7 +292,7 @@ static int64_t height_of(const spad__boxes *b, const int64_t *offset) {
 
 /* Nodes that may still be spent. */
 static int64_t nodes_left(const hunter *h) {
-    return h->team->node_limit - spad__valley_nodes(h->search);
+    return h->team->node_limit - nodes_of(h);
 }
 
 /* Sets a target; above the bound the best plan becomes a guide. */
@@ -299,37 +326,103 @@ static void try_target(hunter *h, int64_t target, int64_t budget) {
     }
 }
 
-static const int64_t rung_eighths[] = {0, 4, 7, 8}; /* of the way to just below the best */
+/* ---- ejection ---------------------------------------------------------------------- */
+
+/* An ejector for a target; what it has learned is kept while the target is the same. */
+static bool aim_ejection(hunter *h, ejection *e, int64_t target) {
+    if (e->ejector == NULL) {
+        e->ejector = spad__ejector_create(h->hunt->boxes, &h->host, SPAD__EJECT_ROAMING, &h->random,
+                                          &h->stop);
+        e->target = -1;
+    }
+    h->no_memory = e->ejector == NULL;
+    if (h->no_memory || e->target == target) return !h->no_memory;
+    spad__ejector_forget(e->ejector);
+    spad__ejector_start(e->ejector, NULL, target);
+    e->target = target;
+    return true;
+}
+
+/* Boxes are put in and taken out below a target, for about as long as `budget` nodes take. */
+static void eject_below(hunter *h, ejection *e, int64_t target, int64_t budget) {
+    if (!aim_ejection(h, e, target)) return;
+    for (; budget > 0 && nodes_left(h) > 0; budget -= EJECT_TURN) {
+        note_progress(h);
+        if (spad__stopped(&h->stop) || finished(h)) return;
+        const int64_t looks = spad__min(budget, EJECT_TURN) * LOOKS_PER_NODE;
+        const spad__eject_limits limits = {looks, nodes_left(h), INT32_MAX};
+        if (!spad__ejector_run(e->ejector, target, &limits)) continue;
+        offer_plan(h, spad__ejector_plan(e->ejector, h->offset));
+        e->target = -1;
+        return;
+    }
+}
+
+/* ---- the ladder -------------------------------------------------------------------- */
+
+/* Eighths of the way from the bound to just below the best plan; a share of the budget in quarters.
+ */
+typedef struct rung {
+    int8_t eighths;
+    int8_t quarters;
+    bool eject;
+} rung;
+
+/* The exact search alone settles most problems in the first rounds. */
+static const rung first_rungs[] = {{0, 4, false}, {4, 4, false}, {7, 4, false}, {8, 4, false}};
+static const rung later_rungs[] = {
+    {0, 4, false}, {4, 1, true}, {4, 1, false}, {0, 4, true}, {8, 2, false}};
+
+static bool is_over(hunter *h) {
+    return finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory;
+}
+
+/* Whether a plan was found. */
+static bool try_rung(hunter *h, const rung *r, int64_t budget) {
+    int64_t low;
+    int64_t height;
+    read_bounds(h, &low, &height);
+    const int64_t target = low + (height - 1 - low) * r->eighths / 8;
+    const int64_t share = budget * r->quarters / 4;
+    const bool same = r->eighths > 0 && target == low;
+    if (!same && r->eject)
+        eject_below(h, r->eighths > 0 ? &h->above : &h->at_bound, target,
+                    h->ejecting ? EJECTING * share : share);
+    else if (!same)
+        try_target(h, target, share);
+    int64_t height_now;
+    read_bounds(h, &low, &height_now);
+    return height_now < height;
+}
 
 static void climb_ladder(hunter *h) {
-    const int64_t n = h->hunt->boxes->count;
-    for (int64_t budget = n * RUNG_NODES;; budget *= 2) {
-        for (int32_t rung = 0; rung < 4;) {
-            int64_t low;
-            int64_t height;
-            read_bounds(h, &low, &height);
-            if (finished(h) || spad__stopped(&h->stop) || nodes_left(h) <= 0 || h->no_memory)
-                return;
-            const int64_t gap = height - 1 - low;
-            const int64_t target = low + gap * rung_eighths[rung] / 8;
-            const bool same = rung > 0 && target == low;
-            if (!same) try_target(h, target, budget);
-            int64_t low_now;
-            int64_t height_now;
-            read_bounds(h, &low_now, &height_now);
-            if (height_now == height) rung++; /* a rung that gives way is climbed again */
+    enum { FIRST = sizeof first_rungs / sizeof(rung), LATER = sizeof later_rungs / sizeof(rung) };
+    int64_t budget = (int64_t)h->hunt->boxes->count * RUNG_NODES;
+    for (int32_t round = 0;; round++, budget *= 2) {
+        const bool first = round < FIRST_ROUNDS && !h->ejecting;
+        for (int32_t k = 0; k < (first ? FIRST : LATER);) {
+            if (is_over(h)) return;
+            const rung *r = first ? &first_rungs[k] : &later_rungs[k];
+            if (!try_rung(h, r, budget)) k++; /* one that gives way is climbed again */
         }
     }
 }
 
-static void hunt_exactly(hunter *h) {
-    const spad_plan_options *options = h->hunt->options;
-    if (options->goal == SPAD_PLAN_MINIMIZE) {
-        climb_ladder(h);
-        return;
+/* One target, by the exact search and by ejection in turns. */
+static void try_height(hunter *h, int64_t target) {
+    for (int64_t budget = (int64_t)h->hunt->boxes->count * DECIDE_NODES;; budget *= 2) {
+        if (is_over(h)) return;
+        try_target(h, target, budget);
+        if (is_over(h)) return;
+        eject_below(h, &h->at_bound, target, h->ejecting ? EJECTING * budget / 2 : budget / 2);
     }
-    while (!finished(h) && !spad__stopped(&h->stop) && nodes_left(h) > 0 && !h->no_memory)
-        try_target(h, h->hunt->enough, INT64_MAX / 2);
+}
+
+static void hunt_exactly(hunter *h) {
+    if (h->hunt->options->goal == SPAD_PLAN_MINIMIZE)
+        climb_ladder(h);
+    else
+        try_height(h, h->hunt->enough);
 }
 
 /* ---- threads ----------------------------------------------------------------------- */
@@ -354,9 +447,11 @@ static bool hunter_start(hunter *h, spad__hunt *hunt, team *t, uint64_t seed) {
 }
 
 static void hunter_end(hunter *h) {
-    if (h->search != NULL) h->hunt->nodes += spad__valley_nodes(h->search);
+    h->hunt->nodes += nodes_of(h);
     h->hunt->restarts += h->luby_step;
     spad__valley_destroy(h->search);
+    spad__ejector_destroy(h->at_bound.ejector);
+    spad__ejector_destroy(h->above.ejector);
     spad__free(&h->host, h->offset, (size_t)h->hunt->boxes->count * sizeof *h->offset);
 }
 
@@ -379,6 +474,7 @@ static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
         hunter *h = &helpers[running];
         const uint64_t seed = ((uint64_t)running + 1) << 32;
         if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        h->ejecting = running % 2 == 0;
         if (pthread_create(&h->thread, NULL, hunter_work, h) != 0) {
             hunter_end(h);
             break;

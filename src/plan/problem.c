@@ -42,6 +42,7 @@ void spad_plan_destroy(spad_plan *plan) {
     spad__array_free(&host, &plan->aparts);
     spad__array_free(&host, &plan->slices);
     spad__array_free(&host, &plan->in_places);
+    spad__array_free(&host, &plan->avoids);
     spad__index_free(&plan->names, &host);
     spad__arena_free(&plan->arena);
     spad__free(&host, plan, sizeof *plan);
@@ -511,4 +512,19 @@ spad_status spad_plan_in_place(spad_plan *plan, size_t output, size_t input, spa
         return spad__fail_host_memory(error);
     plan->in_places.items[plan->in_places.count++] = (spad__pair){(int32_t)output, (int32_t)input};
     return SPAD_OK;
+}
+
+spad_status spad_plan_avoid(spad_plan *plan, size_t a, size_t b, int64_t cost, spad_error *error) {
+    if (a >= plan->buffers.count || b >= plan->buffers.count || a == b || cost < 0)
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "buffers %zu and %zu of %zu at a cost of %lld: two buffers and a cost "
+                          "that is not negative are needed",
+                          a, b, plan->buffers.count, (long long)cost);
+    if (!spad__array_reserve(&plan->host, &plan->avoids, 1)) return spad__fail_host_memory(error);
+    plan->avoids.items[plan->avoids.count++] = (spad__avoid){(int32_t)a, (int32_t)b, cost};
+    return SPAD_OK;
+}
+
+size_t spad_plan_avoid_count(const spad_plan *plan) {
+    return plan->avoids.count;
 }

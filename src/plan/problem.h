@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "spad/plan.h"
+#include "spad/wishes.h"
 
 typedef struct spad__pair {
     int32_t a;
@@ -21,6 +22,13 @@ typedef struct spad__slice {
     int32_t whole;
     int64_t at;
 } spad__slice;
+
+/* It costs something if the two share a byte; see wishes.c. */
+typedef struct spad__avoid {
+    int32_t a;
+    int32_t b;
+    int64_t cost;
+} spad__avoid;
 
 /*
  * Invariants
@@ -38,6 +46,7 @@ struct spad_plan {
     SPAD_ARRAY(spad__pair) aparts;
     SPAD_ARRAY(spad__slice) slices;   /* at most one for a slice */
     SPAD_ARRAY(spad__pair) in_places; /* a: the output, b: the input */
+    SPAD_ARRAY(spad__avoid) avoids;
     spad__index names;
 };
 
@@ -111,5 +120,9 @@ void spad__plan_apply_change(spad_plan_buffer *buffer, const spad_plan_change *c
 void spad__plan_write_change(spad__out *out, const spad_plan *plan, const spad_plan_change *change);
 /* One of its sets: "fits if ... are moved ...". */
 void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_plan_spill *set);
+
+/* The members of the JSON object of a result; the result and the reason are those of the plan. */
+void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,
+                     const spad_plan_reason *reason);
 
 #endif

@@ -49,7 +49,8 @@ void spad__plan_write_change(spad__out *out, const spad_plan *plan,
         return;
     case SPAD_PLAN_SPILL:
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " (%lld B) is moved to another memory", (long long)change->amount);
+        spad__out_format(out, " (%s) is moved to another memory",
+                         spad__exact_size(change->amount).text);
         return;
     }
 }
@@ -61,14 +62,16 @@ void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_pl
         const bool last = k + 1 == set->count;
         if (k > 0) spad__out_string(out, last ? " and " : ", ");
         out_label(out, plan, set->buffers[k]);
-        spad__out_format(out, " (%lld B)", (long long)plan->buffers.items[set->buffers[k]].size);
+        spad__out_format(out, " (%s)",
+                         spad__exact_size(plan->buffers.items[set->buffers[k]].size).text);
     }
     if (shown < set->count)
         spad__out_format(out, " and %lld smaller ones", (long long)(set->count - shown));
-    spad__out_format(out, " are moved to another memory: %lld B", (long long)set->bytes);
+    spad__out_format(out, " are moved to another memory: %s", spad__both_sizes(set->bytes).text);
     int64_t moved;
     if (spad__mul(set->bytes, 2, &moved))
-        spad__out_format(out, ", %lld B moved if each goes out and back once", (long long)moved);
+        spad__out_format(out, ", %s moved if each goes out and back once",
+                         spad__exact_size(moved).text);
 }
 
 static const char *clash_sentence(spad_plan_clash clash) {
@@ -145,12 +148,12 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
 
 static void text_load(spad__out *out, const spad_plan_result *r) {
     if (r->together_count > 0) {
-        spad__out_format(out, "%zu buffers of which no two may share bytes take %lld B",
-                         r->together_count, (long long)r->together_bytes);
+        spad__out_format(out, "%zu buffers of which no two may share bytes take %s",
+                         r->together_count, spad__exact_size(r->together_bytes).text);
         return;
     }
-    spad__out_format(out, "at time %lld %lld B are alive", (long long)r->peak_time,
-                     (long long)r->peak_load);
+    spad__out_format(out, "at time %s %s are alive", spad__grouped(r->peak_time).text,
+                     spad__both_sizes(r->peak_load).text);
     if (r->peak_lanes > 1)
         spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
 }
@@ -169,7 +172,7 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
         text_load(out, r);
         spad__out_string(out, ", which would fit");
         if (plan->capacity != SPAD_UNBOUNDED)
-            spad__out_format(out, " in %lld B", (long long)plan->capacity);
+            spad__out_format(out, " in %s", spad__exact_size(plan->capacity).text);
         spad__out_string(out, reason->proved ? ", but no plan does" : ", but no plan was found");
         text_obstacles(out, plan);
         return;
@@ -177,31 +180,31 @@ static void text_shortage(spad__out *out, const spad_plan *plan, const spad_plan
     switch (r->proof) {
     case SPAD_PLAN_BY_BUFFER:
         out_label(out, plan, r->bound_buffer);
-        spad__out_format(out, " alone reaches %lld B", (long long)r->bound);
+        spad__out_format(out, " alone reaches %s", spad__both_sizes(r->bound).text);
         break;
     case SPAD_PLAN_BY_BANKS:
-        spad__out_format(out, "the banks needed at time %lld reach %lld B",
-                         (long long)r->bound_time, (long long)r->bound);
+        spad__out_format(out, "the banks needed at time %s reach %s",
+                         spad__grouped(r->bound_time).text, spad__both_sizes(r->bound).text);
         break;
     case SPAD_PLAN_BY_LANES:
-        spad__out_format(out, "the lanes needed at time %lld reach %lld B",
-                         (long long)r->bound_time, (long long)r->bound);
+        spad__out_format(out, "the lanes needed at time %s reach %s",
+                         spad__grouped(r->bound_time).text, spad__both_sizes(r->bound).text);
         break;
     case SPAD_PLAN_BY_PAIRS:
     case SPAD_PLAN_BY_LOAD:
     case SPAD_PLAN_BY_SEARCH:
         if (r->together_count == 0 && r->bound > r->peak_load && r->bound_time != r->peak_time) {
-            spad__out_format(out, "at time %lld sizes rounded to the alignment take %lld B",
-                             (long long)r->bound_time, (long long)r->bound);
+            spad__out_format(out, "at time %s sizes rounded to the alignment take %s",
+                             spad__grouped(r->bound_time).text, spad__both_sizes(r->bound).text);
             break;
         }
         text_load(out, r);
         if (r->bound > spad__max(r->peak_load, r->together_bytes))
-            spad__out_format(out, ", %lld B rounded to the alignment", (long long)r->bound);
+            spad__out_format(out, ", %s rounded to the alignment", spad__exact_size(r->bound).text);
         break;
     }
-    spad__out_format(out, ", capacity %lld B, over by %lld B", (long long)plan->capacity,
-                     (long long)reason->over);
+    spad__out_format(out, ", capacity %s, over by %s", spad__both_sizes(plan->capacity).text,
+                     spad__both_sizes(reason->over).text);
 }
 
 void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan_result *r,
@@ -216,8 +219,8 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
         spad__out_string(out, separator);
         spad__out_string(out, "alive: ");
         out_label(out, plan, reason->alive[k]);
-        spad__out_format(out, ", %lld B, from %lld to %lld", (long long)b->size,
-                         (long long)b->lower, (long long)b->upper);
+        spad__out_format(out, ", %s, from %s to %s", spad__exact_size(b->size).text,
+                         spad__grouped(b->lower).text, spad__grouped(b->upper).text);
     }
     if (reason->alive_count > PLAN_ALIVE_SHOWN) {
         spad__out_string(out, separator);
@@ -236,10 +239,10 @@ void spad__plan_write_remedy(spad__out *out, const spad_plan *plan, const spad_p
                              const spad_plan_reason *reason, const char *separator) {
     bool any = false;
     if (reason->works_at != SPAD_UNBOUNDED) {
-        spad__out_format(out, "smallest capacity known to work: %lld B",
-                         (long long)reason->works_at);
+        spad__out_format(out, "smallest capacity known to work: %s",
+                         spad__both_sizes(reason->works_at).text);
         if (!is_bounded_away(plan, r))
-            spad__out_format(out, ", %lld B more", (long long)reason->over);
+            spad__out_format(out, ", %s more", spad__exact_size(reason->over).text);
         any = true;
     }
     for (size_t k = 0; k < reason->change_count; k++) {
@@ -266,25 +269,25 @@ static void text_reason(spad__out *out, const spad_plan *plan, const spad_plan_r
 
 /* The live peak: the height may be far above it, as with a buffer that is pinned at the top. */
 static void text_peak(spad__out *out, const spad_plan_result *r) {
-    spad__out_format(out, "live peak %lld B at time %lld", (long long)r->peak_load,
-                     (long long)r->peak_time);
+    spad__out_format(out, "live peak %s at time %s", spad__both_sizes(r->peak_load).text,
+                     spad__grouped(r->peak_time).text);
     if (r->peak_lanes > 1)
         spad__out_format(out, ", on average over %lld lanes", (long long)r->peak_lanes);
     spad__out_string(out, "\n");
 }
 
 static void text_bound(spad__out *out, const spad_plan *plan, const spad_plan_result *r) {
-    spad__out_format(out, "bound     %lld B (", (long long)r->bound);
+    spad__out_format(out, "bound     %s (", spad__exact_size(r->bound).text);
     switch (r->proof) {
     case SPAD_PLAN_BY_LOAD:
-        spad__out_format(out, "largest load at time %lld", (long long)r->bound_time);
+        spad__out_format(out, "largest load at time %s", spad__grouped(r->bound_time).text);
         if (r->bound > r->peak_load) spad__out_string(out, ", rounded to the alignment");
         break;
     case SPAD_PLAN_BY_BANKS:
-        spad__out_format(out, "banks needed at time %lld", (long long)r->bound_time);
+        spad__out_format(out, "banks needed at time %s", spad__grouped(r->bound_time).text);
         break;
     case SPAD_PLAN_BY_LANES:
-        spad__out_format(out, "lanes needed at time %lld", (long long)r->bound_time);
+        spad__out_format(out, "lanes needed at time %s", spad__grouped(r->bound_time).text);
         break;
     case SPAD_PLAN_BY_PAIRS:
         spad__out_format(out, "%zu buffers of which no two may share bytes", r->together_count);
@@ -320,17 +323,17 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
         return spad_plan_write_text(plan, reason->found, NULL, sink, error);
     spad__out out;
     spad__out_start_text(&out, sink);
-    spad__out_format(&out, "buffers   %lld\n", (long long)r->count);
+    spad__out_format(&out, "buffers   %s\n", spad__grouped((int64_t)r->count).text);
     if (r->places != NULL)
-        spad__out_format(&out, "height    %lld B\n", (long long)r->height);
+        spad__out_format(&out, "height    %s\n", spad__both_sizes(r->height).text);
     else
         spad__out_string(&out, "height    no plan\n");
     text_peak(&out, r);
     if (r->clash == SPAD_PLAN_NO_CLASH) text_bound(&out, plan, r);
     if (r->places != NULL) {
         const int64_t share = gap_share(r);
-        spad__out_format(&out, "gap       %lld B (%lld.%03lld %%)\n",
-                         (long long)(r->height - r->bound), (long long)(share / 1000),
+        spad__out_format(&out, "gap       %s (%lld.%03lld %%)\n",
+                         spad__exact_size(r->height - r->bound).text, (long long)(share / 1000),
                          (long long)(share % 1000));
     }
     spad__out_format(&out, "verdict   %s%s\n", spad_plan_verdict_name(r->verdict),
@@ -448,6 +451,33 @@ static void json_places(spad__json *json, const spad_plan *plan, const spad_plan
     spad__json_close(json, ']');
 }
 
+void spad__plan_json(spad__json *json, const spad_plan *plan, const spad_plan_result *r,
+                     const spad_plan_reason *reason) {
+    spad__json_key_int(json, "buffers", (int64_t)r->count);
+    spad__json_key_string(json, "verdict", spad_plan_verdict_name(r->verdict));
+    if (r->places != NULL) spad__json_key_int(json, "height", r->height);
+    if (r->clash == SPAD_PLAN_NO_CLASH) {
+        spad__json_key_int(json, "bound", r->bound);
+        spad__json_key_string(json, "proof", proof_name(r->proof));
+        if (r->places != NULL) spad__json_key_int(json, "gap", r->height - r->bound);
+    }
+    spad__json_key_int(json, "peak_time", r->peak_time);
+    spad__json_key_int(json, "peak_load", r->peak_load);
+    if (r->together_count > 0) {
+        spad__json_key_int(json, "together_bytes", r->together_bytes);
+        spad__json_key_open(json, "together", '[');
+        for (size_t k = 0; k < r->together_count; k++)
+            spad__json_int(json, (int64_t)r->together[k]);
+        spad__json_close(json, ']');
+    }
+    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(json, "capacity", plan->capacity);
+    spad__json_key_int(json, "nodes", r->nodes);
+    spad__json_key_int(json, "restarts", r->restarts);
+    spad__json_key_int(json, "nanoseconds", r->nanoseconds);
+    json_places(json, plan, r);
+    if (reason != NULL) json_reason(json, plan, reason);
+}
+
 spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *r,
                                  const spad_plan_reason *reason, const spad_sink *sink,
                                  spad_error *error) {
@@ -460,29 +490,7 @@ spad_status spad_plan_write_json(const spad_plan *plan, const spad_plan_result *
     spad__out_start(&out, sink);
     spad__json_start(&json, &out);
     spad__json_open(&json, '{');
-    spad__json_key_int(&json, "buffers", (int64_t)r->count);
-    spad__json_key_string(&json, "verdict", spad_plan_verdict_name(r->verdict));
-    if (r->places != NULL) spad__json_key_int(&json, "height", r->height);
-    if (r->clash == SPAD_PLAN_NO_CLASH) {
-        spad__json_key_int(&json, "bound", r->bound);
-        spad__json_key_string(&json, "proof", proof_name(r->proof));
-        if (r->places != NULL) spad__json_key_int(&json, "gap", r->height - r->bound);
-    }
-    spad__json_key_int(&json, "peak_time", r->peak_time);
-    spad__json_key_int(&json, "peak_load", r->peak_load);
-    if (r->together_count > 0) {
-        spad__json_key_int(&json, "together_bytes", r->together_bytes);
-        spad__json_key_open(&json, "together", '[');
-        for (size_t k = 0; k < r->together_count; k++)
-            spad__json_int(&json, (int64_t)r->together[k]);
-        spad__json_close(&json, ']');
-    }
-    if (plan->capacity != SPAD_UNBOUNDED) spad__json_key_int(&json, "capacity", plan->capacity);
-    spad__json_key_int(&json, "nodes", r->nodes);
-    spad__json_key_int(&json, "restarts", r->restarts);
-    spad__json_key_int(&json, "nanoseconds", r->nanoseconds);
-    json_places(&json, plan, r);
-    if (reason != NULL) json_reason(&json, plan, reason);
+    spad__plan_json(&json, plan, r, reason);
     spad__json_close(&json, '}');
     spad__json_end(&json);
     return spad__out_finish(&out, error);

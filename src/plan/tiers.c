@@ -149,12 +149,39 @@ static size_t cheapest_memory(const spad_tiers *tiers, const spad_tier_buffer *b
     return best;
 }
 
-static void write_tier_summary(spad__out *out, const spad_tiers_result *r) {
+/* A buffer that is larger than every memory that it may be in; SIZE_MAX: none. */
+static size_t tier_too_large(const spad_tiers *tiers) {
+    for (size_t k = 0; k < tiers->buffers.count; k++) {
+        const spad_tier_buffer *b = &tiers->buffers.items[k];
+        bool fits = false;
+        for (size_t m = 0; m < tiers->memories.count; m++)
+            fits = fits ||
+                   ((b->memories >> m & 1) != 0 && b->size <= tiers->memories.items[m].capacity);
+        if (!fits) return k;
+    }
+    return SIZE_MAX;
+}
+
+static void out_buffer(spad__out *out, const spad_tiers *tiers, size_t buffer) {
+    if (tiers->buffers.items[buffer].name != NULL)
+        spad__out_one_line(out, tiers->buffers.items[buffer].name);
+    else
+        spad__out_format(out, "buffer %zu", buffer);
+}
+
+static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
+                               const spad_tiers_result *r) {
     if (r->cost == SPAD_UNBOUNDED) {
+        const size_t large = tier_too_large(tiers);
         spad__out_format(out, "verdict   %s: %s\n", spad_plan_verdict_name(r->verdict),
                          r->verdict == SPAD_PLAN_INFEASIBLE
                              ? "no choice of memories has room for all buffers"
                              : "no plan was found within the limits");
+        if (large != SIZE_MAX) {
+            out_buffer(out, tiers, large);
+            spad__out_format(out, " has %lld B, more than any memory that it may be in\n",
+                             (long long)tiers->buffers.items[large].size);
+        }
         return;
     }
     spad__out_format(out, "cost      %lld\nbound     %lld\nmoved     %lld B\nverdict   %s\n",
@@ -179,34 +206,77 @@ static void write_memory(spad__out *out, const spad_tiers *tiers, const spad_tie
     spad__out_format(out, ", %zu %s\n", stays, stays == 1 ? "stay" : "stays");
 }
 
+enum { ELSEWHERE_ROWS = 20 };
+
+/* What a stay costs more per access than one in the cheapest memory of its buffer; 0: it is in one
+ * that is as cheap. */
+static int64_t extra_of_stay(const spad_tiers *tiers, const spad_tier_stay *stay) {
+    const spad_tier_buffer *b = &tiers->buffers.items[stay->buffer];
+    const size_t cheapest = cheapest_memory(tiers, b);
+    return b->size *
+           (tiers->memories.items[stay->memory].cost - tiers->memories.items[cheapest].cost);
+}
+
+/* The stay that comes after `last` if the most expensive is first, and of equal ones the first;
+ * SIZE_MAX: none. */
+static size_t next_elsewhere(const spad_tiers *tiers, const spad_tiers_result *r, size_t last) {
+    const int64_t limit = last == SIZE_MAX ? INT64_MAX : extra_of_stay(tiers, &r->stays[last]);
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t k = 0; k < r->stay_count; k++) {
+        const int64_t extra = extra_of_stay(tiers, &r->stays[k]);
+        const bool after = extra < limit || (extra == limit && last != SIZE_MAX && k > last);
+        if (!after || extra <= most) continue;
+        best = k;
+        most = extra;
+    }
+    return best;
+}
+
+static void write_elsewhere_row(spad__out *out, const spad_tiers *tiers,
+                                const spad_tier_stay *stay) {
+    const spad_tier_buffer *b = &tiers->buffers.items[stay->buffer];
+    spad__out_string(out, "  ");
+    out_buffer(out, tiers, stay->buffer);
+    spad__out_format(out, " (%lld B) in ", (long long)b->size);
+    out_memory(out, tiers, stay->memory);
+    spad__out_format(out, " from %lld to %lld\n", (long long)stay->lower, (long long)stay->upper);
+}
+
 /* The stays of buffers that are not where they cost the least. */
 static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_tiers_result *r) {
-    size_t count = 0;
+    size_t stays = 0;
+    size_t buffers = 0;
+    size_t last = SIZE_MAX;
     for (size_t k = 0; k < r->stay_count; k++) {
-        const spad_tier_buffer *b = &tiers->buffers.items[r->stays[k].buffer];
-        const size_t cheapest = cheapest_memory(tiers, b);
-        if (tiers->memories.items[r->stays[k].memory].cost == tiers->memories.items[cheapest].cost)
-            continue;
-        if (count++ == 0) spad__out_string(out, "not in the cheapest memory:\n");
-        spad__out_string(out, "  ");
-        if (b->name != NULL)
-            spad__out_string(out, b->name);
-        else
-            spad__out_format(out, "buffer %zu", r->stays[k].buffer);
-        spad__out_format(out, " (%lld B) in ", (long long)b->size);
-        out_memory(out, tiers, r->stays[k].memory);
-        spad__out_format(out, " from %lld to %lld\n", (long long)r->stays[k].lower,
-                         (long long)r->stays[k].upper);
+        if (extra_of_stay(tiers, &r->stays[k]) == 0) continue;
+        stays++;
+        buffers += last != r->stays[k].buffer;
+        last = r->stays[k].buffer;
     }
-    if (count > 0 && r->verdict == SPAD_PLAN_OPTIMAL)
+    if (stays == 0) return;
+    spad__out_format(out, "not in the cheapest memory: %zu %s, %lld B moved\n", buffers,
+                     buffers == 1 ? "buffer" : "buffers", (long long)r->moved);
+    size_t at = SIZE_MAX;
+    for (size_t k = 0; k < stays && k < ELSEWHERE_ROWS; k++) {
+        at = next_elsewhere(tiers, r, at);
+        write_elsewhere_row(out, tiers, &r->stays[at]);
+    }
+    if (stays > ELSEWHERE_ROWS)
+        spad__out_format(out, "  and %zu more stays\n", stays - ELSEWHERE_ROWS);
+    if (r->verdict == SPAD_PLAN_OPTIMAL)
         spad__out_string(out, "no other choice costs less: proved\n");
+    else
+        spad__out_format(out,
+                         "whether another choice costs less is not known; none is below %lld\n",
+                         (long long)r->bound);
 }
 
 spad_status spad_tiers_write_text(const spad_tiers *tiers, const spad_tiers_result *result,
                                   const spad_sink *sink, spad_error *error) {
     spad__out out;
     spad__out_start(&out, sink);
-    write_tier_summary(&out, result);
+    write_tier_summary(&out, tiers, result);
     for (size_t m = 0; m < tiers->memories.count && result->cost != SPAD_UNBOUNDED; m++)
         write_memory(&out, tiers, result, m);
     write_elsewhere(&out, tiers, result);

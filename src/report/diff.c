@@ -234,21 +234,21 @@ static void text_space(void *context, const char *name, const spad__view *before
     spad__out_string(out, "  ");
     const size_t width = spad__out_plain(out, name, 20);
     spad__out_repeat(out, " ", 20 - (int64_t)width);
-    spad__out_format(out, " peak %12lld -> %12lld B  %+lld\n", (long long)a, (long long)b,
-                     (long long)(b - a));
-    spad__out_format(out, "%22s top  %12lld -> %12lld B\n", "",
-                     (long long)(before != NULL ? before->facts.top : 0),
-                     (long long)(after != NULL ? after->facts.top : 0));
+    spad__out_format(out, " live peak %13s -> %13s B  %s%s\n", spad__grouped(a).text,
+                     spad__grouped(b).text, b >= a ? "+" : "", spad__grouped(b - a).text);
+    spad__out_format(out, "%22s highest   %13s -> %13s B\n", "",
+                     spad__grouped(before != NULL ? before->facts.top : 0).text,
+                     spad__grouped(after != NULL ? after->facts.top : 0).text);
 }
 
 static void out_place(spad__out *out, const spad_report_box *box) {
     if (!spad__is_drawn(box))
         spad__out_string(out, "no address");
     else if (box->rect.lane != 0)
-        spad__out_format(out, "%lld (lane %lld)", (long long)box->rect.byte,
+        spad__out_format(out, "%s (lane %lld)", spad__grouped(box->rect.byte).text,
                          (long long)box->rect.lane);
     else
-        spad__out_format(out, "%lld", (long long)box->rect.byte);
+        spad__out_string(out, spad__grouped(box->rect.byte).text);
 }
 
 static void text_box_change(spad__out *out, const spad_report_diff *diff,
@@ -260,8 +260,8 @@ static void text_box_change(spad__out *out, const spad_report_diff *diff,
     spad__out_repeat(out, " ", 25 - (int64_t)width);
     if (a == NULL || b == NULL) {
         const spad_report_box *only = a != NULL ? a : b;
-        spad__out_format(out, "%s: %lld B at ", a != NULL ? "gone" : "new",
-                         (long long)only->rect.bytes);
+        spad__out_format(out, "%s: %s at ", a != NULL ? "gone" : "new",
+                         spad__exact_size(only->rect.bytes).text);
         out_place(out, only);
         spad__out_string(out, "\n");
         return;
@@ -275,17 +275,18 @@ static void text_box_change(spad__out *out, const spad_report_diff *diff,
         comma = ", ";
     }
     if ((change->what & SPAD_DIFF_SIZED) != 0) {
-        spad__out_format(out, "%s%s %lld -> %lld B", comma,
+        spad__out_format(out, "%s%s %s -> %s", comma,
                          b->rect.bytes >= a->rect.bytes ? "grew" : "shrank",
-                         (long long)a->rect.bytes, (long long)b->rect.bytes);
+                         spad__grouped(a->rect.bytes).text, spad__exact_size(b->rect.bytes).text);
         if (a->rect.lanes != b->rect.lanes)
             spad__out_format(out, " (%lld -> %lld lanes)", (long long)a->rect.lanes,
                              (long long)b->rect.lanes);
         comma = ", ";
     }
     if ((change->what & SPAD_DIFF_TIMED) != 0)
-        spad__out_format(out, "%slives [%lld, %lld) -> [%lld, %lld)", comma, (long long)a->begin,
-                         (long long)a->end, (long long)b->begin, (long long)b->end);
+        spad__out_format(out, "%slives [%s, %s) -> [%s, %s)", comma, spad__grouped(a->begin).text,
+                         spad__grouped(a->end).text, spad__grouped(b->begin).text,
+                         spad__grouped(b->end).text);
     spad__out_string(out, "\n");
 }
 

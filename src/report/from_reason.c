@@ -12,7 +12,7 @@
 typedef void (*reason_writer)(spad__out *out, const spad_plan *plan, const spad_plan_result *result,
                               const spad_plan_reason *reason, const char *separator);
 
-/* "optimal: height 12288 B, no plan is lower than 12288 B" */
+/* "optimal: height 12,288 B (12 KiB), no plan is lower than 12,288 B" */
 static void write_plan_verdict(spad__out *out, const spad_plan *plan,
                                const spad_plan_result *result, const spad_plan_reason *reason,
                                const char *separator) {
@@ -23,8 +23,9 @@ static void write_plan_verdict(spad__out *out, const spad_plan *plan,
     if (result->places == NULL) {
         spad__out_string(out, ": no plan");
     } else {
-        spad__out_format(out, ": height %lld B, no plan is lower than %lld B",
-                         (long long)result->height, (long long)result->bound);
+        spad__out_format(out, ": height %s, no plan is lower than %s",
+                         spad__both_sizes(result->height).text,
+                         spad__exact_size(result->bound).text);
     }
 }
 

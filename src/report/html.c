@@ -139,6 +139,7 @@ static bool measure_column(number_column *column) {
 }
 
 static void write_bits(page_out *out, uint64_t bits) {
+    if (out->json->failed) return;
     char bytes[10];
     size_t length = 0;
     do {
@@ -166,7 +167,9 @@ static void write_column(page_out *out, const char *name, size_t count, get_cell
     html_number(out->json, column.divisor);
     spad__out_string(out->json, column.differences ? ",1]" : ",0]");
     int64_t before = 0;
-    for (size_t i = 0; i < count; i++) write_bits(out, column_bits(&column, i, &before));
+    for (size_t i = 0; i < count && !out->columns->failed; i++)
+        write_bits(out, column_bits(&column, i, &before));
+    if (out->columns->failed) out->json->failed = true; /* see make_data */
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */
@@ -190,17 +193,31 @@ typedef enum sheet_column {
     OPEN,
     PARTNER,
     STATE,
-    ROUNDING,
-    ALIGNMENT,
+    BOX_ROUNDING,
+    BOX_ALIGNMENT,
     SHEET_COLUMNS
 } sheet_column;
 
-static const char *const sheet_column_names[SHEET_COLUMNS] = {
-    [NUMBER] = "number",   [NAME] = "name",     [BEGIN] = "begin",       [LENGTH] = "length",
-    [BYTE] = "byte",       [BYTES] = "bytes",   [SHEET_LANE] = "lane",   [SHEET_LANES] = "lanes",
-    [MODE] = "mode",       [FORM] = "form",     [PADDING] = "padding",   [SLOT] = "slot",
-    [SLOTS] = "slots",     [FAMILY] = "family", [LINE] = "line",         [OPEN] = "open",
-    [PARTNER] = "partner", [STATE] = "state",   [ROUNDING] = "rounding", [ALIGNMENT] = "alignment"};
+static const char *const sheet_column_names[SHEET_COLUMNS] = {[NUMBER] = "number",
+                                                              [NAME] = "name",
+                                                              [BEGIN] = "begin",
+                                                              [LENGTH] = "length",
+                                                              [BYTE] = "byte",
+                                                              [BYTES] = "bytes",
+                                                              [SHEET_LANE] = "lane",
+                                                              [SHEET_LANES] = "lanes",
+                                                              [MODE] = "mode",
+                                                              [FORM] = "form",
+                                                              [PADDING] = "padding",
+                                                              [SLOT] = "slot",
+                                                              [SLOTS] = "slots",
+                                                              [FAMILY] = "family",
+                                                              [LINE] = "line",
+                                                              [OPEN] = "open",
+                                                              [PARTNER] = "partner",
+                                                              [STATE] = "state",
+                                                              [BOX_ROUNDING] = "rounding",
+                                                              [BOX_ALIGNMENT] = "alignment"};
 
 /* Strings of a report, by their numbers. */
 typedef struct texts {
@@ -241,8 +258,8 @@ static int64_t sheet_cell(const sheet *s, size_t i, sheet_column what) {
     case OPEN: return (box->open ? 1 : 0) + (spad__is_drawn(box) ? 0 : 2);
     case PARTNER: return p->partner[number];
     case STATE: return s->part->states != NULL ? s->part->states[number] : 0;
-    case ROUNDING: return box->rounding;
-    case ALIGNMENT: return box->alignment;
+    case BOX_ROUNDING: return box->rounding;
+    case BOX_ALIGNMENT: return box->alignment;
     case SHEET_COLUMNS: break;
     }
     return 0;
@@ -629,8 +646,10 @@ static spad_status make_data(page_data *data, const spad__page_part *parts, size
     start_memo(&json, &data->json, &parts[0].picture->limit);
     start_memo(&columns, &data->columns, &parts[0].picture->limit);
     spad_status status = write_json(&page, parts, count, error);
+    /* the first that failed has the reason: nothing is asked of the other one after it */
+    if (status == SPAD_OK && !(json.failed && !columns.failed))
+        status = spad__out_finish(&columns, error);
     if (status == SPAD_OK) status = spad__out_finish(&json, error);
-    if (status == SPAD_OK) status = spad__out_finish(&columns, error);
     return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
 }
 

@@ -494,7 +494,7 @@ function drawLive(c, g) {
   g.fillStyle = palette.bad;
   g.beginPath(); g.moveTo(px, py); g.lineTo(px - 5, py - 8); g.lineTo(px + 5, py - 8); g.closePath(); g.fill();
   g.font = FONT;
-  const label = "peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
+  const label = "live peak " + bytesText(s.peak), toRight = px < left + plotWidth(c) - 110;
   g.textAlign = toRight ? "left" : "right";
   g.fillStyle = palette.plot; g.globalAlpha = 0.85;
   g.fillRect(px + (toRight ? 6 : -10 - widthOf(g, label)), py - 14, widthOf(g, label) + 4, 13);

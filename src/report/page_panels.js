@@ -454,7 +454,7 @@ function changeText(s, i) {
 }
 
 function changesPanel() {
-  const out = [], table = element("table", {}, element("tr", {}, element("th", {}, "peak"), element("th", { class: "n" }, "before"), element("th", { class: "n" }, "after"), element("th", { class: "n" }, "change")));
+  const out = [], table = element("table", {}, element("tr", {}, element("th", {}, "live peak"), element("th", { class: "n" }, "before"), element("th", { class: "n" }, "after"), element("th", { class: "n" }, "change")));
   for (const title of new Set(spaces.map((s) => s.title))) {
     const [a, b] = [0, 1].map((part) => spaces.find((s) => s.title === title && s.part === part));
     const before = a ? a.peak : 0, after = b ? b.peak : 0, d = after - before;

@@ -60,7 +60,7 @@ function agentOfBox(s, i) {
 // The part of a name that all of a family have.
 const searchKey = (name) => name && name.replace(/\u2026$/, "");
 
-const BANDS = 20; // categories with an area of their own; smaller ones share the last
+const BANDS = 64; // categories with an area of their own; smaller ones share the last
 // of: category of each box; list: { key, label, fill }, by what they occupy over time, largest first.
 function categoriesOf(s, by) {
   s.categories ??= {};
@@ -78,7 +78,7 @@ function categoriesOf(s, by) {
   let list = [...found.values()].sort((a, b) => b.area - a.area || (a.key < b.key ? -1 : 1));
   if (list.length > BANDS) {
     const rest = list.slice(BANDS - 1);
-    list = [...list.slice(0, BANDS - 1), { key: null, label: plain(rest.length) + " other " + by + "s", colour: -1, boxes: rest.flatMap((category) => category.boxes) }];
+    list = [...list.slice(0, BANDS - 1), { key: null, label: plain(rest.length) + " others", colour: -1, boxes: rest.flatMap((category) => category.boxes) }];
   }
   list.forEach((category, k) => { for (const i of category.boxes) of[i] = k; delete category.boxes; });
   s.categories = { [known]: { of, list } };

@@ -7,10 +7,15 @@
  *
  * A box that would be smaller than a fifth of a pixel in both directions is left out;
  * the caption says how many were. Lanes are drawn on top of each other.
+ *
+ * The light picture is for notebooks: of many boxes and bars the largest are drawn, all others are
+ * shades of gray in a grid, and every part of it answers to the pointer. Its detail is halved until
+ * it is below LIGHT_BYTES. Its style holds for it alone, as it becomes a part of another page.
  */
 #include <string.h>
 
 #include "base/checked.h"
+#include "report/density.h"
 #include "report/report.h"
 
 /* Pixels. */
@@ -30,8 +35,19 @@ enum {
     AXIS = 34,
     TICKS = 8, /* at most, per axis */
     ROW = 22,
-    BANKS_MOST = 64
+    BANKS_MOST = 64,
+    LIGHT_BYTES = 100000,
+    LIGHT_STEPS = 6,      /* how often the detail is halved at most */
+    LIGHT_CHARACTERS = 60 /* of a name or a note */
 };
+
+/* The detail of a light picture. */
+typedef struct light_detail {
+    int64_t boxes; /* drawn one by one in a map */
+    int64_t bars;
+    int64_t rows;
+    int64_t cell; /* pixels of the grid for all others */
+} light_detail;
 
 typedef struct drawing {
     spad__out *out;
@@ -40,6 +56,9 @@ typedef struct drawing {
     int64_t y;    /* top of what is drawn now, in pixels */
     int64_t high; /* address at the top of the map */
     spad__colours colours;
+    const light_detail *light; /* NULL: everything is drawn */
+    int least;                 /* in a light picture: size class of what is drawn one by one */
+    bool failed;               /* no memory */
 } drawing;
 
 static const char style[] =
@@ -52,7 +71,8 @@ static const char style[] =
     ".r{fill:url(#lines)}.l{fill:#0969da;fill-opacity:.18;stroke:#0969da;stroke-width:1}"
     ".e{stroke:#8c959f;stroke-width:.6}.k{stroke:#cf222e;stroke-width:.8;stroke-dasharray:4 3}"
     ".a{fill:#9a6700;font-weight:600}"
-    ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}";
+    ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}"
+    ".d1{fill:#dfe3e8}.d2{fill:#bcc4cd}.d3{fill:#98a3af}.d4{fill:#76828f}.o{fill-opacity:0}";
 
 static const char patterns[] =
     "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
@@ -120,20 +140,8 @@ static void open_text(spad__out *out, const char *class, const char *anchor, int
 
 /* ---- numbers ------------------------------------------------------------------------ */
 
-/* Digits in groups of three. */
 static void write_grouped(spad__out *out, int64_t value) {
-    char text[32];
-    char *at = text + sizeof text;
-    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    int digits = 0;
-    do {
-        if (digits > 0 && digits % 3 == 0) *--at = ',';
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-        digits++;
-    } while (left > 0);
-    if (value < 0) *--at = '-';
-    spad__out_bytes(out, at, (size_t)(text + sizeof text - at));
+    spad__out_string(out, spad__grouped(value).text);
 }
 
 /* ---- the map ----------------------------------------------------------------------- */
@@ -157,7 +165,9 @@ static void write_caption(drawing *d) {
     write_grouped(d->out, facts->peak_time);
     spad__out_string(d->out, ", largest hole then ");
     spad__out_bytes_short(d->out, facts->largest_hole);
-    spad__out_format(d->out, ", %lld boxes", (long long)facts->boxes);
+    spad__out_string(d->out, ", ");
+    write_grouped(d->out, (int64_t)facts->boxes);
+    spad__out_string(d->out, " boxes");
     if (space->lanes > 1) spad__out_format(d->out, ", %lld lanes", (long long)space->lanes);
     if (facts->conflicts > 0)
         spad__out_format(d->out, ", %lld boxes in conflict (hatched)", (long long)facts->conflicts);
@@ -228,13 +238,14 @@ static void write_frame(const drawing *d) {
     write_address_axis(d);
 }
 
-static void write_title(spad__out *out, const spad_report_box *box) {
+static void write_title(spad__out *out, const spad_report_box *box, size_t most) {
     spad__out_string(out, "><title>");
-    spad__out_markup(out, spad__box_label(box), 0);
-    spad__out_format(out, ": %lld B at %lld, lanes %lld to %lld, alive %lld to %lld, %s",
-                     (long long)box->rect.bytes, (long long)box->rect.byte,
+    spad__out_markup(out, spad__box_label(box), most);
+    spad__out_format(out, ": %s at %s, lanes %lld to %lld, alive %s to %s, %s",
+                     spad__exact_size(box->rect.bytes).text, spad__grouped(box->rect.byte).text,
                      (long long)box->rect.lane, (long long)(box->rect.lane + box->rect.lanes),
-                     (long long)box->begin, (long long)box->end, spad_mode_name(box->mode));
+                     spad__grouped(box->begin).text, spad__grouped(box->end).text,
+                     spad_mode_name(box->mode));
     if (box->slots > 0)
         spad__out_format(out, ", copy %lld of %lld", (long long)box->slot, (long long)box->slots);
     spad__out_string(out, "</title></rect>\n");
@@ -270,17 +281,132 @@ static void write_legend(const drawing *d, int64_t right) {
     }
 }
 
-/* False: too small to be seen. */
+/* ---- many boxes as a grid ------------------------------------------------------------ */
+
+enum { SIZE_CLASSES = 64 };
+
+/* A number that grows with the area: one for each doubling. Less than a pixel: 0. */
+static int size_class(int64_t width, int64_t height) {
+    int class = 0;
+    if (width < 100 || height < 100) return 0;
+    for (int64_t area = width * height; area > 0; area /= 2) class ++;
+    return class;
+}
+
+/* The least class of which at most `most` are of it or larger. */
+static int least_class(const int64_t counts[SIZE_CLASSES], int64_t most) {
+    int least = SIZE_CLASSES;
+    for (int64_t sum = 0; least > 1; least--) {
+        sum += counts[least - 1];
+        if (sum > most) break;
+    }
+    return least;
+}
+
+/* What boxes below that class cover. */
+static void fill_grid(drawing *d, spad__density *grid) {
+    const spad__picture *p = d->picture;
+    int64_t counts[SIZE_CLASSES] = {0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < d->view->facts.boxes; i++) {
+            const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
+            if (!spad__is_drawn(box) || box->rect.bytes == 0) continue;
+            const int64_t x0 = x_of(d, box->begin), x1 = x_of(d, box->end);
+            const int64_t y0 = y_of(d, box->rect.byte + box->rect.bytes);
+            const int64_t y1 = y_of(d, box->rect.byte);
+            const int class = size_class(x1 - x0, y1 - y0);
+            if (pass == 0) counts[class]++;
+            if (pass == 0 || class >= d->least) continue;
+            spad__density_add(grid, x0 - LEFT * 100, y0 - d->y * 100, x1 - LEFT * 100,
+                              y1 - d->y * 100);
+        }
+        if (pass == 0) d->least = least_class(counts, d->light->boxes);
+    }
+}
+
+/* Cells of one level, those side by side as one; rows are `pitch` pixels apart. */
+static void write_runs(const drawing *d, const spad__density *grid, int level, int64_t pitch,
+                       int64_t from, int64_t high) {
+    const int64_t side = d->light->cell;
+    spad__out_format(d->out, "<path class=\"d%d\" d=\"", level);
+    for (int64_t row = 0; row < grid->rows; row++) {
+        for (int64_t column = 0, run; column < grid->columns; column += run) {
+            const bool here = spad__density_level(grid, column, row) == level;
+            for (run = 1; column + run < grid->columns; run++) {
+                if ((spad__density_level(grid, column + run, row) == level) != here) break;
+            }
+            if (!here) continue;
+            const int64_t wide = spad__min((column + run) * side, PLOT) - column * side;
+            const int64_t tall = spad__min(high, pitch == side ? MAP - row * side : high);
+            spad__out_format(d->out, "M%lld %lldh%lldv%lldh-%lldz",
+                             (long long)(LEFT + column * side),
+                             (long long)(d->y + row * pitch + from), (long long)wide,
+                             (long long)tall, (long long)wide);
+        }
+    }
+    spad__out_string(d->out, "\"/>\n");
+}
+
+/* The most live bytes from step number *step on, up to pixel x1, and the step there. */
+static int64_t most_live(const drawing *d, size_t *step, int64_t x1) {
+    const spad__view *view = d->view;
+    int64_t most = *step > 0 ? view->steps.items[*step - 1].live : 0;
+    for (; *step < view->steps.count && x_of(d, view->steps.items[*step].time) < x1 * 100;
+         (*step)++)
+        most = spad__max(most, view->steps.items[*step].live);
+    return most;
+}
+
+/* A rectangle that is not seen over each column, with what is there: boxes of a map, or bars. */
+static void write_columns(const drawing *d, const spad__density *grid, int64_t height,
+                          bool is_map) {
+    const spad__picture *p = d->picture;
+    const int64_t side = d->light->cell;
+    int64_t alive = 0;
+    size_t step = 0;
+    for (int64_t column = 0; column < grid->columns; column++) {
+        const int64_t x0 = LEFT + column * side;
+        const int64_t x1 = spad__min(x0 + side, LEFT + PLOT);
+        const int64_t live = is_map ? most_live(d, &step, x1) : 0;
+        alive += grid->begun[column];
+        if (alive == 0) continue;
+        rectangle(d->out, "o", x0 * 100, d->y * 100, x1 * 100, (d->y + height) * 100);
+        spad__out_string(d->out, "><title>");
+        write_grouped(d->out, p->begin + spad__scale(column * side, PLOT, p->end - p->begin));
+        spad__out_string(d->out, " on: ");
+        write_grouped(d->out, alive);
+        spad__out_string(d->out, is_map ? " small boxes, live up to " : " short operations");
+        if (is_map) spad__out_bytes_short(d->out, live);
+        spad__out_string(d->out, "</title></rect>\n");
+    }
+}
+
+static void write_shades(drawing *d) {
+    const spad_host *host = &d->picture->report->host;
+    spad__density grid;
+    if (!spad__density_make(&grid, host, PLOT * 100, MAP * 100, d->light->cell * 100)) {
+        d->failed = true;
+        return;
+    }
+    fill_grid(d, &grid);
+    for (int level = 1; level <= SPAD__DENSITY_LEVELS; level++)
+        write_runs(d, &grid, level, d->light->cell, 0, d->light->cell);
+    write_columns(d, &grid, MAP, true);
+    spad__density_free(&grid, host);
+}
+
+/* False: too small to be seen, or a part of the grid. */
 static bool draw_box(drawing *d, const spad_report_box *box) {
     const int64_t x0 = x_of(d, box->begin);
     const int64_t x1 = x_of(d, box->end);
     const int64_t y0 = y_of(d, box->rect.byte + box->rect.bytes);
     const int64_t y1 = y_of(d, box->rect.byte);
-    if (x1 - x0 < 20 && y1 - y0 < 20) return false;
+    if (d->light != NULL ? size_class(x1 - x0, y1 - y0) < d->least : x1 - x0 < 20 && y1 - y0 < 20)
+        return false;
     rectangle(d->out, "b", x0, y0, spad__max(x1, x0 + 20), spad__max(y1, y0 + 20));
     write_fill(d->out, spad__colour_of(&d->colours, spad__box_label(box)),
                box->slots > 0 && box->slot % 2 != 0);
-    write_title(d->out, box);
+    write_title(d->out, box, d->light != NULL ? LIGHT_CHARACTERS : 0);
     if (box->padding > 0) {
         rectangle(d->out, "p", x0, y0, x1,
                   y_of(d, box->rect.byte + box->rect.bytes - box->padding));
@@ -315,19 +441,23 @@ static void choose_colours(drawing *d) {
 static void write_boxes(drawing *d) {
     const spad__picture *p = d->picture;
     int64_t hidden = 0;
+    int64_t conflicts = d->light != NULL ? d->light->boxes / 4 : INT64_MAX;
+    if (d->light != NULL) write_shades(d);
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const spad_report_box *box = &p->report->boxes.items[p->order[d->view->first + i]];
         if (spad__is_drawn(box) && box->rect.bytes > 0) hidden += !draw_box(d, box);
     }
     for (size_t i = 0; i < d->view->facts.boxes; i++) {
         const size_t number = p->order[d->view->first + i];
-        if (p->partner[number] < 0) continue;
+        if (p->partner[number] < 0 || conflicts-- <= 0) continue;
         write_conflict(d, &p->report->boxes.items[number],
                        &p->report->boxes.items[p->partner[number]]);
     }
     if (hidden == 0) return;
     open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y - LEGEND - 12) * 100);
-    spad__out_format(d->out, "%lld boxes too small to draw</text>\n", (long long)hidden);
+    write_grouped(d->out, hidden);
+    spad__out_format(d->out, " boxes %s</text>\n",
+                     d->light != NULL ? "are shades of gray" : "too small to draw");
 }
 
 /* ---- live bytes -------------------------------------------------------------------- */
@@ -355,7 +485,13 @@ static void write_curve(const drawing *d) {
     spad__out_format(d->out, "<path class=\"l\" d=\"M%d %lld", LEFT, (long long)(d->y + CURVE));
     for (size_t i = 0; i < view->steps.count; i++) {
         const int64_t x = x_of(d, view->steps.items[i].time);
-        const int64_t y = bottom - spad__scale(view->steps.items[i].live, most, (CURVE - 16) * 100);
+        int64_t live = view->steps.items[i].live;
+        /* a light curve has the highest step of each cell */
+        while (d->light != NULL && i + 1 < view->steps.count &&
+               x_of(d, view->steps.items[i + 1].time) - x < d->light->cell * 25) {
+            live = spad__max(live, view->steps.items[++i].live);
+        }
+        const int64_t y = bottom - spad__scale(live, most, (CURVE - 16) * 100);
         spad__out_format(d->out, "H%lld.%02dV%lld.%02d", (long long)(x / 100), (int)(x % 100),
                          (long long)(y / 100), (int)(y % 100));
         level = y;
@@ -426,34 +562,74 @@ static void write_bar(drawing *d, const spad__bar *item) {
     const int64_t x1 = x_of(d, bar->end);
     const char *name = bar->name != NULL ? bar->name : "(unnamed)";
     const int colour = spad__colour_of(&d->colours, name);
-    if (x1 - x0 < 5) return;
+    if (d->light != NULL ? size_class(x1 - x0, 100) < d->least : x1 - x0 < 5) return;
     rectangle(d->out, "b", x0, y + 200, x1, y + 1800);
     write_fill(d->out, colour, false);
     if (bar->critical) spad__out_string(d->out, " style=\"stroke:#cf222e;stroke-opacity:1\"");
     spad__out_string(d->out, "><title>");
-    spad__out_markup(d->out, name, 0);
-    spad__out_format(d->out, ": %lld to %lld</title></rect>\n", (long long)bar->begin,
-                     (long long)bar->end);
+    spad__out_markup(d->out, name, d->light != NULL ? LIGHT_CHARACTERS : 0);
+    spad__out_format(d->out, ": %s to %s</title></rect>\n", spad__grouped(bar->begin).text,
+                     spad__grouped(bar->end).text);
     write_label(d->out, name, x0 + 300, y + 1350, x1 - x0);
+}
+
+static size_t shown_rows(const spad__picture *p, const light_detail *light) {
+    const size_t rows = p->report->rows.count;
+    return light != NULL && rows > (size_t)light->rows ? (size_t)light->rows : rows;
+}
+
+/* Short bars of a light picture: what part of a cell of its row they cover. */
+static void write_bar_grid(drawing *d, size_t rows) {
+    const spad_report *report = d->picture->report;
+    spad__density grid;
+    int64_t counts[SIZE_CLASSES] = {0};
+    for (size_t i = 0; i < report->bars.count; i++) {
+        const spad_report_bar *bar = &report->bars.items[i].bar;
+        counts[size_class(x_of(d, bar->end) - x_of(d, bar->begin), 100)]++;
+    }
+    d->least = least_class(counts, d->light->bars);
+    const int64_t cell = d->light->cell * 100;
+    if (!spad__density_make(&grid, &report->host, PLOT * 100, (int64_t)rows * cell, cell)) {
+        d->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < report->bars.count; i++) {
+        const spad__bar *item = &report->bars.items[i];
+        const int64_t x0 = x_of(d, item->bar.begin) - LEFT * 100;
+        const int64_t x1 = x_of(d, item->bar.end) - LEFT * 100;
+        if (item->row >= rows || size_class(x1 - x0, 100) >= d->least) continue;
+        spad__density_add(&grid, x0, (int64_t)item->row * cell, x1,
+                          (int64_t)(item->row + 1) * cell);
+    }
+    for (int level = 1; level <= SPAD__DENSITY_LEVELS; level++)
+        write_runs(d, &grid, level, ROW, 2, ROW - 4);
+    write_columns(d, &grid, (int64_t)rows * ROW, false);
+    spad__density_free(&grid, &report->host);
 }
 
 static void draw_timeline(drawing *d) {
     const spad_report *report = d->picture->report;
     if (report->rows.count == 0) return;
+    const size_t rows = shown_rows(d->picture, d->light);
     d->colours = (spad__colours){0};
-    for (size_t i = 0; i < report->rows.count; i++) {
+    if (d->light != NULL) write_bar_grid(d, rows);
+    for (size_t i = 0; i < rows; i++) {
         open_text(d->out, "m", "end", (LEFT - 6) * 100, (d->y + (int64_t)i * ROW + 14) * 100);
         spad__out_markup(d->out, report->rows.items[i], 12);
         spad__out_string(d->out, "</text>\n");
     }
-    for (size_t i = 0; i < report->bars.count; i++) write_wait(d, &report->bars.items[i]);
-    for (size_t i = 0; i < report->bars.count; i++) write_bar(d, &report->bars.items[i]);
-    d->y += (int64_t)report->rows.count * ROW;
+    for (size_t i = 0; i < report->bars.count && d->light == NULL; i++)
+        write_wait(d, &report->bars.items[i]);
+    for (size_t i = 0; i < report->bars.count; i++)
+        if (report->bars.items[i].row < rows) write_bar(d, &report->bars.items[i]);
+    d->y += (int64_t)rows * ROW;
     write_time_axis(d);
     d->y += AXIS;
     write_legend(d, (LEFT + PLOT - 240) * 100);
     open_text(d->out, "m", "end", (LEFT + PLOT) * 100, (d->y + 10) * 100);
-    spad__out_string(d->out, "dotted: waits, red border: critical path</text>\n");
+    spad__out_string(d->out, d->light != NULL ? "gray: short operations, red border: critical path"
+                                              : "dotted: waits, red border: critical path");
+    spad__out_string(d->out, "</text>\n");
 }
 
 /* ---- the whole --------------------------------------------------------------------- */
@@ -519,15 +695,68 @@ static void write_badge(drawing *d) {
     d->y += NOTE;
 }
 
-static int64_t page_height(const spad__picture *p) {
+/* A light picture has short notes. */
+static int64_t write_some(drawing *d, const char *text, const light_detail *light) {
+    char some[LIGHT_CHARACTERS * 4 + 8];
+    if (light == NULL || strlen(text) <= LIGHT_CHARACTERS * 4) return write_note(d, text);
+    size_t length = LIGHT_CHARACTERS * 4;
+    while (((unsigned char)text[length] & 0xC0) == 0x80) length--;
+    memcpy(some, text, length);
+    memcpy(some + length, " ...", 5);
+    return write_note(d, some);
+}
+
+static int64_t page_height(const spad__picture *p, const light_detail *light) {
     int64_t notes = p->report->badge != NULL;
     for (size_t i = 0; i < p->report->note_count; i++) {
-        notes += write_note(NULL, p->report->notes[i]);
+        notes += write_some(NULL, p->report->notes[i], light);
     }
     const int64_t views =
         (int64_t)p->view_count * (CAPTION + LEGEND + MAP + GAP + CURVE + AXIS + GAP);
-    const int64_t rows = (int64_t)p->report->rows.count;
+    const int64_t rows = (int64_t)shown_rows(p, light);
     return HEAD + notes * NOTE + views + (rows > 0 ? rows * ROW + AXIS + LEGEND : 0) + GAP;
+}
+
+/* The rules of the style, those of a light picture for it alone. */
+static void write_style(spad__out *out, bool is_light) {
+    spad__out_string(out, "<style>");
+    for (const char *rule = style; *rule != '\0';) {
+        const size_t length = strcspn(rule, "}") + 1;
+        if (is_light) spad__out_string(out, ".spad-light ");
+        spad__out_bytes(out, rule, length);
+        rule += length;
+    }
+    spad__out_string(out, "</style>\n");
+}
+
+/* False: no memory. */
+static bool write_picture(spad__out *out, const spad__picture *p, const light_detail *light) {
+    const spad_report *report = p->report;
+    const long long height = (long long)page_height(p, light);
+    spad__out_format(out,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\"%s viewBox=\"0 0 %d %lld\" "
+                     "width=\"%d\" height=\"%lld\">\n",
+                     light != NULL ? " class=\"spad-light\"" : "", PAGE_WIDTH, height, PAGE_WIDTH,
+                     height);
+    write_style(out, light != NULL);
+    spad__out_string(out, patterns);
+    spad__out_string(out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    open_text(out, "t", "start", LEFT * 100, 3000);
+    spad__out_markup(out, report->title, 80);
+    spad__out_string(out, "</text>\n");
+    open_text(out, "m", "start", LEFT * 100, 4800);
+    spad__out_markup(out, report->target->about != NULL ? report->target->about : "", 120);
+    spad__out_string(out, "</text>\n");
+    drawing d = {.out = out, .picture = p, .y = HEAD, .light = light};
+    write_badge(&d);
+    for (size_t i = 0; i < report->note_count; i++) write_some(&d, report->notes[i], light);
+    for (size_t i = 0; i < p->view_count; i++) {
+        d.view = &p->views[i];
+        draw_view(&d);
+    }
+    draw_timeline(&d);
+    spad__out_string(out, "</svg>\n");
+    return !d.failed;
 }
 
 spad_status spad_report_write_svg(const spad_report *report, const spad_sink *sink,
@@ -538,31 +767,45 @@ spad_status spad_report_write_svg(const spad_report *report, const spad_sink *si
     spad__out out;
     spad__out_start(&out, sink);
     spad__out_limit(&out, &p.limit);
-    const long long height = (long long)page_height(&p);
-    spad__out_format(&out,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %lld\" "
-                     "width=\"%d\" height=\"%lld\">\n",
-                     PAGE_WIDTH, height, PAGE_WIDTH, height);
-    spad__out_string(&out, "<style>");
-    spad__out_string(&out, style);
-    spad__out_string(&out, "</style>\n");
-    spad__out_string(&out, patterns);
-    spad__out_string(&out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    open_text(&out, "t", "start", LEFT * 100, 3000);
-    spad__out_markup(&out, report->title, 80);
-    spad__out_string(&out, "</text>\n");
-    open_text(&out, "m", "start", LEFT * 100, 4800);
-    spad__out_markup(&out, report->target->about != NULL ? report->target->about : "", 120);
-    spad__out_string(&out, "</text>\n");
-    drawing d = {.out = &out, .picture = &p, .y = HEAD};
-    write_badge(&d);
-    for (size_t i = 0; i < report->note_count; i++) write_note(&d, report->notes[i]);
-    for (size_t i = 0; i < p.view_count; i++) {
-        d.view = &p.views[i];
-        draw_view(&d);
-    }
-    draw_timeline(&d);
-    spad__out_string(&out, "</svg>\n");
+    write_picture(&out, &p, NULL); /* without a grid it needs no memory */
     spad__picture_free(&p);
     return spad__out_finish(&out, error);
+}
+
+/* The light picture in memory, with as much detail as there is room for. */
+static spad_status make_light(spad__memo *memo, const spad__picture *p, spad_error *error) {
+    const int64_t views = spad__max((int64_t)p->view_count, 1);
+    light_detail light = {
+        .boxes = 480 / views, .bars = 160, .rows = 48, .cell = views > 2 ? 10 : 6};
+    spad_status status = SPAD_OK;
+    for (int k = 0; k < LIGHT_STEPS && status == SPAD_OK; k++) {
+        const spad_sink sink = spad__memo_sink(memo);
+        spad__out out;
+        memo->text.count = 0;
+        spad__out_start(&out, &sink);
+        spad__out_limit(&out, &p->limit);
+        const bool fine = write_picture(&out, p, &light);
+        status = fine ? spad__out_finish(&out, error) : spad__fail_host_memory(error);
+        if (memo->text.count < LIGHT_BYTES) break;
+        light = (light_detail){light.boxes / 2, light.bars / 2, light.rows / 2, light.cell * 3 / 2};
+    }
+    return status == SPAD_ERR_IO ? spad__fail_host_memory(error) : status;
+}
+
+spad_status spad_report_write_light(const spad_report *report, const spad_sink *sink,
+                                    spad_error *error) {
+    spad__picture p;
+    spad__memo memo = {.host = &report->host};
+    spad_status status = spad__picture_make(&p, report, error);
+    if (status != SPAD_OK) return status;
+    status = make_light(&memo, &p, error);
+    spad__picture_free(&p);
+    if (status == SPAD_OK) {
+        spad__out out;
+        spad__out_start(&out, sink);
+        spad__out_bytes(&out, memo.text.items, memo.text.count);
+        status = spad__out_finish(&out, error);
+    }
+    spad__memo_free(&memo);
+    return status;
 }

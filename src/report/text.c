@@ -236,8 +236,8 @@ static void write_use_line(const map *m, const char *name) {
     const char *boxes = facts->boxes == 1 ? "box" : "boxes";
     const int64_t used = spad__space_used(m->view);
     if (facts->usable == SPAD_UNBOUNDED) {
-        out_line(m->out, 0, "%s: %lld %s, used %lld B", name, (long long)facts->boxes, boxes,
-                 (long long)used);
+        out_line(m->out, 0, "%s: %s %s, used %s", name, spad__grouped((int64_t)facts->boxes).text,
+                 boxes, spad__both_sizes(used).text);
         return;
     }
     char share[32] = "too much";
@@ -246,8 +246,9 @@ static void write_use_line(const map *m, const char *name) {
         snprintf(share, sizeof share, "%lld.%lld %%", (long long)(part / 10),
                  (long long)(part % 10));
     }
-    out_line(m->out, 0, "%s: %lld %s, used %lld of %lld B (%s)", name, (long long)facts->boxes,
-             boxes, (long long)used, (long long)facts->usable, share);
+    out_line(m->out, 0, "%s: %s %s, used %s of %s (%s)", name,
+             spad__grouped((int64_t)facts->boxes).text, boxes, spad__grouped(used).text,
+             spad__exact_size(facts->usable).text, share);
 }
 
 static void write_map_head(const map *m) {
@@ -260,14 +261,15 @@ static void write_map_head(const map *m) {
     spad__out_string(m->out, "\n");
     write_use_line(m, name);
     spad__out_string(m->out, "  ");
-    out_line(m->out, 2, "live peak %lld B at %s %lld, then free %lld B, largest hole %lld B",
-             (long long)facts->peak_bytes, unit, (long long)facts->peak_time,
-             (long long)facts->peak_free, (long long)facts->largest_hole);
+    out_line(m->out, 2, "live peak %s at %s %s, then free %s, largest hole %s",
+             spad__exact_size(facts->peak_bytes).text, unit, spad__grouped(facts->peak_time).text,
+             spad__exact_size(facts->peak_free).text, spad__exact_size(facts->largest_hole).text);
     if (facts->padding > 0)
-        spad__out_format(m->out, "  padding %lld B over all boxes\n", (long long)facts->padding);
+        spad__out_format(m->out, "  padding %s over all boxes\n",
+                         spad__exact_size(facts->padding).text);
     if (facts->conflicts > 0)
-        spad__out_format(m->out, "  CONFLICT: %lld boxes share bytes with another one (#)\n",
-                         (long long)facts->conflicts);
+        spad__out_format(m->out, "  CONFLICT: %s boxes share bytes with another one (#)\n",
+                         spad__grouped(facts->conflicts).text);
     if (facts->sampled)
         spad__out_string(m->out, "  boxes start at more than 256 lanes; only some were compared\n");
 }
@@ -326,12 +328,14 @@ static void write_map_legend(const map *m) {
         char count[32] = "";
         if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
         if (row->low <= row->top)
-            out_line(m->out, 27, "%s%lld B in [%lld, %lld), time [%lld, %lld)", count,
-                     (long long)row->bytes, (long long)row->low, (long long)row->top,
-                     (long long)row->begin, (long long)row->end);
+            out_line(m->out, 27, "%s%s in [%s, %s), time [%s, %s)", count,
+                     spad__exact_size(row->bytes).text, spad__grouped(row->low).text,
+                     spad__grouped(row->top).text, spad__grouped(row->begin).text,
+                     spad__grouped(row->end).text);
         else
-            out_line(m->out, 27, "%s%lld B without an address, time [%lld, %lld)", count,
-                     (long long)row->bytes, (long long)row->begin, (long long)row->end);
+            out_line(m->out, 27, "%s%s without an address, time [%s, %s)", count,
+                     spad__exact_size(row->bytes).text, spad__grouped(row->begin).text,
+                     spad__grouped(row->end).text);
     }
     if (m->stem_count > LETTERS)
         spad__out_format(m->out, "  * %lld more names\n", (long long)(m->stem_count - LETTERS));
@@ -371,7 +375,7 @@ static void write_map_peak(const map *m, named *names, stem *shares) {
     const size_t count = find_shares(m, names, shares);
     spad__out_string(m->out, "  the peak consists of\n");
     for (size_t i = 0; i < count && i < PEAK_SHOWN; i++) {
-        spad__out_format(m->out, "    %12lld B  ", (long long)shares[i].bytes);
+        spad__out_format(m->out, "    %14s  ", spad__exact_size(shares[i].bytes).text);
         if (shares[i].boxes == 1) {
             spad__out_plain(m->out, shares[i].name, 50);
         } else {

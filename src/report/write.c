@@ -161,21 +161,5 @@ void spad__out_script_string(spad__out *out, const char *text) {
 /* ---- numbers ----------------------------------------------------------------------- */
 
 void spad__out_bytes_short(spad__out *out, int64_t bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    uint64_t value = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
-    uint64_t rest = 0;
-    size_t unit = 0;
-    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
-        rest = value % 1024;
-        value /= 1024;
-        unit++;
-    }
-    const char *sign = bytes < 0 ? "-" : "";
-    unsigned tenths = (unsigned)((rest * 10 + 512) / 1024);
-    value += tenths / 10;
-    tenths %= 10;
-    if (tenths == 0)
-        spad__out_format(out, "%s%llu %s", sign, (unsigned long long)value, units[unit]);
-    else
-        spad__out_format(out, "%s%llu.%u %s", sign, (unsigned long long)value, tenths, units[unit]);
+    spad__out_string(out, spad__short_size(bytes).text);
 }

@@ -24,8 +24,8 @@ static void write_frontier_head(spad__out *out, const spad_frontier *f) {
                      f->points.count, (long long)t->layouts,
                      t->cut ? ", cut by the time limit" : "");
     if (t->written != SPAD_UNBOUNDED)
-        spad__out_format(out, "as it is   %s, %lld B\n", frontier_time(f, t->written, a),
-                         (long long)t->written_bytes);
+        spad__out_format(out, "as it is   %s, %s\n", frontier_time(f, t->written, a),
+                         spad__exact_size(t->written_bytes).text);
     spad__out_format(out, "apart      %s: no planned tensors share bytes\n",
                      frontier_time(f, t->apart, a));
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",

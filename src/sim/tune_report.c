@@ -20,7 +20,7 @@ static void write_time(spad__out *out, const spad_tune *tune, const char *what, 
                      time == SPAD_UNBOUNDED ? "-" : tune_time(tune, time, a), rest);
 }
 
-/* "as it is   3.668 us; 6.624 us where tensors share bytes, 4096 B placed" */
+/* "as it is   3.668 us; 6.624 us where tensors share bytes, 4,096 B placed" */
 static void write_times(spad__out *out, const spad_tune *tune, const char *what, int64_t time,
                         int64_t planned, int64_t placed, bool fits) {
     char a[SPAD_TIME_TEXT];
@@ -28,7 +28,7 @@ static void write_times(spad__out *out, const spad_tune *tune, const char *what,
     if (planned != time && planned != SPAD_UNBOUNDED) {
         spad__out_format(out, "; %s where tensors share bytes", tune_time(tune, planned, a));
     }
-    if (placed > 0) spad__out_format(out, ", %lld B placed", (long long)placed);
+    if (placed > 0) spad__out_format(out, ", %s placed", spad__exact_size(placed).text);
     spad__out_string(out, fits ? "\n" : ", does not fit\n");
 }
 

@@ -478,6 +478,19 @@ static void one_round_of_three_without_the_loop_inside(void **state) {
     }
 }
 
+/* A third round whose numbers would be too large, or negative, is none. */
+static void rounds_that_no_number_has(void **state) {
+    (void)state;
+    folds_to(TRIANGLE_TENSORS "vector a reads u(.., 1) cost 1 ns from 0\n"
+                              "vector a reads u(.., 1) cost 4611686018427387905 ns from 0\n"
+                              "vector a reads u(.., 1) cost 2 ns from 0\n",
+             NULL);
+    folds_to(TRIANGLE_TENSORS "vector a reads u(.., 5) from 0\n"
+                              "vector a reads u(.., 2) from 0\n"
+                              "vector a reads u(.., 0) from 0\n",
+             NULL);
+}
+
 /* Loops of the same shape whose numbers move by other steps are others. */
 static void steps_of_their_own(void **state) {
     (void)state;
@@ -800,6 +813,7 @@ int main(void) {
         cmocka_unit_test(triangles_and_falling_numbers),
         cmocka_unit_test(whole_triangles),
         cmocka_unit_test(tails_as_long_as_rows),
+        cmocka_unit_test(rounds_that_no_number_has),
         cmocka_unit_test(one_round_of_three_without_the_loop_inside),
         cmocka_unit_test(steps_of_their_own),
         cmocka_unit_test(triangles_with_other_steps),

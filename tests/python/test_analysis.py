@@ -67,7 +67,7 @@ def test_what_does_not_fit_says_why_and_what_would():
 def test_the_report_of_a_layout_has_the_same_notes():
     layout = spad.layout(TOO_WIDE)
     notes = layout.report().html()
-    assert "peak of sbuf: 524288 B" in notes
+    assert "live peak of sbuf: 524,288 B" in notes
     assert "is moved to another memory" in notes
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that the C headers declare can be reached from Python, or there is a reason."""
 
+import json
 import re
 
 import pytest
@@ -161,7 +162,7 @@ def test_a_trace_can_be_written_by_hand():
     assert trace.live_at("sbuf", 3) == [a, b] and trace.live_at("sbuf", 5) == [b]
     assert trace.largest_hole("sbuf", 3, 0, 200) == (64, 64)
     assert trace.largest_hole("sbuf", 3) == (160, 212984 - 160)
-    assert len(trace) == 8 and "8 events" in repr(trace) and "<svg" in trace._repr_svg_()
+    assert len(trace) == 8 and "8 events" in repr(trace) and "<svg" in trace._repr_html_()
     with pytest.raises(spad.StateError):
         trace.free(b)
     for wrong in (lambda: trace.alloc("nowhere", "x", 0, 1), lambda: trace.free(9),
@@ -199,7 +200,7 @@ def test_wrappers_go_around_each_other():
     assert counted.stats()["live_blocks"] == 0
     log = spad.Log.parse(logged.text())
     assert [row["action"] for row in log] == ["allocate", "allocate", "failure", "free", "free"]
-    assert log.allocations == 2 and log[3]["allocation"] == 0 and "<svg" in log._repr_svg_()
+    assert log.allocations == 2 and log[3]["allocation"] == 0 and "<svg" in log._repr_html_()
     assert "fault over <spad.Memory: log" in repr(faulty) and faulty.kind == "fault"
     for wrong in (counted.text, counted.trim, counted.check, counted.below.stats):
         with pytest.raises(spad.StateError):
@@ -311,7 +312,7 @@ def test_registry():
     assert step.allocator("kept", zero=True).zeroed == 3 and "persistent" in repr(persistent)
     top = step.toplevel_allocators()
     assert top[0].length == 0 and top[0].precision == "float32"
-    assert "<svg" in step.trace("sm_90", {"shared": "shared"})._repr_svg_()
+    assert "<svg" in step.trace("sm_90", {"shared": "shared"})._repr_html_()
     step.clear()
     assert not step.has_group and "step" in repr(step)
     solver.remove()
@@ -472,6 +473,20 @@ def test_boxes_and_changes():
     assert spad.diff(before, after, "changes") == [
         {"what": ["moved"], "before": 0, "after": 0}, {"what": ["gone"], "before": 1, "after": None},
         {"what": ["new"], "before": None, "after": 1}]
+
+
+def test_bytes_of_boxes_and_bars():
+    made = spad.Report("trn2")
+    made.add_box("a", 0, 4, 0, 60, space="sbuf", rounding=4, alignment=64)
+    made.add_bar("dma", "load", 0, 4, reads=60, writes=30)
+    assert (made.boxes()[0]["rounding"], made.boxes()[0]["alignment"]) == (4, 64)
+    data = json.loads(made.write("json"))
+    assert data["spaces"][0]["boxes"][0]["rounding"] == 4 and data["spaces"][0]["boxes"][0]["alignment"] == 64
+    assert (data["bars"][0]["reads"], data["bars"][0]["writes"]) == (60, 30)
+    with pytest.raises(spad.ArgumentError, match="cannot read -1 and write 0 bytes"):
+        made.add_bar("dma", "load", 0, 4, reads=-1)
+    with pytest.raises(spad.ArgumentError, match="cannot be drawn"):
+        made.add_box("b", 0, 4, 0, 60, alignment=-1)
 
 
 def test_emit_of_rows():

@@ -459,7 +459,7 @@ def test_trace():
         T.free(buf)
     row, = trace.tensors()
     assert (row["name"], row["bytes"], row["space"]) == ("x", 64, "ub") and row["end"] is not None
-    assert "<svg" in trace._repr_svg_()
+    assert "<svg" in trace._repr_html_()
     with T.memory_trace() as trace2:
         a, b = T.alloc_buffer((8,), "int16", name="a"), T.alloc_buffer((8,), "int16", scope="shared")
         T.copy(a[0:4], b[4:8])

@@ -120,7 +120,7 @@ def test_stack():
     assert stack.stats()["peak_stack"] == 2048
     assert stack.trace.stats("sbuf")["peak_bytes"] == 2048 and len(stack.trace) > 0
     assert [t["byte"] for t in stack.trace.tensors()] == [0, 1024, 0]
-    assert "<svg" in stack._repr_svg_() and stack.overlaps() == []
+    assert "<svg" in stack._repr_html_() and stack.overlaps() == []
 
 
 def test_an_attempt_is_undone():
@@ -817,7 +817,7 @@ def test_reports(tmp_path):
     own.add_box("a", 0, 4, 0, 1024, space="sbuf", lanes=128)
     own.add_bar("scalar", "exp", 1, 3)
     own.add_note("a note")
-    assert len(own) == 1 and "by hand" in own.text() and "<svg" in own._repr_svg_()
+    assert len(own) == 1 and "by hand" in own.text() and "<svg" in own._repr_html_()
 
 
 @pytest.mark.parametrize("lang", ["c", "cuda", "nki", "json", "csv"])

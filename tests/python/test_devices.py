@@ -126,7 +126,7 @@ def test_a_snapshot_is_read(tmp_path):
     assert list(again) == list(log) and again.names == log.names
     boxes = {box["name"]: box for box in log.report().boxes()}
     assert boxes["weights (model.py:7)"]["byte"] == 4096
-    assert boxes["backward (model.py:7)"]["begin"] == 6 and "<svg" in log._repr_svg_()
+    assert boxes["backward (model.py:7)"]["begin"] == 6 and "<svg" in log._repr_html_()
 
 
 def test_a_snapshot_is_replayed_and_planned(tmp_path):

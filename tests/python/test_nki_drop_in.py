@@ -38,7 +38,7 @@ def test_names_may_repeat():
 def test_pictures_need_no_option():
     sbm = nl.SbufManager(0, 4096, QUIET)
     sbm.alloc_heap((128, 128), nl.bfloat16, name="weights")
-    assert "weights" in sbm.report().text() and "weights" in sbm._repr_svg_()
+    assert "weights" in sbm.report().text() and "weights" in sbm._repr_html_()
     assert nl.SbufManager(0, 4096, QUIET, trace=False).trace is None
 
 
@@ -47,12 +47,12 @@ def test_a_heap_does_not_fill_its_memory():
     sbm.alloc_heap((128, 8192), nl.float32)
     with sbm.scope():
         sbm.alloc_stack((128, 4096), nl.float32)
-    assert "used 49152 of 212984 B (23.0 %)" in sbm.report().text()
+    assert "used 49,152 of 212,984 B (23.0 %)" in sbm.report().text()
     assert "used 48 KiB of 208 KiB" in sbm.report().svg()
     with pytest.warns(UserWarning, match="passes"):
         wide = nl.SbufManager(0, 262144, QUIET)
     wide.alloc_heap((128, 8192), nl.float32)
-    assert "used 262144 of 212984 B (too much)" in wide.report().text()
+    assert "used 262,144 of 212,984 B (too much)" in wide.report().text()
 
 
 def test_flush_logs_prints(capsys):

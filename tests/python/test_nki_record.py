@@ -260,3 +260,129 @@ def test_nothing_of_a_kernel_is_kept():
         gc.enable()
     gc.collect()
     assert kept[1]() is None
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------------
+
+
+def tiles(x):
+    """A tile of x and one of half as many columns."""
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    return t, nl.ndarray((x.shape[0], x.shape[1] // 2), dtype=x.dtype, buffer=nl.sbuf)
+
+
+WRONG = [
+    (lambda t, half: nisa.activation(dst=half, op=nl.exp, data=t), r"activation: dst \(64, 32\) and data \(64, 64\) .* elements"),
+    (lambda t, half: nisa.tensor_scalar(dst=t[0:32, :], data=t, op0=nl.add, operand0=1.0),
+     r"tensor_scalar: dst \(32, 64\) and data \(64, 64\) .* partitions"),
+    (lambda t, half: nisa.tensor_tensor(dst=t, data1=t, data2=half, op=nl.add), r"tensor_tensor: .* data2 \(64, 32\) .* elements"),
+    (lambda t, half: nisa.tensor_tensor(dst=t, data1=t, data2=1, op=nl.add), "tensor_tensor: data2 is 1, not a tensor"),
+    (lambda t, half: nisa.tensor_copy(dst=t, src=half), "tensor_copy: .* elements"),
+    (lambda t, half: nisa.nc_transpose(dst=half, data=t), r"nc_transpose: the transpose of data \(64, 64\) is \(64, 64\), and dst is"),
+    (lambda t, half: nisa.nc_matmul(dst=t, stationary=2, moving=t), "nc_matmul: stationary is 2, not a tensor"),
+    (lambda t, half: nisa.reciprocal(dst=half, data=t), "reciprocal: .* elements"),
+]
+
+
+@pytest.mark.parametrize("wrong, message", WRONG, ids=range(len(WRONG)))
+def test_shapes_that_an_instruction_refuses(wrong, message):
+    def kernel(x):
+        wrong(*tiles(x))
+
+    with pytest.raises(nt.TraceError, match=message) as caught:
+        nt.trace(kernel, nt.hbm((64, 64), "bf16"))
+    assert caught.value.place[0] == __file__
+
+
+def test_misuse_of_tensors_and_places():
+    def attribute(x):
+        x.foo()
+
+    def iterated(x):
+        list(x)
+
+    def address(x):
+        nl.ndarray((128, 4), dtype=x.dtype, buffer=nl.sbuf, address=5)
+
+    for kernel, message in ((attribute, "'NkiTensor' object has no attribute 'foo'"),
+                            (iterated, "'NkiTensor' object is not iterable"),
+                            (address, r"address= is 5, not \(partition, byte\)")):
+        with pytest.raises(nt.TraceError, match=message) as caught:
+            nt.trace(kernel, nt.hbm((64, 64), "bf16"))
+        assert caught.value.place == (__file__, kernel.__code__.co_firstlineno + 1)
+
+
+def test_a_last_result_that_is_refused():
+    """In the older dialect a result is recorded when it is known where it goes: the last one at the end."""
+    with nt.installed():
+        import neuronxcc.nki.isa as nisa_older
+        import neuronxcc.nki.language as nl_older
+
+    def last(x):
+        a, b = nl_older.load(x[0:128, 0:64]), nl_older.load(x[0:64, 0:64])
+        nisa_older.nc_matmul(a, b)
+
+    def earlier(x):
+        a, b = nl_older.load(x[0:128, 0:64]), nl_older.load(x[0:64, 0:64])
+        nisa_older.nc_matmul(a, b)
+        nl_older.store(x[0:128, 0:64], a)
+
+    for kernel in (last, earlier):
+        with pytest.raises(nt.TraceError, match="nc_matmul: .* different numbers of partitions") as caught:
+            nt.trace(kernel, nt.hbm((128, 64), "bf16"))
+        assert caught.value.place == (__file__, kernel.__code__.co_firstlineno + 2)
+
+
+def test_a_kernel_that_ends_the_program(tmp_path):
+    def ends(x):
+        raise SystemExit(3)
+
+    with pytest.raises(nt.TraceError, match=r"the kernel ends the program \(SystemExit: 3\)") as caught:
+        nt.trace(ends, nt.hbm((64, 64), "bf16"))
+    assert caught.value.place == (__file__, ends.__code__.co_firstlineno + 1)
+    (tmp_path / "ends.py").write_text("import nki\nimport sys\nsys.exit('no device')\n")
+    with pytest.raises(nt.TraceError, match=r"ends.py:3: .*no device.* \(while '.*' was loaded\)"):
+        nt.load(f"{tmp_path}/ends.py:kernel")
+    import sys
+    assert not any(name.partition(".")[0] in ("nki", "neuronxcc") or name.endswith("_ends") for name in sys.modules)
+
+
+def test_chips_and_arguments_that_are_no_use():
+    with pytest.raises(nt.TraceError, match="'sm_90' is no NeuronCore: it has no hbm, psum, sbuf"):
+        nt.trace(by_name, nt.hbm((4, 128, 64), "bf16"), 4, target="sm_90")
+    with pytest.raises(nt.TraceError, match=r"missing a required argument: 'count'; it is by_name\(x, count\)"):
+        nt.trace(by_name, nt.hbm((4, 128, 64), "bf16"))
+    with pytest.raises(nt.TraceError, match="with these arguments it calls nothing"):
+        nt.trace(by_name, nt.hbm((4, 128, 64), "bf16"), 0)
+
+
+def test_arguments_of_the_command():
+    import argparse
+
+    from spad.nki import _command
+
+    def argument(text):
+        name, value = _command.argument(text)
+        return name, [(part.shape, part.dtype) if isinstance(part, nt.Hbm) else part for part in value] \
+            if isinstance(value, (tuple, list)) else value
+
+    assert argument("n=3") == ("n", 3) and argument("mode=fast") == ("mode", "fast")
+    assert argument("pair=(1, 2)") == ("pair", [1, 2]) and argument("at=x[i]y") == ("at", "x[i]y")
+    assert argument("pair=(bf16[128,64], None, [f32[4], 'a'])")[1][:2] == [((128, 64), "bfloat16"), None]
+    name, value = _command.argument("kv=[bf16[8,4], bf16[8]]")
+    assert isinstance(value, list) and [part.shape for part in value] == [(8, 4), (8,)]
+    for text in ("x=bf16[-3,64]", "x=bf16[a,64]", "x=bf16[0]", "x=(bf16[4], bf17[4])", "=3", "x"):
+        with pytest.raises(argparse.ArgumentTypeError, match="no tensor|no argument"):
+            _command.argument(text)
+
+
+def test_a_file_that_cannot_be_written(tmp_path, capsys):
+    from spad.nki import _command
+    (tmp_path / "k.py").write_text("import nki\nimport nki.isa as nisa\n@nki.jit\ndef copy(x):\n    nisa.dma_copy(dst=x, src=x)\n")
+    for command, name in (("text", "none/k.spad"), ("report", "none/k.html")):
+        status = _command.main([command, f"{tmp_path}/k.py:copy", "--arg", "x=bf16[128,64]", "-o", f"{tmp_path}/{name}"])
+        assert status == 2
+        assert f"'{tmp_path}/{name}' cannot be written: No such file" in capsys.readouterr().err
+    assert _command.main(["text", f"{tmp_path}/k.py:copy", "--arg", "x=bf16[128,64]", "-o", f"{tmp_path}/k.spad"]) == 0
+    assert (tmp_path / "k.spad").read_text().startswith("kernel copy on trn2\n")

@@ -54,7 +54,7 @@ USES = {
     "csv": lambda r: r.csv(CSV),
     "report": lambda r: r.report(),
     "add_plan": lambda r: spad.Report("trn2").add_plan(r, "sbuf"),
-    "picture": lambda r: r._repr_svg_(),
+    "picture": lambda r: r._repr_html_(),
     "text": lambda r: r.text(),
     "json": lambda r: r.json(),
     "check": lambda r: r.plan.check(r),

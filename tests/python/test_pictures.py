@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What notebooks show: every picture is well-formed, and text of the user stays text."""
 
+import os
+import sys
 import threading
 import xml.etree.ElementTree as xml
 
@@ -81,10 +83,55 @@ def kernel():
         "kernel trace", "layout", "sim", "kernel report"])
 def test_svg(make):
     thing = make()
-    picture = xml.fromstring(thing._repr_svg_())
+    picture = xml.fromstring(thing._repr_html_())
     assert picture.tag.endswith("svg") and len(list(picture.iter())) > 10
     assert not [e for e in picture.iter() if e.tag.endswith("script")]
     assert " object at 0x" not in repr(thing)
+
+
+def test_many_boxes_are_a_light_picture():
+    """However many there are: below 100 kB, and titles for the pointer."""
+    many = spad.Report("sm_90", "many")
+    for k in range(100000):
+        many.add_box(f"layers.{k % 64}.x{k}", k // 100, k // 100 + 3, 64 * (k * 37 % 3000), 64, space="shared")
+    text = many._repr_html_()
+    picture = xml.fromstring(text)
+    titles = [e.text for e in picture.iter() if e.tag.endswith("title")]
+    assert len(text) < 100000 and len(titles) > 100
+    assert all("small boxes" in t or " B at " in t for t in titles), titles[:3]
+    assert "100,000 boxes" in text and text == many.light()
+    few = report()._repr_html_()
+    assert "small boxes" not in few and len(few) < 100000
+
+
+def test_a_notebook_shows_it_with_hover(tmp_path):
+    """In a browser: every point of a map that has boxes is in something with a title, shades are seen, and
+    the style is that of the picture alone."""
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "report"))
+    import browser
+    if browser.find() is None:
+        pytest.skip("no Chromium here")
+    many = spad.Report("sm_90", "many")
+    for k in range(20000):
+        many.add_box(f"x{k}", k // 20, k // 20 + 9, 64 * (k * 37 % 3000), 64 * (1 + k % 3), space="shared")
+    page = tmp_path / "cell.html"
+    page.write_text("<!DOCTYPE html><body style='margin:0'><div>%s</div><svg width='90' height='30'><text id='other' "
+                    "class='t' y='20' style=''>x</text></svg>" % many._repr_html_(), encoding="utf-8")
+    window = browser.Browser()
+    try:
+        for width in (1000, 390):
+            window.open(str(page), width, 900)
+            window.settle()
+            assert window.faults() == []
+            frame = window.run("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.spad-light rect.f').getBoundingClientRect())")
+            titles = window.run("Array.from({length: 40}, (_, k) => document.elementFromPoint(%f + Math.min(%f, innerWidth - %f) * (k + 0.5) / 41, %f))"
+                                ".map(n => (n.querySelector('title') || {}).textContent)" % (frame[0], frame[2], frame[0], frame[1] + frame[3] / 2))
+            assert all(title and (" small boxes" in title or " B at " in title) for title in titles), titles
+            rows = window.picture(frame[0] + 5, frame[1] + 5, 200, 200)
+            assert len({colour for row in rows for colour in row}) >= 4
+            assert window.run("getComputedStyle(document.getElementById('other')).fontWeight") == "400"
+    finally:
+        window.close()
 
 
 def test_html():
@@ -104,8 +151,8 @@ def test_what_does_not_fit_is_drawn_above_the_limit():
 
 
 def test_nothing_to_show_is_no_picture():
-    assert spad.Stack("trn2")._repr_svg_() is None and spad.Block("sm_90")._repr_svg_() is None
-    assert spad.Kernel("trn2")._repr_svg_() is None
+    assert spad.Stack("trn2")._repr_html_() is None and spad.Block("sm_90")._repr_html_() is None
+    assert spad.Kernel("trn2")._repr_html_() is None
 
 
 def test_writing_a_picture_lets_others_run():

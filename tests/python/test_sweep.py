@@ -319,6 +319,20 @@ def test_buffers(folder):
     assert "--space" in table("b.csv", vary=None, target="H100")[0]["message"]
 
 
+def test_buffers_of_several_memories(folder):
+    (folder / "b.csv").write_text("id,lower,upper,size,space\na,0,2,4096,sram\nb,1,3,4096,sram\nc,0,3,512,bank\n")
+    made = table("b.csv", vary={"sram": "4KiB,8KiB"})
+    assert [(row["status"], row["bytes"], row["sram bytes"], row["bank bytes"]) for row in made] == [
+        ("does not fit", 8704, 8192, 512), ("fine", 8704, 8192, 512)]
+    assert made[0]["message"] == "too much for sram" and made[1]["command"] == "spad plan b.csv --space sram=8192 --space bank --minimize"
+    shown = subprocess.run([sys.executable, "-m", *made[1]["command"].split()], capture_output=True, text=True)
+    assert shown.returncode == 0 and "space     bank" in shown.stdout
+    with pytest.raises(spad.ArgumentError, match="no parameter 'capacity'"):
+        table("b.csv", vary={"capacity": 1})
+    (folder / "b.csv").write_text("id;lower;upper;size;space\na;0;2;4096;shared\nb;1;3;100;registers\n")
+    assert table("b.csv", vary=None, target="H100")[0]["status"] == "fine"
+
+
 def test_ttgir(root, folder):
     text = root / "tests" / "ttgir" / "softmax_sm80_s3_v39.ttgir"
     made = table(text, vary={"rows": "128..512*2"})
@@ -353,6 +367,83 @@ def test_programs(root, folder):
     assert given[0]["bytes"] == made[1]["bytes"] and given[0]["makespan"] == made[1]["makespan"]
     wrong = table(f"{root}/tests/python/nki_kernels.py:nothing", vary={"a": 1})
     assert wrong[0]["status"] == "refused" and "has no 'nothing'" in wrong[0]["message"]
+
+
+def test_findings_name_lines_of_the_program(folder):
+    (folder / "prog.py").write_text(PROGRAM.replace("WIDTH", "512").replace("from sizes import 512\n", "")
+                                    .replace("        nisa.memset(dst=t, value=0.0)\n", ""))
+    made = table("prog.py:k", vary={"n": [1, 2]})
+    assert [row["status"] for row in made] == ["wrong", "wrong"]
+    assert all(Path(row["message"].partition(":")[0]).name == "prog.py" and ":10: " in row["message"] for row in made), made[0]["message"]
+
+
+TRITON = """\
+import triton
+import triton.language as tl
+
+@triton.jit
+def matmul(a, b, c, K, M, BM: tl.constexpr, BK: tl.constexpr):
+    m, k = tl.arange(0, BM), tl.arange(0, BK)
+    left, right = a + m[:, None] * M + k[None, :], b + k[:, None] * M + m[None, :]
+    acc = tl.zeros((BM, BM), dtype=tl.float32)
+    for _ in range(0, K, BK):
+        acc = tl.dot(tl.load(left), tl.load(right), acc)
+        left += BK
+        right += BK * M
+    tl.store(c + m[:, None] * M + m[None, :], acc)
+"""
+
+
+def test_triton(folder):
+    (folder / "prog.py").write_text(TRITON)
+    options = {"signature": "a=*fp16:16,b=*fp16:16,c=*fp32:16,K=i32:16,M=i32:16", "args": {"BM": 64, "K": 512}}
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        made = table("prog.py:matmul", vary={"num_stages": "2..3"}, target="A100", **options)
+        assert [(row["status"], row["message"]) for row in made] == [("refused", "No module named 'triton'")] * 2
+        pytest.skip("there is no Triton")
+    made = table("prog.py:matmul", vary={"BK": [32, 64], "num_stages": "2..3"}, target="A100", **options)
+    assert [row["status"] for row in made] == ["fine"] * 4 and all(row["unit"] == "ns" for row in made)
+    assert made[0]["shared bytes"] < made[1]["shared bytes"] < made[3]["shared bytes"]
+    assert made[0]["makespan"] > made[1]["makespan"]
+
+
+TILELANG = """\
+import tilelang.language as T
+
+def gemm(BM=128, BK=32, stages=3):
+    @T.prim_func
+    def main(A: T.Tensor((512, 512), "float16"), B: T.Tensor((512, 512), "float16"), C: T.Tensor((512, 512), "float16")):
+        with T.Kernel(512 // BM, 512 // BM, threads=128) as (bx, by):
+            a = T.alloc_shared((BM, BK), "float16")
+            b = T.alloc_shared((BK, BM), "float16")
+            acc = T.alloc_fragment((BM, BM), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(512 // BK, num_stages=stages):
+                T.copy(A[by * BM, k * BK], a)
+                T.copy(B[k * BK, bx * BM], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * BM, bx * BM])
+    return main
+
+one = gemm()
+"""
+
+
+def test_tilelang(folder):
+    (folder / "prog.py").write_text(TILELANG)
+    try:
+        import tilelang  # noqa: F401
+    except ImportError:
+        made = table("prog.py:gemm", vary={"stages": "2..3"}, target="H100")
+        assert [(row["status"], row["message"]) for row in made] == [("refused", "No module named 'tilelang'")] * 2
+        pytest.skip("there is no TileLang")
+    made = table("prog.py:gemm", "prog.py:one", vary={"stages": "1..3"}, target=["H100", "A100"])
+    assert [row["stages"] for row in made] == [1, 2, 3, 1, 2, 3, None, None]
+    assert [row["status"] for row in made] == ["fine"] * 8, made.text()
+    assert made[0]["shared bytes"] < made[1]["shared bytes"] < made[2]["shared bytes"]
+    assert made[0]["makespan"] > made[2]["makespan"] and made[6]["makespan"] == made[2]["makespan"]
 
 
 def test_recorded_kernels_and_chips(folder):

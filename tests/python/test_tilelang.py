@@ -38,7 +38,7 @@ def test_everything_once():
     totals = block.sums
     assert totals["dynamic_bytes"] >= 32768 and totals["tmem_columns"] == 256 and block.fits
     assert "acc" in block.text() and "gemm" in block._repr_html_()
-    assert len(block.buffers) == len(block) and "<svg" in block._repr_svg_()
+    assert len(block.buffers) == len(block) and "<svg" in block._repr_html_()
     with pytest.raises(AttributeError):
         a.colour
 

@@ -119,9 +119,9 @@ static void steps_decide_on_request(void **state) {
                 "no changes: 16 steps as before\n16 of 16 costs assumed: steps, not time\n");
     expect_text(RING("2", "cost 100 ns"), NULL, "no changes: 1.600 us as before\n");
     expect_text(RING("1", "cost 100 ns"), NULL,
-                "line 5: ring of 'x' 2 instead of 1: 1.600 us instead of 2.400 us, 16384 B more "
-                "placed, 16384 B more declared\n1 change: 1.600 us instead of 2.400 us, 16384 B "
-                "more placed, 16384 B more declared\n");
+                "line 5: ring of 'x' 2 instead of 1: 1.600 us instead of 2.400 us, 16,384 B more "
+                "placed, 16,384 B more declared\n1 change: 1.600 us instead of 2.400 us, 16,384 B "
+                "more placed, 16,384 B more declared\n");
     expect_text(RING("1", "cost 100 ns"), &shallow, "no changes: 2.400 us as before\n");
 }
 

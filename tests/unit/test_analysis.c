@@ -220,7 +220,7 @@ static void test_what_does_not_fit_has_notes(void **unused) {
     assert_note(&f, 0, SPAD_ANALYSIS_DOES_NOT_FIT, "does not fit");
     assert_int_equal(spad_analysis_get_note(f.analysis, 1)->code, SPAD_ANALYSIS_TOO_SMALL);
     assert_note(&f, 2, SPAD_ANALYSIS_PEAK,
-                "peak of sbuf: 524288 B at line 6 (for i): x 2 x 262144");
+                "live peak of sbuf: 524,288 B (512 KiB) at line 6 (for i): x 2 x 262,144");
     assert_note(&f, 3, SPAD_ANALYSIS_VERDICT,
                 "wrong: it does not fit; apart from that, proved for all trip counts: for every N "
                 "from 1 on");
@@ -447,7 +447,7 @@ static void test_report_has_all_of_it(void **unused) {
     assert_ok(spad_report_write_json(report, &json.sink, &error), &error);
     assert_non_null(strstr(json.bytes, "\"rows (N = 16)\""));
     assert_non_null(strstr(json.bytes, "\"does not fit\""));
-    assert_non_null(strstr(json.bytes, "peak of sbuf: 524288 B"));
+    assert_non_null(strstr(json.bytes, "live peak of sbuf: 524,288 B (512 KiB)"));
     assert_non_null(strstr(json.bytes, "SPAD-DOES-NOT-FIT"));
     assert_non_null(strstr(json.bytes, "tensor x : sbuf"));
     test_text_free(&json);

@@ -270,6 +270,21 @@ static void what_does_not_fit_is_cut_off(void **state) {
     assert_string_equal(field, "N =ab");
 }
 
+static void numbers_are_for_people(void **state) {
+    (void)state;
+    assert_string_equal(spad__grouped(0).text, "0");
+    assert_string_equal(spad__grouped(999).text, "999");
+    assert_string_equal(spad__grouped(-1000).text, "-1,000");
+    assert_string_equal(spad__grouped(INT64_MIN).text, "-9,223,372,036,854,775,808");
+    assert_string_equal(spad__short_size(1023).text, "1023 B");
+    assert_string_equal(spad__short_size(-1536).text, "-1.5 KiB");
+    assert_string_equal(spad__short_size(INT64_MAX).text, "8 EiB");
+    assert_string_equal(spad__exact_size(163840).text, "163,840 B");
+    assert_string_equal(spad__both_sizes(1023).text, "1,023 B");
+    assert_string_equal(spad__both_sizes(100000).text, "100,000 B (97.7 KiB)");
+    assert_string_equal(spad__both_sizes(INT64_MIN).text, "-9,223,372,036,854,775,808 B (-8 EiB)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_code_and_a_sentence),
@@ -285,6 +300,7 @@ int main(void) {
         cmocka_unit_test(json_is_escaped_and_indented),
         cmocka_unit_test(bad_utf8_is_recognised),
         cmocka_unit_test(close_matches_come_nearest_first),
+        cmocka_unit_test(numbers_are_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,8 +133,8 @@ static void a_kernel_without_a_file_does_not_fit(void **state) {
     const spad_finding *first = spad_check_get_finding(check, number);
     assert_string_equal(first->file, "<text>");
     assert_string_equal(first->message,
-                        "sbuf is too small: 300000 B per lane are needed at the same time, and it "
-                        "has 212984; 'spad fit' shows what would fit");
+                        "sbuf is too small: 300,000 B per lane are needed at the same time, and it "
+                        "has 212,984 B; 'spad fit' shows what would fit");
     assert_ok(spad_check_add_fault(check, &given.fault, &error), &error);
     assert_int_equal(spad_check_finding_count(check), before + 3);
     assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_WRONG);
@@ -191,7 +191,7 @@ static void objects_may_not_fit(void **state) {
     const spad_finding *finding = spad_check_get_finding(check, 0);
     assert_int_equal(finding->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_int_equal(finding->line, 0); /* there is no tensor to point at */
-    assert_non_null(strstr(finding->message, "shared is too small: 320000 B"));
+    assert_non_null(strstr(finding->message, "shared is too small: 320,000 B"));
     spad_check_destroy(check);
     given.kernel = kernel;
     given.layout = layout;

@@ -695,20 +695,20 @@ static void memories_that_are_too_small(void **state) {
     expect_fit("kernel k on trn2\nparam N = 9\ntensor x : sbuf u8 [N] (128, 60000) ring 5\n"
                "tensor y : psum f32 [N] (128, 512) ring 9\n"
                "for i in 0..N { vector w writes x[i], y[i]\nvector r reads x[i], y[i] }\n",
-               "sbuf is 87016 B too small: 300000 B are needed together (proved)\n"
-               "  fits with --ring x=3 instead of 5, which saves 120000 B\n"
-               "  fits if 'x' is moved to another memory, which saves 300000 B\n"
-               "psum is 2048 B too small: 18432 B are needed together (proved)\n"
-               "  fits with --ring y=8 instead of 9, which saves 2048 B\n"
-               "  fits if 'y' is moved to another memory, which saves 2048 B\n");
-    expect_fit(
-        "kernel k on sm_90\ntensor x : shared u8 (200000)\ntensor y : shared u8 (200000)\n"
-        "agent a { simt w writes x\nsimt r reads x }\n"
-        "agent b { simt w writes y\nsimt r reads y }\n",
-        "shared is 167552 B too small: 400000 B are taken with all tiles of agents apart; a lower "
-        "layout may exist\n"
-        "  fits if 'x' is moved to another memory, which saves 200000 B\n"
-        "  fits if 'y' is moved to another memory, which saves 200000 B\n");
+               "sbuf is 87,016 B (85 KiB) too small: 300,000 B are needed together (proved)\n"
+               "  fits with --ring x=3 instead of 5, which saves 120,000 B\n"
+               "  fits if 'x' is moved to another memory, which saves 300,000 B\n"
+               "psum is 2,048 B (2 KiB) too small: 18,432 B are needed together (proved)\n"
+               "  fits with --ring y=8 instead of 9, which saves 2,048 B\n"
+               "  fits if 'y' is moved to another memory, which saves 2,048 B\n");
+    expect_fit("kernel k on sm_90\ntensor x : shared u8 (200000)\ntensor y : shared u8 (200000)\n"
+               "agent a { simt w writes x\nsimt r reads x }\n"
+               "agent b { simt w writes y\nsimt r reads y }\n",
+               "shared is 167,552 B (163.6 KiB) too small: 400,000 B are taken with all tiles of "
+               "agents apart; a lower "
+               "layout may exist\n"
+               "  fits if 'x' is moved to another memory, which saves 200,000 B\n"
+               "  fits if 'y' is moved to another memory, which saves 200,000 B\n");
 }
 
 /* A parameter that is also a size is no depth; a ring that would be wrong is not offered. */
@@ -716,12 +716,12 @@ static void depths_that_are_not_offered(void **state) {
     (void)state;
     expect_fit("kernel k on sm_90\nparam D = 4\ntensor x : shared u8 [9] (D * 20000) ring D\n"
                "for i in 0..9 { simt w writes x[i]\nsimt r reads x[i] }\n",
-               "shared is 87552 B too small: 320000 B are needed together (proved)\n"
-               "  fits if 'x' is moved to another memory, which saves 320000 B\n");
+               "shared is 87,552 B (85.5 KiB) too small: 320,000 B are needed together (proved)\n"
+               "  fits if 'x' is moved to another memory, which saves 320,000 B\n");
     expect_fit("kernel k on sm_90\ntensor x : shared u8 [5] (60000)\n"
                "for i in 0..5 { simt w writes x[i] }\nfor i in 0..5 { simt r reads x[i] }\n",
-               "shared is 67552 B too small: 300000 B are needed together (proved)\n"
-               "  fits if 'x' is moved to another memory, which saves 300000 B\n");
+               "shared is 67,552 B (66 KiB) too small: 300,000 B are needed together (proved)\n"
+               "  fits if 'x' is moved to another memory, which saves 300,000 B\n");
 }
 
 /* The name of the number of a wait means nothing else in the kernel. */

@@ -293,8 +293,8 @@ static void memories_that_are_too_small_are_findings(void **state) {
     assert_int_equal(f->code, SPAD_FINDING_DOES_NOT_FIT);
     assert_int_equal(f->line, 3);
     assert_string_equal(f->subject, "x");
-    assert_string_equal(f->message, "sbuf is too small: 256000 B per lane are needed at the same "
-                                    "time, and it has 212984; 'spad fit' shows what would fit");
+    assert_string_equal(f->message, "sbuf is too small: 256,000 B per lane are needed at the same "
+                                    "time, and it has 212,984 B; 'spad fit' shows what would fit");
     assert_int_equal(f->notes[0].line, 4);
     assert_string_equal(f->notes[0].message, "the peak is here");
     assert_int_equal(spad_check_get_counts(r.check).errors, 1);

@@ -48,14 +48,14 @@ static void a_ring_becomes_shallower(void **state) {
     (void)state;
     expect("kernel k on sm_90\nparam N = 9\n"
            "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring 5\n" LOOP,
-           "shared is 68552 B too small: 301000 B are needed together (proved)\n"
-           "  fits with --ring x=3 instead of 5, which saves 120000 B\n"
-           "  fits if 'x' is moved to another memory, which saves 300000 B\n");
+           "shared is 68,552 B (66.9 KiB) too small: 301,000 B are needed together (proved)\n"
+           "  fits with --ring x=3 instead of 5, which saves 120,000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 300,000 B\n");
     expect("kernel k on sm_90\nparam N = 9\nparam S = 4\n"
            "tensor y : shared u8 (1000) input\ntensor x : shared u8 [N] (60000) ring S\n" LOOP,
-           "shared is 8552 B too small: 241000 B are needed together (proved)\n"
-           "  fits with -D S=3 instead of 4, which saves 60000 B\n"
-           "  fits if 'x' is moved to another memory, which saves 240000 B\n");
+           "shared is 8,552 B (8.4 KiB) too small: 241,000 B are needed together (proved)\n"
+           "  fits with -D S=3 instead of 4, which saves 60,000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 240,000 B\n");
 }
 
 #define DEEP(x, y)                                             \
@@ -72,21 +72,22 @@ static void a_ring_becomes_shallower(void **state) {
 static void the_largest_depth_is_found(void **state) {
     (void)state;
     expect(DEEP("ring 250", "ring 2"),
-           "shared is 19552 B too small: 252000 B are needed together (proved)\n"
-           "  fits with --ring x=230 instead of 250, which saves 20000 B\n"
-           "  fits if 'x' is moved to another memory, which saves 250000 B\n");
+           "shared is 19,552 B (19.1 KiB) too small: 252,000 B are needed together (proved)\n"
+           "  fits with --ring x=230 instead of 250, which saves 20,000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 250,000 B\n");
     expect(DEEP("ring 130", "ring 110"),
-           "shared is 7552 B too small: 240000 B are needed together (proved)\n"
-           "  fits with --ring x=122 instead of 130, which saves 8000 B\n"
-           "  fits with --ring y=102 instead of 110, which saves 8000 B\n"
-           "  fits if 'y' is moved to another memory, which saves 110000 B\n"
-           "  fits if 'x' is moved to another memory, which saves 130000 B\n");
+           "shared is 7,552 B (7.4 KiB) too small: 240,000 B are needed together (proved)\n"
+           "  fits with --ring x=122 instead of 130, which saves 8,000 B\n"
+           "  fits with --ring y=102 instead of 110, which saves 8,000 B\n"
+           "  fits if 'y' is moved to another memory, which saves 110,000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 130,000 B\n");
     expect(DEEP("ring 250", "ring 240"),
-           "shared is 257552 B too small: 490000 B are needed together (proved)\n"
-           "  fits with --ring x=116 --ring y=116, which saves 258000 B\n");
+           "shared is 257,552 B (251.5 KiB) too small: 490,000 B are needed together (proved)\n"
+           "  fits with --ring x=116 --ring y=116, which saves 258,000 B\n");
     /* tensors without a ring can have one */
-    expect(DEEP("", ""), "shared is 767552 B too small: 1000000 B are needed together (proved)\n"
-                         "  fits with --ring x=116 --ring y=116, which saves 768000 B\n");
+    expect(DEEP("", ""),
+           "shared is 767,552 B (749.6 KiB) too small: 1,000,000 B are needed together (proved)\n"
+           "  fits with --ring x=116 --ring y=116, which saves 768,000 B\n");
 }
 
 /* Two tiles are in use: the reader is one after. */
@@ -107,7 +108,7 @@ static void a_wrong_ring_is_named_as_such(void **state) {
     assert_int_equal(last->to, 1);
     assert_int_not_equal(last->wrong, SPAD_FINDING_NONE);
     assert_non_null(strstr(f.text.bytes,
-                           "  fits with --ring x=1 instead of 2, which saves 120000 B, "
+                           "  fits with --ring x=1 instead of 2, which saves 120,000 B, "
                            "but is wrong then: SPAD-"));
     assert_null(spad_fit_get(f.fit, spad_fit_count(f.fit)));
     tear_down(&f);
@@ -117,14 +118,14 @@ static void extents_are_not_touched(void **state) {
     (void)state;
     expect("kernel k on sm_90\nparam N = 5\ntensor y : shared u8 (1000) input\n"
            "tensor x : shared u8 [N] (60000) ring N\n" LOOP,
-           "shared is 68552 B too small: 301000 B are needed together (proved)\n"
-           "  fits if 'x' is moved to another memory, which saves 300000 B\n");
+           "shared is 68,552 B (66.9 KiB) too small: 301,000 B are needed together (proved)\n"
+           "  fits if 'x' is moved to another memory, which saves 300,000 B\n");
 }
 
 static void there_may_be_no_change(void **state) {
     (void)state;
     expect("kernel k on sm_90\ntensor x : shared u8 (1000) at 232000\nsimt w writes x\n",
-           "shared is 552 B too small: the kernel places tensors up to byte 233000\n"
+           "shared is 552 B too small: the kernel places tensors up to byte 233,000\n"
            "  no change was found that makes it fit\n");
     expect("kernel k on sm_90\ntensor x : shared u8 (1000)\nsimt w writes x\n", "");
 }
@@ -165,13 +166,13 @@ static void several_changes_where_one_is_not_enough(void **state) {
            "tensor x : shared u8 (150000) input\ntensor y : shared u8 (140000) input\n"
            "tensor z : shared u8 (120000) input\ntensor w : shared u8 (1000)\n"
            "simt w reads x, y, z writes w\n",
-           "shared is 178552 B too small: 411000 B are needed together (proved)\n"
-           "  fits if 'y' and 'z' are moved to another memory, which saves 260000 B\n");
+           "shared is 178,552 B (174.4 KiB) too small: 411,000 B are needed together (proved)\n"
+           "  fits if 'y' and 'z' are moved to another memory, which saves 260,000 B\n");
     expect(TOO_MUCH,
-           "shared is 307552 B too small: 540000 B are needed together (proved)\n"
-           "  fits with --ring x=1 if 'y' is moved to another memory, which saves 330000 B\n"
-           "  fits with --ring x=1 if 'z' is moved to another memory, which saves 330000 B\n"
-           "  fits if 'x' and 'y' are moved to another memory, which saves 390000 B\n");
+           "shared is 307,552 B (300.3 KiB) too small: 540,000 B are needed together (proved)\n"
+           "  fits with --ring x=1 if 'y' is moved to another memory, which saves 330,000 B\n"
+           "  fits with --ring x=1 if 'z' is moved to another memory, which saves 330,000 B\n"
+           "  fits if 'x' and 'y' are moved to another memory, which saves 390,000 B\n");
     fixture f;
     set_up(&f, TOO_MUCH);
     test_text_clear(&f.text);

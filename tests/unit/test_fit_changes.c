@@ -33,12 +33,13 @@ static void expect(const char *kernel_text, const char *expected) {
 
 static void a_lower_alignment_may_help(void **state) {
     (void)state;
-    expect(ALIGNED, "shared is 9624 B too small: 231000 B are needed together (proved)\n"
-                    "  fits if 'x' is aligned to 2048 B instead of 131072\n"
-                    "  fits if 'y' is aligned to 2048 B instead of 131072\n"
-                    "  fits if 'x' is moved to another memory, which saves 1000 B\n"
-                    "  fits if 'z' is moved to another memory, which saves 110000 B\n"
-                    "  fits if 'y' is moved to another memory, which saves 120000 B\n");
+    expect(ALIGNED,
+           "shared is 9,624 B (9.4 KiB) too small: 231,000 B are needed together (proved)\n"
+           "  fits if 'x' is aligned to 2,048 B instead of 131,072\n"
+           "  fits if 'y' is aligned to 2,048 B instead of 131,072\n"
+           "  fits if 'x' is moved to another memory, which saves 1,000 B\n"
+           "  fits if 'z' is moved to another memory, which saves 110,000 B\n"
+           "  fits if 'y' is moved to another memory, which saves 120,000 B\n");
 }
 
 #define TWO_MEMORIES                                                                          \
@@ -50,12 +51,13 @@ static void a_lower_alignment_may_help(void **state) {
 
 static void every_memory_has_its_changes(void **state) {
     (void)state;
-    expect(TWO_MEMORIES, "sbuf is 31016 B too small: 244000 B are needed together (proved)\n"
-                         "  fits with -D S=3 instead of 4, which saves 60000 B\n"
-                         "  fits with -D S=3 --ring b=3, which saves 61000 B\n"
-                         "  fits if 'a' is moved to another memory, which saves 240000 B\n"
-                         "psum is 4096 B too small: 20480 B are needed together (proved)\n"
-                         "  fits with --ring p=7 instead of 9, which saves 4096 B\n");
+    expect(TWO_MEMORIES,
+           "sbuf is 31,016 B (30.3 KiB) too small: 244,000 B are needed together (proved)\n"
+           "  fits with -D S=3 instead of 4, which saves 60,000 B\n"
+           "  fits with -D S=3 --ring b=3, which saves 61,000 B\n"
+           "  fits if 'a' is moved to another memory, which saves 240,000 B\n"
+           "psum is 4,096 B (4 KiB) too small: 20,480 B are needed together (proved)\n"
+           "  fits with --ring p=7 instead of 9, which saves 4,096 B\n");
 }
 
 /* The reader of b is one tile after its writer. */
@@ -65,9 +67,9 @@ static void what_is_wrong_comes_last(void **state) {
            "tensor a : shared u8 [N] (120000) ring S\ntensor b : shared u8 [N] (110000) ring 2\n"
            "for i in 0..N {\nsimt e writes a[i]\nsimt r reads a[i]\nsimt e writes b[i]\n"
            "if i > 0 { simt r reads b[i - 1] }\n}\n",
-           "shared is 227552 B too small: 460000 B are needed together (proved)\n"
-           "  fits if 'a' is moved to another memory, which saves 240000 B\n"
-           "  fits with -D S=1 --ring b=1, which saves 230000 B, but is wrong then: "
+           "shared is 227,552 B (222.2 KiB) too small: 460,000 B are needed together (proved)\n"
+           "  fits if 'a' is moved to another memory, which saves 240,000 B\n"
+           "  fits with -D S=1 --ring b=1, which saves 230,000 B, but is wrong then: "
            "SPAD-LIFETIME-CONFLICT\n");
 }
 

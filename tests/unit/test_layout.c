@@ -682,20 +682,19 @@ static void layouts_are_shown(void **state) {
     assert_string_equal(
         text.bytes,
         "space         used   live peak       bound    capacity  (bytes)\n"
-        "shared        1088         308        1088      232448  fits, no layout is lower\n"
-        "peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
+        "shared       1,088         308       1,088     232,448  fits, no layout is lower\n"
+        "live peak of shared: 308 B at line 6 (for i): x 2 x 100, y 64, full 2 x 8\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_table(layout, &text.sink, &error), &error);
     assert_string_equal(
-        text.bytes,
-        "shared: 1088 of 232448 B per lane, fits, no layout is lower\n"
-        "  buffer    placed    copies      tile  padding     total        at  lines\n"
-        "  x         planned        2       100       28       228         0  6 to 6\n"
-        "  full      mbarrier       2         8        0        16       232  4 to 6\n"
-        "  y         at             1        64        0        64      1024  6 to 6\n"
-        "  reserved                                           1024    232448\n"
-        "  peak: 308 B, 28 B of it padding, at line 6 (for i); largest hole then: 231360 B at "
-        "1088\n");
+        text.bytes, "shared: 1,088 of 232,448 B, fits, no layout is lower\n"
+                    "  buffer    placed    copies      tile  padding     total        at  lines\n"
+                    "  x         planned        2       100       28       228         0  6 to 6\n"
+                    "  full      mbarrier       2         8        0        16       232  4 to 6\n"
+                    "  y         at             1        64        0        64     1,024  6 to 6\n"
+                    "  reserved                                          1,024   232,448\n"
+                    "  live peak: 308 B, 28 B of it padding, at line 6 (for i); largest hole then: "
+                    "231,360 B at 1,088\n");
     test_text_clear(&text);
     assert_ok(spad_layout_write_csv(layout, &text.sink, &error), &error);
     assert_string_equal(text.bytes, "space,tensor,slot,lane,lanes,byte,bytes,begin,end,agent,line\n"

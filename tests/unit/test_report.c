@@ -224,8 +224,8 @@ static void a_comparison_names_every_change(void **state) {
     assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
     assert_string_equal(text.bytes,
                         "toy -> toy\n"
-                        "  pad                  peak           20 ->           18 B  -2\n"
-                        "                       top            24 ->           24 B\n"
+                        "  pad                  live peak            20 ->            18 B  -2\n"
+                        "                       highest              24 ->            24 B\n"
                         "  2 the same, 2 gone, 1 new, 1 moved, 1 sized, 1 timed\n"
                         "  moved                    moved 4 -> 4 (lane 1)\n"
                         "  grew                     grew 4 -> 6 B, lives [0, 4) -> [0, 5)\n"

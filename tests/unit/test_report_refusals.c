@@ -119,7 +119,7 @@ static void a_comparison_names_what_is_strange(void **state) {
     assert_non_null(strstr(text.bytes, "gone: 4 B at no address"));
     assert_non_null(strstr(text.bytes, "new: 4 B at 64"));
     assert_non_null(
-        strstr(text.bytes, "  far                  peak            0 ->            4 B"));
+        strstr(text.bytes, "  far                  live peak             0 ->             4 B"));
     test_text_free(&text);
     spad_report_diff_destroy(diff);
     spad_report_destroy(a);

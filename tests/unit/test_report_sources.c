@@ -309,6 +309,90 @@ static void known_times_have_roofs(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* Bytes of operations are those of all lanes, with and without a simulation; an update counts on
+ * both sides. */
+static void operations_have_their_bytes(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse(TIMED "vector add2 reads u updates t\n");
+    spad_layout *layout;
+    spad_sim *sim;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_sim_create(&sim, kernel, NULL, &error), &error);
+    for (int timed = 0; timed < 2; timed++) {
+        const int64_t tile = 128 * 512 * 2;
+        const int64_t wanted[3][2] = {{0, tile}, {tile, tile}, {2 * tile, tile}};
+        spad_report *report;
+        assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error),
+                  &error);
+        assert_ok(spad_report_add_layout(report, layout, timed ? sim : NULL, 0, &error), &error);
+        assert_int_equal(report->bars.count, 3);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(report->bars.items[i].bar.reads, wanted[i][0]);
+            assert_int_equal(report->bars.items[i].bar.writes, wanted[i][1]);
+        }
+        assert_has(report, spad_report_write_json, "\"reads\": 262144, \"writes\": 131072");
+        spad_report_destroy(report);
+    }
+    spad_sim_destroy(sim);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
+#define MOVED(way)                                                        \
+    "kernel k on trn2\ntensor t : sbuf u8 (128, 64)\ndma fill writes t\n" \
+    "dma move may " way " t moves 9000000000000000000 may " way " t moves 9000000000000000000\n"
+
+/* A sum of bytes that 64 bits do not hold stays at the largest number. */
+static void too_many_bytes_stay_the_largest_number(void **state) {
+    (void)state;
+    static const char *const kernels[] = {MOVED("reads"), MOVED("writes")};
+    for (int writes = 0; writes < 2; writes++) {
+        spad_kernel *kernel = test_parse(kernels[writes]);
+        spad_layout *layout;
+        spad_report *report;
+        spad_error error;
+        assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+        assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error),
+                  &error);
+        assert_ok(spad_report_add_layout(report, layout, NULL, 0, &error), &error);
+        const spad_report_bar *bar = &report->bars.items[1].bar;
+        assert_int_equal(writes ? bar->writes : bar->reads, INT64_MAX);
+        assert_int_equal(writes ? bar->reads : bar->writes, 0);
+        spad_report_destroy(report);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* What the layout rounds a slot up to, and its alignment; places that a user gives have neither. */
+static void boxes_have_what_rounding_takes(void **state) {
+    (void)state;
+    spad_kernel *kernel =
+        test_parse("kernel k on sm_90\ntensor a : shared u8 [4] (100) ring 2 align 64\n"
+                   "tensor b : shared u8 (100) at 4096\ntensor out : global u8 [4] (100) output\n"
+                   "for i in 0..4 {\ncopy load writes a[i]\nsimt add reads a[i] writes b\n"
+                   "simt store reads b writes out[i]\n}\n");
+    spad_layout *layout;
+    spad_report *report;
+    spad_error error;
+    assert_ok(spad_layout_create(&layout, kernel, NULL, &error), &error);
+    assert_ok(spad_report_create(&report, spad_kernel_get_target(kernel), NULL, &error), &error);
+    assert_ok(spad_report_add_layout(report, layout, NULL, 0, &error), &error);
+    int64_t seen = 0;
+    for (size_t i = 0; i < report->boxes.count; i++) {
+        const spad_report_box *box = &report->boxes.items[i];
+        const bool planned = box->name[0] == 'a';
+        assert_int_equal(box->alignment, planned ? 64 : 0);
+        assert_int_equal(box->rounding, planned && box->slot == 0 ? 28 : 0);
+        seen += box->rounding;
+    }
+    assert_true(seen > 0);
+    spad_report_destroy(report);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 static void every_allocation_for_a_badge_may_fail(void **state) {
     (void)state;
     spad_kernel *kernel = test_parse("kernel k on sm_103\ntensor t : shared u8 [2] (64) ring 1\n"
@@ -411,6 +495,9 @@ int main(void) {
         cmocka_unit_test(a_simulation_gives_times_and_waits),
         cmocka_unit_test(assumed_times_have_a_badge),
         cmocka_unit_test(known_times_have_roofs),
+        cmocka_unit_test(operations_have_their_bytes),
+        cmocka_unit_test(too_many_bytes_stay_the_largest_number),
+        cmocka_unit_test(boxes_have_what_rounding_takes),
         cmocka_unit_test(every_allocation_for_a_badge_may_fail),
         cmocka_unit_test(agents_are_drawn_slot_by_slot),
         cmocka_unit_test(what_does_not_fit_is_drawn_above_the_limit),

@@ -314,7 +314,8 @@ static void a_comparison_shows_one_sided_spaces_and_lanes(void **state) {
     assert_non_null(strstr(text.bytes, "moved 0 -> 0 (lane 2), lives [0, 4) -> [0, 5)"));
     assert_non_null(strstr(text.bytes, "shrank 8 -> 4 B (4 -> 2 lanes)"));
     assert_non_null(strstr(text.bytes, "new: 16 B at 0"));
-    assert_non_null(strstr(text.bytes, "far                  peak            0 ->           16 B"));
+    assert_non_null(
+        strstr(text.bytes, "far                  live peak             0 ->            16 B"));
     test_text_clear(&text);
     assert_ok(spad_report_diff_write_json(diff, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"before\": null"));
@@ -326,7 +327,8 @@ static void a_comparison_shows_one_sided_spaces_and_lanes(void **state) {
     assert_ok(spad_report_diff_write_text(diff, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "gone: 16 B at 0"));
     assert_non_null(strstr(text.bytes, "grew 4 -> 8 B (2 -> 4 lanes)"));
-    assert_non_null(strstr(text.bytes, "far                  peak           16 ->            0 B"));
+    assert_non_null(
+        strstr(text.bytes, "far                  live peak            16 ->             0 B"));
     test_text_clear(&text);
     assert_ok(spad_report_diff_write_json(diff, &text.sink, &error), &error);
     assert_non_null(strstr(text.bytes, "\"after\": null"));

@@ -50,11 +50,12 @@ static void a_buffer_that_waits_is_spilled(void **state) {
     test_text_init(&sink);
     spad_error error;
     assert_ok(spad_tiers_write_text(tiers, r, &sink.sink, &error), &error);
-    assert_string_equal(sink.bytes, "cost      120\nbound     120\nmoved     120 B\n"
-                                    "verdict   optimal\nsram: 90 B of 100, 3 stays\n"
-                                    "dram: 60 B, 1 stay\nnot in the cheapest memory:\n"
-                                    "  x (60 B) in dram from 1 to 9\n"
-                                    "no other choice costs less: proved\n");
+    assert_string_equal(sink.bytes,
+                        "cost      120\nbound     120\nmoved     120 B\n"
+                        "verdict   optimal\nsram: 90 B of 100, 3 stays\n"
+                        "dram: 60 B, 1 stay\nnot in the cheapest memory: 1 buffer, 120 B moved\n"
+                        "  x (60 B) in dram from 1 to 9\n"
+                        "no other choice costs less: proved\n");
     test_text_free(&sink);
     spad_tiers_result_destroy(r);
     spad_tiers_destroy(tiers);
@@ -90,7 +91,8 @@ static void what_fits_nowhere_is_infeasible(void **state) {
     test_text_init(&sink);
     assert_ok(spad_tiers_write_text(tiers, r, &sink.sink, &error), &error);
     assert_string_equal(sink.bytes, "verdict   infeasible: no choice of memories has room for all "
-                                    "buffers\n");
+                                    "buffers\nbuffer 0 has 101 B, more than any memory that it "
+                                    "may be in\n");
     test_text_free(&sink);
     spad_tiers_result_destroy(r);
     spad_tiers_destroy(tiers);
@@ -252,13 +254,16 @@ static void what_has_no_name_has_a_number(void **state) {
     assert_text(tiers, r,
                 "cost      44\nbound     44\nmoved     0 B\nverdict   optimal\n"
                 "memory 0: 22 B, 3 stays\nmemory 1: 8 B of 8, 1 stay\n"
-                "not in the cheapest memory:\n  buffer 0 (7 B) in memory 0 from 3 to 4\n"
+                "not in the cheapest memory: 1 buffer, 0 B moved\n  buffer 0 (7 B) in memory 0 "
+                "from 3 to 4\n"
                 "no other choice costs less: proved\n");
     r->verdict = SPAD_PLAN_FEASIBLE; /* then nothing is proved */
     assert_text(tiers, r,
                 "cost      44\nbound     44\nmoved     0 B\nverdict   feasible\n"
                 "memory 0: 22 B, 3 stays\nmemory 1: 8 B of 8, 1 stay\n"
-                "not in the cheapest memory:\n  buffer 0 (7 B) in memory 0 from 3 to 4\n");
+                "not in the cheapest memory: 1 buffer, 0 B moved\n  buffer 0 (7 B) in memory 0 "
+                "from 3 to 4\n"
+                "whether another choice costs less is not known; none is below 44\n");
     spad_tiers_result_destroy(r);
     spad_tiers_destroy(tiers);
 }

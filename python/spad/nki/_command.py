@@ -9,26 +9,58 @@ import sys
 
 from .. import _spad
 from .. import core
+from .._files import replace_file
 from . import trace as nt
 
-_TENSOR = re.compile(r"([A-Za-z]\w*)\[([\d,\s]*)\]\Z")
+_TENSOR = re.compile(r"([A-Za-z]\w*)\[([^\[\]()]*)\]\Z")
+_TENSORS = re.compile(r"[(\[].*[A-Za-z]\w*\[.*\].*[)\]]\Z", re.DOTALL)
+
+
+def _tensor(text):
+    """bf16[1,2048,128] as a tensor; None: it is something else."""
+    found = _TENSOR.match(text.strip())
+    if found is None:
+        return None
+    try:
+        return nt.hbm([int(count) for count in found[2].split(",") if count.strip()], found[1])
+    except (ValueError, _spad.Error) as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no tensor: {error}") from None
+
+
+def _value(text):
+    """What follows NAME= in an argument."""
+    text = text.strip()
+    made = _tensor(text)
+    if made is not None:
+        return made
+    if _TENSORS.match(text):
+        parts = [_value(part) for part in _split(text[1:-1]) if part.strip()]
+        return tuple(parts) if text[0] == "(" else parts
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _split(text):
+    """The parts between the commas that are in no bracket."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def argument(text):
-    """(name, value) of --arg: name=bf16[1,2048,128], name=3, name=True, name=(1, 2), name=text."""
+    """(name, value) of --arg: name=bf16[1,2048,128], name=3, name=True, name=(1, 2), name=text, and lists and tuples
+    of tensors: name=(bf16[128,64], bf16[128,64])."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"'{text}' is no argument: NAME=DTYPE[SHAPE] or NAME=VALUE")
-    tensor = _TENSOR.match(value.strip())
-    if tensor is not None:
-        try:
-            return name, nt.hbm([int(count) for count in tensor[2].split(",") if count.strip()], tensor[1])
-        except (ValueError, _spad.Error) as error:
-            raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
+    return name, _value(value)
 
 
 def _parser():
@@ -38,8 +70,8 @@ def _parser():
                         help="what to show; text is the kernel itself")
     parser.add_argument("kernel", help="FILE.py:KERNEL or package.module:KERNEL")
     parser.add_argument("--arg", action="append", type=argument, default=[], metavar="NAME=VALUE",
-                        help="an argument: a tensor as bf16[1,2048,128], or a Python literal; without "
-                             "any, spad_example() of the file is used")
+                        help="an argument: a tensor as bf16[1,2048,128], a tuple or list of such, or a Python "
+                             "literal; without any, spad_example() of the file is used")
     parser.add_argument("--target", default="trn2", help="the chip (default: trn2)")
     parser.add_argument("--lnc", type=int, default=1, help="cores: 1 or 2")
     parser.add_argument("--for", dest="goal", choices=("time", "bytes"),
@@ -92,6 +124,14 @@ def _shown(options, kernel):
     return text, 0 if fine else 1
 
 
+def _write(path, write, content):
+    """write(path, content), with a message that names the file."""
+    try:
+        write(path, content)
+    except OSError as error:
+        raise nt.TraceError(f"'{path}' cannot be written: {error.strerror or error}") from None
+
+
 def _wrong_words(options):
     """What is wrong with the options, or None."""
     if options.command == "report" and not options.output:
@@ -124,17 +164,16 @@ def main(arguments):
                 where = f"{place[0]}:{place[1]}: " if place else ""
                 print(f"{where}error: {text} [{code}]", file=sys.stderr)
         if options.command == "report":
-            kernel.report().save(options.output)
+            _write(options.output, lambda path, report: report.save(path), kernel.report())
             return 0
         text, status = _shown(options, kernel)
+        if options.output:
+            _write(options.output, replace_file, text.encode())
     except (_spad.Error, OSError) as error:
         print(f"spad nki: {error}", file=sys.stderr)
         for note in getattr(error, "__notes__", ()):
             print(f"  {note}", file=sys.stderr)
         return 1 if isinstance(error, _spad.FitError) else 2
-    if options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text)
-    else:
+    if not options.output:
         print(text, end="" if text.endswith("\n") else "\n")
     return status

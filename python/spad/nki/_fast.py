@@ -143,8 +143,15 @@ class Fast:
         template = self._templates.get(key)
         if template is None:
             return key, values, plan
-        if summed or sums is not None:
-            self._sum(sums, summed)
+        if sums is not None:
+            region, storage = sums.form.region, sums.storage
+            if not storage.sums:
+                storage.sums = region,
+            else:
+                self._open_sum(storage, region)
+        for view in summed:
+            if view is not sums:
+                self._end_sums(view)
         for at in template.written:
             storages[at].is_written = True
         self._recorder.lines.append((template, names))
@@ -167,22 +174,19 @@ class Fast:
             return None
         region = view.form.region or self._region(view)
         sums = view.storage.sums
+        if not sums:
+            return bool(accumulate)
         for other in sums:
             if self._holds(other, region):
                 return True if accumulate is None else bool(accumulate)
-        if accumulate is None and sums and any(self._meets(other, region) for other in sums):
+        if accumulate is None and any(self._meets(other, region) for other in sums):
             return None
         return bool(accumulate)
 
-    def _sum(self, sums, summed):
-        """Opens the sum of a tensor, if there is one, and ends those that the others access."""
-        if sums is not None:
-            region, storage = sums.form.region, sums.storage
-            if not any([self._holds(other, region) for other in storage.sums]):
-                storage.sums = (*storage.sums, region)
-        for view in summed:
-            if view is not sums:
-                self._end_sums(view)
+    def _open_sum(self, storage, region):
+        """A matmul adds to a part of a tensor, or starts to."""
+        if not any([self._holds(other, region) for other in storage.sums]):
+            storage.sums = (*storage.sums, region)
 
     def _ranges(self, view, any_lane):
         """The ranges of a view as text; False where it is not exactly one part of its tensor."""

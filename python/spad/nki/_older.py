@@ -338,10 +338,15 @@ class Result:
             raise TypeError(f"{self.what}(...) of the manual stands for its arguments: its result has no "
                             f"shape unless it is assigned to a part of a tensor")
         with placed(self.recorder, self.place):
-            self._view = self.recorder.older.make(
-                (_direct.par_dim(self.shape[0]), *self.shape[1:]), self.dtype, getattr(_direct, self.space),
-                implicit_of=self.what)
-            self.emit(self._view)
+            try:
+                self._view = self.recorder.older.make(
+                    (_direct.par_dim(self.shape[0]), *self.shape[1:]), self.dtype, getattr(_direct, self.space),
+                    implicit_of=self.what)
+                self.emit(self._view)
+            except Exception as error:  # the line is that of the operation, not the one that runs now
+                if getattr(error, "place", None) is None:
+                    error.place = self.place
+                raise
 
     def view(self):
         if self._view is None:

@@ -322,8 +322,9 @@ class Recorder:
             if not name:
                 name = self._assigned.get(source) or self._assigned_name(source) or "t"
             name = self.fresh(name)
-        storage = Storage(name, space, buffer, dtype, shape, address if address is None else
-                          self._address(address, space), self.programs.core, kind)
+        if address is not None:
+            address = self._address(address, space)
+        storage = Storage(name, space, buffer, dtype, shape, address, self.programs.core, kind)
         if is_input:
             storage.is_input = True
         if is_shared:
@@ -352,11 +353,12 @@ class Recorder:
             raise ValueError(f"a tensor of {shape[0]} partitions; {space} has {lanes}")
         return space
 
-    def _address(self, address, space):
-        if address is None:
-            return None
+    @staticmethod
+    def _address(address, space):
         if space == "hbm":
             raise ValueError("a tensor in HBM has no address of the kernel's choice")
+        if not isinstance(address, (tuple, list)) or len(address) != 2:
+            raise TypeError(f"address= is {address!r}, not (partition, byte)")
         lane, byte = address
         if lane.__class__ is byte.__class__ is int:
             return lane, byte
@@ -604,9 +606,9 @@ class Recorder:
 
     def forget(self):
         """The text is all that is wanted: frees what was recorded, which is in cycles."""
-        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants,
-                     self.by_name):
+        for kept in (self.lines, self.places, self.storages, self.arguments, self._names, self._kinds, self.constants):
             kept.clear()
+        self.__dict__.pop("by_name", None)
         self.sources = self._fast = self.accesses = None
         forget_forms()
 
@@ -627,6 +629,9 @@ class Recorder:
                     add(template.text(names) + tail)
                     continue
                 made = template.operation(names, self.by_name)
+            elif not shown and made.__class__ is Declaration and made.text is None:
+                add(made.alone() + tail)
+                continue
             for text in made.texts(shown):
                 add(text + (tail if not isinstance(made, Meeting) else ""))
 
@@ -667,19 +672,27 @@ class Declaration:
         if self.text is not None:
             made = [f"tensor {self.name} : {self.text}"]
             return made if twin is None else [*made, f"tensor {twin} : {self.text}"]
-        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
-        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
-        if storage.address is not None:
-            lane, byte = storage.address
-            text += f" at {byte} lane {lane}" if lane else f" at {byte}"
-        is_output = storage.is_output or storage.is_input and (storage.is_written or bool(storage.names_written))
         if twin is None:
-            both = storage.is_input and is_output
-            return [text + (" persistent" if both else " input" if storage.is_input else
-                            " output" if is_output else "")]
-        return [text + (" input" if storage.is_input else ""),
+            return [self.alone()]
+        shape = storage.shape if len(storage.shape) > storage.is_on_chip else (*storage.shape, 1)
+        return [self._placed() + (" input" if storage.is_input else ""),
                 f"tensor {twin} : {alias_text(storage, storage.dtype, 0, shape)}"
-                + (" output" if is_output else "")]
+                + (" output" if storage.is_changed else "")]
+
+    def alone(self):
+        """The declaration of a tensor under its own name."""
+        storage = self.storage
+        if storage.is_input:
+            return self._placed() + (" persistent" if storage.is_changed else " input")
+        return self._placed() + " output" if storage.is_output else self._placed()
+
+    def _placed(self):
+        storage = self.storage
+        text = f"tensor {self.name} : {storage.home if storage.core else storage.kind.space} {storage.kind.text}"
+        if storage.address is None:
+            return text
+        lane, byte = storage.address
+        return f"{text} at {byte} lane {lane}" if lane else f"{text} at {byte}"
 
 
 class Meeting:
@@ -798,27 +811,62 @@ def _end_sums(view):
         view.storage.sums = tuple([other for other in view.storage.sums if not _meets(other, region)])
 
 
+_DATA = {  # the operands of an instruction that have the shape of dst: as many partitions, and elements in each
+    "activation": ("data",), "activation_reduce": ("data",), "affine_select": ("on_true_tile",), "dropout": ("data",),
+    "exponential": ("src",), "range_select": ("on_true_tile",), "reciprocal": ("data",),
+    "scalar_tensor_tensor": ("data",), "tensor_copy": ("src",), "tensor_scalar": ("data",),
+    "tensor_scalar_cumulative": ("src",), "tensor_scalar_reduce": ("data",), "tensor_tensor": ("data1", "data2"),
+    "tensor_tensor_scan": ("data0", "data1"),
+}
+
+
+def _tensors(name, given, keys):
+    """Arguments that must be tensors."""
+    for key in keys:
+        if not isinstance(given[key], View):
+            raise TypeError(f"nki.isa.{name}: {key} is {given[key]!r}, not a tensor")
+    return [given[key] for key in keys]
+
+
+def _free_size(view):
+    """Elements in a partition."""
+    return math.prod(view.shape[1:])
+
+
 def _check_shapes(name, given):
     """The shapes that an instruction certainly refuses."""
-    if name in ("nc_matmul",):
-        dst, stationary, moving = (given[key] for key in ("dst", "stationary", "moving"))
-        if stationary.shape[0] != moving.shape[0]:
-            raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
-                             f"have different numbers of partitions")
-        if given["is_transpose"] or given["perf_mode"] is not None and \
-                getattr(given["perf_mode"], "name", "none") != "none":
-            return
-        rows, columns = (math.prod(view.shape[1:]) for view in (stationary, moving))
-        if dst.shape[0] != rows or math.prod(dst.shape[1:]) != columns:
-            raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
-                             f"give ({rows}, {columns}), and dst is {dst.shape}")
-    elif name in ("dma_copy", "tensor_copy"):
+    if name == "nc_matmul":
+        _check_matmul(given)
+    elif name == "dma_copy":
         dst, src = given["dst"], given["src"]
         if isinstance(src, View) and dst.size != src.size:
             raise ValueError(f"nki.isa.{name}: dst {dst.shape} and src {src.shape} have different numbers "
                              f"of elements")
-    elif name == "tensor_tensor":
-        for key in ("data1", "data2"):
-            if given[key].shape[0] != given["dst"].shape[0]:
-                raise ValueError(f"nki.isa.tensor_tensor: dst {given['dst'].shape} and {key} "
-                                 f"{given[key].shape} have different numbers of partitions")
+    elif name == "nc_transpose":
+        dst, data = _tensors(name, given, ("dst", "data"))
+        if (dst.shape[0], _free_size(dst)) != (_free_size(data), data.shape[0]):
+            raise ValueError(f"nki.isa.{name}: the transpose of data {data.shape} is ({_free_size(data)}, "
+                             f"{data.shape[0]}), and dst is {dst.shape}")
+    elif name in _DATA:
+        dst = given["dst"]
+        for key, view in zip(_DATA[name], _tensors(name, given, _DATA[name])):
+            if view.shape[0] != dst.shape[0]:
+                raise ValueError(f"nki.isa.{name}: dst {dst.shape} and {key} {view.shape} have different numbers of "
+                                 f"partitions")
+            if _free_size(view) != _free_size(dst):
+                raise ValueError(f"nki.isa.{name}: dst {dst.shape} and {key} {view.shape} have different numbers of "
+                                 f"elements")
+
+
+def _check_matmul(given):
+    dst, stationary, moving = _tensors("nc_matmul", given, ("dst", "stationary", "moving"))
+    if stationary.shape[0] != moving.shape[0]:
+        raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
+                         f"have different numbers of partitions")
+    if given["is_transpose"] or given["perf_mode"] is not None and \
+            getattr(given["perf_mode"], "name", "none") != "none":
+        return
+    rows, columns = _free_size(stationary), _free_size(moving)
+    if dst.shape[0] != rows or _free_size(dst) != columns:
+        raise ValueError(f"nki.isa.nc_matmul: stationary {stationary.shape} and moving {moving.shape} "
+                         f"give ({rows}, {columns}), and dst is {dst.shape}")

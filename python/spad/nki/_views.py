@@ -152,6 +152,11 @@ class Storage:
     def is_on_chip(self):
         return self.kind.is_on_chip
 
+    @property
+    def is_changed(self):
+        """Is it one of the kernel's outputs?"""
+        return self.is_output or self.is_input and (self.is_written or bool(self.names_written))
+
     def write(self, name):
         """It is written under this name."""
         if name == self.name:
@@ -755,6 +760,8 @@ def _key(key):
             return None
     return tuple(parts)
 
+
+View.__name__ = View.__qualname__ = "NkiTensor"  # as errors of Python name it
 
 _SLICE, _DYNAMIC, _PATTERN = "s", "d", "p"
 _new = object.__new__

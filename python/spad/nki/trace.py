@@ -74,7 +74,7 @@ class Traced(_kernel.Kernel):
         super().__init__(recorder.chip, recorder.name)
         self.notes, self.operations = recorder.notes, recorder.operations
         self._rows = recorder.sources.rows
-        self._text, self._fold = text, fold
+        self._text, self._fold, self._traced_name = text, fold, recorder.name
         self.faults = recorder.older.findings() if recorder.older is not None else []
 
     def finish(self):
@@ -82,11 +82,14 @@ class Traced(_kernel.Kernel):
         if self._c is None:
             try:
                 made = _spad.Kernel.parse(self._text, "<traced>", None, None, self._chip)
-            except _spad.Error as error:
+            except _spad.TextError as error:
                 self._split = self._text.split("\n")
-                for file, line in self.chain(error.line or 0)[:1]:
-                    error.add_note(f"recorded at {file}:{line}")
-                raise
+                place = self.place(error.line or 0)
+                if place is None:
+                    raise
+                refused = TraceError(error.faults[0]["message"])
+                refused.place = place
+                raise _failure(self._traced_name, refused) from error
             folded = made.fold() if self._fold else None
             self._is_folded = folded is not None
             self._c, self._text = made if folded is None else folded, None
@@ -102,7 +105,7 @@ class Traced(_kernel.Kernel):
     def summary(self):
         """How many operations were recorded, and what they became."""
         if self.folded is None:
-            return f"{self.operations} operations, without loops"
+            return f"{self.operations} operation{'s' * (self.operations != 1)}, without loops"
         statements, loops = self.folded
         return (f"{self.operations} operations, folded into {statements} statement{'s' * (statements != 1)} "
                 f"in {loops} loop{'s' * (loops != 1)}")
@@ -267,7 +270,8 @@ def _arguments(recorder, function, args, kwargs):
     try:
         given = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:
-        raise TraceError(f"'{recorder.name}' cannot be called with these arguments: {error}") from None
+        raise TraceError(f"'{recorder.name}' cannot be called with these arguments: {error}; it is "
+                         f"{recorder.name}{inspect.signature(function)}") from None
     code = getattr(function, "__code__", None)
     place = (code.co_filename, code.co_firstlineno) if code is not None else None
     for name, value in given.arguments.items():
@@ -284,8 +288,8 @@ def _user_place(error):
     return place
 
 
-def _failure(name, error):
-    """A TraceError with the user's line for what a kernel raised."""
+def _failure(name, error, done="traced"):
+    """A TraceError with the user's line for what a kernel raised, or the file that it is in."""
     place = getattr(error, "place", None) or _user_place(error)
     if isinstance(error, SyntaxError) and error.filename:
         place = error.filename, error.lineno or 0
@@ -295,7 +299,9 @@ def _failure(name, error):
         what = f"the values of {error} are not computed"
     if isinstance(error, RecursionError):
         what = f"the kernel calls itself without an end ({type(error).__name__})"
-    failure = TraceError(f"{where}{what} (while '{name}' was traced)")
+    if isinstance(error, SystemExit):
+        what = f"the kernel ends the program (SystemExit: {error})"
+    failure = TraceError(f"{where}{what} (while '{name}' was {done})")
     failure.place = place
     return failure
 
@@ -314,12 +320,18 @@ def trace(kernel, *args, target="trn2", lnc=1, replace_nki=False, operations_mos
         return traced
 
 
+_MEMORIES = {"hbm", "psum", "sbuf"}
+
+
 def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, make_values=None, fold=True):
     """(Traced, its recorder, what the kernel returned). make_values: makes what computes numbers."""
     if lnc not in (1, 2):
         raise TraceError(f"lnc={lnc}: a trace has one core, or two")
     function, options = _unwrapped(kernel)
     chip = target if isinstance(target, _spad.Target) else core.Target(target)
+    if not _MEMORIES <= chip.spaces.keys():
+        raise TraceError(f"'{chip.name}' is no NeuronCore: it has no {', '.join(sorted(_MEMORIES - chip.spaces.keys()))}; "
+                         f"NKI kernels are traced for trn1, trn2, trn3 or inf2")
     chip = two_cores(chip) if lnc == 2 else chip
     name = re.sub(r"\W", "_", getattr(function, "__name__", "kernel"), flags=re.ASCII)[:60]
     name = name if name.isidentifier() else f"k{name}"
@@ -337,7 +349,7 @@ def _recorded(kernel, args, kwargs, target, lnc, replace_nki, operations_most, m
             except Again as again:
                 kept = (*kept, again.place)
         if not recorder.operations:
-            raise TraceError(f"'{name}' has no operations: it calls nothing of nki.isa")
+            raise TraceError(f"'{name}' has no operations: with these arguments it calls nothing of nki.isa")
         return Traced(recorder, recorder.finish(returned), fold).finish(), recorder, returned
 
 
@@ -427,21 +439,27 @@ def _forced(options):
     return _direct.forced() if options.get("force_auto") else contextlib.nullcontext()
 
 
+def _called_with(recorder, function, options, args, kwargs):
+    if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
+        return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
+    if recorder.lnc == 2 and recorder.values is not None:
+        return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
+    returned = unwrapped(function(*args, **kwargs))
+    if recorder.lnc == 2:
+        recorder.settle()
+        recorder.second = len(recorder.lines)
+        recorder.programs.on_core(1)
+        function(*args, **kwargs)
+    return returned
+
+
 def _run(recorder, function, options, args, kwargs):
     """What the kernel returns."""
     token = _current.set(recorder)
     try:
         args, kwargs = _arguments(recorder, function, args, kwargs)
-        if "grid" in options and not _is_cores(options["grid"], recorder.lnc):
-            return unwrapped(recorder.programs.launch(options["grid"], lambda: function(*args, **kwargs)))
-        if recorder.lnc == 2 and recorder.values is not None:
-            return Turns(recorder, lambda: unwrapped(function(*args, **kwargs))).both()
-        returned = unwrapped(function(*args, **kwargs))
-        if recorder.lnc == 2:
-            recorder.settle()
-            recorder.second = len(recorder.lines)
-            recorder.programs.on_core(1)
-            function(*args, **kwargs)
+        returned = _called_with(recorder, function, options, args, kwargs)
+        recorder.settle()
         return returned
     except Again:
         raise
@@ -449,7 +467,7 @@ def _run(recorder, function, options, args, kwargs):
         if error.place is None and _user_place(error) is None:
             raise
         raise _failure(recorder.name, error) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failure(recorder.name, error) from error
     finally:
         _current.reset(token)
@@ -502,8 +520,8 @@ def load(where, replace_nki=False):
             module = _import_file(file) if file.endswith(".py") else importlib.import_module(file)
         except TraceError:
             raise
-        except Exception as error:
-            raise _failure(file, error) from None if isinstance(error, TraceError) else error
+        except (Exception, SystemExit) as error:
+            raise _failure(file, error, "loaded") from error
     made = functools.reduce(lambda found, part: getattr(found, part, None), name.split("."), module)
     if made is None:
         kernels = sorted(key for key, value in vars(module).items() if isinstance(value, Jit))
@@ -522,8 +540,8 @@ def example(kernel):
     with installed():
         try:
             given = made(function.__name__) if inspect.signature(made).parameters else made()
-        except Exception as error:
-            raise _failure("spad_example", error) from error
+        except (Exception, SystemExit) as error:
+            raise _failure("spad_example", error, "called") from error
     if isinstance(given, dict):
         return (), given
     if isinstance(given, (tuple, list)):

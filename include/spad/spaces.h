@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * spaces: one CSV text whose rows are in several memories (docs/planner.md, "Several memories").
+ * Where every row names one memory, each memory is planned alone, with all rules of plan.h. Where
+ * rows may be in one of several, the least cost decides, as in tiers.h.
+ */
+#ifndef SPAD_SPACES_H
+#define SPAD_SPACES_H
+
+#include "spad/plan.h"
+#include "spad/target.h"
+#include "spad/tiers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Memories and the rows of a text. Externally synchronised; solving only reads it. */
+typedef struct spad_spaces spad_spaces;
+
+/** Without memories. SPAD_ERR_HOST_MEMORY. */
+SPAD_API spad_status spad_spaces_create(spad_spaces **out, const spad_host *host,
+                                        spad_error *error);
+
+/** Frees it. NULL is fine. */
+SPAD_API void spad_spaces_destroy(spad_spaces *spaces);
+
+/** Memories that rows name and that were not added are those of a target, with their capacities and
+ *  rules, at the cost of their number among all. The target must outlive the object. */
+SPAD_API void spad_spaces_set_target(spad_spaces *spaces, const spad_target *target);
+
+/** Adds a memory, fast ones first; *out (optional) is its number. With a target it has the rules of
+ *  the space of that name, if there is one, and a capacity of SPAD_UNBOUNDED is that of the space.
+ *  SPAD_ERR_ARGUMENT: without a name, a negative capacity or cost, too many, or after the rows;
+ *  SPAD_ERR_NAME: the name is taken; SPAD_ERR_BOUNDS: more than the space has. */
+SPAD_API spad_status spad_spaces_add_memory(size_t *out, spad_spaces *spaces,
+                                            const spad_tier *memory, spad_error *error);
+
+/** Does the header of a CSV text have a column `space`? */
+SPAD_API bool spad_spaces_in_csv(const char *text, size_t length);
+
+/**
+ * Reads the rows of a text as spad_plan_read_csv_with does, once. The column `space` has the name
+ * of a memory, or several with '|' between them, of which one is chosen; empty or without the
+ * column: any. Without memories and target the names of the text are memories without limits, each
+ * at the cost of its number, counted from 0. If a row may choose, then four more columns count:
+ * `uses` (times at which all its bytes are read or written, separated by blanks; empty: the first
+ * and the last of its life), `home` (the memory that has its bytes before), `kept` and `constant`
+ * (yes or no, see spad_tier_buffer), and none of the rows may have a pin, a hint, gaps, lanes,
+ * banks, aliases, slices, in_place or apart. On a fault nothing is added.
+ */
+SPAD_API spad_status spad_spaces_read_csv(spad_spaces *spaces, const char *text, size_t length,
+                                          const char *file, const spad_plan_csv_options *options,
+                                          spad_error *error);
+
+/** Number of memories. */
+SPAD_API size_t spad_spaces_count(const spad_spaces *spaces);
+
+/** A memory; borrowed. NULL beyond the count. */
+SPAD_API const spad_tier *spad_spaces_get(const spad_spaces *spaces, size_t number);
+
+/** Its space in the target; NULL: it has none. */
+SPAD_API const spad_space *spad_spaces_get_space(const spad_spaces *spaces, size_t number);
+
+/** The problem of a text in which rows may choose; borrowed. NULL: every row names one memory. */
+SPAD_API const spad_tiers *spad_spaces_get_tiers(const spad_spaces *spaces);
+
+/** What one memory has. */
+typedef struct spad_spaces_part {
+    const spad_plan *plan;          /**< its buffers; where rows may choose: the stays in it */
+    const spad_plan_result *result; /**< NULL: there is no plan for it */
+    const spad_plan_reason *reason; /**< why it does not fit; NULL: it fits */
+} spad_spaces_part;
+
+/** What came out. Owned by the caller. */
+typedef struct spad_spaces_result {
+    spad_plan_verdict verdict;      /**< of all memories together */
+    size_t count;                   /**< memories */
+    const spad_spaces_part *parts;  /**< per memory */
+    const spad_tiers_result *tiers; /**< cost, bound, bytes moved and stays where rows may choose;
+                                         NULL: every row names one memory */
+    void *owned;
+} spad_spaces_result;
+
+/** Plans all memories. A memory without a capacity is minimised whatever the goal. The deadline is
+ *  divided among the memories that are left; the other options are those of spad_plan_solve, or of
+ *  spad_tiers_solve where rows may choose. SPAD_ERR_ARGUMENT: no text was read. */
+SPAD_API spad_status spad_spaces_solve(spad_spaces_result **out, const spad_spaces *spaces,
+                                       const spad_plan_options *options, spad_error *error);
+
+/** Frees it. NULL is fine. */
+SPAD_API void spad_spaces_result_destroy(spad_spaces_result *result);
+
+/** Writes a few lines: for each memory those of spad_plan_write_text, or, where rows may choose,
+ *  those of spad_tiers_write_text. */
+SPAD_API spad_status spad_spaces_write_text(const spad_spaces *spaces,
+                                            const spad_spaces_result *result, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes the same, and every place, as JSON. */
+SPAD_API spad_status spad_spaces_write_json(const spad_spaces *spaces,
+                                            const spad_spaces_result *result, const spad_sink *sink,
+                                            spad_error *error);
+
+/** Writes the rows of the text in their order, with the columns space, offset and, if a memory has
+ *  several lanes, lane at the end. A buffer that moves has a row for each of its stays, with the
+ *  ends of that stay, and from the second on the id "x.2", "x.3" (and more points if there is such
+ *  a buffer). SPAD_ERR_ARGUMENT: a memory without a plan, or not the text that was read. */
+SPAD_API spad_status spad_spaces_write_csv(const spad_spaces *spaces,
+                                           const spad_spaces_result *result, const char *text,
+                                           size_t length, const spad_sink *sink, spad_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,1 @@
+spad plan input/reserved.csv -o - 2>/dev/null

@@ -1,0 +1,1 @@
+spad plan input/spaces.csv --space sram=100KiB --space dram | grep -v '^time'

@@ -1,0 +1,1 @@
+spad plan input/spaces.csv --capacity 3

@@ -1,0 +1,1 @@
+spad emit input/spaces.csv

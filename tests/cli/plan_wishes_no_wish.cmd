@@ -1,0 +1,1 @@
+spad plan input/plan.csv --slack 3

@@ -1,0 +1,1 @@
+spad plan input/wishes.csv --count-moves

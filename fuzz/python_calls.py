@@ -236,7 +236,7 @@ def modules():
     """Every module of the package but the one that runs the command, and the one that needs a
     compiler of device functions."""
     names = sorted(info.name for info in pkgutil.iter_modules(spad.__path__)
-                   if info.name not in ("__main__", "_cubie_device"))
+                   if info.name not in ("__main__", "_cubie_device", "_triton_command"))
     return {"spad": spad, **{f"spad.{n}": importlib.import_module(f"spad.{n}") for n in names}}
 
 

@@ -10,11 +10,14 @@
 #include "report/report.h"
 
 int64_t spad__scale(int64_t value, int64_t span, int64_t pixels) {
+    int64_t product;
     while (span >= INT64_C(1) << 40) {
         span >>= 1;
         value >>= 1;
     }
-    return span > 0 ? value * pixels / span : 0;
+    if (span <= 0) return 0;
+    /* a value far outside of the span */
+    return spad__mul(value, pixels, &product) ? product / span : value / span * pixels;
 }
 
 /* ---- boxes ------------------------------------------------------------------------- */

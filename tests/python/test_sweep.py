@@ -585,14 +585,13 @@ def test_page_holds_any_text(folder):
     assert len(json.loads(data)["rows"]) == 5
 
 
-def test_page_in_a_browser(folder, root, monkeypatch):
+def test_page_in_a_browser(folder, root):
     monkeypatch.syspath_prepend(str(root / "tests" / "report"))
     import browser as driver
 
     if driver.find() is None:
         pytest.skip("there is no Chromium")
     made = table(target=["trn2", "GB300"], output="a.html")
-    monkeypatch.delenv("LD_PRELOAD", raising=False)  # the library of a sanitizer is not for a browser
     window = driver.Browser()
     try:
         for width, dark in ((1400, False), (390, True)):

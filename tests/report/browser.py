@@ -61,7 +61,9 @@ class Browser:
             os.dup2(a, 3)
             os.dup2(b, 4)
 
-        self.process = subprocess.Popen(command, preexec_fn=wire, close_fds=False,
+        # the library of a sanitizer, which tests of Python load first, is not for a browser
+        clean = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        self.process = subprocess.Popen(command, preexec_fn=wire, close_fds=False, env=clean,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)

@@ -541,7 +541,7 @@ static void any_number_of_rounds_needs_a_proof_for_all(void **state) {
     assert_int_equal(verdict_of(ROUNDS("3", "signal b"), "for every T"), SPAD_VERDICT_PROVED_ALL);
     assert_int_equal(verdict_of(ROUNDS("2", "if t < 4 { signal b }"), "seen with T = 5"),
                      SPAD_VERDICT_WRONG);
-    assert_int_equal(verdict_of(ROUNDS("2", "signal b; for i in 0..T - t { fence }"),
+    assert_int_equal(verdict_of(ROUNDS("2", "signal b; for i in 0..T - t step 2 { fence }"),
                                 "T may be any number, and only 2 is proved: "),
                      SPAD_VERDICT_UNKNOWN);
 #undef ROUNDS

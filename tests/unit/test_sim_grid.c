@@ -322,10 +322,10 @@ static void registers_in_words(void **state) {
     assert_occupancy_text(
         "kernel k on chip\nagent a of 256 threads registers 232 {\n"
         "    tensor x : registers f32 (128, 128)\n    simt op updates x\n}\n",
-        "occupancy: 1 block on a unit, limited by registers: 59392 each of 65536\n"
+        "occupancy: 1 block on a unit, limited by registers: 59,392 each of 65,536\n"
         "registers: a takes 64 of the 232 in each of 256 threads\n");
     assert_occupancy_text("kernel k on chip\ntensor s : shared u8 (200000)\ncopy c writes s\n",
-                          "occupancy: no block fits a unit: shared, 201024 of 102400\n");
+                          "occupancy: no block fits a unit: shared, 201,024 of 102,400\n");
     spad_kernel *kernel = test_parse("kernel k on trn2\n");
     test_text out;
     test_text_init(&out);
@@ -344,23 +344,23 @@ static void blocks_that_are_too_large(void **state) {
     assert_occupancy_text(
         "kernel k on chip\nagent a of 9223372036854775807 threads registers 8 { simt op cost 1 ns "
         "}\n",
-        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+        "occupancy: no block fits a unit: threads, 9,223,372,036,854,775,807 of 1,024\n");
     assert_occupancy_text(
         "kernel k on chip\nagent a of 9223372036854775807 threads { simt op cost 1 "
         "ns }\nagent b of 9223372036854775807 threads { simt op cost 1 ns }\n",
-        "occupancy: no block fits a unit: threads, 9223372036854775807 of 1024\n");
+        "occupancy: no block fits a unit: threads, 9,223,372,036,854,775,807 of 1,024\n");
     assert_occupancy_text(
         "kernel k on chip\ntensor s : shared u8 [2] (4611686018427387000)\n"
         "tensor t : shared u8 (4611686018427387000)\ncopy c writes s[0], t\n",
-        "occupancy: no block fits a unit: shared, 9223372036854775807 of 102400\n");
+        "occupancy: no block fits a unit: shared, 9,223,372,036,854,775,807 of 102,400\n");
     /* an alias takes nothing, and registers that no agent uses are none of it */
     assert_occupancy_text("kernel k on chip\ntensor s : shared u8 (20000)\n"
                           "tensor v : shared u8 (20000) alias of s\n"
                           "tensor x : registers f32 (64)\ncopy c writes s\n",
-                          "occupancy: 4 blocks on a unit, limited by shared: 21024 B each of "
-                          "102400\n");
+                          "occupancy: 4 blocks on a unit, limited by shared: 21,024 B each of "
+                          "102,400\n");
     assert_occupancy_text("kernel k on chip\nagent a of 600 threads { simt op cost 1 ns }\n",
-                          "occupancy: 1 block on a unit, limited by threads: 600 each of 1024\n");
+                          "occupancy: 1 block on a unit, limited by threads: 600 each of 1,024\n");
 }
 
 /* ---- roofs ------------------------------------------------------------------------- */

@@ -302,7 +302,7 @@ static void without_a_proof_nothing_is_shared(void **state) {
         snprintf(text, sizeof text,
                  "kernel k on sm_90\nparam T = 3 %s\ntensor o : global u8 [2] (64) output\n"
                  "tensor a : shared u8 (64)\ntensor b : shared u8 (64)\n"
-                 "agent one { for t in 0..T { if t == 2 { break }\n"
+                 "agent one { for t in 0..T { for i in 0..T - t step 2 { fence }\n"
                  " simt w writes a\n simt r reads a writes o[0]\n"
                  " simt w writes b\n simt r reads b writes o[1] } }\n",
                  ends[i]);

@@ -585,7 +585,7 @@ def test_page_holds_any_text(folder):
     assert len(json.loads(data)["rows"]) == 5
 
 
-def test_page_in_a_browser(folder, root):
+def test_page_in_a_browser(folder, root, monkeypatch):
     monkeypatch.syspath_prepend(str(root / "tests" / "report"))
     import browser as driver
 

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "block/block.h"
 
-enum { CASES = 100000, ITEMS = 10, MOMENTS = 12, SPAN = 4096 };
+enum { CASES = TEST_RUNS(100000), ITEMS = 10, MOMENTS = 12, SPAN = 4096 };
 
 /* ---- offsets ----------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "spad/direct.h"
 
-enum { CASES = 100000, TILES = 256, RANK = 3 };
+enum { CASES = TEST_RUNS(100000), TILES = 256, RANK = 3 };
 
 typedef struct spot {
     int64_t lane, byte; /* byte in the space */

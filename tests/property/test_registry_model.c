@@ -10,7 +10,13 @@
 #include "base/random.h"
 #include "spad/registry.h"
 
-enum { SEQUENCES = 100000, OPERATIONS = 14, COMPONENTS = 4, MAX_BUFFERS = 24, MAX_CHILDREN = 4 };
+enum {
+    SEQUENCES = TEST_RUNS(100000),
+    OPERATIONS = 14,
+    COMPONENTS = 4,
+    MAX_BUFFERS = 24,
+    MAX_CHILDREN = 4
+};
 
 /* ---- the model --------------------------------------------------------------------- */
 

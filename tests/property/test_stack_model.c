@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "spad/stack.h"
 
-enum { SEQUENCES = 100000, STEPS = 24, MAX_TENSORS = 32, MAX_SCOPES = 32, REGION = 256 };
+enum { SEQUENCES = TEST_RUNS(100000), STEPS = 24, MAX_TENSORS = 32, MAX_SCOPES = 32, REGION = 256 };
 
 /* ---- the model --------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "spad/tmem.h"
 
-enum { CASES = 100000, TENSORS = 10, MOMENTS = 8 };
+enum { CASES = TEST_RUNS(100000), TENSORS = 10, MOMENTS = 8 };
 
 static int64_t pow2_at_least(int64_t columns) {
     int64_t size = 32;

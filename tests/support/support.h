@@ -45,6 +45,14 @@ void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, vo
 void test_fail_each_with_retries(spad_status (*scenario)(const spad_host *host, void *context),
                                  void *context);
 
+/* How often a random comparison with a model runs: `./test` does all of it in the optimised build,
+ * and an eighth under AddressSanitizer, which is much slower. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_RUNS(count) ((count) / 8)
+#else
+#define TEST_RUNS(count) (count)
+#endif
+
 /* How many of `runs` are run: all of them where SPAD_THOROUGH is set, as ./coverage sets it, a
  * sixth otherwise. */
 long test_effort(long runs);

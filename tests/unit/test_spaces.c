@@ -397,8 +397,8 @@ static spad_status run_all(const spad_host *host, const char *text, bool collect
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "id,lower,upper,size,space,alias,apart,gaps\na,0,9,60,a,g,,1-2\nb,0,2,90,b,g,,\nc,3,9,30,a,"
-        ",a,\n",
+        ("id,lower,upper,size,space,alias,apart,gaps\n"
+         "a,0,9,60,a,g,,1-2\nb,0,2,90,b,g,,\nc,3,9,30,a,,a,\n"),
         "id,lower,upper,size,space,uses,home,kept\nx,0,10,60,a|b,0 9,b,yes\ny,3,5,90,a,,,\n",
         "lower,upper,size,space\n0,9,60,a\n0,9,60,a\n0,9,60,b\n", /* does not fit */
         "lower,upper,size,space\n0,9,60,c\n0,9,60,a\n"};

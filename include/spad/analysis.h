@@ -97,7 +97,7 @@ SPAD_API const spad_sim *spad_analysis_get_sim(const spad_analysis *analysis);
 
 /** The makespan if no tensors shared bytes, in the unit of the simulation. Without synchronisation
  *  tensors that share bytes wait for each other, so the difference from the makespan is the time
- *  that the layout costs; with synchronisation there is none. SPAD_UNBOUNDED: layout or simulation
+ *  that the layout costs; with synchronisation none exists. SPAD_UNBOUNDED: layout or simulation
  *  are missing or were given, or it could not be simulated. */
 SPAD_API int64_t spad_analysis_get_apart(const spad_analysis *analysis);
 

@@ -50,8 +50,8 @@ typedef struct spad_frontier_point {
 
 typedef struct spad_frontier_totals {
     int64_t apart;   /**< makespan if no tensors shared bytes; SPAD_UNBOUNDED: not simulated */
-    int64_t written; /**< makespan with the addresses of the kernel, and of the planner where there
-                          is none; SPAD_UNBOUNDED: it does not fit */
+    int64_t written; /**< makespan with the addresses of the kernel, and of the planner where it
+                          has none; SPAD_UNBOUNDED: it does not fit */
     int64_t written_bytes;     /**< of that layout, as in a point; 0: it does not fit */
     int64_t layouts;           /**< that were tried */
     bool cut;                  /**< time was up before all were */
@@ -63,7 +63,7 @@ typedef enum spad_frontier_goal { SPAD_FOR_TIME, SPAD_FOR_BYTES } spad_frontier_
 
 /**
  * Finds the frontier. With synchronisation sharing adds no wait, so there is one point, the layout
- * of spad_layout_create_checked. Without a layout that fits there is none. Statuses of
+ * of spad_layout_create_checked. Without a layout that fits none exists. Statuses of
  * spad_sim_create, spad_layout_create, spad_kernel_release; SPAD_ERR_ARGUMENT: bad options, a
  * kernel that is deadlocked, or one with assumed costs unless `steps` is set. The kernel is
  * borrowed until the result is destroyed.

@@ -790,7 +790,7 @@ SPAD_API spad_status spad_kernel_builder_agent(spad_kernel_builder *builder, con
 SPAD_API spad_status spad_kernel_builder_threads(spad_kernel_builder *builder, spad_amount threads,
                                                  spad_amount registers, spad_error *error);
 
-/** Ends the innermost block. SPAD_ERR_ARGUMENT: there is none. */
+/** Ends the innermost block. SPAD_ERR_ARGUMENT: none exists. */
 SPAD_API spad_status spad_kernel_builder_end(spad_kernel_builder *builder, spad_error *error);
 
 /** Adds an operation on an engine of the target or on a unit, by name. */

@@ -72,7 +72,7 @@ typedef struct spad_tier_stay {
 
 typedef struct spad_tiers_result {
     spad_plan_verdict verdict;
-    int64_t cost;  /**< of the best plan; SPAD_UNBOUNDED: there is none */
+    int64_t cost;  /**< of the best plan; SPAD_UNBOUNDED: none exists */
     int64_t bound; /**< no plan costs less */
     int64_t moved; /**< bytes that are moved between memories */
     size_t stay_count;

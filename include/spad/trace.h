@@ -183,7 +183,7 @@ SPAD_API spad_status spad_trace_copy(spad_trace *trace, size_t space, int64_t to
  *  lack any. Each is followed by spad_trace_copy, or by spad_trace_release_copy if it failed. */
 SPAD_API spad_status spad_trace_reserve_copy(spad_trace *trace, spad_error *error);
 
-/** Gives back what spad_trace_reserve_copy took; nothing happens if there is none. */
+/** Gives back what spad_trace_reserve_copy took; nothing happens if none exists. */
 SPAD_API void spad_trace_release_copy(spad_trace *trace);
 
 /* ---- reading ----------------------------------------------------------------------- */

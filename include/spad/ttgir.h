@@ -37,7 +37,7 @@ SPAD_API bool spad_ttgir_detect(const char *text, size_t length);
 
 /**
  * Reads the first public function of a module. Options as for spad_kernel_parse; a define gives an
- * integer argument of the function its value (4096 where there is none), or a parameter of the
+ * integer argument of the function its value (4096 where none exists), or a parameter of the
  * kernel; `program_id` (`_x`, `_y`, `_z`) and `num_programs` say which block of the grid it is (0
  * of 128). `target` replaces the chip that the module names. Locations are those of the text, and
  * sources the lines of Python that it came from. info is optional. Statuses as for

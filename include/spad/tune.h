@@ -72,7 +72,7 @@ typedef struct spad_tune_point {
     int64_t planned;       /**< with the places that the planner gives; SPAD_UNBOUNDED: none */
     int64_t bytes;         /**< of all tensors on chip, over all lanes, if none shared bytes */
     int64_t placed;        /**< bytes that its layout takes of all memories on chip, over all lanes,
-                                as spad_layout_create_checked gives it; 0: there is none */
+                                as spad_layout_create_checked gives it; 0: none exists */
     bool fits;             /**< a layout was found */
     const int64_t *values; /**< per knob */
 } spad_tune_point;

@@ -156,7 +156,7 @@ static spad_status is_same_work(const spad_advice *a, const spad_kernel *changed
 
 /* ---- trying ------------------------------------------------------------------------ */
 
-/* The kernel with another depth; NULL: there is none, or it computes something else. */
+/* The kernel with another depth; NULL: none exists, or it computes something else. */
 static spad_status reshape_depth(const spad_advice *a, const ring_depth *d, int64_t value,
                                  spad_kernel **out, spad_error *error) {
     const spad_define define = {d->name, value};
@@ -177,7 +177,7 @@ static spad_status reshape_depth(const spad_advice *a, const ring_depth *d, int6
     return status;
 }
 
-/* The makespan with another depth as if no tensors shared bytes; SPAD_UNBOUNDED: there is none. */
+/* The makespan with another depth as if no tensors shared bytes; SPAD_UNBOUNDED: none exists. */
 static spad_status simulate_depth(const spad_advice *a, const ring_depth *d, int64_t value,
                                   int64_t *makespan, spad_error *error) {
     const spad_sim_options options = {

@@ -188,7 +188,7 @@ static bool find_implicit(const spad_kernel *k, size_t number, int64_t *to, spad
 
 /* ---- with synchronisation ---------------------------------------------------------- */
 
-/* The statement of the outermost loop around a statement that is in loops alone; -1: there is none,
+/* The statement of the outermost loop around a statement that is in loops alone; -1: none exists,
  * or it is in an if. */
 static int64_t outermost_alone(const spad_kernel *k, size_t statement) {
     int64_t found = -1;

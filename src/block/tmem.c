@@ -49,7 +49,7 @@ spad_status spad_tmem_init(spad_tmem *out, const spad_target *target, spad_error
 }
 
 /* The lowest run of free columns: its first column, and where in the sorted
- * list it belongs; false if there is none. *largest: columns of the largest run. */
+ * list it belongs; false if none exists. *largest: columns of the largest run. */
 static bool find_run(const spad_tmem *tmem, int64_t columns, int64_t *column, size_t *place,
                      int64_t *largest) {
     bool found = false;
@@ -440,7 +440,7 @@ static size_t workspace_item(void) {
     return sizeof(ranked_tensor) + sizeof(placed) + sizeof(size_t) + sizeof(int64_t);
 }
 
-/* Looks for a total below a->columns. False: there is none to be found, and the
+/* Looks for a total below a->columns. False: none can be found, and the
  * places are spoilt. */
 static bool pack_better(answer *a, const spad_tmem_tensor *tensors, size_t count,
                         tmem_workspace *w) {

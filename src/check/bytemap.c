@@ -378,7 +378,7 @@ bool spad__bytemap_next(spad__byte_cursor *look, spad_rect *part, spad__writer *
 /* ---- invariants -------------------------------------------------------------------- */
 
 static bool band_is_valid(const spad__bytemap *map, const spad__band *band) {
-    int64_t before = 0; /* where the piece before begins; there is none before the first */
+    int64_t before = 0; /* where the piece before begins; none exists before the first */
     for (size_t c = 0; c < band->chunks.count; c++) {
         const spad__chunk *chunk = &band->chunks.items[c];
         if (chunk->pieces.count == 0 || !spad__array_is_valid(&chunk->pieces)) return false;

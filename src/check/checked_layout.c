@@ -82,7 +82,7 @@ static int strength_of(const spad_check *check) {
     return strengths[spad_check_get_verdict(check)];
 }
 
-/* The next error from number *at on; NULL: there is none. */
+/* The next error from number *at on; NULL: none exists. */
 static const spad__found *next_error(const spad_check *check, size_t *at) {
     while (*at < check->found.count) {
         const spad__found *found = &check->found.items[(*at)++];

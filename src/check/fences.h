@@ -47,7 +47,7 @@ const spad_fence_rule *spad__fence_of_event(const spad__order *order, const spad
                                             int64_t *number);
 
 /* The first operation of an agent that needs a fence of its own (SPAD_FENCE_ISSUE) and has none
- * before it; -1: there is none. O(events of the agent). */
+ * before it; -1: none exists. O(events of the agent). */
 int32_t spad__find_unfenced(const spad__fences *fences, int64_t fence, size_t agent);
 
 /* A finding about that. */

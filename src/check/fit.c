@@ -98,7 +98,7 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
     return SPAD_OK;
 }
 
-/* The kernel with its depths at most `cap`. SPAD_OK and NULL: there is none. */
+/* The kernel with its depths at most `cap`. SPAD_OK and NULL: none exists. */
 static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
                            spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;

@@ -140,7 +140,7 @@ bool spad__growth_form(const spad__growth *growth, const spad_kernel *kernel, sp
                        bool param, int64_t loop, spad__form *form);
 
 /* How often loops of a group have run to their end before a statement is reached, by its agent:
- * a form of the loops around the statement. False: there is none, since conditions decide it. */
+ * a form of the loops around the statement. False: none exists, since conditions decide it. */
 bool spad__growth_runs(const spad__growth *growth, const spad_kernel *kernel, size_t statement,
                        size_t group, spad__form *runs);
 

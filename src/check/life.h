@@ -139,7 +139,7 @@ spad_status spad__life_outputs(spad__life *life, const spad_walk *walk, spad_err
 /* The kernel is over: leaks, writes that were never read, depths that rings would need. */
 spad_status spad__life_finish(spad__life *life, spad_error *error);
 
-/* The state at the head of an iteration: see life_state.c. walk: NULL if there is none;
+/* The state at the head of an iteration: see life_state.c. walk: NULL if none exists;
  * values: of all loops. */
 spad_status spad__life_state(const spad__life *life, const spad_walk *walk, const int64_t *values,
                              const spad__growth *growth, size_t group, int64_t periods,

@@ -79,7 +79,7 @@ static void find_ranges(spad__prover *p, const uint8_t *results) {
  * bits. Rests of a long step that are looked at. */
 enum { FAR_POWER = 20, FAR_RESTS = 32 };
 
-/* The first shape that is right and has these values or larger ones; false: there is none. */
+/* The first shape that is right and has these values or larger ones; false: none exists. */
 static bool find_right(const spad__prover *p, const uint8_t *results, const int64_t *least,
                        spad__shape *s) {
     *s = (spad__shape){.possible = false};

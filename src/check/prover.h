@@ -121,11 +121,11 @@ typedef struct spad__prover {
 
 /* ---- one shape --------------------------------------------------------------------- */
 
-/* The kernel with the values of a shape. SPAD_OK and NULL: there is none. */
+/* The kernel with the values of a shape. SPAD_OK and NULL: none exists. */
 spad_status spad__shape_kernel(const spad__prover *p, const spad__shape *s, spad_kernel **out,
                                spad_error *error);
 
-/* The same; `refusal` gets the reason why there is none. */
+/* The same; `refusal` gets the reason why none exists. */
 spad_status spad__shape_kernel_or_why(spad__prover *p, const spad__shape *s, spad_kernel **out,
                                       spad_error *error);
 
@@ -157,7 +157,7 @@ spad_status spad__shapes_try_all(spad__prover *p, spad_error *error);
 spad_status spad__shapes_prove(spad__prover *p, spad_error *error);
 
 /* A proof with each tensor that shares no bytes with others alone (prove_apart.c). *proved is
- * false: there is none, and nothing has changed. Else the trip counts are all that there are, and
+ * false: none exists, and nothing has changed. Else the trip counts are all that there are, and
  * all_shapes says for which values it holds. */
 spad_status spad__prove_apart(spad__prover *p, bool *proved, spad_error *error);
 

@@ -132,7 +132,7 @@ typedef struct neuron_driver {
 
 /* Work up to a number of one of the queues. */
 typedef struct progress {
-    bool some; /* false: there is none */
+    bool some; /* false: none exists */
     uint64_t sequence;
 } progress;
 

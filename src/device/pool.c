@@ -487,7 +487,7 @@ SPAD__RARE static spad_status fail_stale(const spad_allocation *block, spad_erro
                       (unsigned long long)block->address, (long long)block->bytes);
 }
 
-/* The ticket that a handle leads to, whether it is of a live block or not; NULL: there is none. */
+/* The ticket that a handle leads to, whether it is of a live block or not; NULL: none exists. */
 static inline spad__ticket *find_ticket(const spad_pool *pool, uint64_t handle) {
     const spad__ticket_place p = spad__ticket_place_of((uint32_t)handle);
     spad__ticket *segment = atomic_load_explicit(&pool->segments[p.segment], memory_order_acquire);

@@ -509,7 +509,7 @@ static spad_status place_rings(direct_tensor *tensor, int64_t *extent, const dir
 
 /* ---- automatic and off chip -------------------------------------------------------- */
 
-/* Some lane where a tile of that many may start; else why there is none. */
+/* Some lane where a tile of that many may start; else why none exists. */
 static spad_status check_any_lane(const direct_check *check, spad_error *error) {
     const spad_space *space = check->space;
     for (size_t r = 0; r < space->lane_rule_count; r++) {

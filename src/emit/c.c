@@ -207,7 +207,7 @@ static void write_functions(const spad_emit *table, const spad__emit_row *row, b
 }
 
 /* The C++ type of an element in device code, with the header of CUDA that has it; "void" where
- * there is none. */
+ * none exists. */
 typedef struct cuda_type {
     spad_dtype dtype;
     const char *name;

@@ -27,7 +27,7 @@ struct spad_emit {
     SPAD_ARRAY(spad__emit_row) rows;
 };
 
-/* Highest end of a buffer in the space; 0: there is none. */
+/* Highest end of a buffer in the space; 0: none exists. */
 int64_t spad__emit_total(const spad_emit *table, size_t space);
 
 /* The distance from copy to copy if they are equally spaced in the same lane. */

@@ -74,21 +74,29 @@ static void out_totals(const spad_emit *table, spad__out *out) {
     spad__out_string(out, "}\n");
 }
 
-void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
-    spad__out_string(out,
-                     "# Places of buffers, made by spad " SPAD_VERSION_STRING "; do not edit.\n"
-                     "# x = tile(nl, \"X\", i) is tile i where the plan has it; address(\"X\", i)\n"
-                     "# is its place. Bytes are per partition.\n\n"
-                     "KERNEL = ");
+typedef void (*python_row)(const spad_emit *table, const spad__emit_row *row, spad__out *out);
+
+/* What both modules have: for what they are, the totals, and a row per buffer. */
+static void out_tables(const spad_emit *table, python_row write_row, spad__out *out) {
+    spad__out_string(out, "KERNEL = ");
     out_python(out, table->name);
     spad__out_string(out, "\nTARGET = ");
     out_python(out, table->target->name);
     out_totals(table, out);
     spad__out_string(out, "\nTILES = {\n");
-    for (size_t i = 0; i < table->rows.count; i++) nki_row(table, &table->rows.items[i], out);
+    for (size_t i = 0; i < table->rows.count; i++) write_row(table, &table->rows.items[i], out);
+    spad__out_string(out, "}\n");
+}
+
+void spad__emit_write_nki(const spad_emit *table, spad__out *out) {
+    spad__out_string(out,
+                     "# Places of buffers, made by spad " SPAD_VERSION_STRING "; do not edit.\n"
+                     "# x = tile(nl, \"X\", i) is tile i where the plan has it; address(\"X\", i)\n"
+                     "# is its place. Bytes are per partition.\n\n");
+    out_tables(table, nki_row, out);
     spad__out_string(
         out,
-        "}\n\nfor _name, (_used, _limit) in TOTALS.items():\n"
+        "\nfor _name, (_used, _limit) in TOTALS.items():\n"
         "    assert _limit is None or _used <= _limit, _name\n\n\n"
         "def address(tile, i=0):\n"
         "    \"\"\"(partition, byte) of tile i; a ring starts again at its end.\"\"\"\n"
@@ -164,14 +172,9 @@ void spad__emit_write_tilelang(const spad_emit *table, spad__out *out) {
                      "# Allocations of a plan, made by spad " SPAD_VERSION_STRING "; do not edit.\n"
                      "# Inside a T.Kernel: x = alloc(T, \"X\"), with the copies of a ring as its\n"
                      "# first extent. TileLang decides the addresses; `offsets` and TOTALS are\n"
-                     "# those of the plan.\n\nKERNEL = ");
-    out_python(out, table->name);
-    spad__out_string(out, "\nTARGET = ");
-    out_python(out, table->target->name);
-    out_totals(table, out);
-    spad__out_string(out, "\nTILES = {\n");
-    for (size_t i = 0; i < table->rows.count; i++) tilelang_row(table, &table->rows.items[i], out);
-    spad__out_string(out, "}\n\n\n"
+                     "# those of the plan.\n\n");
+    out_tables(table, tilelang_row, out);
+    spad__out_string(out, "\n\n"
                           "def alloc(T, tile):\n"
                           "    \"\"\"The tile, or the mbarriers, as a buffer of TileLang.\"\"\"\n"
                           "    row = TILES[tile]\n"

@@ -125,7 +125,7 @@ bool spad__fold_is_before(spad__folder *f, size_t count, size_t *first);
 /* The nodes with loops of one and two rounds where that makes them fewer. False: no memory. */
 bool spad__fold_short_loops(spad__folder *f);
 
-/* The layout of a kernel in which the planner places something; NULL: there is none. */
+/* The layout of a kernel in which the planner places something; NULL: none exists. */
 spad_status spad__fold_measure(spad_layout **out, const spad_kernel *kernel, const spad_host *host,
                                spad_error *error);
 

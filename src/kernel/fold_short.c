@@ -107,7 +107,7 @@ static bool is_followed(const spad__folder *f, const spad__fold_known *known, sh
 }
 
 /* The known loop with the longest body at the top of the stack; of several, one that goes on in the
- * rest of the list. NULL: there is none. */
+ * rest of the list. NULL: none exists. */
 static const spad__fold_known *find_one_round(const spad__folder *f, short_list rest) {
     const spad__fold_known *best = NULL;
     const uint32_t last = f->nodes.items[f->nodes.count - 1].shape;

@@ -250,7 +250,7 @@ spad_status spad__kernel_write_released(const spad_kernel *kernel, const spad_si
  * SPAD__LOOPS_DEEP. */
 size_t spad__loops_around(const spad_kernel *kernel, int64_t statement, int64_t *loops);
 
-/* "a.py:12, called at a.py:40": a source and what led to it, for messages. "": there is none. */
+/* "a.py:12, called at a.py:40": a source and what led to it, for messages. "": none exists. */
 void spad__source_text(const spad_kernel *kernel, int64_t source, char *field, size_t size);
 
 /* Sets the source of the statement that was added last. */

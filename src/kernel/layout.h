@@ -49,7 +49,7 @@ struct spad_layout {
     spad__slot_life *lives; /* per slot of a tensor that the planner places; one for others */
     spad__slot_life *all;   /* per tensor: touches of all slots */
     size_t slot_count;
-    spad__slot_life *times; /* per slot on the clock of `uses`; NULL: there is none */
+    spad__slot_life *times; /* per slot on the clock of `uses`; NULL: none exists */
     int64_t last;           /* no use ends later */
     int64_t *bytes;         /* per slot: where it is, SPAD_NO_BYTE: nowhere */
     int64_t *lanes;

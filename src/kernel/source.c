@@ -59,7 +59,7 @@ spad_status spad__set_source(spad_kernel_builder *builder, int64_t source, spad_
     return status;
 }
 
-/* The statement of that line: -1 if there is none. Statements are in the order of the text, apart
+/* The statement of that line: -1 if none exists. Statements are in the order of the text, apart
  * from those of macros and of texts that are run. */
 static int64_t statement_of_line(const spad_kernel *kernel, int32_t line) {
     size_t low = 0;

@@ -86,7 +86,7 @@ typedef struct crowd {
     int32_t thirds;
 } crowd;
 
-/* The bank in which all bytes of an item are, one piece at a time; 0: there is none, or the item
+/* The bank in which all bytes of an item are, one piece at a time; 0: none exists, or the item
  * need not take the lane in the middle. */
 static int64_t bank_of(const spad__model *m, const spad__item *item) {
     if (!item->banked || item->rule_count != 1 || spad__item_is_group(m, item)) return 0;

@@ -202,7 +202,7 @@ static spad_status read_row(spad__csv *r) {
     return status;
 }
 
-/* Cuts the byte off the end of "id@byte". False: there is none. */
+/* Cuts the byte off the end of "id@byte". False: none exists. */
 static bool split_slice(spad__cell *word, int64_t *at) {
     size_t i = word->length;
     while (i > 0 && word->text[i - 1] != '@') i--;

@@ -119,7 +119,7 @@ bool spad__csv_is_blank(char c);
 bool spad__csv_cell_is(const spad__cell *c, const char *text);
 /* Gives a fault its place. */
 spad_status spad__csv_at(spad__csv *r, const spad__cell *c, spad_status status);
-/* Cuts the next word off a cell of words; false: there is none. */
+/* Cuts the next word off a cell of words; false: none exists. */
 bool spad__csv_word(spad__cell *rest, spad__cell *word);
 /* A whole number that fits 64 bits. */
 bool spad__csv_parse(const char *text, size_t length, int64_t *out);

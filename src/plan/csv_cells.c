@@ -54,7 +54,7 @@ static bool pads_cell(const spad__csv *r, char c) {
     return spad__csv_is_blank(c) && c != r->separator;
 }
 
-/* Moves past the quote that ends a cell. False: there is none in the row. */
+/* Moves past the quote that ends a cell. False: none exists in the row. */
 static bool skip_quoted(spad__csv *r) {
     for (r->at++; r->at < r->end && *r->at != '\n'; r->at++) {
         if (*r->at != '"') continue;
@@ -314,7 +314,7 @@ spad_status spad__csv_header(spad__csv *r) {
     }
     return SPAD_OK;
 }
-/* Cuts the next word off a cell of words; false: there is none. */
+/* Cuts the next word off a cell of words; false: none exists. */
 bool spad__csv_word(spad__cell *rest, spad__cell *word) {
     size_t i = 0;
     while (i < rest->length && spad__csv_is_blank(rest->text[i])) i++;

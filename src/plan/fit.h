@@ -10,7 +10,7 @@
 
 /* Looks for low plans until one is at most `enough` high, the rounds are over or it
  * is stopped. place: per item, the best plan; *height: its height, SPAD_UNBOUNDED
- * when there is none. SPAD_ERR_HOST_MEMORY. */
+ * when none exists. SPAD_ERR_HOST_MEMORY. */
 spad_status spad__fit_run(const spad__model *model, uint64_t seed, int64_t enough, spad__stop *stop,
                           spad_plan_place *place, int64_t *height);
 

@@ -12,7 +12,7 @@
  * Invariants
  *   every number of an operation is below the count of nodes
  *   the sizes of all tensors and all scratches together fit 64 bits
- *   the readers of a tensor are sorted, each once; the producer is none of them
+ *   the readers of a tensor are sorted, each once; the producer is not one of them
  */
 struct spad_graph {
     spad_host host;

@@ -38,7 +38,7 @@
 
 enum {
     PASSES_SMALL = 8,           /* greedy passes before the exact search */
-    PASSES_WIDE = 48,           /* and where it has little hope, or there is none, */
+    PASSES_WIDE = 48,           /* and where it has little hope, or none exists, */
     PASSED_BOXES = 400 * 1000,  /* but no more than these make up, */
     PASSES_BEFORE_CORE = 2,     /* though always one after the core */
     EJECT_ROUNDS = 2,           /* without a deadline */

@@ -23,7 +23,7 @@ typedef struct spad__near {
     int32_t *next;                         /* per item: the next one of its list, or -1 */
 } spad__near;
 
-/* Empty. The memory is the arena's; false: there is none. */
+/* Empty. The memory is the arena's; false: none exists. */
 bool spad__near_start(spad__near *near, const spad__model *model, spad__arena *arena);
 void spad__near_clear(spad__near *near);
 

@@ -407,7 +407,7 @@ static bool list_conflicts(searcher *s) {
     return true;
 }
 
-/* A common multiple of all alignments and banks; INT64_MAX when there is none in 64 bits. */
+/* A common multiple of all alignments and banks; INT64_MAX when none exists in 64 bits. */
 static int64_t common_period(const spad__model *m) {
     int64_t period = 1;
     for (int32_t i = 0; i < m->item_count; i++) {

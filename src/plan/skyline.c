@@ -233,7 +233,7 @@ static void search_below(spad__skyline *s, box_search *q, int32_t top) {
     }
 }
 
-/* The box of high priority inside [l, r), or -1 when there is none. */
+/* The box of high priority inside [l, r), or -1 when none exists. */
 static int32_t find_box(spad__skyline *s, int32_t l, int32_t r) {
     box_search q = {.from = s->boxes->first[l],
                     .until = s->boxes->first[r],

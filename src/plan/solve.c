@@ -95,7 +95,7 @@ static void prove(solver *s, int64_t low) {
     s->proof = SPAD_PLAN_BY_SEARCH;
 }
 
-/* What is left of the node limit; 0: there is none, -1: nothing. */
+/* What is left of the node limit; 0: none exists, -1: nothing. */
 static int64_t solver_nodes_left(const solver *s) {
     if (s->options->node_limit == 0) return 0;
     return s->result->nodes < s->options->node_limit ? s->options->node_limit - s->result->nodes

@@ -23,7 +23,7 @@ bool spad_spaces_in_csv(const char *text, size_t length) {
     return r.present[SPACE];
 }
 
-/* Cuts the next name off "sbuf|dram"; false: there is none. */
+/* Cuts the next name off "sbuf|dram"; false: none exists. */
 static bool next_space(spad__cell *rest, spad__cell *name) {
     size_t i = 0;
     while (i < rest->length && (rest->text[i] == '|' || spad__csv_is_blank(rest->text[i]))) i++;

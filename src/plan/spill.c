@@ -345,7 +345,7 @@ static spad_status find_spill_group(spiller *p, const size_t *list, size_t count
     return status;
 }
 
-/* A set of two or three, if it has no more buffers than the one of `light` (0: there is none). */
+/* A set of two or three, if it has no more buffers than the one of `light` (0: none exists). */
 static spad_status find_small_set(spiller *p, size_t light, bool *found, spad_error *error) {
     size_t list[PROMISING];
     const size_t count = list_promising(p, list);

@@ -9,7 +9,7 @@
 
 enum { SPAD__STRIP_BOXES = 8192 }; /* of a strip, about */
 
-/* A first plan of pack->boxes from strips. *found: false when there is none, as too many boxes
+/* A first plan of pack->boxes from strips. *found: false when none exists, as too many boxes
  * reach from strip to strip. False: no memory. */
 bool spad__strips_pass(spad__pack *pack, bool *found);
 

@@ -367,7 +367,8 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     for (size_t k = 0; k < l->count; k++) spad__ttgir_set(t, l->op, (int32_t)k, l->inits.items[k]);
 }
 
-/* Rounds from `start` below `stop`; one size less than 1 is none. */
+/* Rounds from `start` below `stop`: data if the step is not known to be positive, 0 if `stop` is
+ * below `start`. */
 static spad__scalar count_trips(spad__ttgir *t, spad__scalar start, spad__scalar stop,
                                 spad__scalar step) {
     spad__scalars *s = &t->scalars;

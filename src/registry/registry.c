@@ -427,7 +427,7 @@ size_t spad__registry_location_key(const char *key) {
     return strcmp(key + stem, ending) == 0 ? stem : SPAD__NO_NAME;
 }
 
-/* Moves the buffer that a setting names; false: there is none. */
+/* Moves the buffer that a setting names; false: none exists. */
 static bool apply_setting(registry_slot *slot, const spad_registry_setting *setting) {
     const size_t length = spad__registry_location_key(setting->key);
     if (length == SPAD__NO_NAME) return false;

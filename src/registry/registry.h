@@ -80,7 +80,7 @@ spad_status spad__registry_need(registry_slot **out, const spad_registry *regist
 /* The group of a component, or NULL. */
 registry_group *spad__registry_group(const spad_registry *registry, spad_component component);
 
-/* The group, made if there is none; NULL: no memory. It must get a buffer, or be
+/* The group, made if none exists; NULL: no memory. It must get a buffer, or be
  * dropped with spad__registry_drop. */
 registry_group *spad__registry_open(spad_registry *registry, registry_slot *slot);
 /* Drops the group, if there is one, with all it holds. */

@@ -81,7 +81,7 @@ static void pack_bits(packer *p, uint32_t value, unsigned count) {
 
 /* ---- codes -------------------------------------------------------------------------- */
 
-/* The least used of the roots of a forest, which then is none; -1: none is left. */
+/* The least used of the roots of a forest, which is then removed; -1: no root is left. */
 static int take_least(uint64_t *weights, size_t count) {
     int least = -1;
     for (size_t i = 0; i < count; i++) {

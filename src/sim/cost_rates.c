@@ -59,7 +59,7 @@ static bool elements_of(const spad_sim *sim, const spad_walk_access *a, int64_t 
 /* The operands of a matrix product: elements, and the type of the factors. */
 typedef struct matrix_product {
     int64_t a;
-    int64_t b; /* a >= b; 0: there is none */
+    int64_t b; /* a >= b; 0: none exists */
     int64_t c;
     spad_dtype dtype;
 } matrix_product;
@@ -115,7 +115,7 @@ static int64_t root_of_product(int64_t a, int64_t b, int64_t c) {
     return root > INT64_MAX / factor ? INT64_MAX : root * factor;
 }
 
-/* The rate for a type, otherwise for another one of the same size; NULL: there is none. */
+/* The rate for a type, otherwise for another one of the same size; NULL: none exists. */
 static const spad_rate *find_mac_rate(const spad_engine *engine, spad_dtype dtype) {
     const spad_rate *same_size = NULL;
     for (size_t i = 0; i < engine->rate_count; i++) {

@@ -447,8 +447,7 @@ static bool add_writes(const settle_case *s, drift *d) {
             const spad_kernel_access *access = &k->accesses.items[a];
             if (access->tensor != s->tensor || (access->kind & SPAD_ACCESS_WRITE) == 0) continue;
             const spad_expr expr = access->index_count > 0 ? access->index[d->dim] : 0;
-            const spad_expr_info index =
-                spad_kernel_get_expr(k, expr); /* zero where none exists */
+            const spad_expr_info index = spad_kernel_get_expr(k, expr); /* zero where none exists */
             const int64_t loop = s->growth->inside[n];
             int64_t param;
             int64_t shift;

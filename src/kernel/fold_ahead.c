@@ -102,7 +102,8 @@ bool spad__fold_run_ahead(spad__folder *f) {
         numbers += child->moving;
         fixed += child->fixed;
     }
-    if (at == next_operation(f) || !skip_to(f, at)) return false; /* an empty round does not count */
+    if (at == next_operation(f) || !skip_to(f, at))
+        return false; /* an empty round does not count */
     loop->moving[count]++;
     return true;
 }

@@ -267,9 +267,12 @@ typedef struct cli_places {
  * for it: plan, target and space. Freed with cli_free_places, also after a failure. */
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
                           const cli_plan_words *words);
-/* What became of reading rows: faults, and how a column `end` was taken. CLI_FINE: continue. */
-cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
-                       const spad_error *error, const char *path, const cli_plan_words *words);
+/* Adds the rows of a CSV text to a problem. */
+typedef spad_status cli_row_reader(void *into, const cli_text *text, const char *name,
+                                   const spad_plan_csv_options *options, spad_error *error);
+/* Reads rows, or shows what is wrong with each of them, and how a column `end` was taken. */
+cli_exit cli_read_rows(cli_row_reader *read, void *into, const cli_text *text, const char *path,
+                       const cli_plan_words *words);
 /* Reads and places. That it does not fit is no failure: see `fits`. */
 cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words *words);
 void cli_free_places(cli_places *places);

@@ -64,8 +64,9 @@ static cli_exit take_space(cli_places *out, const cli_plan_words *words) {
                                                                           : cli_fail(&error);
 }
 
-cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
-                       const spad_error *error, const char *path, const cli_plan_words *words) {
+/* What became of reading rows: faults, and how a column `end` was taken. CLI_FINE: continue. */
+static cli_exit show_rows(spad_status status, const spad_diagnostics *faults, bool inclusive,
+                          const spad_error *error, const char *path, const cli_plan_words *words) {
     if (status != SPAD_OK && spad_diagnostics_count(faults) > 0) {
         const spad_sink messages = cli_sink(stderr, false), results = spad_sink_file(stdout);
         spad_diagnostics_write_text(faults, &messages, NULL);
@@ -79,20 +80,23 @@ cli_exit cli_show_rows(spad_status status, const spad_diagnostics *faults, bool 
     return CLI_FINE;
 }
 
-/* Adds the rows of a text to a plan, or shows what is wrong with each of them. */
-static cli_exit read_rows(spad_plan *plan, const cli_text *text, const char *path,
-                          const cli_plan_words *words) {
+cli_exit cli_read_rows(cli_row_reader *read, void *into, const cli_text *text, const char *path,
+                       const cli_plan_words *words) {
     spad_diagnostics *faults;
     spad_error error;
     bool inclusive = false;
     if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
     const spad_plan_csv_options options = {
         .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .faults = faults};
-    const spad_status status = spad_plan_read_csv_with(plan, text->bytes, text->length,
-                                                       cli_input_name(path), &options, &error);
-    const cli_exit exit = cli_show_rows(status, faults, inclusive, &error, path, words);
+    const spad_status status = read(into, text, cli_input_name(path), &options, &error);
+    const cli_exit exit = show_rows(status, faults, inclusive, &error, path, words);
     spad_diagnostics_destroy(faults);
     return exit;
+}
+
+static spad_status read_plan_rows(void *into, const cli_text *text, const char *name,
+                                  const spad_plan_csv_options *options, spad_error *error) {
+    return spad_plan_read_csv_with(into, text->bytes, text->length, name, options, error);
 }
 
 cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *path,
@@ -107,7 +111,7 @@ cli_exit cli_read_buffers(cli_places *out, const cli_text *text, const char *pat
     if (spad_plan_create(&out->plan, NULL, &error) != SPAD_OK) return cli_fail(&error);
     cli_exit exit = take_space(out, words);
     if (exit != CLI_FINE) return exit;
-    exit = read_rows(out->plan, text, path, words);
+    exit = cli_read_rows(read_plan_rows, out->plan, text, path, words);
     if (exit != CLI_FINE) return exit;
     if (out->target == NULL) {
         make_up_target(&out->made_up, out->plan);

@@ -50,19 +50,9 @@ static cli_exit add_space(spad_spaces *spaces, const char *word) {
                                                                             : cli_fail(&error);
 }
 
-static cli_exit read_rows(spad_spaces *spaces, const cli_text *text, const char *path,
-                          const cli_plan_words *words) {
-    spad_diagnostics *faults;
-    spad_error error;
-    bool inclusive = false;
-    if (spad_diagnostics_create(&faults, NULL, &error) != SPAD_OK) return cli_fail(&error);
-    const spad_plan_csv_options options = {
-        .end_exclusive = words->end_exclusive, .end_inclusive = &inclusive, .faults = faults};
-    const spad_status status = spad_spaces_read_csv(spaces, text->bytes, text->length,
-                                                    cli_input_name(path), &options, &error);
-    const cli_exit exit = cli_show_rows(status, faults, inclusive, &error, path, words);
-    spad_diagnostics_destroy(faults);
-    return exit;
+static spad_status read_space_rows(void *into, const cli_text *text, const char *name,
+                                   const spad_plan_csv_options *options, spad_error *error) {
+    return spad_spaces_read_csv(into, text->bytes, text->length, name, options, error);
 }
 
 /* ---- output ------------------------------------------------------------------------ */
@@ -164,7 +154,7 @@ static cli_exit run_spaces(spad_spaces *spaces, const cli_text *text, const char
         const cli_exit added = add_space(spaces, words->spaces->items[k]);
         if (added != CLI_FINE) return added;
     }
-    cli_exit exit = read_rows(spaces, text, path, words->input);
+    cli_exit exit = cli_read_rows(read_space_rows, spaces, text, path, words->input);
     if (exit != CLI_FINE) return exit;
     spad_spaces_result *result;
     spad_error error;

@@ -4,6 +4,7 @@
  * What is proved for every T and N must be right for every pair of a large part, each examined
  * alone; and a kernel that is wrong for one of the small pairs next to the given one must not pass
  * without a word. */
+#include "support/claims.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -153,31 +154,10 @@ static void make_program(page *p) {
 
 /* ---- both ways --------------------------------------------------------------------- */
 
-typedef struct answer {
-    bool possible;
-    spad_verdict verdict;
-    char reason[SPAD_MESSAGE_MAX];
-} answer;
-
 /* t, n: -1 for the given values. */
 static answer ask(const page *p, int64_t t, int64_t n) {
-    const spad_define defines[] = {{"T", t}, {"N", n}};
-    const spad_kernel_options options = {.defines = defines, .define_count = t < 0 ? 0 : 2};
-    const spad_check_options how = {.one_shape = t >= 0, .no_advice = true};
-    spad_error error;
-    spad_kernel *kernel;
-    spad_check *check;
-    answer a = {.possible = false};
-    if (spad_kernel_parse(&kernel, p->text, p->used, "k", &options, NULL, &error) != SPAD_OK) {
-        return a;
-    }
-    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
-    a.possible = true;
-    a.verdict = spad_check_get_verdict(check);
-    snprintf(a.reason, sizeof a.reason, "%s", spad_check_get_reason(check));
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return a;
+    const spad_define values[] = {{"T", t}, {"N", n}};
+    return answer_for(p->text, p->used, values, t < 0 ? 0 : 2, t >= 0);
 }
 
 static void fail_with(const page *p, const char *what, int64_t t, int64_t n, const char *reason) {

@@ -6,7 +6,8 @@
  * kernels have a condition or an index that shows at one block, one tile or one length only, and
  * some of these are mistakes that small T do not have.
  */
-#include "support/support.h"
+#include "support/claims.h"
+#include "support/random_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,31 +16,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "spad/check.h"
-
-enum { TEXT = 8192 };
-
-typedef struct page {
-    char text[TEXT];
-    size_t used;
-    spad__random random;
-} page;
-
-static int pick(page *p, int count) {
-    return (int)spad__random_in(&p->random, 0, count - 1);
-}
-
-static void SPAD_PRINTF(2, 3) put(page *p, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    p->used += (size_t)vsnprintf(p->text + p->used, sizeof p->text - p->used, format, arguments);
-    va_end(arguments);
-    assert_true(p->used < sizeof p->text);
-}
-
-/* One time in `rarely` another number. */
-static int nearly(page *p, int usual, int other, int rarely) {
-    return pick(p, rarely) == 0 ? other : usual;
-}
 
 /* ---- agents ---------------------------------------------------------------------------- */
 
@@ -222,31 +198,9 @@ static void make_program(page *p) {
 
 /* ---- both ways --------------------------------------------------------------------- */
 
-typedef struct answer {
-    bool possible;
-    spad_verdict verdict;
-    char reason[SPAD_MESSAGE_MAX];
-} answer;
-
 static answer ask(const page *p, int64_t t, bool one_shape) {
-    const spad_define define = {"T", t};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1};
-    const spad_check_options how = {.one_shape = one_shape, .no_advice = true};
-    spad_error error;
-    spad_kernel *kernel;
-    spad_check *check;
-    answer a = {.possible = false};
-    if (spad_kernel_parse(&kernel, p->text, strlen(p->text), "k", &options, NULL, &error) !=
-        SPAD_OK) {
-        return a;
-    }
-    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
-    a.possible = true;
-    a.verdict = spad_check_get_verdict(check);
-    snprintf(a.reason, sizeof a.reason, "%s", spad_check_get_reason(check));
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    return a;
+    const spad_define value = {"T", t};
+    return answer_for(p->text, p->used, &value, 1, one_shape);
 }
 
 typedef struct counts {

@@ -6,7 +6,8 @@
  * each N of a row, run alone. Most kernels are right; some have a small mistake, and some of those
  * are right at small N only.
  */
-#include "support/support.h"
+#include "support/claims.h"
+#include "support/random_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +17,7 @@
 #include "base/random.h"
 #include "spad/check.h"
 
-enum { ROW = 30, TEXT = 4096 };
-
-typedef struct page {
-    char text[TEXT];
-    size_t used;
-    spad__random random;
-} page;
-
-static int pick(page *p, int count) {
-    return (int)spad__random_in(&p->random, 0, count - 1);
-}
-
-static void SPAD_PRINTF(2, 3) put(page *p, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    p->used += (size_t)vsnprintf(p->text + p->used, sizeof p->text - p->used, format, arguments);
-    va_end(arguments);
-    assert_true(p->used < sizeof p->text);
-}
+enum { ROW = 30 };
 
 /* What all agents have in common. */
 typedef struct scheme {
@@ -48,11 +31,6 @@ typedef struct scheme {
     bool ends_first;
     int ends; /* how the growing loop is left early; 0: not */
 } scheme;
-
-/* One time in `rarely` another number. */
-static int nearly(page *p, int usual, int other, int rarely) {
-    return pick(p, rarely) == 0 ? other : usual;
-}
 
 /* Opens the loops around the blocks of a tile; returns how many braces close them. */
 static int open_tiles(page *p, const scheme *s) {
@@ -156,30 +134,10 @@ static void make_kernel(page *p) {
 
 /* ---- both ways --------------------------------------------------------------------- */
 
-typedef struct answer {
-    bool possible;
-    spad_verdict verdict;
-    char reason[SPAD_MESSAGE_MAX];
-} answer;
-
 static answer ask(const page *p, int64_t n, bool one_shape) {
-    const spad_define define = {"N", n};
-    const spad_kernel_options options = {.defines = &define, .define_count = 1};
-    const spad_check_options how = {.one_shape = one_shape, .no_advice = true};
-    spad_error error;
-    spad_kernel *kernel;
-    spad_check *check;
-    answer a = {.possible = false};
-    if (spad_kernel_parse(&kernel, p->text, p->used, "k", &options, NULL, &error) != SPAD_OK) {
-        if (n == 3) print_message("%s\n%s\n", error.message, p->text);
-        return a;
-    }
-    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
-    a.possible = true;
-    a.verdict = spad_check_get_verdict(check);
-    snprintf(a.reason, sizeof a.reason, "%s", spad_check_get_reason(check));
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
+    const spad_define value = {"N", n};
+    const answer a = answer_for(p->text, p->used, &value, 1, one_shape);
+    if (!a.possible && n == 3) print_message("%s\n%s\n", a.reason, p->text);
     return a;
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * For tests that compare claims of the check, such as "for every N", with single values: what the
+ * check answers about a text. */
+#ifndef SPAD_TEST_CLAIMS_H
+#define SPAD_TEST_CLAIMS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "spad/check.h"
+#include "support/support.h"
+
+typedef struct answer {
+    bool possible; /* false: the reader refuses the kernel; the reason is its message */
+    spad_verdict verdict;
+    char reason[SPAD_MESSAGE_MAX];
+} answer;
+
+/* What the check says of a kernel with these values. one_shape: about no others. */
+static inline answer answer_for(const char *text, size_t length, const spad_define *values,
+                                size_t count, bool one_shape) {
+    const spad_kernel_options options = {.defines = values, .define_count = count};
+    const spad_check_options how = {.one_shape = one_shape, .no_advice = true};
+    spad_error error;
+    spad_kernel *kernel;
+    spad_check *check;
+    answer a = {.possible = false};
+    if (spad_kernel_parse(&kernel, text, length, "k", &options, NULL, &error) != SPAD_OK) {
+        snprintf(a.reason, sizeof a.reason, "%s", error.message);
+        return a;
+    }
+    assert_ok(spad_check_create(&check, kernel, &how, &error), &error);
+    a.possible = true;
+    a.verdict = spad_check_get_verdict(check);
+    snprintf(a.reason, sizeof a.reason, "%s", spad_check_get_reason(check));
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+    return a;
+}
+
+#endif

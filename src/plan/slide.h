@@ -45,6 +45,9 @@ void spad__slider_aim(spad__slider *slider, int64_t target);
  * beside the fixed ones. May be called again to continue. */
 bool spad__slider_run(spad__slider *slider, int64_t looks);
 
+/* For tests: does without wide instructions, to the same result. */
+void spad__slider_narrow(spad__slider *slider);
+
 int64_t spad__slider_looks(const spad__slider *slider); /* over all windows and runs */
 
 /* Writes the offsets, by the number of the caller, when no box is out. */

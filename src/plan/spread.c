@@ -26,13 +26,15 @@
 #include "plan/slide.h"
 
 enum {
-    CORE_PERCENT = 85, /* of the largest load, in the core */
+    CORE_PERCENT = 86, /* of the largest load, in the core */
     CORE_STEP = 3,     /* per cent more where the core is too large, */
     CORE_ALIVE = 4,    /* which is so many times the boxes alive at the peak, */
     CORE_MORE = 256,   /* and these */
     FIRST_GAP = 32,    /* part of the bound: the first target is no further above it */
     LAST_GAP = 2048,   /* part of the bound: below it the bound is the target */
-    LEAST_NEW = 96     /* boxes of a window */
+    LEAST_NEW = 96,    /* boxes of a window, */
+    MOST_ABOUT = 6,    /* times as many as usual where a peak would be cut */
+    PATIENCE = 4       /* part of the effort for the core, for a window before its target rises */
 };
 
 struct spad__spread {
@@ -129,20 +131,29 @@ static bool in_window(const spad__boxes *b, int32_t i, const spread_window *w) {
     return b->begin[i] < w->hi && b->end[i] > w->lo;
 }
 
+/* Whether a window should go on at a section: it has too few boxes, or is within a peak and has not
+ * too many. */
+static bool goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_t about) {
+    if (boxes < about) return true;
+    return boxes < MOST_ABOUT * about && b->load[section] >= b->max_load / 100 * CORE_PERCENT;
+}
+
 /* The window after a frontier: some new boxes, and as many begun before it that may slide. */
 static spread_window window_right(const spad__spread *s, int32_t frontier, int32_t about) {
     const spad__boxes *b = s->pack->boxes;
+    const int32_t before = b->first[frontier];
     spread_window w = {frontier, frontier + 1, false};
-    while (w.hi < b->sections && b->first[w.hi] - b->first[frontier] < about) w.hi++;
-    while (w.lo > 0 && b->first[frontier] - b->first[w.lo] < about) w.lo--;
+    while (w.hi < b->sections && goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
+    while (w.lo > 0 && before - b->first[w.lo] < about) w.lo--;
     return w;
 }
 
 static spread_window window_left(const spad__spread *s, int32_t frontier, int32_t about) {
     const spad__boxes *b = s->pack->boxes;
+    const int32_t before = s->ended[frontier];
     spread_window w = {frontier - 1, frontier, true};
-    while (w.lo > 0 && s->ended[frontier] - s->ended[w.lo] < about) w.lo--;
-    while (w.hi < b->sections && s->ended[w.hi] - s->ended[frontier] < about) w.hi++;
+    while (w.lo > 0 && goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
+    while (w.hi < b->sections && s->ended[w.hi] - before < about) w.hi++;
     return w;
 }
 
@@ -176,7 +187,7 @@ static bool fill_window(spad__spread *s, const spread_window *w, int64_t looks, 
 static bool grow(spad__spread *s, int64_t looks, bool *found) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t alive = count_over(b, b->peak, b->peak + 1);
-    const int32_t about = alive > LEAST_NEW ? alive : LEAST_NEW;
+    const int32_t about = alive * 2 / 3 > LEAST_NEW ? alive * 2 / 3 : LEAST_NEW;
     int64_t target = s->reached;
     memcpy(s->offset, s->core_plan, (size_t)b->count * sizeof *s->offset);
     bool ok = true;
@@ -210,7 +221,7 @@ bool spad__spread_round(spad__spread *s, int64_t looks) {
     lower_core(s, looks);
     if (s->reached >= s->pack->height || spad__stopped(s->pack->stop)) return true;
     bool found;
-    if (!grow(s, looks, &found)) return false;
+    if (!grow(s, looks / PATIENCE, &found)) return false;
     if (found) take_plan(s);
     return true;
 }
@@ -229,8 +240,7 @@ static bool allocate_spread(spad__spread *s) {
     s->core_plan = spad__new_array(p->host, n, sizeof *s->core_plan);
     s->offset = spad__new_array(p->host, n, sizeof *s->offset);
     s->ended = spad__new_array(p->host, (size_t)p->boxes->sections + 1, sizeof *s->ended);
-    s->core =
-        spad__slider_create(p->host, s->core_count, s->end - s->begin, p->random, p->stop);
+    s->core = spad__slider_create(p->host, s->core_count, s->end - s->begin, p->random, p->stop);
     return s->core_plan != NULL && s->offset != NULL && s->ended != NULL && s->core != NULL;
 }
 

@@ -47,6 +47,7 @@ enum {
     MOST_ROUNDS = 24,          /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
     SPREAD_LOOKS_PER_BOX = 2000,
+    QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
     MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
@@ -169,7 +170,8 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
-/* First plans: of a long problem from strips, if they suit it, else in passes over the whole. */
+/* First plans: of a long problem from strips, if they suit it, and if it is not too long two
+ * passes over the whole; of others in passes over the whole alone. */
 static bool greedy_passes(hunter *h, spad__pack *p) {
     const int32_t n = h->hunt->boxes->count;
     const bool wide = n > LEAST_FOR_CORE;
@@ -177,12 +179,13 @@ static bool greedy_passes(hunter *h, spad__pack *p) {
     const int64_t passes = wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
     bool found = false;
     if (n > LEAST_FOR_STRIPS && !spad__strips_pass(p, &found)) return false;
-    if (found) return true;
+    if (found && n > MOST_SPREAD) return true;
     bool ok = spad__pack_start(p);
     for (int32_t k = 0; ok && p->height > p->enough; k++) {
+        if (found && k == PASSES_BEFORE_CORE) break;
         if (k >= passes && k > PASSES_BEFORE_CORE) break;
         note_progress(h);
-        if (k > 0 && spad__stopped(&h->stop)) break;
+        if ((found || k > 0) && spad__stopped(&h->stop)) break;
         if (wide)
             ok = pass_wide(p, k);
         else
@@ -208,16 +211,18 @@ static void share_plan(hunter *h, spad__pack *p) {
     unlock(h);
 }
 
-/* One round of lowering a plan from the peak outwards, and by ejection: in a large problem only
- * from the second round on. */
+/* One round of lowering a plan from the peak outwards and by ejection. In a large problem the first
+ * round is for one of them: ejection, where a pass over all boxes takes long. */
 static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t round) {
     const int64_t n = p->boxes->count;
     const bool large = n > SPAD__EXACT_BOXES;
-    if (spread != NULL && !spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round))
-        return false;
-    share_plan(h, p);
+    const bool slow = n > QUICK_SPREAD;
+    if (spread != NULL && !(slow && round == 0)) {
+        if (!spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round)) return false;
+        share_plan(h, p);
+    }
     if (p->height <= p->enough || spad__stopped(&h->stop)) return true;
-    if (spread != NULL && large && round == 0) return true;
+    if (large && !slow && round == 0) return true;
     const int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
     const bool ok = spad__eject(p, looks << round);
     share_plan(h, p);

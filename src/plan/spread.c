@@ -32,9 +32,10 @@ enum {
     CORE_MORE = 256,   /* and these */
     FIRST_GAP = 32,    /* part of the bound: the first target is no further above it */
     LAST_GAP = 2048,   /* part of the bound: below it the bound is the target */
-    LEAST_NEW = 96,    /* boxes of a window, */
-    MOST_ABOUT = 6,    /* times as many as usual where a peak would be cut */
-    PATIENCE = 4       /* part of the effort for the core, for a window before its target rises */
+    PEAK_PERCENT = 94,
+    LEAST_NEW = 96, /* boxes of a window, */
+    MOST_ABOUT = 6, /* times as many as usual where a peak would be cut */
+    PATIENCE = 2    /* part of the effort for the core, for a window before its target rises */
 };
 
 struct spad__spread {
@@ -138,13 +139,18 @@ static bool goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_
     return boxes < MOST_ABOUT * about && b->load[section] >= b->max_load / 100 * CORE_PERCENT;
 }
 
-/* The window after a frontier: some new boxes, and as many begun before it that may slide. */
+static bool is_peak(const spad__boxes *b, int32_t section) {
+    return b->load[section] >= b->max_load / 100 * PEAK_PERCENT;
+}
+
+/* The window after a frontier: some new boxes, and up to as many begun before it that may slide;
+ * but no peak is opened again. */
 static spread_window window_right(const spad__spread *s, int32_t frontier, int32_t about) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = b->first[frontier];
     spread_window w = {frontier, frontier + 1, false};
     while (w.hi < b->sections && goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
-    while (w.lo > 0 && before - b->first[w.lo] < about) w.lo--;
+    while (w.lo > 0 && before - b->first[w.lo] < about && !is_peak(b, w.lo - 1)) w.lo--;
     return w;
 }
 
@@ -153,7 +159,7 @@ static spread_window window_left(const spad__spread *s, int32_t frontier, int32_
     const int32_t before = s->ended[frontier];
     spread_window w = {frontier - 1, frontier, true};
     while (w.lo > 0 && goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
-    while (w.hi < b->sections && s->ended[w.hi] - before < about) w.hi++;
+    while (w.hi < b->sections && s->ended[w.hi] - before < about && !is_peak(b, w.hi)) w.hi++;
     return w;
 }
 

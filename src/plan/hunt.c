@@ -3,7 +3,8 @@
  * The hunt for a plan of boxes.
  *
  * 1. Greedy passes with different preferences give a first plan. Most real
- *    problems end here, at the largest load.
+ *    problems end here, at the largest load. From some hundred boxes on the plan is lowered from
+ *    its peak outwards (spread.c) and by ejection (eject.c).
  * 2. Up to SPAD__EXACT_BOXES the exact search tries to reach a target height in
  *    many short runs (Luby's sequence of node limits), each with its own taste
  *    in ordering options. Run times of such searches have heavy tails, so a

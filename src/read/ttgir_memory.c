@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "read/ttgir.h"
 
 /* ---- operands ------------------------------------------------------------------------ */
@@ -63,12 +64,10 @@ static spad__scalar condition_at(spad__ttgir *t, const spad__mlir_op *op, uint32
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-static spad__ttgir_value whole_view(const spad__ttgir *t, int32_t buffer) {
-    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
-    value.view.stage = -1;
-    value.view.rank = t->buffers.items[buffer].rank;
-    for (int d = 0; d < value.view.rank; d++) value.view.order[d] = d;
-    return value;
+int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t offset;
+    if (!spad__mlir_number_of(t->m, op, "allocation.offset", &offset) || offset < 0) return -1;
+    return spad__add(offset, t->call_base, &offset) ? offset : -1;
 }
 
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
@@ -82,13 +81,13 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     b->dtype = type->dtype;
     b->stages = ring ? type->dims[0] : 0;
     b->rank = type->rank - ring;
-    for (int d = 0; d < b->rank; d++) b->dims[d] = type->dims[d + ring];
-    if (!spad__mlir_number_of(t->m, op, "allocation.offset", &b->offset) || b->offset < 0 ||
-        space != SPAD__TTGIR_SHARED) {
-        b->offset = -1;
-    } else {
-        t->has_offsets = true;
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type->encoding, b->rank, split);
+    for (int d = 0; d < b->rank; d++) {
+        b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
+    b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;
+    if (b->offset >= 0) t->has_offsets = true;
     spad__ttgir_name(t, op, b->name);
 }
 
@@ -107,7 +106,7 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         fill_buffer(t, op, &type, type.tensor_memory ? SPAD__TTGIR_TMEM : SPAD__TTGIR_SHARED,
                     &t->buffers.items[buffer]);
     }
-    const spad__ttgir_value value = whole_view(t, buffer);
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_set(t, op, 0, value);
     if (op->operand_count == 0) return;
     spad__ttgir_note_operation(t, "store", SPAD__TTGIR_NO_UNIT);
@@ -329,8 +328,27 @@ static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *bar
     return note;
 }
 
+/* In the memory of one block, for others too: a bit of the block's number that moves nothing. */
+static bool is_for_blocks(spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t at = spad__ttgir_last_memdesc(t, op);
+    spad__ttgir_type type;
+    spad__ttgir_bases bases;
+    if (t->blocks < 2 || !t->shared_barriers || at == 0) return false;
+    if (!spad__ttgir_read_type(t, at, op->end, &type)) return false;
+    spad__ttgir_read_blocks(t, type.encoding, type.rank, &bases);
+    for (size_t i = 0; i < bases.count; i++) {
+        if (bases.rows[i][0] == 0) return true;
+    }
+    return false;
+}
+
 static void do_init(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
+    if (is_for_blocks(t, op)) {
+        SPAD__TTGIR_FAULT(t, "an mbarrier for several blocks of the cluster: only kernels whose "
+                             "blocks use their own memory are read; compile with num_ctas=1");
+        return;
+    }
     const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 0);
     spad__ttgir_note *note = on_barrier(t, barrier, SPAD_STATEMENT_INIT);
     if (note == NULL) return;
@@ -457,7 +475,7 @@ static void note_registers(spad__ttgir *t, const spad__mlir_op *op, int which) {
         }
     }
     if (b->rank == 0) return;
-    const spad__ttgir_value value = whole_view(t, buffer);
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_note_access(t, &value, which < 2 ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE);
 }
 

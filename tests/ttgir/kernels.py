@@ -171,3 +171,20 @@ def calls(p, out, N, rows, BLOCK: tl.constexpr):
     first = total(p, N, BLOCK)
     for row in range(rows):
         tl.store(out + row, total(p + row * N, N, BLOCK) - first)
+
+
+@triton.jit
+def along(x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, KIND: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    rest = tl.arange(0, N) if AXIS == 0 else tl.arange(0, M)
+    if KIND == 0:
+        tl.store(y_ptr + rest, tl.sum(x, AXIS))
+    if KIND == 1:
+        tl.store(y_ptr + at, tl.cumsum(x, AXIS))
+    if KIND == 2:
+        tl.store(y_ptr + rest, tl.argmax(x, AXIS))
+    if KIND == 3:
+        tl.store(y_ptr + at, tl.atomic_add(y_ptr + at, x) * 2)
+    if KIND == 4:
+        tl.store(y_ptr + rest, tl.atomic_add(y_ptr + rest, tl.sum(x.to(tl.float16), AXIS).to(tl.float32)))

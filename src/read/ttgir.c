@@ -253,7 +253,7 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
 }
 
 static bool is_unclear(const spad__ttgir *t, spad_status status) {
-    return status != SPAD_OK && t->unclear && !t->failed;
+    return status != SPAD_OK && t->unclear && !t->failed && !t->scalars.out_of_memory;
 }
 
 /* With numbers; where data decides even then, with any number of rounds. */

@@ -9,6 +9,7 @@
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
  *     ttgir_run.c     scalars, loops, conditions, partitions: runs through a function
+ *     ttgir_local.c   which buffers are declared in a loop
  *     ttgir_emit.c    the kernel, through its builder
  *     ttgir.c         the public call
  *
@@ -81,6 +82,8 @@ typedef struct spad__ttgir_buffer {
     bool barrier;   /* mbarriers */
     bool moved;     /* registers that threads move a tile through */
     bool scratch;   /* of an operation, while it runs */
+    bool folded;    /* its dimensions are not those of its type: no parts of it */
+    bool local;     /* declared where it is allocated or first used, in a loop */
     bool computed;  /* scratch: its size follows from layouts, and is not in the text */
     int64_t count;  /* arrivals */
     bool read, written;
@@ -114,7 +117,8 @@ typedef enum spad__ttgir_note_kind {
     SPAD__NOTE_END,
     SPAD__NOTE_OPERATION, /* name, unit, accesses, deliver, group */
     SPAD__NOTE_STATEMENT, /* statement, buffer (mbarrier) or group, stage, amount, unit */
-    SPAD__NOTE_JOIN       /* all agents meet */
+    SPAD__NOTE_JOIN,      /* all agents meet */
+    SPAD__NOTE_ALLOCATE   /* buffer, in a loop */
 } spad__ttgir_note_kind;
 
 typedef struct spad__ttgir_access {
@@ -258,6 +262,8 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* Is it of scales in tensor memory? */
+bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
@@ -383,6 +389,8 @@ bool spad__ttgir_run(spad__ttgir *t);
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
                              const spad_kernel_options *options, bool numbers,
                              spad_diagnostics *diagnostics, spad_error *error);
+/* Which buffers are declared in the block that uses them. */
+spad_status spad__ttgir_find_local(spad__ttgir *t, spad_error *error);
 spad_status spad__ttgir_emit(spad__ttgir *t, spad_kernel **out, const char *file,
                              spad_error *error);
 

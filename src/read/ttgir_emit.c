@@ -523,16 +523,10 @@ static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
                                     error);
 }
 
-/* Scratch memory is declared where it is used, so that it is needed there only, and not in all of a
- * loop. Kernels with agents have no scopes, and those without loops may use it again. */
-static bool is_local(const spad__ttgir *t, const spad__ttgir_buffer *b) {
-    return b->scratch && t->agents.count == 0 && !t->run;
-}
-
 static spad_status emit_buffers(spad__ttgir *t, spad_error *error) {
     for (size_t i = 0; i < t->buffers.count; i++) {
         spad__ttgir_buffer *b = &t->buffers.items[i];
-        if ((!b->barrier && !b->read && !b->written) || is_local(t, b)) continue;
+        if ((!b->barrier && !b->read && !b->written) || b->local) continue;
         TRY(emit_buffer(t, b, error));
     }
     return SPAD_OK;
@@ -542,7 +536,7 @@ static spad_status emit_local_buffers(spad__ttgir *t, const spad__ttgir_note *no
                                       spad_error *error) {
     for (uint32_t i = 0; i < note->access_count; i++) {
         spad__ttgir_buffer *b = &t->buffers.items[t->accesses.items[note->first_access + i].buffer];
-        if (b->row < 0 && is_local(t, b)) TRY(emit_buffer(t, b, error));
+        if (b->row < 0 && b->local) TRY(emit_buffer(t, b, error));
     }
     return SPAD_OK;
 }
@@ -695,6 +689,11 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     case SPAD__NOTE_ELSE: return spad_kernel_builder_else(t->builder, error);
     case SPAD__NOTE_END: return emit_end(t, error);
     case SPAD__NOTE_OPERATION: return emit_operation(t, rows, note, error);
+    case SPAD__NOTE_ALLOCATE: {
+        spad__ttgir_buffer *b = &t->buffers.items[note->buffer];
+        const bool now = b->local && b->row < 0 && (b->read || b->written);
+        return now ? emit_buffer(t, b, error) : SPAD_OK;
+    }
     case SPAD__NOTE_JOIN: {
         const spad_statement join = spad_statement_of(SPAD_STATEMENT_SYNC, rows->join);
         return t->regions > 1 ? spad_kernel_builder_statement(t->builder, &join, error) : SPAD_OK;
@@ -754,6 +753,7 @@ static spad_status emit_all(spad__ttgir *t, spad_error *error) {
     }
     TRY(emit_params(t, error));
     TRY(emit_units(t, &rows, error));
+    TRY(spad__ttgir_find_local(t, error));
     TRY(emit_buffers(t, error));
     TRY(emit_stream(t, &rows, SPAD__STREAM_BEFORE, error));
     TRY(emit_agents(t, &rows, error));

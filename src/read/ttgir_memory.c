@@ -70,6 +70,16 @@ int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__add(offset, t->call_base, &offset) ? offset : -1;
 }
 
+/* Scales of rows x columns bytes: 32 rows at a time, side by side, the same in each quarter of the
+ * lanes. Parts of them are all of them here. */
+static void fold_scales(spad__ttgir_buffer *b) {
+    enum { LANES = 128, ROWS = 32 };
+    const int64_t groups = b->dims[0] > ROWS ? b->dims[0] / ROWS : 1;
+    if (!spad__mul(groups, b->dims[1], &b->dims[1])) return;
+    b->dims[0] = LANES;
+    b->folded = true;
+}
+
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
                         spad__ttgir_space space, spad__ttgir_buffer *b) {
     int rank;
@@ -86,6 +96,8 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     for (int d = 0; d < b->rank; d++) {
         b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
+    if (space == SPAD__TTGIR_TMEM && b->rank == 2 && spad__ttgir_has_scales(t, type))
+        fold_scales(b);
     b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;
     if (b->offset >= 0) t->has_offsets = true;
     spad__ttgir_name(t, op, b->name);
@@ -108,6 +120,10 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
     }
     const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_set(t, op, 0, value);
+    if (t->loops > 0) {
+        spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_ALLOCATE);
+        if (note != NULL) note->buffer = buffer;
+    }
     if (op->operand_count == 0) return;
     spad__ttgir_note_operation(t, "store", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, &value, SPAD_ACCESS_WRITE);
@@ -122,7 +138,7 @@ static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__scalar index = spad__ttgir_scalar(t, op, 1);
     if (b->stages > 0 && value.view.stage < 0) {
         value.view.stage = index;
-    } else if (value.view.rank > 1) { /* one element of its first dimension */
+    } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
         const int d = value.view.order[0];
         value.view.from[d] =
             value.view.length[d] > 0
@@ -139,6 +155,7 @@ static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
 static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
+    if (b->folded) return;
     if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
     const spad__scalar start = spad__scalar_number(&t->scalars, from);
     value->view.from[own] =
@@ -538,8 +555,8 @@ static bool ttgir_read_product(spad__ttgir *t, const spad__mlir_op *op, bool sca
             out->reads[out->read_count++] = value;
         } else if (value->kind == SPAD__TTGIR_SCALAR && out->use < 0) {
             out->use = value->scalar;
-        } else if (value->kind == SPAD__TTGIR_SCALAR) {
-            out->condition = value->scalar;
+        } else if (out->to != NULL && out->use >= 0 && value->kind != SPAD__TTGIR_VIEW) {
+            out->condition = spad__ttgir_scalar(t, op, at); /* data where it is not known */
         } else {
             return false;
         }

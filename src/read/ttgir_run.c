@@ -178,6 +178,27 @@ static spad__ttgir_value either(spad__ttgir *t, spad__scalar condition, spad__tt
     return a;
 }
 
+static bool is_data(spad__ttgir *t, spad__scalar n) {
+    const spad__scalar solved = spad__scalar_resolve(&t->scalars, n);
+    return solved < 0 || spad__scalar_get(&t->scalars, solved)->data;
+}
+
+/* Do the notes from `first` on nothing but load and store global memory? Only their time is of
+ * interest then, and that is not known where data decides whether they happen. */
+static bool is_off_chip(const spad__ttgir *t, size_t first) {
+    for (size_t i = first; i < t->notes.count; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->kind == SPAD__NOTE_ELSE) continue;
+        if (note->kind != SPAD__NOTE_OPERATION || note->unit != SPAD__TTGIR_NO_UNIT) return false;
+        for (uint32_t k = 0; k < note->access_count; k++) {
+            const int32_t buffer = t->accesses.items[note->first_access + k].buffer;
+            const spad__ttgir_space space = t->buffers.items[buffer].space;
+            if (space != SPAD__TTGIR_GLOBAL && space != SPAD__TTGIR_REGISTERS) return false;
+        }
+    }
+    return true;
+}
+
 static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t self = t->op;
     const spad__scalar condition = spad__ttgir_scalar(t, op, 0);
@@ -216,8 +237,8 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
                                *spad__ttgir_operand(t, no, (uint32_t)i)));
     }
     if (t->dry || t->failed) return;
-    if (t->notes.count == opened) { /* nothing happens in it that matters */
-        t->notes.count = before;
+    if (t->notes.count == opened || (is_data(t, condition) && is_off_chip(t, opened))) {
+        t->notes.count = before; /* nothing happens in it that matters */
         return;
     }
     t->notes.items[before].scalar = spad__ttgir_clear(t, condition, "a condition");

@@ -169,6 +169,13 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     *rank = count_order(m, alias->first, alias->end);
 }
 
+bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {
+    if (type->encoding == 0) return false;
+    const spad__mlir_alias *alias = spad__mlir_find_alias(t->m, type->encoding);
+    return spad__mlir_is(t->m, alias != NULL ? alias->first : type->encoding,
+                         "#ttng.tensor_memory_scales_encoding");
+}
+
 /* ---- locations ------------------------------------------------------------------------ */
 
 enum { LOCATIONS_DEEP = 16 };

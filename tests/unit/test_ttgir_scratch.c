@@ -308,7 +308,7 @@ static void functions_are_read_where_they_are_called(void **state) {
                 "    scf.for %i = %c0 to %K step %c1  : i32 {\n" CALL(
                     "a", "g", "i",
                     " {allocation.offset = 0 : i32}") "    }\n" END FUNCTION("g", STORE) "}\n",
-         {"for i in 0..K_tiles {\n    simt store writes t", "at 64"}},
+         {"for i in 0..K_tiles {\n    tensor t : shared float32 (256) at 64\n    simt store writes t"}},
     };
     CHECK_SAMPLES(samples);
     expect_verdict(samples[0].text, 0);

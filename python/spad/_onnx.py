@@ -15,6 +15,7 @@ from .arena import Arena, Model, fault, whole
 
 STEPS_MOST = 1 << 20
 DEPTH_MOST = 32  # of subgraphs in subgraphs
+WEIGHT_MOST = 4096  # bytes of a constant that may say something about shapes
 # Nodes that read each element before they write the one in its place, and those that move none. Of the
 # former any input may be the place, of the latter and of those with parameters the first.
 _EACH = frozenset("""Add And BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean
@@ -249,6 +250,22 @@ def _named(graph, depth=0):
                 yield from _named(inner, depth + 1)
 
 
+def _lighten(graph, depth=0):
+    """Takes the bytes of large weights out: shapes do not depend on them, and shape inference copies them."""
+    for tensor in graph.initializer:
+        if len(tensor.raw_data) > WEIGHT_MOST:
+            tensor.ClearField("raw_data")
+        for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data"):
+            if len(getattr(tensor, field)) > WEIGHT_MOST // 8:
+                tensor.ClearField(field)
+    for node in graph.node if depth < DEPTH_MOST else ():
+        for attribute in node.attribute:
+            if len(attribute.t.raw_data) > WEIGHT_MOST:
+                attribute.t.ClearField("raw_data")
+            for inner in (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs:
+                _lighten(inner, depth + 1)
+
+
 def _parse(onnx, content, file):
     """The model with shapes, and the names of its extents."""
     try:
@@ -257,7 +274,10 @@ def _parse(onnx, content, file):
         fault(f"not an ONNX model: {str(error)[:80] or type(error).__name__}", file)
     if not model.graph.node:
         fault("not an ONNX model: it has no nodes", file)
+    if len(model.graph.node) > STEPS_MOST:
+        fault(f"more than {STEPS_MOST} nodes", file)
     named = set(_named(model.graph))
+    _lighten(model.graph)
     try:
         return onnx.shape_inference.infer_shapes(model, strict_mode=False, data_prop=True), named
     except Exception as error:

@@ -12,6 +12,7 @@ import time
 from bisect import insort
 
 from . import _spad
+from ._alive import Alive
 from .core import Plan
 
 LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
@@ -20,14 +21,24 @@ NAME_MOST = 200  # characters of a name
 SHOWN = 12  # buffers of the peak in a text
 
 
+def shown(value):
+    """A value of a foreign file or program in a message: short, whatever it is."""
+    if isinstance(value, int) and not -LIMIT <= value <= LIMIT:
+        return f"about {'-' if value < 0 else ''}2^{value.bit_length() - 1}"  # Python writes no huge numbers
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        return f"a {type(value).__name__} of {len(value)}"  # which may have itself in it
+    if isinstance(value, (str, bytes, bytearray)):
+        return repr(value[:40])
+    return f"{value!r:.60}"
+
+
 def whole(value, what, least=0, most=LIMIT, file=None):
     """A whole number of a foreign file or program; others raise an error that names it."""
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        shown = value if -LIMIT <= value <= LIMIT else f"about 2^{value.bit_length() - 1}"
-        fault(f"{what} is {shown}; it has to be from {least} to {most}", file)
-    fault(f"{what} has to be a whole number, not {value!r:.60}", file)
+        fault(f"{what} is {shown(value)}; it has to be from {least} to {most}", file)
+    fault(f"{what} has to be a whole number, not {shown(value)}", file)
 
 
 def fault(message, file=None):
@@ -323,14 +334,14 @@ class Arena:
     def their_clash(self):
         """Two buffers that live at once and that the other planner lets share bytes; None: there are
         none. Some compilers do that on purpose."""
-        alive = []
+        alive = Alive()
         for buffer in sorted((b for b in self.buffers if b.theirs is not None and b.size),
                              key=lambda b: (b.first, b.theirs)):
-            alive = [b for b in alive if b.last >= buffer.first]
-            for other in alive:
-                if other.theirs < buffer.theirs + buffer.size and buffer.theirs < other.theirs + other.size:
-                    return other, buffer
-            alive.append(buffer)
+            alive.advance(buffer.first)
+            other = alive.clash(buffer.theirs, buffer.theirs + buffer.size)
+            if other is not None:
+                return other, buffer
+            alive.add(buffer.theirs, buffer.theirs + buffer.size, buffer.last, buffer)
         return None
 
     # ---- what is shown

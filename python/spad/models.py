@@ -84,7 +84,7 @@ def recognise(head, name):
 def read(content, file="<model>", defines=None, views=True, alignment=None):
     """A spad.arena.Model of the bytes of a file. For ONNX models: defines are values for named extents;
     views=False: no value is bytes of another one; alignment: of every offset, 1 without it."""
-    content = bytes(content)
+    content = content if isinstance(content, bytes) else bytes(content)
     found = recognise(content[:HEAD], str(file))
     if found is None and b"stream.resource.pack" in content:
         found = "IREE", _iree
@@ -103,6 +103,10 @@ def read(content, file="<model>", defines=None, views=True, alignment=None):
         return found[1](content, str(file), **more)
     except _spad.ArgumentError as error:
         fault(str(error), str(file))
+    except MemoryError:
+        fault(f"it needs more memory than there is: {len(content)} B in the file", str(file))
+    except RecursionError:
+        fault("it is nested too deeply", str(file))
 
 
 def load(path, defines=None, views=True, alignment=None):
@@ -112,7 +116,13 @@ def load(path, defines=None, views=True, alignment=None):
     if size > FILE_MOST:
         fault(f"it has {size} B; the most is {FILE_MOST}", name)
     with open(name, "rb") as file:
-        return read(file.read(), name, defines, views, alignment)
+        try:
+            content = file.read(size + 1 if size else FILE_MOST + 1)  # a pipe has no size before
+        except MemoryError:
+            fault(f"it needs more memory than there is: {size} B", name)
+    if len(content) > FILE_MOST:
+        fault(f"it has more than {FILE_MOST} B", name)
+    return read(content, name, defines, views, alignment)
 
 
 # ---- the command ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ python=${SPAD_PYTHON:-python3}
 cache=${SPAD_CACHE:-$HOME/.cache/spad}/venv
 limit=600 # seconds that the tests of a name may take
 until=$(($(date +%s) + 86400))
-mode=test
+mode="test"
 turn=0
 child=
 failed=
@@ -85,6 +85,7 @@ limited() {
 }
 
 # install: the steps of `environment`; what the tests of the wheel install is kept as files.
+# shellcheck disable=SC2086
 install() {
     limited "$left" "$python" -m venv "$folder" && seconds_left &&
         limited "$left" "$folder/bin/pip" install --no-compile --quiet --disable-pip-version-check \

@@ -692,6 +692,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.firsts.items);
     free(e.queue.items);
     free(e.loose.items);
+    free(e.shared.items);
     free(e.atoms.items);
     free(e.lives);
     free(e.conflicts.items);

@@ -131,7 +131,8 @@ static bool order_chained(spad__causes *m, int64_t sum, const spad__gain *gains,
         while (sum < needs[i].amount && used < gain_count) {
             if (!spad__add(sum, gains[used++].amount, &sum)) sum = INT64_MAX;
         }
-        if (used > 0 && !spad__causes_add_edge(m, gains[used - 1].point, needs[i].point)) return false;
+        if (used > 0 && !spad__causes_add_edge(m, gains[used - 1].point, needs[i].point))
+            return false;
     }
     return true;
 }

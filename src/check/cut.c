@@ -219,9 +219,8 @@ static void put_place(writer *w, int64_t agent, const spad__event *event, bool a
 }
 
 static void put_agent(writer *w, int64_t agent, const spad__event *event) {
-    const bool acts =
-        agent != w->cut->agent &&
-        spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group);
+    const bool acts = agent != w->cut->agent &&
+                      spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group);
     put_place(w, agent, event, acts);
 }
 

@@ -39,8 +39,7 @@ static spad_status report_within(const spad__clash *c, const char *tensor, const
                            "%s accesses '%s' by %s of %lld threads, after %s by %s of them, and no "
                            "sync of all threads comes between",
                            second, tensor, one ? "one" : "all",
-                           threads_of(o, event_at(o, c->second.event)), first,
-                           one ? "all" : "one");
+                           threads_of(o, event_at(o, c->second.event)), first, one ? "all" : "one");
     }
     spad__finding_set_names(&finding, tensor, NULL);
     spad__finding_add_note(&finding, "the other access is here");
@@ -96,8 +95,7 @@ static void add_elected_note(const spad__order *o, spad_finding *finding, int32_
 static spad_status report_between(const spad__clash *c, const char *tensor, const char *first,
                                   const char *second, spad_error *error) {
     spad__order *o = c->order;
-    const bool writes =
-        (o->events.accesses.items[c->first.access].kind & SPAD_ACCESS_WRITE) != 0;
+    const bool writes = (o->events.accesses.items[c->first.access].kind & SPAD_ACCESS_WRITE) != 0;
     bool over;
     spad_finding finding;
     const spad_status status =

@@ -232,9 +232,10 @@ static spad_status is_before_value(orderer *o, const value_use *use, const tenso
         const int32_t start = spad__net_first(&o->net, other->first);
         status = spad__causes_before(&o->causes, end, start, before, error);
         if (end == start) *before = false;
-        if (status != SPAD_OK || !*before || !spad__others_share(o->kernel, value->tensor)) continue;
-        status = spad__others_ordered(&o->causes, use->last, use->writes, other->first, before,
-                                      error);
+        if (status != SPAD_OK || !*before || !spad__others_share(o->kernel, value->tensor))
+            continue;
+        status =
+            spad__others_ordered(&o->causes, use->last, use->writes, other->first, before, error);
     }
     return status;
 }

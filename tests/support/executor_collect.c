@@ -417,8 +417,8 @@ static void join_ends(executor *e, int end, int other) {
     put_order(e, other, both);
 }
 
-/* On a unit of the order `same` (wgmma) all threads run one operation: what waits for the end of one
- * part waits for the other one. */
+/* On a unit of the order `same` (wgmma) all threads run one operation: what waits for the end of
+ * one part waits for the other one. */
 static void share_ends(executor *e) {
     const size_t orders = e->orders.count;
     for (size_t k = 0; k < e->shared.count; k++) {
@@ -461,8 +461,7 @@ static void follow_operation(executor *e, const spad_walk_event *event, int agen
     } else {
         collect_issued(e, &o, p, reads_seen);
     }
-    if (o.unit >= 0 &&
-        spad_kernel_get_unit(e->kernel, (size_t)o.unit)->order == SPAD_UNIT_SAME) {
+    if (o.unit >= 0 && spad_kernel_get_unit(e->kernel, (size_t)o.unit)->order == SPAD_UNIT_SAME) {
         const op *whole = &e->ops.items[e->points.items[first + 1].op];
         PUSH(&e->shared, (order){whole->write_end, o.write_end});
         if (whole->read_end != whole->write_end) {

@@ -138,9 +138,8 @@ static void put_thread_statement(maker *m, int other) {
 /* Statements at random, one or two agents of 64 threads. */
 void random_threads(maker *m) {
     const int agents = pick(m, 1, 2);
-    put(m,
-        "kernel threads on sm_90\nunit tma on copy free proxy\nunit up on simt serial\ngroup g\n"
-        "unit mma on tensor same\n");
+    put(m, "kernel threads on sm_90\nunit tma on copy free proxy\nunit up on simt serial\ngroup g\n"
+           "unit mma on tensor same\n");
     put(m, "barrier own0 count 64\nbarrier own1 count 64\nbarrier all count %d\n", agents);
     put(m, "mbarrier k count 64\nmbarrier j count 1\ninit k\ninit j\nfence\n");
     put(m, "tensor x : shared u8 (8) at 64 input\ntensor y : shared u8 (8) at %d input\n",

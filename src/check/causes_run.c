@@ -5,8 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/causes.h"
+
+/* ---- edges and phases -------------------------------------------------------------- */
+
+bool spad__causes_add_edge(spad__causes *m, int32_t from, int32_t to) {
+    spad__assert(from >= 0 && to >= 0 && from != to);
+    if (!spad__array_reserve(&m->host, &m->edges, 1)) return false;
+    m->edges.items[m->edges.count++] = (spad__edge){from, to};
+    return true;
+}
+
+int32_t spad__causes_phase(const spad__causes *m, int32_t object, int64_t phase) {
+    spad__assert(object >= 0 && (size_t)object < m->net->events->objects.count);
+    const int32_t base = m->phase_base[object];
+    if (phase < 1 || phase > m->phase_base[object + 1] - base) return -1;
+    return base + (int32_t)(phase - 1);
+}
 
 /* ---- tables ------------------------------------------------------------------------ */
 

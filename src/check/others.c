@@ -28,13 +28,13 @@ bool spad__others_share(const spad_kernel *kernel, int64_t tensor) {
 
 /* ---- edges ------------------------------------------------------------------------- */
 
-static void add(adder *a, int32_t from, int32_t to) {
+static void add_order(adder *a, int32_t from, int32_t to) {
     if (from < 0 || to < 0 || a->failed) return;
     a->failed = !spad__causes_add_edge(a->model, from, to);
 }
 
 /* A point of the others in the model. */
-static int32_t place(const adder *a, int32_t point) {
+static int32_t others_point(const adder *a, int32_t point) {
     return a->model->others_base + point;
 }
 
@@ -56,11 +56,12 @@ static void add_effects(adder *a, int32_t point, int32_t other) {
     for (int32_t i = p->first_action; i < p->first_action + p->action_count; i++) {
         const spad__action *action = &a->net->actions.items[i];
         if (action->kind == SPAD__ACTION_SIGNAL) continue;
-        add(a, place(a, other), spad__causes_phase(a->model, action->object, action->phase));
+        add_order(a, others_point(a, other),
+                  spad__causes_phase(a->model, action->object, action->phase));
     }
 }
 
-static void add_operation(adder *a, int32_t number) {
+static void add_ends_of(adder *a, int32_t number) {
     const int32_t start = a->others->start[number];
     if (start < 0) {
         add_effects(a, a->net->step[number], a->others->step[number]);
@@ -74,13 +75,13 @@ static void add_sync(adder *a, const spad__event *event, int32_t number) {
     const int32_t queued = a->others->start[number];
     switch (a->net->events->kernel->statements.items[event->statement].kind) {
     case SPAD_STATEMENT_SYNC:
-        add(a, place(a, step), phase_at(a, a->net->step[number]));
-        add(a, phase_at(a, a->net->step[number]), place(a, step + 1));
+        add_order(a, others_point(a, step), phase_at(a, a->net->step[number]));
+        add_order(a, phase_at(a, a->net->step[number]), others_point(a, step + 1));
         break;
     case SPAD_STATEMENT_ARRIVE:
         if (!carries(a, event)) break;
-        add(a, place(a, queued >= 0 ? queued : step),
-            phase_at(a, queued >= 0 ? a->net->start[number] : a->net->step[number]));
+        add_order(a, others_point(a, queued >= 0 ? queued : step),
+                  phase_at(a, queued >= 0 ? a->net->start[number] : a->net->step[number]));
         break;
     default: break;
     }
@@ -96,11 +97,11 @@ static void add_events(adder *a, size_t agent) {
         int64_t phase;
         const bool exact = spad__phases_see(&a->phases, a->net, event, threads, &phase);
         if (a->others->step[i] < 0) continue;
-        if (event->kind == SPAD_WALK_OPERATION) add_operation(a, (int32_t)i);
+        if (event->kind == SPAD_WALK_OPERATION) add_ends_of(a, (int32_t)i);
         if (event->kind == SPAD_WALK_SYNC) add_sync(a, event, (int32_t)i);
         if (exact && carries(a, event)) {
-            add(a, spad__causes_phase(a->model, event->object, phase),
-                place(a, a->others->step[i]));
+            add_order(a, spad__causes_phase(a->model, event->object, phase),
+                      others_point(a, a->others->step[i]));
         }
     }
 }
@@ -116,8 +117,10 @@ static void add_ends(adder *a) {
             const spad__point *point = &a->others->points.items[p];
             if (point->event >= 0) continue;
             const bool first = point->index == 1;
-            if (kind == SPAD_WALK_FORK && first) add(a, a->net->step[i], place(a, (int32_t)p));
-            if (kind == SPAD_WALK_JOIN && !first) add(a, place(a, (int32_t)p), a->net->step[i]);
+            if (kind == SPAD_WALK_FORK && first)
+                add_order(a, a->net->step[i], others_point(a, (int32_t)p));
+            if (kind == SPAD_WALK_JOIN && !first)
+                add_order(a, others_point(a, (int32_t)p), a->net->step[i]);
         }
     }
 }
@@ -140,12 +143,12 @@ static void share_ends(adder *a) {
         const spad__edge e = a->net->edges.items[i];
         if (e.to == e.from + 1 && a->net->points.items[e.to].kind == SPAD__POINT_DONE) continue;
         const int32_t other = other_end(a, a->net, a->others, e.from);
-        if (other >= 0) add(a, place(a, other), e.to);
+        if (other >= 0) add_order(a, others_point(a, other), e.to);
     }
     for (size_t i = 0; i < a->others->edges.count; i++) {
         const spad__edge e = a->others->edges.items[i];
         if (e.to == e.from + 1 && a->others->points.items[e.to].kind == SPAD__POINT_DONE) continue;
-        add(a, other_end(a, a->others, a->net, e.from), place(a, e.to));
+        add_order(a, other_end(a, a->others, a->net, e.from), others_point(a, e.to));
     }
 }
 
@@ -158,7 +161,7 @@ bool spad__others_add(spad__causes *m, const spad__net *others) {
     m->points += (int32_t)others->points.count;
     for (size_t i = 0; i < others->edges.count; i++) {
         const spad__edge e = others->edges.items[i];
-        add(&a, place(&a, e.from), place(&a, e.to));
+        add_order(&a, others_point(&a, e.from), others_point(&a, e.to));
     }
     a.failed = a.failed || !spad__phases_init(&a.phases, a.net);
     for (size_t agent = 1; agent + 1 < a.net->events->firsts.count && !a.failed; agent++) {

@@ -10,7 +10,7 @@
 #include "check/others.h"
 #include "kernel/kernel.h"
 
-static const spad__event *event_at(const spad__order *o, int32_t event) {
+static const spad__event *event_of_clash(const spad__order *o, int32_t event) {
     return &o->events.items.items[event];
 }
 
@@ -33,13 +33,15 @@ static spad_status report_within(const spad__clash *c, const char *tensor, const
         spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
                            "%s accesses '%s' by all of %lld threads, after %s by all of them, and "
                            "only one of them waits for the end of its part",
-                           second, tensor, threads_of(o, event_at(o, c->second.event)), first);
+                           second, tensor, threads_of(o, event_of_clash(o, c->second.event)),
+                           first);
     } else {
         spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
                            "%s accesses '%s' by %s of %lld threads, after %s by %s of them, and no "
                            "sync of all threads comes between",
                            second, tensor, one ? "one" : "all",
-                           threads_of(o, event_at(o, c->second.event)), first, one ? "all" : "one");
+                           threads_of(o, event_of_clash(o, c->second.event)), first,
+                           one ? "all" : "one");
     }
     spad__finding_set_names(&finding, tensor, NULL);
     spad__finding_add_note(&finding, "the other access is here");
@@ -49,7 +51,7 @@ static spad_status report_within(const spad__clash *c, const char *tensor, const
 /* The first arrival of the elected thread after an event; -1: none. */
 static int32_t elected_arrival(const spad__order *o, int32_t event) {
     const spad__events *events = &o->events;
-    const size_t end = events->firsts.items[event_at(o, event)->agent + 1];
+    const size_t end = events->firsts.items[event_of_clash(o, event)->agent + 1];
     for (size_t i = (size_t)event + 1; i < end; i++) {
         const spad__event *e = &events->items.items[i];
         if (e->kind != SPAD_WALK_SYNC || !is_elected(o, (int32_t)i) || e->object < 0) continue;
@@ -62,7 +64,7 @@ static int32_t elected_arrival(const spad__order *o, int32_t event) {
 /* The last wait of the elected thread alone before an event; -1: none. */
 static int32_t elected_wait(const spad__order *o, int32_t event) {
     const spad__events *events = &o->events;
-    for (size_t i = (size_t)event; i-- > events->firsts.items[event_at(o, event)->agent];) {
+    for (size_t i = (size_t)event; i-- > events->firsts.items[event_of_clash(o, event)->agent];) {
         const spad__event *e = &events->items.items[i];
         if (e->kind != SPAD_WALK_SYNC || !is_elected(o, (int32_t)i) || e->object < 0) continue;
         const spad_statement_kind kind = events->kernel->statements.items[e->statement].kind;
@@ -79,7 +81,7 @@ static void add_elected_note(const spad__order *o, spad_finding *finding, int32_
                              bool arrives) {
     char object[SPAD__PHRASE_MAX];
     if (event < 0) return;
-    const spad__event *e = event_at(o, event);
+    const spad__event *e = event_of_clash(o, event);
     const long long threads = threads_of(o, e);
     spad__object_phrase(&o->events, e->object, object);
     spad_note *note = spad__finding_add_note(
@@ -105,12 +107,13 @@ static spad_status report_between(const spad__clash *c, const char *tensor, cons
         spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
                            "%s accesses '%s' by all of %lld threads, after %s, and only one of "
                            "them has waited for that",
-                           second, tensor, threads_of(o, event_at(o, c->second.event)), first);
+                           second, tensor, threads_of(o, event_of_clash(o, c->second.event)),
+                           first);
     } else {
         spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
                            "%s accesses '%s', which %s does by all of %lld threads; it waits for "
                            "one of them, and the others may not be done",
-                           second, tensor, first, threads_of(o, event_at(o, c->first.event)));
+                           second, tensor, first, threads_of(o, event_of_clash(o, c->first.event)));
     }
     spad__finding_set_names(&finding, tensor, NULL);
     spad__finding_add_note(&finding, "the other access is here");
@@ -122,8 +125,8 @@ static spad_status report_between(const spad__clash *c, const char *tensor, cons
 
 spad_status spad__report_threads(const spad__clash *c, spad_error *error) {
     const spad__order *o = c->order;
-    const spad__event *x = event_at(o, c->first.event);
-    const spad__event *y = event_at(o, c->second.event);
+    const spad__event *x = event_of_clash(o, c->first.event);
+    const spad__event *y = event_of_clash(o, c->second.event);
     const int64_t tensor = o->events.accesses.items[c->second.access].tensor;
     const char *name = o->events.kernel->tensors.items[tensor].name;
     char first[SPAD__PHRASE_MAX];

@@ -28,22 +28,6 @@
 
 enum { CAPS_MOST = 4 }; /* common depths that are tried with tensors moved */
 
-struct spad_fit {
-    spad_host host;
-    spad__origin origin;
-    SPAD_ARRAY(spad_fit_change) changes;
-    spad__arena arena; /* names that are not in the kernel */
-};
-
-typedef struct search {
-    const spad_layout *layout;
-    const spad_kernel *kernel;
-    const spad_layout_space *row; /* the space that does not fit */
-    int64_t timeout_ns;
-    spad_watch watch;
-    spad_fit *fit;
-} search;
-
 /* Something that can be lowered: the depth of a ring, or a parameter that is one. */
 typedef struct depth {
     spad_fit_kind kind;
@@ -62,6 +46,8 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
     case SPAD_FIT_ALIGN: return "align";
     case SPAD_FIT_SPILL: return "spill";
     case SPAD_FIT_SPILLS: return "spills";
+    case SPAD_FIT_ALIAS: return "alias";
+    case SPAD_FIT_RELEASE: return "release";
     }
     return "?";
 }
@@ -81,8 +67,8 @@ static const spad_layout_space *find_space(const spad_layout *layout, size_t spa
 }
 
 /* The first error of a kernel with the places of its layout. */
-static spad_status find_error(const search *s, const spad_kernel *kernel, spad_layout *layout,
-                              spad_finding_code *code, spad_error *error) {
+static spad_status find_error(const spad__fit_search *s, const spad_kernel *kernel,
+                              spad_layout *layout, spad_finding_code *code, spad_error *error) {
     const spad_check_options options = {.layout = layout,
                                         .no_advice = true,
                                         .one_shape = true,
@@ -99,8 +85,8 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 }
 
 /* The kernel with its depths at most `cap`. SPAD_OK and NULL: none exists. */
-static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_kernel **out, spad_error *error) {
+static spad_status reshape(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     *out = NULL;
@@ -120,19 +106,14 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
     return spad__attempted(status, error);
 }
 
-/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
- * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
-static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_fit_change *change, bool *found, spad_error *error) {
+spad_status spad__fit_try(const spad__fit_search *s, const spad_kernel *kernel,
+                          spad_fit_change *change, bool *found, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
-    spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
-    spad_status status = reshape(s, depths, count, cap, &kernel, error);
-    if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
+    spad_status status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || fits(row->verdict);
@@ -146,11 +127,24 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
         status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
+    return status;
+}
+
+/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
+ * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
+static spad_status try_cap(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_fit_change *change, bool *found, spad_error *error) {
+    spad_kernel *kernel;
+    *found = false;
+    spad_status status = reshape(s, depths, count, cap, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
+    status = spad__fit_try(s, kernel, change, found, error);
     spad_kernel_destroy(kernel);
     return status;
 }
 
-static spad_status add_change(const search *s, const spad_fit_change *change, spad_error *error) {
+spad_status spad__fit_add(const spad__fit_search *s, const spad_fit_change *change,
+                          spad_error *error) {
     if (!spad__array_reserve(&s->fit->host, &s->fit->changes, 1)) {
         return spad__fail_host_memory(error);
     }
@@ -160,7 +154,7 @@ static spad_status add_change(const search *s, const spad_fit_change *change, sp
 
 /* The largest cap of the depths with which the space fits, by halving; what it says is filled
  * in. *found: there is one. */
-static spad_status lower(const search *s, const depth *depths, size_t count,
+static spad_status lower(const spad__fit_search *s, const depth *depths, size_t count,
                          spad_fit_change *change, bool *found, spad_error *error) {
     int64_t low = 0; /* fits, if above 0 */
     int64_t high = change->from;
@@ -207,7 +201,8 @@ static bool is_extent(const spad_kernel *k, int64_t param) {
     return false;
 }
 
-static spad_status add_depth(const search *s, depth_list *list, depth more, spad_error *error) {
+static spad_status add_depth(const spad__fit_search *s, depth_list *list, depth more,
+                             spad_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].kind == more.kind && list->items[i].name == more.name) return SPAD_OK;
     }
@@ -218,7 +213,7 @@ static spad_status add_depth(const search *s, depth_list *list, depth more, spad
 
 /* The parameters that a ring depends on, its own depth where that is a number of its own, or the
  * ring that a tensor without one could have. */
-static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tensor,
+static spad_status add_depths_of(const spad__fit_search *s, const spad_kernel_tensor *tensor,
                                  depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
@@ -237,7 +232,7 @@ static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tens
     return status;
 }
 
-static spad_status find_depths(const search *s, depth_list *list, spad_error *error) {
+static spad_status find_depths(const spad__fit_search *s, depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
@@ -248,7 +243,8 @@ static spad_status find_depths(const search *s, depth_list *list, spad_error *er
 }
 
 /* Each depth alone. A ring for a tensor that has none is offered only if it is right. */
-static spad_status lower_each(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_each(const spad__fit_search *s, const depth_list *list,
+                              spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < list->count && status == SPAD_OK; i++) {
         const depth *d = &list->items[i];
@@ -257,13 +253,14 @@ static spad_status lower_each(const search *s, const depth_list *list, spad_erro
         bool found;
         status = lower(s, d, 1, &change, &found, error);
         if (status != SPAD_OK || !found) continue;
-        if (d->written || change.wrong == SPAD_FINDING_NONE) status = add_change(s, &change, error);
+        if (d->written || change.wrong == SPAD_FINDING_NONE)
+            status = spad__fit_add(s, &change, error);
     }
     return status;
 }
 
 /* "-D S=3 --ring x=3": the options that make every depth at most `cap`. NULL: no memory. */
-static const char *words_of(const search *s, const depth_list *list, int64_t cap) {
+static const char *words_of(const spad__fit_search *s, const depth_list *list, int64_t cap) {
     SPAD_ARRAY(char) text = {0};
     const char *kept = NULL;
     bool fine = true;
@@ -283,7 +280,7 @@ static const char *words_of(const search *s, const depth_list *list, int64_t cap
 }
 
 /* All depths at once, if that is more than one of them. */
-static spad_status lower_all(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_all(const spad__fit_search *s, const depth_list *list, spad_error *error) {
     spad_fit_change change = {.kind = SPAD_FIT_RINGS, .space = s->row->space};
     size_t lowered = 0;
     bool written = true;
@@ -300,10 +297,10 @@ static spad_status lower_all(const search *s, const depth_list *list, spad_error
     }
     if (lowered < 2 || (!written && change.wrong != SPAD_FINDING_NONE)) return SPAD_OK;
     change.name = words_of(s, list, change.to);
-    return change.name != NULL ? add_change(s, &change, error) : spad__fail_host_memory(error);
+    return change.name != NULL ? spad__fit_add(s, &change, error) : spad__fail_host_memory(error);
 }
 
-static spad_status lower_rings(const search *s, spad_error *error) {
+static spad_status lower_rings(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     spad_status status = find_depths(s, &list, error);
     if (status == SPAD_OK) status = lower_each(s, &list, error);
@@ -312,7 +309,7 @@ static spad_status lower_rings(const search *s, spad_error *error) {
     return status;
 }
 
-static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
+static bool was_tried(const spad__fit_search *s, spad_fit_kind kind, const char *name) {
     for (size_t i = 0; i < s->fit->changes.count; i++) {
         const spad_fit_change *change = &s->fit->changes.items[i];
         if (change->kind == kind && change->space == s->row->space && change->name == name) {
@@ -324,13 +321,13 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
 
 /* ---- what the planner knows ---------------------------------------------------------- */
 
-static spad_status explain_space(const search *s, const spad_layout_space *row,
+static spad_status explain_space(const spad__fit_search *s, const spad_layout_space *row,
                                  spad_plan_reason **out, spad_error *error) {
     return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
 }
 
 /* A lower alignment, or one buffer less. */
-static spad_status add_planned_changes(const search *s, const spad_plan_reason *reason,
+static spad_status add_planned_changes(const spad__fit_search *s, const spad_plan_reason *reason,
                                        spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
@@ -345,13 +342,13 @@ static spad_status add_planned_changes(const search *s, const spad_plan_reason *
                                         .from = align ? buffer->alignment : buffer->taken,
                                         .to = align ? from->amount : 0,
                                         .saved = align ? 0 : buffer->taken};
-        if (!was_tried(s, change.kind, change.name)) status = add_change(s, &change, error);
+        if (!was_tried(s, change.kind, change.name)) status = spad__fit_add(s, &change, error);
     }
     return status;
 }
 
 /* "'a', 'b' and 'c'" in the arena, each tensor once, and what they take. NULL: no memory. */
-static const char *set_names(const search *s, const spad_layout *layout,
+static const char *set_names(const spad__fit_search *s, const spad_layout *layout,
                              const spad_layout_space *row, const size_t *set, size_t count,
                              int64_t *taken) {
     spad__memo memo = {.host = &s->fit->host};
@@ -396,7 +393,7 @@ static bool are_tensors(const spad_layout *layout, const spad_layout_space *row,
 }
 
 /* A set of the planner's for the layout, which may be that of the kernel with shallower rings. */
-static spad_status add_spills(const search *s, const spad_layout *layout,
+static spad_status add_spills(const spad__fit_search *s, const spad_layout *layout,
                               const spad_layout_space *row, const size_t *set, size_t count,
                               const char *with, spad_error *error) {
     if (!are_tensors(layout, row, set, count)) return SPAD_OK;
@@ -406,10 +403,10 @@ static spad_status add_spills(const search *s, const spad_layout *layout,
     if (change.name == NULL) return spad__fail_host_memory(error);
     if (with != NULL && s->row->height != SPAD_UNBOUNDED && row->height != SPAD_UNBOUNDED)
         change.saved += spad__max(s->row->height - row->height, 0);
-    return add_change(s, &change, error);
+    return spad__fit_add(s, &change, error);
 }
 
-static spad_status add_sets(const search *s, const spad_layout *layout,
+static spad_status add_sets(const spad__fit_search *s, const spad_layout *layout,
                             const spad_layout_space *row, const spad_plan_reason *reason,
                             const char *with, spad_error *error) {
     spad_status status = SPAD_OK;
@@ -425,7 +422,7 @@ static spad_status add_sets(const search *s, const spad_layout *layout,
     return status;
 }
 
-static bool has_right_change(const search *s) {
+static bool has_right_change(const spad__fit_search *s) {
     for (size_t i = 0; i < s->fit->changes.count; i++) {
         const spad_fit_change *change = &s->fit->changes.items[i];
         if (change->space == s->row->space && change->wrong == SPAD_FINDING_NONE &&
@@ -435,7 +432,7 @@ static bool has_right_change(const search *s) {
     return false;
 }
 
-static spad_status run_planner(const search *s, spad_error *error) {
+static spad_status run_planner(const spad__fit_search *s, spad_error *error) {
     if (fits(s->row->result->verdict)) return SPAD_OK; /* it is what the kernel placed */
     spad_plan_reason *reason;
     spad_status status = explain_space(s, s->row, &reason, error);
@@ -451,8 +448,8 @@ static spad_status run_planner(const search *s, spad_error *error) {
 
 /* What to move when all rings are at most `cap` deep; *right: the kernel is right with them, so
  * that deeper ones need not be looked at. */
-static spad_status spill_with(const search *s, const depth_list *list, int64_t cap, bool *right,
-                              spad_error *error) {
+static spad_status spill_with(const spad__fit_search *s, const depth_list *list, int64_t cap,
+                              bool *right, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
@@ -484,7 +481,7 @@ static spad_status spill_with(const search *s, const depth_list *list, int64_t c
 }
 
 /* Where nothing else helps: the shallowest rings with which the kernel is right, and tensors. */
-static spad_status lower_and_spill(const search *s, spad_error *error) {
+static spad_status lower_and_spill(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     bool right = false;
     spad_status status = find_depths(s, &list, error);
@@ -499,22 +496,29 @@ static spad_status lower_and_spill(const search *s, spad_error *error) {
 
 /* ---- all --------------------------------------------------------------------------- */
 
-static bool is_about_rings(spad_fit_kind kind) {
-    return kind == SPAD_FIT_PARAM || kind == SPAD_FIT_RING || kind == SPAD_FIT_RINGS;
+/* Shallower rings, then other bytes, then more traffic. */
+static int rank_of(spad_fit_kind kind) {
+    switch (kind) {
+    case SPAD_FIT_PARAM:
+    case SPAD_FIT_RING:
+    case SPAD_FIT_RINGS: return 0;
+    case SPAD_FIT_ALIAS:
+    case SPAD_FIT_RELEASE: return 1;
+    default: return 2;
+    }
 }
 
-/* By space; right ones first; shallower rings before the rest; then the least. */
+/* By space; right ones first; by kind; then the least. */
 static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *a = left;
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    const bool a_ring = is_about_rings(a->kind);
-    const bool b_ring = is_about_rings(b->kind);
-    if (a_ring != b_ring) return a_ring ? -1 : 1;
+    if (rank_of(a->kind) != rank_of(b->kind)) return rank_of(a->kind) < rank_of(b->kind) ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->name, b->name);
+    const int names = strcmp(a->name, b->name);
+    return names != 0 || a->with == NULL || b->with == NULL ? names : strcmp(a->with, b->with);
 }
 
 spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
@@ -531,16 +535,18 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
     fit->host = host;
     fit->arena.host = host;
     fit->origin = spad__origin_of(spad_layout_get_kernel(layout));
-    search s = {.layout = layout,
-                .kernel = spad_layout_get_kernel(layout),
-                .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
-                .watch = filled.watch,
-                .fit = fit};
+    spad__fit_search s = {.layout = layout,
+                          .kernel = spad_layout_get_kernel(layout),
+                          .timeout_ns =
+                              filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                          .watch = filled.watch,
+                          .fit = fit};
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {
         s.row = spad_layout_get_space(layout, i);
         if (fits(s.row->verdict)) continue;
         status = lower_rings(&s, error);
+        if (status == SPAD_OK) status = spad__fit_share(&s, error);
         if (status == SPAD_OK) status = run_planner(&s, error);
         if (status == SPAD_OK && !has_right_change(&s)) status = lower_and_spill(&s, error);
     }
@@ -612,6 +618,17 @@ static void write_fit_change(spad__out *out, const spad_fit_change *c) {
         spad__out_one_line(out, c->name);
         spad__out_string(out, strstr(c->name, "' and '") != NULL ? " are" : " is");
         spad__out_string(out, " moved to another memory");
+        break;
+    case SPAD_FIT_ALIAS:
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
+        spad__out_string(out, "' is an alias of '");
+        spad__out_one_line(out, c->with);
+        spad__out_string(out, "' (they are not needed together)");
+        break;
+    case SPAD_FIT_RELEASE:
+        spad__out_string(out, "fits if the planner chooses the addresses that the kernel gives "
+                              "('spad plan --release')");
         break;
     }
 }

@@ -218,7 +218,8 @@ def _own(values, names):
 def _check_whole(file, values):
     for name, given in values.items():
         for value in given:
-            if not isinstance(value, int) or isinstance(value, bool):
+            number = one_value(value) if isinstance(value, str) else value
+            if not isinstance(number, int) or isinstance(number, bool):
                 raise wrong(f"'{name}' of '{file}' takes whole numbers such as 64 or 4KiB, not {value!r}")
 
 
@@ -228,6 +229,9 @@ def make_jobs(inputs, names_of, vary, targets, options):
     jobs = []
     for item, names in zip(inputs, names_of):
         own = _own(vary, names)
+        if item["kind"] == "kernel":
+            own = {name: [one_value(value) if isinstance(value, str) else value for value in given]
+                   for name, given in own.items()}
         if item["kind"] not in PROGRAMS:
             _check_whole(item["file"], own)
         args = _own(options.get("args") or {}, names) if item["kind"] in PROGRAMS else {}

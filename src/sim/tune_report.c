@@ -107,9 +107,9 @@ static void write_frontier(spad__out *out, const spad_tune *tune) {
                      spad_time_unit_name(tune->totals.simulated.unit), "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14lld ", (long long)p->bytes);
+        spad__out_format(out, "%14s ", spad__grouped(p->bytes).text);
         if (p->fits) {
-            spad__out_format(out, "%14lld ", (long long)p->placed);
+            spad__out_format(out, "%14s ", spad__grouped(p->placed).text);
         } else {
             spad__out_format(out, "%14s ", "-");
         }
@@ -134,7 +134,7 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
                          h->applied ? "hoisted" : "hoist  ", t->name, (long)t->location.line,
                          (long long)h->tiles);
         if (!h->applied) spad__out_format(out, "%s,\n        ", tune_time(tune, h->makespan, a));
-        spad__out_format(out, "%lld bytes more%s\n", (long long)h->bytes,
+        spad__out_format(out, "%s more%s\n", spad__exact_size(h->bytes).text,
                          h->applied ? "" : "; not done here");
     }
 }

@@ -96,6 +96,7 @@ def test_a_kernel_takes_whole_numbers(folder):
     for values in ("1,two", [1.5], [True], "4 KB"):
         with pytest.raises(spad.ArgumentError, match="takes whole numbers"):
             table("timed.spad", vary={"S": values})
+    assert [row["S"] for row in table("timed.spad", vary={"S": ["2", "0x3"]})] == [2, 3]
 
 
 @pytest.mark.parametrize("name", ["k.cu", "k.cpp", "k.h"])

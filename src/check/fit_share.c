@@ -26,6 +26,7 @@ static bool gives_addresses(const spad__fit_search *s) {
 }
 
 static spad_status try_release(const spad__fit_search *s, spad_error *error) {
+    const spad__fit_detail none = {0};
     spad_fit_change change = {
         .kind = SPAD_FIT_RELEASE, .space = s->row->space, .name = "--release"};
     spad_kernel *kernel;
@@ -35,7 +36,7 @@ static spad_status try_release(const spad__fit_search *s, spad_error *error) {
     if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__fit_try(s, kernel, &change, &found, error);
     if (status == SPAD_OK && found && change.wrong == SPAD_FINDING_NONE)
-        status = spad__fit_add(s, &change, error);
+        status = spad__fit_add(s, &change, &none, error);
     spad_kernel_destroy(kernel);
     return status;
 }
@@ -86,8 +87,8 @@ static bool is_enough(const spad__fit_search *s, const spad_kernel_tensor *t) {
 /* Is the change the other way round there? */
 static bool is_named(const spad__fit_search *s, size_t tensor, size_t other) {
     const spad_kernel_tensor *all = s->kernel->tensors.items;
-    for (size_t i = 0; i < s->fit->changes.count; i++) {
-        const spad_fit_change *c = &s->fit->changes.items[i];
+    for (size_t i = 0; i < spad_fit_count(s->fit); i++) {
+        const spad_fit_change *c = spad_fit_get(s->fit, i);
         if (c->kind == SPAD_FIT_ALIAS && c->name == all[tensor].name && c->with == all[other].name)
             return true;
     }
@@ -98,6 +99,7 @@ static spad_status try_pair(const spad__fit_search *s, size_t tensor, size_t oth
                             int *named, spad_error *error) {
     const spad_kernel *k = s->kernel;
     const spad_kernel_tensor *t = &k->tensors.items[tensor];
+    const spad__fit_detail none = {0};
     spad_fit_change change = {.kind = SPAD_FIT_ALIAS,
                               .space = s->row->space,
                               .name = t->name,
@@ -111,7 +113,7 @@ static spad_status try_pair(const spad__fit_search *s, size_t tensor, size_t oth
     if (status != SPAD_OK) return spad__attempted(status, error);
     status = spad__fit_try(s, kernel, &change, &found, error);
     if (status == SPAD_OK && found && change.wrong == SPAD_FINDING_NONE) {
-        status = spad__fit_add(s, &change, error);
+        status = spad__fit_add(s, &change, &none, error);
         (*named)++;
     }
     spad_kernel_destroy(kernel);

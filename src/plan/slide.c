@@ -265,8 +265,8 @@ static int64_t cost_at(const spad__slider *s, int32_t cut, int32_t offset, int32
     return cost;
 }
 
-static void consider(const spad__slider *s, int32_t cut, int32_t offset, int32_t size,
-                     slide_place *best) {
+static void slide_consider(const spad__slider *s, int32_t cut, int32_t offset, int32_t size,
+                           slide_place *best) {
     if (offset < 0 || offset > s->target - size) return;
     const int64_t cost = cost_at(s, cut, offset, size, best->cost);
     if (cost < best->cost) *best = (slide_place){cut, offset, cost};
@@ -287,9 +287,9 @@ static slide_place slide_find(spad__slider *s, const slide_box *b) {
     slide_place best = {-1, 0, immovable};
     int32_t k = (int32_t)spad__random_below(s->random, (uint64_t)cuts);
     for (int32_t tried = 0; tried < cuts; tried++, k = k + 1 < cuts ? k + 1 : 0) {
-        consider(s, k, within(s->below[k], most), size, &best);
-        consider(s, k, within(s->above[k] - size, most), size, &best);
-        if (s->has_fixed) consider(s, k, s->fixed_top[k], size, &best);
+        slide_consider(s, k, within(s->below[k], most), size, &best);
+        slide_consider(s, k, within(s->above[k] - size, most), size, &best);
+        if (s->has_fixed) slide_consider(s, k, s->fixed_top[k], size, &best);
     }
     return best;
 }

@@ -32,10 +32,11 @@ enum {
     CORE_MORE = 256,   /* and these */
     FIRST_GAP = 32,    /* part of the bound: the first target is no further above it */
     LAST_GAP = 2048,   /* part of the bound: below it the bound is the target */
-    PEAK_PERCENT = 94,
-    LEAST_NEW = 96, /* boxes of a window, */
-    MOST_ABOUT = 6, /* times as many as usual where a peak would be cut */
-    PATIENCE = 2    /* part of the effort for the core, for a window before its target rises */
+    PEAK_PERCENT = 94, /* of the largest load, */
+    MANY_ALIVE = 128,  /* boxes */
+    LEAST_NEW = 96,    /* boxes of a window, */
+    MOST_ABOUT = 6,    /* times as many as usual where a peak would be cut */
+    PATIENCE = 2       /* part of the effort for the core, for a window before its target rises */
 };
 
 struct spad__spread {
@@ -44,6 +45,7 @@ struct spad__spread {
     int32_t begin; /* of the core */
     int32_t end;
     int32_t core_count;
+    int32_t alive; /* at the peak */
     spad__slider *core;
     int64_t target;     /* of the core, not reached yet */
     int64_t reached;    /* INT64_MAX: no target */
@@ -62,7 +64,7 @@ typedef struct spread_window {
 /* ---- the core ------------------------------------------------------------------------ */
 
 /* The run of sections around the peak with a share of its load. */
-static void find_run(const spad__boxes *b, int64_t percent, int32_t *begin, int32_t *end) {
+static void find_core_run(const spad__boxes *b, int64_t percent, int32_t *begin, int32_t *end) {
     const int64_t busy = b->max_load / 100 * percent;
     *begin = b->peak;
     *end = b->peak + 1;
@@ -78,9 +80,10 @@ static int32_t count_over(const spad__boxes *b, int32_t begin, int32_t end) {
 
 static void choose_core(spad__spread *s) {
     const spad__boxes *b = s->pack->boxes;
-    const int32_t most = CORE_ALIVE * count_over(b, b->peak, b->peak + 1) + CORE_MORE;
+    s->alive = count_over(b, b->peak, b->peak + 1);
+    const int32_t most = CORE_ALIVE * s->alive + CORE_MORE;
     for (int64_t percent = CORE_PERCENT; percent <= 100; percent += CORE_STEP) {
-        find_run(b, percent, &s->begin, &s->end);
+        find_core_run(b, percent, &s->begin, &s->end);
         s->core_count = count_over(b, s->begin, s->end);
         if (s->core_count <= most) break;
     }
@@ -134,13 +137,15 @@ static bool in_window(const spad__boxes *b, int32_t i, const spread_window *w) {
 
 /* Whether a window should go on at a section: it has too few boxes, or is within a peak and has not
  * too many. */
-static bool goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_t about) {
+static bool window_goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_t about) {
     if (boxes < about) return true;
     return boxes < MOST_ABOUT * about && b->load[section] >= b->max_load / 100 * CORE_PERCENT;
 }
 
-static bool is_peak(const spad__boxes *b, int32_t section) {
-    return b->load[section] >= b->max_load / 100 * PEAK_PERCENT;
+/* Whether what is already placed over a section stays: a peak, where many boxes live together. */
+static bool stays(const spad__spread *s, int32_t section) {
+    const spad__boxes *b = s->pack->boxes;
+    return s->alive >= MANY_ALIVE && b->load[section] >= b->max_load / 100 * PEAK_PERCENT;
 }
 
 /* The window after a frontier: some new boxes, and up to as many begun before it that may slide;
@@ -149,8 +154,8 @@ static spread_window window_right(const spad__spread *s, int32_t frontier, int32
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = b->first[frontier];
     spread_window w = {frontier, frontier + 1, false};
-    while (w.hi < b->sections && goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
-    while (w.lo > 0 && before - b->first[w.lo] < about && !is_peak(b, w.lo - 1)) w.lo--;
+    while (w.hi < b->sections && window_goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
+    while (w.lo > 0 && before - b->first[w.lo] < about && !stays(s, w.lo - 1)) w.lo--;
     return w;
 }
 
@@ -158,8 +163,8 @@ static spread_window window_left(const spad__spread *s, int32_t frontier, int32_
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = s->ended[frontier];
     spread_window w = {frontier - 1, frontier, true};
-    while (w.lo > 0 && goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
-    while (w.hi < b->sections && s->ended[w.hi] - before < about && !is_peak(b, w.hi)) w.hi++;
+    while (w.lo > 0 && window_goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
+    while (w.hi < b->sections && s->ended[w.hi] - before < about && !stays(s, w.hi)) w.hi++;
     return w;
 }
 
@@ -192,8 +197,7 @@ static bool fill_window(spad__spread *s, const spread_window *w, int64_t looks, 
 /* The core and all windows around it. *found: whether there is a plan lower than the best. */
 static bool grow(spad__spread *s, int64_t looks, bool *found) {
     const spad__boxes *b = s->pack->boxes;
-    const int32_t alive = count_over(b, b->peak, b->peak + 1);
-    const int32_t about = alive * 2 / 3 > LEAST_NEW ? alive * 2 / 3 : LEAST_NEW;
+    const int32_t about = s->alive * 2 / 3 > LEAST_NEW ? s->alive * 2 / 3 : LEAST_NEW;
     int64_t target = s->reached;
     memcpy(s->offset, s->core_plan, (size_t)b->count * sizeof *s->offset);
     bool ok = true;

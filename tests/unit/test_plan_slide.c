@@ -195,6 +195,31 @@ static void a_failed_allocation_changes_nothing(void **state) {
     }
 }
 
+/* Above what the exact search takes, several threads lower one plan. */
+static void threads_lower_a_large_plan(void **state) {
+    (void)state;
+    enum { MANY = 8300 };
+    spad_error error;
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad__random random = {3};
+    assert_ok(spad_plan_create(&plan, NULL, &error), &error);
+    for (int32_t i = 0; i < MANY; i++) {
+        const int64_t lower = spad__random_in(&random, 0, 4000);
+        const int64_t upper = lower + spad__random_in(&random, 1, 20);
+        const int64_t size = spad__random_in(&random, 1, 1000);
+        const spad_plan_buffer b = {.lower = lower, .upper = upper, .size = size};
+        assert_ok(spad_plan_add(NULL, plan, &b, &error), &error);
+    }
+    const spad_plan_options options = {.timeout_ns = INT64_C(400000000), .threads = 3};
+    assert_ok(spad_plan_solve(&result, plan, &options, &error), &error);
+    int64_t height;
+    assert_ok(spad_plan_check(&height, plan, result->places, result->count, &error), &error);
+    assert_int_equal(height, result->height);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_are_put_in_below_a_target),
                                        cmocka_unit_test(fixed_boxes_stay),
@@ -203,6 +228,7 @@ int main(void) {
                                        cmocka_unit_test(plans_grow_from_the_peak),
                                        cmocka_unit_test(huge_sizes_are_counted_in_units),
                                        cmocka_unit_test(a_call_that_is_stopped_changes_nothing),
+                                       cmocka_unit_test(threads_lower_a_large_plan),
                                        cmocka_unit_test(a_failed_allocation_changes_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

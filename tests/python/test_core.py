@@ -560,6 +560,16 @@ def test_a_fault_names_the_python_line():
         spad.Kernel("trn2").check()
 
 
+def test_place_of_an_alias():
+    k = spad.Kernel.parse("kernel k on sm_90\ntensor a : shared f32 (64, 32)\n"
+                          "tensor b : shared f32 (32, 32) alias of a + 4096\n"
+                          "simt put writes a\nsimt get reads a\nsimt put writes b\nsimt get reads b\n")
+    layout = k.layout()
+    assert layout.place("b") == (0, layout.place("a")[1] + 4096)
+    with pytest.raises(KeyError):
+        layout.place("b", 1)
+
+
 def test_check_layout_sim_tune():
     k = recorded()
     layout = k.layout()

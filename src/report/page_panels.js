@@ -131,7 +131,7 @@ function usesOf(report) {
   return uses;
 }
 function usersText(list) {
-  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + plain(line) + ")"))];
+  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + line + ")"))];
   return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
 }
 function userRows(report, name) {
@@ -143,7 +143,7 @@ function userRows(report, name) {
 function lineRows(report, line) {
   if (!(line > 0)) return [];
   const origin = originRows(report, line), code = (sourcesOf(report).lines[line - 1] || "").trim();
-  return [["line", plain(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
+  return [["line", String(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
 }
 function boxCard(s, i) {
   const rows = [];

@@ -137,12 +137,74 @@ def _clauses(match, shares, cached):
     return " ".join(words)
 
 
+_TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
+_PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
+_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+ writes \w+)( from \d+)?$")
+_THREAD_STORE = re.compile(r"\s*simt store\w* writes \w+( from \d+)?$")
+_ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor for each warpgroup, bytes of a row
+
+
+def _instructions(line, shapes, warps):
+    """The instructions of a product of two tiles, one line each: threads wait where too many are under way."""
+    match = _PRODUCT.match(line)
+    if match is None:
+        return [line]
+    space, word, left, left_at, right, right_at, verb, result, rest = match.groups()
+    if any(len(shapes.get(name, ((), ""))[0]) != 2 for name in (left, right, result)):
+        return [line]
+    (rows, depth), kind = shapes[left]
+    rows_each, each = min(_ROWS * max(warps // 4, 1), rows), max(_DEPTH // _BYTES.get(kind, 1), 1)
+    first = shapes[right][0][0] == depth
+    lines = []
+    for k in range(0, depth, each):
+        part = f"{k}..{min(k + each, depth)}"
+        of_right = f"({part}, ..)" if first else f"(.., {part})"
+        for m in range(0, rows, rows_each):
+            block = f"{m}..{min(m + rows_each, rows)}"
+            lines.append(f"{space}{word} reads {left}{left_at or ''}({block}, {part}), {right}{right_at or ''}{of_right} "
+                         f"{verb} {result}({block}, ..) {rest}")
+    return lines
+
+
+def _loads_ahead(lines):
+    """Loads into registers do not wait for each other: those in a row, with stores to shared memory among them, are
+    issued first, and each store waits for its own. True where there are some."""
+    out, at, any_loads = [], 0, False
+    while at < len(lines):
+        end = at
+        while end < len(lines) and (_THREAD_LOAD.match(lines[end]) or _THREAD_STORE.match(lines[end])):
+            end += 1
+        run = lines[at:end]
+        loads = [match for match in map(_THREAD_LOAD.match, run) if match]
+        if len(loads) == 0 or len(run) != 2 * len(loads):
+            out += lines[at:max(end, at + 1)]
+            at = max(end, at + 1)
+            continue
+        any_loads, space = True, loads[0][1]
+        for match in loads:
+            out += [f"{space}ldg {match[2]} in lds{match[3] or ''}", f"{space}commit lds"]
+        for left, store in enumerate(reversed([line for line in run if _THREAD_STORE.match(line)])):
+            out.insert(len(out) - 2 * left, f"{space}wait lds pending {left}")
+            out.insert(len(out) - 2 * left, store)
+        at = end
+    return out, any_loads
+
+
 def text_of(text, warps, registers, shares, cached):
-    """The text of a kernel from TTGIR with what was found out about its grid. Where it has no agents and the registers of
-    a thread are known, the program becomes one, so that they limit how many blocks a unit has."""
+    """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
+    products and of loads. Where it has no agents and the registers of a thread are known, the program becomes one, so
+    that they limit how many blocks a unit has."""
     lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached), line) for line in text.split("\n")]
+    tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
+    shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}
+    lines = [part for line in lines for part in _instructions(line, shapes, warps)]
+    lines, ahead = _loads_ahead(lines)
     words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
+    if ahead:
+        at = next((i for i, line in enumerate(lines) if line.startswith(("unit ", "group ", "tensor "))), body)
+        lines[at:at] = ["unit ldg on simt free", "group lds"]
+        body += 2
     if registers is None or any(line.startswith("agent ") for line in lines):
         return "\n".join(lines)
     agent = [f"agent warps of {32 * warps} threads registers {registers} {{", *lines[body:], "}"]

@@ -119,27 +119,31 @@ _GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|p
 _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
-def _clauses(match, shares, cached):
-    """Clauses of a tensor off chip: reused, near and cached."""
+def _clauses(match, shares, cached, rows):
+    """Clauses of a tensor off chip: reused, near and cached; tiles in a row of the last one go into rows."""
     name, kind, dims, role = match.groups()
     reused, near = shares.get(name, (1, 1))
-    words = [match[0]]
-    if reused > 1:
-        words.append(f"reused {reused}")
-    if min(near, reused) > 1:
-        words.append(f"near {min(near, reused)}")
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
     if hits is None and role == "input" and "," in dims and 0 < width < _LINE:
         hits = _LINE // width - 1, _LINE // width
+    tiles = ""
     if hits is not None and hits[0] > 0:
+        rows[name] = hits[1]
+        tiles = f"[{hits[1]}] "
+    words = [f"tensor {name} : global {kind} {tiles}({dims}) {role}"]
+    if reused > 1:
+        words.append(f"reused {reused}")
+    if min(near, reused) > 1:
+        words.append(f"near {min(near, reused)}")
+    if tiles:
         words.append(f"cached {hits[0]} of {hits[1]}")
     return " ".join(words)
 
 
 _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
-_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+ writes \w+)( from \d+)?$")
+_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])? writes \w+)( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes \w+( from \d+)?$")
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor for each warpgroup, bytes of a row
 
@@ -190,14 +194,42 @@ def _loads_ahead(lines):
     return out, any_loads
 
 
+_COPY = re.compile(r"(\s*\w+ load\w* reads )(\w+)( writes \w+)(?:\[([^\]]*)\])?( .*)?$")
+_RING = re.compile(r"(.*) % \d+$")
+
+
+def _numbered(lines, rows):
+    """Loads of a tensor of which some tiles are in the cache say which tile it is, from the stage that it goes to or
+    from the loop around it."""
+    out, loops = [], []
+    for line in lines:
+        loop = re.match(r"\s*for (\w+) in ", line)
+        if line.endswith("{"):
+            loops.append(loop[1] if loop else loops[-1] if loops else None)
+        elif line.strip() == "}" and loops:
+            loops.pop()
+        match = _COPY.match(line)
+        if match and match[2] in rows:
+            ring = _RING.match(match[4] or "")
+            number = ring[1] if ring else match[4] or (loops[-1] if loops else None) or "0"
+            stage = f"[{match[4]}]" if match[4] else ""
+            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]]}]{match[3]}{stage}{match[5] or ''}"
+        elif not line.startswith("tensor "):
+            for name in rows:
+                line = re.sub(rf"\b{name}\b", f"{name}[0]", line)
+        out.append(line)
+    return out
+
+
 def text_of(text, warps, registers, shares, cached):
     """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
     products and of loads. Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached), line) for line in text.split("\n")]
+    rows = {}
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, rows), line) for line in text.split("\n")]
     tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
     shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}
-    lines = [part for line in lines for part in _instructions(line, shapes, warps)]
+    lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes, warps)]
     lines, ahead = _loads_ahead(lines)
     words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))

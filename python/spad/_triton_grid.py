@@ -119,8 +119,8 @@ _GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|p
 _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
-def _clauses(match, shares, cached, rows):
-    """Clauses of a tensor off chip: reused, near and cached; tiles in a row of the last one go into rows."""
+def _clauses(match, shares, cached, pieces, rows):
+    """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
     name, kind, dims, role = match.groups()
     reused, near = shares.get(name, (1, 1))
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
@@ -138,17 +138,21 @@ def _clauses(match, shares, cached, rows):
         words.append(f"near {min(near, reused)}")
     if tiles:
         words.append(f"cached {hits[0]} of {hits[1]}")
+    if name in pieces:
+        words.append(f"pieces {_PIECE}")
     return " ".join(words)
 
 
 _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
-_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])? writes \w+)( from \d+)?$")
-_THREAD_STORE = re.compile(r"\s*simt store\w* writes \w+( from \d+)?$")
-_ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor for each warpgroup, bytes of a row
+_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
+_THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
+_GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
+_PIECE = 16  # bytes that a thread copies at a time
+_ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
 
 
-def _instructions(line, shapes, warps):
+def _instructions(line, shapes):
     """The instructions of a product of two tiles, one line each: threads wait where too many are under way."""
     match = _PRODUCT.match(line)
     if match is None:
@@ -157,7 +161,7 @@ def _instructions(line, shapes, warps):
     if any(len(shapes.get(name, ((), ""))[0]) != 2 for name in (left, right, result)):
         return [line]
     (rows, depth), kind = shapes[left]
-    rows_each, each = min(_ROWS * max(warps // 4, 1), rows), max(_DEPTH // _BYTES.get(kind, 1), 1)
+    rows_each, each = min(_ROWS, rows), max(_DEPTH // _BYTES.get(kind, 1), 1)
     first = shapes[right][0][0] == depth
     lines = []
     for k in range(0, depth, each):
@@ -170,28 +174,25 @@ def _instructions(line, shapes, warps):
     return lines
 
 
-def _loads_ahead(lines):
-    """Loads into registers do not wait for each other: those in a row, with stores to shared memory among them, are
-    issued first, and each store waits for its own. True where there are some."""
-    out, at, any_loads = [], 0, False
+def _through_registers(lines):
+    """Loads into registers that go on to shared memory do not wait for each other: those in a row are issued first, and
+    what follows waits for all. True where there are some."""
+    out, at, found = [], 0, False
     while at < len(lines):
         end = at
         while end < len(lines) and (_THREAD_LOAD.match(lines[end]) or _THREAD_STORE.match(lines[end])):
             end += 1
-        run = lines[at:end]
-        loads = [match for match in map(_THREAD_LOAD.match, run) if match]
-        if len(loads) == 0 or len(run) != 2 * len(loads):
-            out += lines[at:max(end, at + 1)]
-            at = max(end, at + 1)
-            continue
-        any_loads, space = True, loads[0][1]
-        for match in loads:
-            out += [f"{space}ldg {match[2]} in lds{match[3] or ''}", f"{space}commit lds"]
-        for left, store in enumerate(reversed([line for line in run if _THREAD_STORE.match(line)])):
-            out.insert(len(out) - 2 * left, f"{space}wait lds pending {left}")
-            out.insert(len(out) - 2 * left, store)
+        loads = [match for match in map(_THREAD_LOAD.match, lines[at:end]) if match]
+        stores = [match for match in map(_THREAD_STORE.match, lines[at:end]) if match]
+        if not loads or len(loads) != len(stores):
+            end = max(end, at + 1)
+            out += lines[at:end]
+        else:
+            found = True
+            out += [f"{load[1]}ldg {load[2]} writes {store[1]} in lds{load[3] or ''}" for load, store in zip(loads, stores)]
+            out += [f"{loads[0][1]}commit lds", f"{loads[0][1]}wait lds pending 0"]
         at = end
-    return out, any_loads
+    return out, found
 
 
 _COPY = re.compile(r"(\s*\w+ load\w* reads )(\w+)( writes \w+)(?:\[([^\]]*)\])?( .*)?$")
@@ -226,17 +227,24 @@ def text_of(text, warps, registers, shares, cached):
     products and of loads. Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
     rows = {}
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, rows), line) for line in text.split("\n")]
+    pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows), line) for line in text.split("\n")]
+    stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]
     tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
     shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}
-    lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes, warps)]
-    lines, ahead = _loads_ahead(lines)
+    lines = [_GLOBAL_STORE.sub(r"\1 reads \3_r \2 \3", line) for line in lines]
+    lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes)]
+    lines, found = _through_registers(lines)
     words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
-    if ahead:
+    if found:
         at = next((i for i, line in enumerate(lines) if line.startswith(("unit ", "group ", "tensor "))), body)
         lines[at:at] = ["unit ldg on simt free", "group lds"]
         body += 2
+    for name in sorted({match[3] for match in stored}):
+        dims, kind = shapes[name]
+        lines.insert(body, f"tensor {name}_r : registers {kind} ({', '.join(map(str, dims))}) input")
+        body += 1
     if registers is None or any(line.startswith("agent ") for line in lines):
         return "\n".join(lines)
     agent = [f"agent warps of {32 * warps} threads registers {registers} {{", *lines[body:], "}"]

@@ -4,15 +4,15 @@
  *
  * At each moment, every runner advances as far as it can: an agent until it waits or works
  * itself, a unit until its oldest entry waits or works. Then engines are handed to those
- * that want one, in the order in which they became ready (agents before units, then by
- * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for
- * each agent, and runs of each one thing at a time, in the order of issue; what is queued on it
- * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
- * one, at the rate of all of them. An operation with a latency leaves its engine before its
- * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
- * serial. An agent that waits at an mbarrier goes on a moment after the arrival of another one,
- * where the target says so. Reads and writes of an operation are done, and what it signals is
- * signalled, when its result is there.
+ * that want one, in the order in which they became ready, transfers in the order of their issue
+ * (agents before units, then by number). Then time moves on to the next end or the end of a
+ * start-up. A unit has a queue for each agent, and runs of each one thing at a time, in the order
+ * of issue; what is queued on it with `on UNIT` is such a thing. An engine serves as many at a time
+ * as it has units; a copy engine one, at the rate of all of them. An operation with a latency
+ * leaves its engine before its result is there: its agent waits for the result, a unit goes on with
+ * the next entry unless it is serial. An agent that waits at an mbarrier goes on a moment after the
+ * arrival of another one, where the target says so. Reads and writes of an operation are done, and
+ * what it signals is signalled, when its result is there.
  *
  * The waits are those of the program: bytes are not examined. Of a grid, several blocks may run on
  * one unit of the chip (spad_sim.together): each has agents, queues and objects of its own, and all
@@ -96,6 +96,8 @@ static void request_engine(spad__agents_run *c, spad__runner *r, size_t number) 
     r->state = SPAD__WANTS;
     r->task = number;
     r->ready = ready;
+    /* what moves data is under way since its issue, also while others of its queue are served */
+    r->turn = t->cost.path >= 0 ? t->issued + t->cost.startup : ready;
 }
 
 /* ---- what a runner waits for ------------------------------------------------------- */
@@ -485,7 +487,7 @@ static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *
     return spad__sim_add(c->sim, row, &t->cost, error);
 }
 
-/* Hands free engines to those that have been ready longest. */
+/* Hands free engines to those whose turn it is. */
 static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *error) {
     *started = false;
     for (;;) {
@@ -496,7 +498,7 @@ static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *erro
             const spad__task *t = &c->tasks.items[r->task];
             const size_t part = spad__sim_part(c->sim, t->row.engine, t->row.path);
             if (t->cost.need > spad__sim_capacity(c->sim, part) - c->busy[part]) continue;
-            if (next == NULL || r->ready < next->ready) next = r;
+            if (next == NULL || r->turn < next->turn) next = r;
         }
         if (next == NULL) return SPAD_OK;
         *started = true;

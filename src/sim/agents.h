@@ -137,6 +137,7 @@ typedef struct spad__runner {
     spad__runner_state state;
     size_t task;   /* SPAD__WANTS, WORKS */
     int64_t ready; /* SPAD__WANTS: since when; SPAD__WAKES: when it goes on */
+    int64_t turn;  /* SPAD__WANTS: its place among those that want the same */
     int64_t end;   /* SPAD__WORKS: until when; of the task before otherwise */
     int64_t row;   /* of the task; of the one before otherwise; -1 */
     spad__cause cause;

@@ -189,6 +189,7 @@ static bool capture_light(spad__agents_run *c, spad__numbers *out) {
         put_number(&l, (int64_t)r->state);
         const bool later = r->state == SPAD__WANTS || r->state == SPAD__WAKES;
         put_number(&l, later ? r->ready - c->now : 0);
+        put_number(&l, r->state == SPAD__WANTS ? r->turn - c->now : 0);
         put_number(&l, r->state == SPAD__WORKS ? r->end - c->now : 0);
         put_number(&l, (int64_t)(r->queue.count - r->head));
     }
@@ -301,6 +302,7 @@ static void move_times(spad__agents_run *c, const spad__agents_snapshot *saved, 
         spad__runner *r = &c->runners[i];
         if (has_run(c, saved, i)) r->end += by;
         r->ready += by;
+        r->turn += by;
         r->landed += by;
         for (size_t k = r->head; k < r->queue.count; k++) r->queue.items[k].issued += by;
     }

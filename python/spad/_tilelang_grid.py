@@ -6,7 +6,8 @@ import re
 
 _LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
 _PIECE = 16  # bytes that a thread copies at a time
-_WARP = 32
+_STEP_NS = 130  # of threads for a step that copies: addresses, issue, barriers (examples/cuda/copies.cu)
+_WARP, _GROUP = 32, 4  # threads of a warp, warps of a warpgroup
 _SWIZZLE = re.compile(r"rasterization2D(Row|Column)\W+(\d+)")
 _BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
            "%": lambda a, b: a % b, "min": min, "max": max, "^": lambda a, b: a ^ b, "&": lambda a, b: a & b}
@@ -150,8 +151,48 @@ def _input(match, spread, copied):
     return " ".join(words)
 
 
+def _alike(line):
+    """A line without what differs between the warps of a warpgroup: which of their bytes and registers it is."""
+    line = re.sub(r" writes .*?(?= in | delivers |$)", " writes", line) if "cpasync" in line else line
+    return re.sub(r"\[\d+\]$|(?<=acc)\[\d+\]|\[\d+\](?= in )", "[]", line)
+
+
+def _warpgroups(text):
+    """The text with each four warps that do the same as one agent: each has a quarter of the tensor cores, so that a
+    product takes all of them the same time. Returns it with the agents that were joined."""
+    parts = re.split(r"(?m)^(?=agent warp_\d+ of 32 threads)", text)
+    out, at, joined = [parts[0]], 1, 0
+    while at < len(parts):
+        four = parts[at:at + _GROUP]
+        number = re.match(r"agent warp_(\d+)", four[0])
+        bodies = {"\n".join(map(_alike, part.split("\n")[1:])) for part in four}
+        if len(four) == _GROUP and int(number[1]) % _GROUP == 0 and len(bodies) == 1 and "wgmma" in four[0]:
+            part = four[0].replace("of 32 threads", "of 128 threads", 1)
+            part = re.sub(r"\bby 32\b", "by 128", part)
+            out.append(re.sub(r"cost (\d+) cycles", lambda m: f"cost {_GROUP * int(m[1])} cycles", part))
+            at, joined = at + _GROUP, joined + 1
+        else:
+            out.append(parts[at])
+            at += 1
+    return "".join(out), joined
+
+
+def _widened(text, joined):
+    """Tensors off chip that only joined warps read are of four times the bytes."""
+    lone = "".join(re.findall(r"(?ms)^agent warp_\d+ of 32 threads.*?^}", text))
+
+    def wider(match):
+        if re.search(rf"\breads {match[1]}\b", lone):
+            return match[0]
+        return f"tensor {match[1]} : global {match[2]} ({_GROUP * int(match[3])}) input"
+
+    return re.sub(_INPUT.pattern, wider, text, flags=re.MULTILINE) if joined else text
+
+
 def text_of(text, tree, registers, given, latency):
     """The text of a kernel with what was found out about its grid. given: {tensor: (reused, near, cached)}."""
+    text, joined = _warpgroups(text)
+    text = _widened(text, joined)
     buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
     lines = text.split("\n")
     copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
@@ -166,7 +207,7 @@ def text_of(text, tree, registers, given, latency):
             line = _input(match, given[source], copied)
         agent = _AGENT.match(line)
         if agent and bytes_ and not any(part.startswith("tensor results") for part in out):
-            out.append(f"tensor results : global u8 ({bytes_ * _WARP}) output pieces {piece}")
+            out.append(f"tensor results : global u8 ({bytes_ * _WARP * (_GROUP if joined else 1)}) output pieces {piece}")
         if agent and registers is not None and not agent[3]:
             line = f"agent {agent[1]} of {agent[2]} threads registers {registers} {{"
         loop = re.match(r"\s*for (\w+) in ", line)
@@ -178,6 +219,8 @@ def text_of(text, tree, registers, given, latency):
         if copy and copy[4] in rows:
             number = (loops[-1] if loops else None) or "0"
             line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{number} % {rows[copy[4]]}] writes {copy[5]}"
+        if loops and loops[-1] and re.match(r"\s*commit loads$", line) and any("cpasync" in part for part in out[-8:]):
+            line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {_STEP_NS} ns"
         if _PRODUCT.match(line) and latency:
             line += f" latency {latency} cycles"
         if bytes_ and _RESULT.match(line):

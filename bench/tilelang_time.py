@@ -150,7 +150,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help="sources FOLDER, or measure FOLDER FILE")
     parser.add_argument("--path", choices=sorted(PATHS))
-    parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500_copies.chip"))
+    parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500.chip"))
     parser.add_argument("--csv", default=str(ROOT / "examples" / "cuda" / "h200_tilelang.csv"))
     options = parser.parse_args()
     if options.words[:1] == ["sources"] and len(options.words) == 2:

@@ -39,7 +39,7 @@ def predicted(row, chip):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clock", default="1500")
-    parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500_copies.chip"))
+    parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500.chip"))
     parser.add_argument("--csv", default=str(ROOT / "examples" / "cuda" / "h200_triton.csv"))
     parser.add_argument("--set", action="append", help="first, second, other; all without it")
     options = parser.parse_args()

@@ -547,7 +547,7 @@ def test_what_blocks_share(name):
 
 
 def test_the_time_of_a_grid(root):
-    chip = spad.Target.load(root / "examples/chips/h200_1500_copies.chip")
+    chip = spad.Target.load(root / "examples/chips/h200_1500.chip")
     kernel = T.load(TREES / "gemm_sm_90.json")
     plain = kernel.sim().data["grid"]
     sim = kernel.sim(grid=True, target=chip)

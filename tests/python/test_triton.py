@@ -242,7 +242,7 @@ def test_products_that_are_not_divided():
 
 def test_more_stages_are_not_slower(root):
     """Loads of a stage ahead hide their latency; blocks of a unit share its engines."""
-    chip = spad.Target.load(root / "examples/chips/h200_1500_copies.chip")
+    chip = spad.Target.load(root / "examples/chips/h200_1500.chip")
     k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"M": 4096, "N": 4096, "K": 4096}, placed=False)
     grids = [k.sim(grid=1024, registers=registers, target=chip).data["grid"] for registers in (255, 168)]
     assert [grid["per_unit"] for grid in grids] == [2, 2] or grids[0]["per_unit"] < grids[1]["per_unit"]

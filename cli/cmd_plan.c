@@ -25,11 +25,13 @@ typedef struct plan_words {
     cli_pictures pictures;
     const char *goal;
     const char *arena;
+    const char *alignment;
     const char *previous; /* an earlier plan */
     bool count_moves;
     const char *reuse_steps;
     const char *reuse_cost;
     const char *slack;
+    bool no_views;
     bool frontier;
     bool release;
     bool steps;
@@ -337,6 +339,13 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     return exit;
 }
 
+/* The option that only files of other compilers have, if one was given. */
+static const char *model_option(const plan_words *words) {
+    if (words->arena != NULL) return "--arena";
+    if (words->alignment != NULL) return "--alignment";
+    return words->no_views ? "--no-views" : NULL;
+}
+
 /* The text goes over to the kernel. */
 static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
     plan_kernel_words kernel_words = {.output = words->output,
@@ -355,8 +364,8 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         words->reuse_steps != NULL || words->slack != NULL) {
         cli_message("options '--capacity', '--space', '--minimize', '--progress', '--previous', "
                     "'--reuse-steps' and '--slack' are for CSV files");
-    } else if (words->arena != NULL) {
-        cli_message("option '--arena' is for files of other compilers");
+    } else if (model_option(words) != NULL) {
+        cli_message("option '%s' is for files of other compilers", model_option(words));
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&
                strcmp(words->goal, "bytes") != 0) {
         cli_message("option '--for' takes 'time' or 'bytes', not '%s'", words->goal);
@@ -418,8 +427,8 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
     } else if (words->fix || words->steps) {
         cli_message("options '--fix' and '--steps' are for kernels");
         exit = CLI_USAGE;
-    } else if (words->arena != NULL) {
-        cli_message("option '--arena' is for files of other compilers");
+    } else if (model_option(words) != NULL) {
+        cli_message("option '%s' is for files of other compilers", model_option(words));
         exit = CLI_USAGE;
     } else if (cli_refuse_foreign(path, &text)) {
         exit = CLI_USAGE;
@@ -446,6 +455,8 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--slack", .value = &words.slack},
                                   {.name = "--fix", .flag = &words.fix},
                                   {.name = "--arena", .value = &words.arena},
+                                  {.name = "--alignment", .value = &words.alignment},
+                                  {.name = "--no-views", .flag = &words.no_views},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
                                   {.name = "--threads", .value = &words.threads},
@@ -512,13 +523,13 @@ const cli_command cli_plan = {
         "\n"
         "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "
         "PyTorch,\n"
-        "logs of RMM): plans its buffers and compares with what that compiler had. Python does "
-        "it,\n"
-        "see docs/compilers.md\n"
+        "logs of RMM): plans its buffers and compares with what it had; see docs/compilers.md\n"
         "\n"
         "  -o, --output OUT          OUT.tflite: the model with the plan in it; OUT.csv: the "
         "buffers\n"
         "  --arena NAME              of several arenas, the one to draw and to write\n"
+        "  --alignment N             of the offsets of an ONNX model\n"
+        "  --no-views                ONNX: no value is bytes of another one\n"
         "\n"
         "For all; '-' is stdin or stdout:\n"
         "\n"

@@ -73,6 +73,14 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
         cli_message("%s: run with its sizes, without loops: no expression for %s", path,
                     info->reason);
     }
+    if (info->scratch[0] != '\0') {
+        cli_message("%s: scratch memory of operations has no size in the text: %s", path,
+                    info->scratch);
+    }
+    if (info->blocks > 1) {
+        cli_message("%s: what each of %lld blocks of a cluster does", path,
+                    (long long)info->blocks);
+    }
 }
 
 static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *options,

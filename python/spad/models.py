@@ -24,10 +24,10 @@ def _tflite(content, file):
     return tflite.read(content, file)
 
 
-def _onnx(content, file, defines=None):
+def _onnx(content, file, **more):
     from . import _onnx as reader
 
-    return reader.read(content, file, defines)
+    return reader.read(content, file, **more)
 
 
 def _iree(content, file):
@@ -81,31 +81,48 @@ def recognise(head, name):
     return None
 
 
-def read(content, file="<model>", defines=None):
-    """A spad.arena.Model of the bytes of a file. defines: values for named extents of an ONNX model."""
-    content = bytes(content)
+def read(content, file="<model>", defines=None, views=True, alignment=None):
+    """A spad.arena.Model of the bytes of a file. For ONNX models: defines are values for named extents;
+    views=False: no value is bytes of another one; alignment: of every offset, 1 without it."""
+    content = content if isinstance(content, bytes) else bytes(content)
     found = recognise(content[:HEAD], str(file))
     if found is None and b"stream.resource.pack" in content:
         found = "IREE", _iree
     if found is None:
         kinds = ", ".join(kind for kind, _, _ in KINDS)
         fault(f"not a file that is known; there are {kinds}", str(file))
-    if defines and found[0] != "ONNX":
-        fault("only the extents of ONNX models have names", str(file))
+    more = {"defines": defines} if defines else {}
+    if not views:
+        more["views"] = False
+    if alignment is not None:
+        more["alignment"] = alignment
+    if more and found[0] != "ONNX":
+        words = {"defines": "extents with names", "views": "views", "alignment": "an alignment that is free"}
+        fault(f"only ONNX models have {words[next(iter(more))]}", str(file))
     try:
-        return found[1](content, str(file), **({"defines": defines} if defines else {}))
+        return found[1](content, str(file), **more)
     except _spad.ArgumentError as error:
         fault(str(error), str(file))
+    except MemoryError:
+        fault(f"it needs more memory than there is: {len(content)} B in the file", str(file))
+    except RecursionError:
+        fault("it is nested too deeply", str(file))
 
 
-def load(path, defines=None):
+def load(path, defines=None, views=True, alignment=None):
     """A spad.arena.Model of a file; see read()."""
     name = os.fspath(path)
     size = os.stat(name).st_size
     if size > FILE_MOST:
         fault(f"it has {size} B; the most is {FILE_MOST}", name)
     with open(name, "rb") as file:
-        return read(file.read(), name, defines)
+        try:
+            content = file.read(size + 1 if size else FILE_MOST + 1)  # a pipe has no size before
+        except MemoryError:
+            fault(f"it needs more memory than there is: {size} B", name)
+    if len(content) > FILE_MOST:
+        fault(f"it has more than {FILE_MOST} B", name)
+    return read(content, name, defines, views, alignment)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -117,8 +134,8 @@ class _Usage(Exception):
 
 VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
           "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
-          "--arena": "arena", "-D": "defines", "--define": "defines"}
-FLAGS = {"--json": "json", "--text": "drawn"}
+          "--arena": "arena", "--alignment": "alignment", "-D": "defines", "--define": "defines"}
+FLAGS = {"--json": "json", "--text": "drawn", "--no-views": "no_views"}
 
 
 def _take(found, name, value):
@@ -212,7 +229,7 @@ def _draw(model, words):
 
 def _command(arguments):
     words, path = _words(arguments)
-    model = load(path, words.get("defines"))
+    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1))
     capacity = _number(words, "capacity", None, 0)
     for arena in model.arenas if capacity is not None else ():
         arena.capacity = capacity

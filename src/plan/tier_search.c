@@ -194,8 +194,10 @@ static spad_status fit_memory(tier_search *s, int32_t memory, int32_t *fits) {
         *fits = result->verdict <= SPAD_PLAN_FEASIBLE     ? 1
                 : result->verdict == SPAD_PLAN_INFEASIBLE ? 0
                                                           : -1;
-        size_t at = 0; /* a plan that is too high has places, too */
-        for (int32_t k = 0; result->places != NULL && k < s->phase_count; k++) {
+        spad__assert(result->places !=
+                     NULL); /* without pins, a plan that is too high has them, too */
+        size_t at = 0;
+        for (int32_t k = 0; k < s->phase_count; k++) {
             if (s->phases[k].memory != memory) continue;
             s->offset[k] = begins_stay(s, k) ? result->places[at++].offset : s->offset[k - 1];
         }

@@ -410,6 +410,7 @@ def test_triton(folder):
 
 
 TILELANG = """\
+import tilelang
 import tilelang.language as T
 
 def gemm(BM=128, BK=32, stages=3):
@@ -428,6 +429,10 @@ def gemm(BM=128, BK=32, stages=3):
     return main
 
 one = gemm()
+
+@tilelang.jit(out_idx=[-1])
+def compiled(BM=128, BK=32, stages=3):
+    return gemm(BM, BK, stages)
 """
 
 
@@ -444,6 +449,9 @@ def test_tilelang(folder):
     assert [row["status"] for row in made] == ["fine"] * 8, made.text()
     assert made[0]["shared bytes"] < made[1]["shared bytes"] < made[2]["shared bytes"]
     assert made[0]["makespan"] > made[2]["makespan"] and made[6]["makespan"] == made[2]["makespan"]
+    jit = table("prog.py:compiled", vary={"stages": "1..3"}, target="H100")
+    assert [row["shared bytes"] for row in jit] == [row["shared bytes"] for row in made[:3]]
+    assert [row["makespan"] for row in jit] == [row["makespan"] for row in made[:3]]
 
 
 def test_recorded_kernels_and_chips(folder):

@@ -480,16 +480,16 @@ static void failures_have_messages(void **state) {
     (void)state;
     expect_failure("kernel k on trn2\ntensor a : psum u8 (128, 2049)\nvector w writes a\n",
                    SPAD_ERR_NO_FIT, 2,
-                   "a tile of 'a' takes 2049 B a lane, and a bank of 'psum' has 2048");
+                   "a tile of 'a' takes 2,049 B a lane, and a bank of 'psum' has 2,048");
     expect_failure(
         "kernel k on trn2\ntensor a : sbuf u8 [1000001] (128, 1)\nvector w writes a[0]\n",
         SPAD_ERR_ARGUMENT, 2,
-        "'a' has 1000001 places on chip, and all tensors together may have 1000000; give it a "
+        "'a' has 1,000,001 places on chip, and all tensors together may have 1,000,000; give it a "
         "ring");
     expect_failure("kernel k on trn2\ntensor a : sbuf u8 [9] (128, 1) ring 1000000\n"
                    "tensor b : sbuf u8 [9] (128, 1) ring 2\nvector w writes a[0], b[0]\n",
                    SPAD_ERR_ARGUMENT, 2,
-                   "'a' has 1000000 places on chip, and all tensors together may have 1000000; "
+                   "'a' has 1,000,000 places on chip, and all tensors together may have 1,000,000; "
                    "give it a shallower ring");
     expect_failure("kernel k on trn2\n"
                    "tensor a : psum u8 (128, 9) align 9223372036854775807\nvector w writes a\n",
@@ -498,7 +498,7 @@ static void failures_have_messages(void **state) {
     expect_failure(
         "kernel k on trn2\nscope s {\ntensor t : sbuf u8 (128, 300000) stack\n}\n", SPAD_ERR_NO_FIT,
         3,
-        "stack: t needs 300000 B per lane at alignment 1, 212984 of 212984 B are free; close "
+        "stack: t needs 300,000 B per lane at alignment 1, 212,984 of 212,984 B are free; close "
         "a scope, pop the heap or use smaller tiles");
     spad_kernel *k = test_parse("kernel k on trn2\n");
     spad_layout *layout;

@@ -93,7 +93,8 @@ static void faults_have_a_place(void **state) {
         {"lower,upper,size,apart\n0,9,1,\n", SPAD_ERR_SYNTAX, 1, 18,
          "column 'apart' names ids, but there is no column 'id'"},
         {"lower,upper,size\n0,1,9223372036854775807\n", SPAD_ERR_OVERFLOW, 2, 5,
-         "buffer number 0 has a size of 9223372036854775807 B; the most is 9223372036854775806 B"},
+         "buffer number 0 has a size of 9,223,372,036,854,775,807 B; the most is "
+         "9,223,372,036,854,775,806 B"},
         {"lower,upper,size\n0,1,-\n", SPAD_ERR_SYNTAX, 2, 5,
          "size '-' is not a whole number such as 4096, 0x1000 or 4KiB"},
         {"lower,upper,size\n0,1,4KB\n", SPAD_ERR_SYNTAX, 2, 5,

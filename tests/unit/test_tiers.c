@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Several memories: what is refused, limits, words, memory. Small ones: property/test_tiers_exact.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -362,6 +363,55 @@ static void small_problems_have_plans(void **state) {
     for (size_t v = 0; v < 4; v++) assert_true(verdicts[v] > 0);
 }
 
+/* Random buffers in a small memory and one without an end, with or without alignments: a plan from
+ * however few steps is a plan. With one step, what was placed too high leaves the small memory. */
+static void large_problem(int64_t count, int64_t capacity, uint64_t seed, bool aligned,
+                          const spad_plan_options *options) {
+    const spad_tier memories[] = {{.name = "sram", .capacity = capacity, .cost = 0}, dram};
+    spad__random random = {seed};
+    spad_error error;
+    spad_tiers *tiers;
+    spad_tier_buffer *buffers = calloc((size_t)count, sizeof *buffers);
+    int64_t(*uses)[3] = calloc((size_t)count, sizeof *uses);
+    assert_true(buffers != NULL && uses != NULL);
+    assert_ok(spad_tiers_create(&tiers, NULL, &error), &error);
+    for (size_t m = 0; m < 2; m++)
+        assert_ok(spad_tiers_add_memory(NULL, tiers, &memories[m], &error), &error);
+    for (int64_t i = 0; i < count; i++) {
+        uses[i][0] = spad__random_in(&random, 0, count);
+        for (size_t u = 1; u < 3; u++) uses[i][u] = uses[i][u - 1] + spad__random_in(&random, 1, 8);
+        buffers[i] = (spad_tier_buffer){.size = spad__random_in(&random, 5, 40),
+                                        .alignment = aligned ? 32 : 1,
+                                        .use_count = 3,
+                                        .uses = uses[i],
+                                        .home = SPAD_NO_MEMORY};
+        assert_ok(spad_tiers_add(NULL, tiers, &buffers[i], &error), &error);
+    }
+    spad_tiers_result *r = solve(tiers, options);
+    assert_true(r->bound <= r->cost);
+    if (r->verdict <= SPAD_PLAN_FEASIBLE)
+        check_stays(memories, buffers, (size_t)count, r);
+    else
+        assert_true(options->timeout_ns > 0);
+    spad_tiers_result_destroy(r);
+    spad_tiers_destroy(tiers);
+    free(buffers);
+    free(uses);
+}
+
+static void few_steps_give_a_plan(void **state) {
+    (void)state;
+    const spad_plan_options limits[] = {{.node_limit = 1},
+                                        {.node_limit = 2},
+                                        {.node_limit = 50},
+                                        {.timeout_ns = 1, .node_limit = 50},
+                                        {.timeout_ns = 1000000, .node_limit = 50}};
+    for (uint64_t seed = 1; seed <= 24; seed++)
+        large_problem(60 + 2 * (int64_t)seed, 100 + 10 * (int64_t)seed, seed, seed % 2 == 0,
+                      &limits[seed / 2 % 5]);
+    large_problem(900, 200, 3, false, &limits[1]); /* more phases than the search takes */
+}
+
 static spad_status solve_tiers(const spad_host *host, void *context) {
     (void)context;
     spad_tiers *tiers;
@@ -401,6 +451,7 @@ int main(void) {
         cmocka_unit_test(nothing_costs_nothing),
         cmocka_unit_test(limits_may_leave_nothing),
         cmocka_unit_test(small_problems_have_plans),
+        cmocka_unit_test(few_steps_give_a_plan),
         cmocka_unit_test(every_allocation_of_tiers_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ enum {
     EJECT_ROUNDS = 2,          /* without a deadline */
     MOST_ROUNDS = 24,          /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
-    SPREAD_LOOKS_PER_BOX = 2000,
+    SPREAD_LOOKS_PER_BOX = 1000,
     QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
     MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */

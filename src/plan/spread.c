@@ -197,7 +197,7 @@ static bool fill_window(spad__spread *s, const spread_window *w, int64_t looks, 
 /* The core and all windows around it. *found: whether there is a plan lower than the best. */
 static bool grow(spad__spread *s, int64_t looks, bool *found) {
     const spad__boxes *b = s->pack->boxes;
-    const int32_t about = s->alive * 2 / 3 > LEAST_NEW ? s->alive * 2 / 3 : LEAST_NEW;
+    const int32_t about = s->alive / 2 > LEAST_NEW ? s->alive / 2 : LEAST_NEW;
     int64_t target = s->reached;
     memcpy(s->offset, s->core_plan, (size_t)b->count * sizeof *s->offset);
     bool ok = true;

@@ -226,6 +226,8 @@ typedef struct spad__ttgir {
     int64_t blocks;         /* of a cluster */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
+    int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
+    int32_t masked_op;      /* a copy that data decides about; -1: none */
     int64_t register_bytes; /* of operands of products, and of tiles that threads move */
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool thread_registers;  /* its threads have registers */

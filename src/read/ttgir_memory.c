@@ -299,7 +299,9 @@ static void do_copy(spad__ttgir *t, const spad__mlir_op *op) {
     if (to == NULL) return;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
-        if (value->kind == SPAD__TTGIR_MASK) condition = value->scalar;
+        if (value->kind != SPAD__TTGIR_MASK) continue;
+        condition = value->scalar;
+        if (condition < 0 && !t->dry && t->masked_op < 0) t->masked_op = t->op;
     }
     if (!spad__ttgir_note_if(t, condition, &open)) return;
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "load", SPAD__TTGIR_CP);

@@ -153,6 +153,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->regions = t->loops = t->depth = t->call_depth = 0;
     t->call = 0;
     t->inner_op = t->masked_op = -1;
+    t->retired = 0;
     t->call_base = t->call_count = 0;
     t->used_arguments = 0;
     t->register_bytes = 0;

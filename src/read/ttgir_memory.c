@@ -112,7 +112,11 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;
     }
-    const int32_t buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    int32_t buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    if (buffer >= 0 && !fresh) {
+        spad__ttgir_retire(t, buffer);
+        buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    }
     if (buffer < 0) return;
     if (fresh) {
         fill_buffer(t, op, &type, type.tensor_memory ? SPAD__TTGIR_TMEM : SPAD__TTGIR_SHARED,

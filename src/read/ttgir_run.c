@@ -598,7 +598,6 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
         if (!ttgir_add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
         for (int i = 0; i < 2 * t->regions; i++) spad__ttgir_note_add(t, SPAD__NOTE_JOIN);
     }
-    spad__ttgir_take_over(t, op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         spad__ttgir_set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
     }
@@ -831,6 +830,10 @@ static bool reset_values(spad__ttgir *t) {
         t->used.items[t->m->operands.items[i].value] = true;
     }
     t->values.count = t->used.count = count;
+    t->specialised = false;
+    for (size_t i = 0; i < t->m->ops.count && !t->specialised; i++) {
+        t->specialised = spad__mlir_named(t->m, &t->m->ops.items[i], "ttg.warp_specialize");
+    }
     return true;
 }
 

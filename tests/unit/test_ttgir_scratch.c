@@ -257,15 +257,23 @@ static void partitions_are_handed_values(void **state) {
     static const test_ttgir_sample samples[] = {
         {RAW BEFORE WARPS("") CLOSE,
          {"tensor captures_scratch : shared uint8 (24) align 8",
-          "tensor warps_scratch : shared uint8 (3)", "simt hand_over writes captures_scratch",
-          "agent partition1 of 32 threads {\n    simt start reads warps_scratch\n    simt "
-          "take_over reads captures_scratch\n}\nsimt end"}},
+          "tensor warps_scratch : shared uint8 (3)",
+          "simt hand_over writes captures_scratch\nsimt start writes warps_scratch\nsimt start "
+          "reads "
+          "warps_scratch\nsimt take_over reads captures_scratch\nagent ",
+          "agent partition1 of 32 threads {\n}\nsimt end writes warps_scratch\n"}},
         {RAW BEFORE WARPS("") WARPS("") CLOSE,
-         {"captures_scratch_2", "sync join by 1\n    simt start reads warps_scratch\n    simt "
-                                "take_over reads captures_scratch_2"}},
+         {"captures_scratch_2",
+          "agent default_warps of 128 threads {\n    sync join by 1\n    simt hand_over writes "
+          "captures_scratch_2\n"}},
         {PLACED BEFORE WARPS(" attributes {allocation.offset = 1024 : i32, allocation.size = 20 : "
                              "i32}") CLOSE,
          {"captures_scratch : shared uint8 (20) at 1024 align 8"}},
+        /* operations of one agent have one buffer */
+        {RAW BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #row>")
+             SUM("0", "", "tensor<64x64xf32, #down>") CLOSE,
+         {"tensor s_scratch : shared uint8 (1024)", "simt reduce_s writes s_scratch(0..16)",
+          "simt reduce_s writes s_scratch(0..1024)"}},
     };
     CHECK_SAMPLES(samples);
     expect_verdict(RAW BEFORE WARPS("") WARPS("") CLOSE, 0);

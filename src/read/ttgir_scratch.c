@@ -345,6 +345,9 @@ void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op) {
     note_scratch(t, states, 0, "start", SPAD_ACCESS_WRITE);
     note_scratch(t, states, 0, "start", SPAD_ACCESS_READ);
     note_scratch(t, captures, 0, "take_over", SPAD_ACCESS_READ);
+    if (captures >= 0 && t->shared_bytes < 0) {
+        spad__ttgir_note_statement(t, SPAD_STATEMENT_FENCE);
+    }
 }
 
 void spad__ttgir_end_partitions(spad__ttgir *t) {

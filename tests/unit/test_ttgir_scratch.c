@@ -260,7 +260,7 @@ static void partitions_are_handed_values(void **state) {
           "tensor warps_scratch : shared uint8 (3)",
           "simt hand_over writes captures_scratch\nsimt start writes warps_scratch\nsimt start "
           "reads "
-          "warps_scratch\nsimt take_over reads captures_scratch\nagent ",
+          "warps_scratch\nsimt take_over reads captures_scratch\nfence shared\nagent ",
           "agent partition1 of 32 threads {\n}\nsimt end writes warps_scratch\n"}},
         {RAW BEFORE WARPS("") WARPS("") CLOSE,
          {"captures_scratch_2",

@@ -350,8 +350,8 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
             SPAD__MLIR_FAULT(m, m->ops.items[module].name,
-                             "no chip: 'ttg.target' is missing (TTGIR of Triton 3.0 and later has "
-                             "it); name one");
+                             "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
+                             "Triton 3.3 have another dialect); name one");
             return SPAD_ERR_SYNTAX;
         }
         const spad_status found = spad_target_find(&t->target, chip, error);

@@ -305,8 +305,9 @@ static void other_texts_are_refused(void **state) {
         {"module {\n}\n", "a module without a function of Triton ('tt.func')"},
         {"module {\n  llvm.func @f() {\n  }\n}\n",
          "a module without a function of Triton ('tt.func')"},
-        {"module {\n  tt.func @f() {\n  }\n}\n",
-         "no chip: 'ttg.target' is missing (TTGIR of Triton 3.0 and later has it); name one"},
+        {"module {\n  tt.func @f() {\n  }\n}\n", "no chip: 'ttg.target' is missing (TTIR has none, "
+                                                 "and texts before Triton 3.3 have another "
+                                                 "dialect); name one"},
         {"module attributes {ttg.target = \"hip:gfx942\"} {\n  tt.func @f() {\n  }\n}\n",
          "a target of another vendor; name a chip of ours"},
         {"module attributes {ttg.target = \"cuda:90\", \"ttng.two-ctas\" = true} {\n"

@@ -177,7 +177,7 @@ int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh) {
 void spad__ttgir_retire(spad__ttgir *t, int32_t buffer) {
     enum { RETIRED_MAX = 20000 };
     const spad__ttgir_buffer *b = &t->buffers.items[buffer];
-    if (!t->run || t->dry || t->agents.count > 0 || b->barrier || b->space != SPAD__TTGIR_SHARED ||
+    if (!t->run || t->dry || t->specialised || b->barrier || b->space != SPAD__TTGIR_SHARED ||
         t->retired == RETIRED_MAX) {
         return;
     }

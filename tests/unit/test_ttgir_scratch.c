@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "read/ttgir.h"
 #include "spad/spad.h"
 #include "support/support.h"
 #include "support/ttgir.h"
@@ -375,6 +376,42 @@ static void buffers_of_a_loop_are_declared_in_it(void **state) {
     CHECK_SAMPLES(scales);
 }
 
+/* Run with numbers: what is used again is another buffer, but not with agents. */
+static void numbers_have_buffers_of_their_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t count; /* of scratch buffers */
+    } cases[] = {
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") SUM("0", "", "tensor<2048xf32, #row>") CLOSE,
+         2},
+        {RAW NUMBERS "    %c3 = arith.constant 3 : i32\n" ROUNDS("c3")
+             SUM("0", "", "tensor<1024xf32, #row>") "    }\n" CLOSE,
+         3},
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") SUM("0", "", "tensor<2048xf32, #row>")
+             BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #row>") CLOSE,
+         4}, /* one before, one after, captures, warps */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spad_kernel_options options = {0};
+        const spad__source source = {"k", cases[i].text, strlen(cases[i].text)};
+        spad_ttgir_info info = {.shared_bytes = -1};
+        spad_diagnostics *faults;
+        spad_kernel *kernel;
+        spad_error error;
+        size_t count = 0;
+        assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+        assert_ok(spad__ttgir_read(&kernel, &info, &source, &options, true, faults, &error),
+                  &error);
+        for (size_t k = 0; k < spad_kernel_tensor_count(kernel); k++) {
+            if (strstr(spad_kernel_get_tensor(kernel, k)->name, "scratch") != NULL) count++;
+        }
+        assert_int_equal(count, cases[i].count);
+        spad_diagnostics_destroy(faults);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* ---- calls ---------------------------------------------------------------------------- */
 
 #define FUNCTION(name, body)                                                 \
@@ -530,6 +567,7 @@ int main(void) {
         cmocka_unit_test(partitions_are_handed_values),
         cmocka_unit_test(data_decides),
         cmocka_unit_test(buffers_of_a_loop_are_declared_in_it),
+        cmocka_unit_test(numbers_have_buffers_of_their_own),
         cmocka_unit_test(functions_are_read_where_they_are_called),
         cmocka_unit_test(calls_have_a_limit),
         cmocka_unit_test(blocks_have_their_own_memory),

@@ -16,7 +16,7 @@ CONSTANT = re.compile(r"^\s*(%[\w$.-]+) = arith\.constant (-?\d{1,30}) : index\s
 FUNCTION = re.compile(r"^\s*(?:util|func)\.(?:func|initializer)\b[^@{]*(@[\w$.-]+|@\"[^\"]*\")?")
 PACK = re.compile(r"^\s*(%[\w$.-]+)(?::\d+)? = stream\.resource\.pack\b.*slices\(\{")
 SLICE = re.compile(r"^\s*\[(-?\d{1,18}), (-?\d{1,18})\] = (%[\w$.-]+),?\s*$")
-ALLOCATION = re.compile(r"= stream\.resource\.alloca\b.*\{(%[\w$.-]+)(#0)?\} =>")
+ALLOCATION = re.compile(r"= stream\.resource\.alloca\b.*\{(%[\w$.-]+)(#0)?\} =>")  # from one place on: its .* is long
 ALIGNED = re.compile(r"min_buffer_offset_alignment = (\d{1,18})")
 
 
@@ -61,7 +61,8 @@ class _Reader:
             self.slices = []
             self.function.packs.append((found[1], number, self.slices))
             return
-        found = ALLOCATION.search(text)
+        at = text.find("= stream.resource.alloca")
+        found = ALLOCATION.match(text, at) if at >= 0 else None
         if found:
             self.function.allocations.append((found[1], bool(found[2])))
 

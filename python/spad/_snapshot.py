@@ -11,7 +11,12 @@ import os
 import pickle
 
 from . import _spad
+from .arena import shown
 
+# A small pickle can have one event, block or frame any number of times.
+ROWS_MOST = 1 << 21  # segments, blocks and events
+FRAMES_MOST = 64  # that are looked at for a name
+DEVICES_MOST = 64
 HEADER = "Thread,Time,Action,Pointer,Size,Stream\n"
 ALIVE = ("active_allocated", "active_awaiting_free", "active_pending_free")
 
@@ -34,7 +39,11 @@ def unpickle(content, file):
     try:
         return _Plain(io.BytesIO(content)).load()
     except Exception as error:  # a broken pickle raises nearly anything
-        _fail(file, f"not a snapshot of PyTorch: {error or type(error).__name__}")
+        _fail(file, f"not a snapshot of PyTorch: {str(error)[:120] or type(error).__name__}")
+
+
+def _word(value):
+    return value if isinstance(value, str) else shown(value)
 
 
 class _Reader:
@@ -49,7 +58,7 @@ class _Reader:
     def number(self, item, key, default=None):
         value = item.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-            _fail(self.file, f"'{key}' has to be a number from 0 on below 2^63, not {value!r:.40}")
+            _fail(self.file, f"'{key}' has to be a number from 0 on below 2^63, not {shown(value)}")
         return value
 
     def items(self, holder, key):
@@ -60,12 +69,13 @@ class _Reader:
 
     def name(self, item):
         """The first frame in a Python file that is not of PyTorch itself, or the first of all."""
-        frames = self.items(item, "frames")
+        frames = item.get("frames", [])
+        frames = self.items({"frames": frames[:FRAMES_MOST] if isinstance(frames, (list, tuple)) else frames}, "frames")
         for frame in frames:
-            path = str(frame.get("filename", ""))
-            if path.endswith(".py") and f"{os.sep}torch{os.sep}" not in path:
-                return f"{frame.get('name')} ({os.path.basename(path)}:{frame.get('line')})"
-        return str(frames[0]["name"]) if frames and frames[0].get("name") else None
+            path, name, line = (frame.get(key) for key in ("filename", "name", "line"))
+            if isinstance(path, str) and path.endswith(".py") and f"{os.sep}torch{os.sep}" not in path:
+                return f"{_word(name)} ({os.path.basename(path)}:{_word(line)})"
+        return _word(frames[0].get("name")) if frames and frames[0].get("name") else None
 
     def allocate(self, address, size, stream, name):
         if address in self.live:  # its free is not in the history
@@ -131,6 +141,11 @@ def _parts(snapshot, file):
     segments = reader.items(snapshot, "segments")
     known = {i for i, trace in enumerate(traces) if trace}
     known |= {reader.number(segment, "device", 0) for segment in segments}
+    rows = sum(len(part) for part in (*traces, *(s.get("blocks", ()) for s in segments))
+               if isinstance(part, (list, tuple)))
+    if len(segments) + rows > ROWS_MOST or len(known) > DEVICES_MOST:
+        _fail(file, f"it has {len(segments) + rows} segments, blocks and events of {len(known)} devices; the most are "
+                    f"{ROWS_MOST} of {DEVICES_MOST}")
     return traces, segments, known
 
 

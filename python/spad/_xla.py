@@ -8,10 +8,12 @@ buffer, as large and as long-lived as all of them."""
 import os
 import re
 
+from ._alive import Alive
 from .arena import Arena, Model, common_alignment, fault, whole
 
 ASSIGNMENT, RANGES = "buffer-assignment.txt", "live-range.txt"
 FILE_MOST = 1 << 30
+WORK_MOST = 1 << 26  # pieces that joins look at
 ALLOCATION = re.compile(r"^allocation (\d{1,18}): (?:\w+ )?size (\d{1,30})(.*):$")
 VALUE = re.compile(r"^ value: <\d+ (\S+?)(\{[\d,]*\})? @\d+> \(size=(\d{1,30}),offset=(\d{1,30})\)")
 RANGE = re.compile(r"^    (\S+?)(\{[\d,]*\}):(\d{1,18})-(\d{1,18})$")
@@ -37,23 +39,38 @@ class _Piece:
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
 
 
-def _joined(pieces):
+def _ended(ended, piece):
+    """The last of those that ended, in this order, that clashes with a piece; None: there is none."""
+    for at in range(len(ended) - 1, -1, -1):
+        if ended[at].last < piece.first:
+            return None
+        if ended[at].clashes(piece):
+            return at
+    return None
+
+
+def _joined(pieces, file):
     """Joins what clashes, until nothing does. Those that ended before are looked at only if a joined
     piece begins earlier than the last one."""
-    alive, ended = [], []
+    alive, ended, work = Alive(), [], 0
     for piece in sorted(pieces, key=lambda p: (p.first, p.start, p.name)):
-        ended += [other for other in alive if other.last < piece.first]
-        alive = [other for other in alive if other.last >= piece.first]
+        ended += alive.advance(piece.first)
         began = piece.first
         while True:
-            near = alive if piece.first == began else alive + ended
-            clash = next((other for other in near if other.clashes(piece)), None)
-            if clash is None:
+            other = alive.clash(piece.start, piece.end)
+            if other is not None:
+                alive.remove(other.start)
+            elif piece.first < began:
+                work += len(ended)
+                at = _ended(ended, piece)
+                other = None if at is None else ended.pop(at)
+            if other is None:
                 break
-            (alive if clash in alive else ended).remove(clash)
-            piece.join(clash)
-        alive.append(piece)
-    return sorted(alive + ended, key=lambda p: (p.first, p.start, p.name))
+            piece.join(other)
+        if work > WORK_MOST:
+            fault("too many of its values share bytes while alive", file)
+        alive.add(piece.start, piece.end, piece.last, piece)
+    return sorted(ended + alive.advance(float("inf")), key=lambda p: (p.first, p.start, p.name))
 
 
 def _ranges(text, file):
@@ -91,10 +108,10 @@ def _allocations(text, file):
     return found
 
 
-def _arena(allocation, lives, steps, file):
+def _arena(allocation, lives, top, steps, file):
+    """top: the last step of all lives."""
     number, size, _, values = allocation
     whole(size, f"the size of allocation {number}", file=file)
-    top = max(last for _, last in lives.values())
     pieces, unknown = [], 0
     for name, length, offset in values:
         whole(offset + length, f"the end of '{name}'", 0, size, file)
@@ -104,7 +121,7 @@ def _arena(allocation, lives, steps, file):
             fault(f"'{name}' ends at {last}, before it begins at {first}", file)
         if length:
             pieces.append(_Piece(name, offset, offset + length, first, last))
-    joined = _joined(pieces)
+    joined = _joined(pieces, file)
     arena = Arena(f"allocation {number}", common_alignment([p.start for p in joined], 256), steps=steps)
     for piece in joined:
         arena.add(piece.name, piece.first, piece.last, piece.end - piece.start, theirs=piece.start)
@@ -144,7 +161,8 @@ def read(content, file):
 
 def assignment(places, ranges, file, ranges_file):
     lives, steps = _ranges(ranges, ranges_file)
-    arenas = [_arena(found, lives, steps, file) for found in _allocations(places, file)
+    top = max(last for _, last in lives.values())
+    arenas = [_arena(found, lives, top, steps, file) for found in _allocations(places, file)
               if "preallocated-temp" in found[2] and found[3]]
     notes = [] if arenas else ["it has no temporary memory to plan"]
     return Model("XLA", file, arenas, notes)

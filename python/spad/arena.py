@@ -8,9 +8,11 @@ A life is [first, last]: steps of a program, both ends included, as compilers co
 
 import json
 import os
+import time
 from bisect import insort
 
 from . import _spad
+from ._alive import Alive
 from .core import Plan
 
 LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
@@ -19,14 +21,24 @@ NAME_MOST = 200  # characters of a name
 SHOWN = 12  # buffers of the peak in a text
 
 
+def shown(value):
+    """A value of a foreign file or program in a message: short, whatever it is."""
+    if isinstance(value, int) and not -LIMIT <= value <= LIMIT:
+        return f"about {'-' if value < 0 else ''}2^{value.bit_length() - 1}"  # Python writes no huge numbers
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        return f"a {type(value).__name__} of {len(value)}"  # which may have itself in it
+    if isinstance(value, (str, bytes, bytearray)):
+        return repr(value[:40])
+    return f"{value!r:.60}"
+
+
 def whole(value, what, least=0, most=LIMIT, file=None):
     """A whole number of a foreign file or program; others raise an error that names it."""
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        shown = value if -LIMIT <= value <= LIMIT else f"about 2^{value.bit_length() - 1}"
-        fault(f"{what} is {shown}; it has to be from {least} to {most}", file)
-    fault(f"{what} has to be a whole number, not {value!r:.60}", file)
+        fault(f"{what} is {shown(value)}; it has to be from {least} to {most}", file)
+    fault(f"{what} has to be a whole number, not {shown(value)}", file)
 
 
 def fault(message, file=None):
@@ -76,11 +88,14 @@ class Arena:
         self.steps = dict(enumerate(steps)) if isinstance(steps, (list, tuple)) else steps or {}
         self.buffers = []
         self.pairs = []  # numbers of an output and an input whose bytes it may take
+        self.views = []  # numbers of a buffer and of one whose bytes it is, and from which byte on
+        self.without_views = None  # the bytes of the plan in which each of them has its own
         self.their_bytes = self.their_name = None
         self.reordered = None  # what spad.reorder found, where the order of steps was free
         self.result = None
         self.notes = []  # sentences about what the arena leaves out
         self._plan = None
+        self._viewed = True  # does the plan have the views?
         self._numbers = []
         self._names = {"reserved": 1}  # how often a name was asked for
 
@@ -92,7 +107,12 @@ class Arena:
     @capacity.setter
     def capacity(self, capacity):
         self._capacity = None if capacity is None else whole(capacity, "the capacity")
-        self._plan = self.result = None
+        self._forget()
+
+    def _forget(self):
+        """The problem has changed: a plan of the old one is worth nothing."""
+        self._plan = self.result = self.without_views = None
+        self._viewed = True
 
     def _fresh(self, name):
         """The name, with a number if there is one like it: plans name their buffers once."""
@@ -117,7 +137,7 @@ class Arena:
             offset = whole(offset, f"the offset of '{name}'")
         name = self._fresh(name)
         self.buffers.append(Buffer(name, first, last, size, alignment, offset, theirs))
-        self._plan = self.result = None
+        self._forget()
         return len(self.buffers) - 1
 
     def in_place(self, output, input):
@@ -126,7 +146,29 @@ class Arena:
         for number in (output, input):
             whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
         self.pairs.append((output, input))
-        self._plan = self.result = None
+        self._forget()
+
+    def view(self, part, whole_, at=0):
+        """The buffer with the number part is the bytes of the buffer whole_ from `at` on, where that
+        costs no bytes: both may be alive, and neither writes what the other has to keep. A plan has all
+        views of an arena, or, if this is lower, none."""
+        for number in (part, whole_):
+            whole(number, "the number of a buffer", 0, len(self.buffers) - 1)
+        inner, outer = self.buffers[part], self.buffers[whole_]
+        if inner is outer:
+            fault(f"'{inner.name}' cannot be bytes of itself")
+        whole(at, f"the place of '{inner.name}' in '{outer.name}'", 0, outer.size - inner.size)
+        align = inner.alignment or self.alignment
+        if at % align:
+            fault(f"'{inner.name}' begins at byte {at} of '{outer.name}', which is no multiple of its alignment {align}")
+        self.views.append((part, whole_, at))
+        self._forget()
+
+    @property
+    def kept_views(self):
+        """The views that the plan has."""
+        self.solve()
+        return self.views if self._viewed else []
 
     @property
     def places(self):
@@ -138,18 +180,19 @@ class Arena:
         """The planning problem: a spad.Plan. Buffers without bytes are not in it."""
         if self._plan is None:
             self._plan, self._numbers = self._problem(lambda buffer: buffer.pin)
-            self._add_pairs()
+            self._relate(self._plan, self._numbers, self._viewed)
         return self._plan
 
-    def _add_pairs(self):
-        at, number = 0, {}
-        for index, buffer in enumerate(self.buffers):
-            if buffer.size:
-                number[index] = self._numbers[at]
-                at += 1
+    def _relate(self, plan, numbers, viewed):
+        """Says which buffers may share bytes."""
+        planned = (index for index, buffer in enumerate(self.buffers) if buffer.size)
+        number = dict(zip(planned, numbers))
+        for part, whole_, at in self.views if viewed else ():
+            if part in number:
+                plan.slice(number[part], number[whole_], at)
         for output, input in self.pairs:
             if output in number and input in number:
-                self._plan.in_place(number[output], number[input])
+                plan.in_place(number[output], number[input])
 
     def _problem(self, pin):
         plan, numbers = Plan(capacity=self.capacity), []
@@ -171,9 +214,24 @@ class Arena:
     def solve(self, timeout=5, seed=1, threads=1, progress=None):
         """Finds offsets; returns the spad.PlanResult. A second call returns the first answer."""
         if self.result is None:
-            self.result = self.plan.solve(timeout=timeout, seed=seed, threads=threads,
-                                          minimize=True, progress=progress)
+            more = {"seed": seed, "threads": threads, "minimize": True, "progress": progress}
+            started = time.monotonic()
+            result = self.plan.solve(timeout=timeout if timeout is None or not self.views else timeout / 2, **more)
+            if self.views:
+                left = None if timeout is None else max(timeout / 10, timeout - (time.monotonic() - started))
+                result = self._compare_views(result, left, more)
+            self.result = result
         return self.result
+
+    def _compare_views(self, result, timeout, more):
+        """Plans without views, too, and takes the lower plan of the two."""
+        plan, numbers = self._problem(lambda buffer: buffer.pin)
+        self._relate(plan, numbers, False)
+        plain = plan.solve(timeout=timeout, **more)
+        self.without_views = max(plain.height or 0, self.reserved) if plain.fits else None
+        if plain.fits and (not result.fits or plain.height < result.height):
+            self._plan, self._numbers, self._viewed, result = plan, numbers, False, plain
+        return result
 
     @property
     def fits(self):
@@ -191,7 +249,8 @@ class Arena:
 
     @property
     def proved(self):
-        """Is it proved that no plan is lower?"""
+        """Is it proved that no plan is lower? With views: none that has all of them, or none if the plan has
+        none."""
         return self.solve().verdict == "optimal"
 
     @property
@@ -275,14 +334,14 @@ class Arena:
     def their_clash(self):
         """Two buffers that live at once and that the other planner lets share bytes; None: there are
         none. Some compilers do that on purpose."""
-        alive = []
+        alive = Alive()
         for buffer in sorted((b for b in self.buffers if b.theirs is not None and b.size),
                              key=lambda b: (b.first, b.theirs)):
-            alive = [b for b in alive if b.last >= buffer.first]
-            for other in alive:
-                if other.theirs < buffer.theirs + buffer.size and buffer.theirs < other.theirs + other.size:
-                    return other, buffer
-            alive.append(buffer)
+            alive.advance(buffer.first)
+            other = alive.clash(buffer.theirs, buffer.theirs + buffer.size)
+            if other is not None:
+                return other, buffer
+            alive.add(buffer.theirs, buffer.theirs + buffer.size, buffer.last, buffer)
         return None
 
     # ---- what is shown
@@ -294,9 +353,9 @@ class Arena:
     def verdict(self):
         result = self.solve()
         if result.verdict == "optimal":
-            return "optimal"
+            return "optimal" if not self.views else f"optimal with{'' if self._viewed else 'out'} these views"
         if result.verdict == "feasible":
-            return f"bound {self.bound} B"
+            return f"bound {self.bound:,} B"
         return result.verdict
 
     def saving(self):
@@ -308,27 +367,33 @@ class Arena:
     def text(self):
         """What a person wants to know: bytes, proof, who makes the peak."""
         result = self.solve()
-        lines = [f"{self.name}: {len(self.buffers)} buffers"]
+        lines = [f"{self.name}: {len(self.buffers):,} buffers"]
         if self.their_bytes is not None:
-            lines.append(f"  {self.their_name:<10} {self.their_bytes:>12} B")
+            lines.append(f"  {self.their_name:<10} {self.their_bytes:>12,} B")
+        if self.without_views is not None:
+            lines.append(f"  {'no views':<10} {self.without_views:>12,} B")
         if self.height is None:
             lines.append(f"  spad       does not fit: {self.why()}")
         else:
             saved = f"{self.saving()}, " if self.their_bytes else ""
-            lines.append(f"  {'spad':<10} {self.height:>12} B  {saved}{self.verdict()}, "
+            lines.append(f"  {'spad':<10} {self.height:>12,} B  {saved}{self.verdict()}, "
                          f"{_spad.time_text(result.nanoseconds * 1000)}")
         if self.reserved:
-            lines.append(f"  reserved   {self.reserved:>12} B")
+            lines.append(f"  reserved   {self.reserved:>12,} B")
+        if self.views:
+            copied = sum(self.buffers[part].size for part, _, _ in self.views)
+            lines.append(f"  {len(self.views):,} buffers are bytes of another one: {copied:,} B are not copied" if self._viewed
+                         else "  every buffer has bytes of its own: with views they need more")
         load, step = self.load()
         peak = self.peak()
         if peak:
             shares = self.height is not None and load > self.height  # buffers that take over others
-            words = "the sizes at the peak are" if shares else "the peak is"
-            lines.append(f"  {words} {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
-            lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
+            apart = " if none takes over the bytes of another" if shares else ""
+            lines.append(f"  the live peak is {load:,} B{apart}, at {self.step_name(step)}, with {len(peak):,} buffers:")
+            lines += [f"  {b.size:>14,} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
             if len(peak) > SHOWN:
                 rest = sum(b.size for b in peak[SHOWN:])
-                lines.append(f"  {rest:>14} B  {len(peak) - SHOWN} others")
+                lines.append(f"  {rest:>14,} B  {len(peak) - SHOWN:,} others")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
@@ -341,6 +406,7 @@ class Arena:
             "name": self.name, "buffers": len(self.buffers), "verdict": result.verdict,
             "height": self.height, "bound": self.bound, "reserved": self.reserved,
             "their_name": self.their_name, "their_bytes": self.their_bytes,
+            "views": len(self.kept_views), "without_views": self.without_views,
             "peak_load": load, "peak_step": step,
             "peak": [b.name for b in self.peak()], "nanoseconds": result.nanoseconds,
             "notes": list(self.notes),
@@ -349,17 +415,44 @@ class Arena:
                        for b, at in zip(self.buffers, places)],
         }
 
+    def _ids(self, blanks):
+        """A name for every buffer as a cell of a CSV file has it, all different. blanks: may it have them?"""
+        ids, taken = [], set()
+        for buffer in self.buffers:
+            base = buffer.name.replace(",", ";")  # a comma ends a cell in any case
+            base = name = base if blanks else "_".join(base.split())
+            count = 1
+            while name in taken:
+                count += 1
+                name = f"{base}_{count}"
+            taken.add(name)
+            ids.append(name)
+        return ids
+
+    def _relations(self, ids):
+        """The cells slice and in_place of every buffer."""
+        slices, places = {}, {}
+        for part, whole_, at in self.kept_views:
+            slices.setdefault(part, []).append(f"{ids[whole_]}@{at}")
+        for output, input in dict.fromkeys(self.pairs):
+            if output != input and self.buffers[input].size:
+                places.setdefault(output, []).append(ids[input])
+        return slices, places
+
     def csv(self):
         """The buffers and their offsets in the CSV dialect of `spad plan`."""
-        self.solve()
+        offsets, related = self.offsets, bool(self.kept_views or self.pairs)
         aligned = any((b.alignment or self.alignment) > 1 for b in self.buffers)
-        rows = ["id,lower,upper,size" + (",alignment" if aligned else "") + ",offset"]
-        for buffer, at in zip(self.buffers, self.offsets):
+        ids = self._ids(not related)
+        slices, places = self._relations(ids)
+        rows = ["id,lower,upper,size" + (",alignment" if aligned else "") +
+                (",slice,in_place" if related else "") + ",offset"]
+        for number, (buffer, at) in enumerate(zip(self.buffers, offsets)):
             if not buffer.size:
                 continue
-            name = buffer.name.replace(",", ";")  # a comma ends a cell in any case
             align = f",{buffer.alignment or self.alignment}" if aligned else ""
-            rows.append(f"{name},{buffer.first},{buffer.last + 1},{buffer.size}{align},{at}")
+            shared = f",{' '.join(slices.get(number, ()))},{' '.join(places.get(number, ()))}" if related else ""
+            rows.append(f"{ids[number]},{buffer.first},{buffer.last + 1},{buffer.size}{align}{shared},{at}")
         return "\n".join(rows) + "\n"
 
     def report(self, title=None):
@@ -404,8 +497,8 @@ class Model:
         lines = [f"{self.name}: {self.kind}\n"] + [arena.text() for arena in self.arenas]
         if len(self.arenas) > 1 and self.height is not None:
             theirs = self.their_bytes
-            other = f", {theirs} B before" if theirs is not None else ""
-            lines.append(f"together: {self.height} B{other}\n")
+            other = f", {theirs:,} B before" if theirs is not None else ""
+            lines.append(f"together: {self.height:,} B{other}\n")
         return "".join(lines + [f"note: {note}\n" for note in self.notes])
 
     def facts(self):

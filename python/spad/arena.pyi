@@ -34,6 +34,8 @@ class Arena:
     steps: Mapping[int, str]
     buffers: list[Buffer]
     pairs: list[tuple[int, int]]
+    views: list[tuple[int, int, int]]
+    without_views: int | None
     their_bytes: int | None
     their_name: str | None
     reordered: dict[str, Any] | None
@@ -49,6 +51,9 @@ class Arena:
     def add(self, name: object, first: int, last: int, size: int, alignment: int | None = None,
             offset: int | None = None, theirs: int | None = None) -> int: ...
     def in_place(self, output: int, input: int) -> None: ...
+    def view(self, part: int, whole_: int, at: int = 0) -> None: ...
+    @property
+    def kept_views(self) -> list[tuple[int, int, int]]: ...
     @property
     def places(self) -> dict[str, int]: ...
     @property

@@ -12,6 +12,7 @@ import sys
 
 from . import _spad
 from ._files import replace_file
+from ._sweep_inputs import one_value
 from .arena import fault
 
 FILE_MOST = 1 << 30  # bytes of a file that is read as a whole
@@ -24,10 +25,10 @@ def _tflite(content, file):
     return tflite.read(content, file)
 
 
-def _onnx(content, file, defines=None):
+def _onnx(content, file, **more):
     from . import _onnx as reader
 
-    return reader.read(content, file, defines)
+    return reader.read(content, file, **more)
 
 
 def _iree(content, file):
@@ -81,31 +82,48 @@ def recognise(head, name):
     return None
 
 
-def read(content, file="<model>", defines=None):
-    """A spad.arena.Model of the bytes of a file. defines: values for named extents of an ONNX model."""
-    content = bytes(content)
+def read(content, file="<model>", defines=None, views=True, alignment=None):
+    """A spad.arena.Model of the bytes of a file. For ONNX models: defines are values for named extents;
+    views=False: no value is bytes of another one; alignment: of every offset, 1 without it."""
+    content = content if isinstance(content, bytes) else bytes(content)
     found = recognise(content[:HEAD], str(file))
     if found is None and b"stream.resource.pack" in content:
         found = "IREE", _iree
     if found is None:
         kinds = ", ".join(kind for kind, _, _ in KINDS)
         fault(f"not a file that is known; there are {kinds}", str(file))
-    if defines and found[0] != "ONNX":
-        fault("only the extents of ONNX models have names", str(file))
+    more = {"defines": defines} if defines else {}
+    if not views:
+        more["views"] = False
+    if alignment is not None:
+        more["alignment"] = alignment
+    if more and found[0] != "ONNX":
+        words = {"defines": "extents with names", "views": "views", "alignment": "an alignment that is free"}
+        fault(f"only ONNX models have {words[next(iter(more))]}", str(file))
     try:
-        return found[1](content, str(file), **({"defines": defines} if defines else {}))
+        return found[1](content, str(file), **more)
     except _spad.ArgumentError as error:
         fault(str(error), str(file))
+    except MemoryError:
+        fault(f"it needs more memory than there is: {len(content)} B in the file", str(file))
+    except RecursionError:
+        fault("it is nested too deeply", str(file))
 
 
-def load(path, defines=None):
+def load(path, defines=None, views=True, alignment=None):
     """A spad.arena.Model of a file; see read()."""
     name = os.fspath(path)
     size = os.stat(name).st_size
     if size > FILE_MOST:
         fault(f"it has {size} B; the most is {FILE_MOST}", name)
     with open(name, "rb") as file:
-        return read(file.read(), name, defines)
+        try:
+            content = file.read(size + 1 if size else FILE_MOST + 1)  # a pipe has no size before
+        except MemoryError:
+            fault(f"it needs more memory than there is: {size} B", name)
+    if len(content) > FILE_MOST:
+        fault(f"it has more than {FILE_MOST} B", name)
+    return read(content, name, defines, views, alignment)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -115,10 +133,14 @@ class _Usage(Exception):
     """Wrong words on the command line."""
 
 
+class _Unwritten(Exception):
+    """An output that could not be written."""
+
+
 VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
           "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
-          "--arena": "arena", "-D": "defines", "--define": "defines"}
-FLAGS = {"--json": "json", "--text": "drawn"}
+          "--arena": "arena", "--alignment": "alignment", "-D": "defines", "--define": "defines"}
+FLAGS = {"--json": "json", "--text": "drawn", "--no-views": "no_views"}
 
 
 def _take(found, name, value):
@@ -155,6 +177,14 @@ def _words(arguments):
     return found, files[0]
 
 
+def _bytes(text):
+    """4096, 0x1000 and 4KiB."""
+    value = one_value(text)
+    if not isinstance(value, int):
+        raise ValueError
+    return value
+
+
 def _number(words, name, default, least, kind=int):
     if name not in words:
         return default
@@ -163,7 +193,8 @@ def _number(words, name, default, least, kind=int):
     except ValueError:
         value = None
     if value is None or not least <= value <= 1 << 62:
-        raise _Usage(f"option '--{name}' takes a number from {least} on, not '{words[name]}'")
+        what = "bytes such as 4096, 0x1000 or 4KiB" if kind is _bytes else f"a number from {least} on"
+        raise _Usage(f"option '--{name}' takes {what}, not '{words[name]}'")
     return value
 
 
@@ -182,8 +213,12 @@ def _write(path, content):
     if path == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    else:
+        return
+    try:
         replace_file(path, content)
+    except OSError as error:
+        raise _Unwritten(f"cannot write '{path}': {error.strerror}") from None
+    print(f"wrote {path}", file=sys.stderr)
 
 
 def _output(model, words, path):
@@ -212,8 +247,8 @@ def _draw(model, words):
 
 def _command(arguments):
     words, path = _words(arguments)
-    model = load(path, words.get("defines"))
-    capacity = _number(words, "capacity", None, 0)
+    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1, _bytes))
+    capacity = _number(words, "capacity", None, 0, _bytes)
     for arena in model.arenas if capacity is not None else ():
         arena.capacity = capacity
     model.solve(_number(words, "timeout", 30, 0, float) or None, _number(words, "seed", 1, 0),
@@ -234,10 +269,10 @@ def main(arguments):
     """`spad plan MODEL ...`; returns the exit status of the command."""
     try:
         return _command(arguments)
-    except (_Usage, _spad.Error) as error:
+    except (_Usage, _Unwritten, _spad.Error) as error:
         print(f"spad: {error}", file=sys.stderr)
-        return 3 if isinstance(error, (_spad.InternalError, _spad.MachineError)) else 2
+        return 3 if isinstance(error, (_Unwritten, _spad.InternalError, _spad.MachineError)) else 2
     except OSError as error:
         name = f"'{error.filename}'" if error.filename else "a file"
-        print(f"spad: cannot read or write {name}: {error.strerror}", file=sys.stderr)
+        print(f"spad: cannot read {name}: {error.strerror}", file=sys.stderr)
         return 2

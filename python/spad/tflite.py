@@ -24,6 +24,9 @@ IDENTIFIER = b"TFL3"
 ALIGNMENT = 16  # of TFLM's arena
 ONLINE = -1  # left to the runtime
 STEPS_MOST = 1 << 18  # operators that run, with those of subgraphs
+# A small file can have one table, vector or string any number of times.
+TABLES_MOST = 1 << 18  # tables that vectors refer to
+BYTES_MOST = 1 << 24  # of names, shapes and lists of tensors
 FILE_MOST = (1 << 31) - 1  # of a FlatBuffer
 
 # Bytes of an element as TFLM counts them, by the number of the type; it cannot place the others.
@@ -102,14 +105,17 @@ class _Table:
 
     def numbers(self, field):
         start, length = self.vector(field, 4)
+        self.file.read_bytes(4 * length)
         return list(struct.unpack_from(f"<{length}i", self.file.content, start))
 
     def tables(self, field):
         start, length = self.vector(field, 4)
+        self.file.read_tables(length)
         return [_Table(self.file, self.target(start + 4 * i)) for i in range(length)]
 
     def text(self, field):
         start, length = self.vector(field, 1)
+        self.file.read_bytes(length)
         return self.file.content[start:start + length]
 
 
@@ -138,6 +144,7 @@ class TFLite:
         if len(self.content) < 8 or self.content[4:8] != IDENTIFIER:
             self.wrong("not a TFLite model: it does not have TFL3 in bytes 4 to 8")
         self.graphs, self.steps = [], {}
+        self.tables_read = self.bytes_read = 0
         self.frozen = None  # why the plan in the file must stay
         self._read()
 
@@ -145,6 +152,16 @@ class TFLite:
         fault(message, self.file)
 
     # ---- reading
+
+    def read_tables(self, count):
+        self.tables_read += count
+        if self.tables_read > TABLES_MOST:
+            self.wrong(f"more than {TABLES_MOST} tables; does it have the same ones many times?")
+
+    def read_bytes(self, count):
+        self.bytes_read += count
+        if self.bytes_read > BYTES_MOST:
+            self.wrong(f"more than {BYTES_MOST} B of names and shapes; does it have the same ones many times?")
 
     def _read(self):
         self.model = _Table(self, struct.unpack_from("<I", self.content, 0)[0])

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which values of an ONNX node are bytes of others, in memory where the last extent is the closest:
+outputs that are a contiguous part of the first input, and inputs that are one of a Concat's output.
+
+Each rule takes a _Node and gives (name of the part, name of the whole, place in elements), or nothing
+if that depends on what is not known before the model runs."""
+
+import math
+
+ELEMENTS_MOST = 64  # of a constant that a rule looks at: there is one for each axis
+
+
+class Node:
+    """A node and what is known about its values. shape(name): a list of extents, or None.
+    constant(name): a TensorProto, or None."""
+
+    def __init__(self, onnx, node, shape, constant):
+        self.onnx, self.node, self.shape, self._constant = onnx, node, shape, constant
+
+    def attribute(self, name, default=None):
+        for attribute in self.node.attribute:
+            if attribute.name == name:
+                return self.onnx.helper.get_attribute_value(attribute)
+        return default
+
+    def numbers(self, index):
+        """The whole numbers of a constant input; None: it has none, or they are not known."""
+        name = self.node.input[index] if index < len(self.node.input) else ""
+        tensor = self._constant(name) if name else None
+        kinds = self.onnx.TensorProto
+        if tensor is None or tensor.data_type not in (kinds.INT32, kinds.INT64, kinds.BOOL):
+            return None
+        if tensor.data_location == kinds.EXTERNAL or math.prod(tensor.dims) > ELEMENTS_MOST:
+            return None
+        try:
+            return [int(n) for n in self.onnx.numpy_helper.to_array(tensor).reshape(-1)]
+        except (ValueError, TypeError):  # dims and data do not agree
+            return None
+
+    def is_left_out(self, index):
+        return index >= len(self.node.input) or not self.node.input[index]
+
+
+def _place(shape, part, starts):
+    """Where a box of extents `part` from `starts` on is in a value; None: not in one piece."""
+    if len(shape) != len(part):
+        return None
+    split = next((i for i, extent in enumerate(part) if extent != 1), len(part))
+    if part[split + 1:] != shape[split + 1:]:
+        return None
+    at, stride = 0, 1
+    for extent, size, start in zip(reversed(shape), reversed(part), reversed(starts)):
+        if not 0 <= start <= extent - size:
+            return None
+        at += start * stride
+        stride *= extent
+    return at
+
+
+def _axis(value, rank):
+    return value + rank if -rank <= value < 0 else value if 0 <= value < rank else None
+
+
+def _same(n):
+    """Another shape for the same elements."""
+    source, result = n.shape(n.node.input[0]), n.shape(n.node.output[0])
+    if source is not None and result is not None and math.prod(source) == math.prod(result):
+        yield n.node.output[0], n.node.input[0], 0
+
+
+def _dropout(n):
+    if n.is_left_out(2) or n.numbers(2) == [0]:
+        yield from _same(n)
+
+
+def _transpose(n):
+    source = n.shape(n.node.input[0])
+    if source is None:
+        return
+    order = n.attribute("perm", list(range(len(source)))[::-1])
+    moved = [i for i in order if 0 <= i < len(source) and source[i] != 1]
+    if len(order) == len(source) and moved == sorted(moved):  # only extents of 1 change places
+        yield from _same(n)
+
+
+def _slice_words(n):
+    """starts, ends, axes and steps; None: not known."""
+    starts = n.attribute("starts")
+    if starts is not None:  # before version 10
+        return starts, n.attribute("ends"), n.attribute("axes", list(range(len(starts)))), [1] * len(starts)
+    starts, ends = n.numbers(1), n.numbers(2)
+    if starts is None or ends is None:
+        return None
+    axes = list(range(len(starts))) if n.is_left_out(3) else n.numbers(3)
+    steps = [1] * len(starts) if n.is_left_out(4) else n.numbers(4)
+    return starts, ends, axes, steps
+
+
+def _slice(n):
+    source, result, words = n.shape(n.node.input[0]), n.shape(n.node.output[0]), _slice_words(n)
+    if source is None or result is None or words is None or None in words or len({len(w) for w in words}) != 1:
+        return
+    begins, extents = [0] * len(source), list(source)
+    for start, end, axis, step in zip(*words):
+        axis = _axis(axis, len(source))
+        if axis is None or step != 1:
+            return
+        extent = source[axis]
+        start, end = (min(max(w + extent if w < 0 else w, 0), extent) for w in (start, end))
+        begins[axis], extents[axis] = start, max(0, end - start)
+    at = _place(source, extents, begins) if extents == result else None
+    if at is not None:
+        yield n.node.output[0], n.node.input[0], at
+
+
+def _split(n):
+    source = n.shape(n.node.input[0])
+    axis = None if source is None else _axis(n.attribute("axis", 0), len(source))
+    results = [n.shape(name) for name in n.node.output]
+    if axis is None or None in results or any(len(r) != len(source) for r in results):
+        return
+    if sum(r[axis] for r in results) != source[axis]:
+        return
+    starts = [0] * len(source)
+    for name, result in zip(n.node.output, results):
+        at = _place(source, result, starts)
+        if at is not None:
+            yield name, n.node.input[0], at
+        starts[axis] += result[axis]
+
+
+def _gather(n):
+    """One element of an axis."""
+    source, result, index = n.shape(n.node.input[0]), n.shape(n.node.output[0]), n.numbers(1)
+    axis = None if source is None else _axis(n.attribute("axis", 0), len(source))
+    if axis is None or result is None or index is None or len(index) != 1:
+        return
+    start = _axis(index[0], source[axis])
+    part = [*source[:axis], 1, *source[axis + 1:]]
+    if start is None or math.prod(part) != math.prod(result):
+        return
+    at = _place(source, part, [start if i == axis else 0 for i in range(len(source))])
+    if at is not None:
+        yield n.node.output[0], n.node.input[0], at
+
+
+def _concat(n):
+    result = n.shape(n.node.output[0])
+    axis = None if result is None else _axis(n.attribute("axis", 0), len(result))
+    parts = [n.shape(name) for name in n.node.input]
+    if axis is None or None in parts or any(len(p) != len(result) for p in parts):
+        return
+    if sum(p[axis] for p in parts) != result[axis]:
+        return
+    starts = [0] * len(result)
+    for name, part in zip(n.node.input, parts):
+        at = _place(result, part, starts)
+        if at is not None:
+            yield name, n.node.output[0], at
+        starts[axis] += part[axis]
+
+
+KEEP = frozenset("Cast Dropout Expand Flatten Identity Reshape Squeeze Transpose Unsqueeze".split())
+RULES = {**dict.fromkeys(KEEP, _same), "Dropout": _dropout, "Transpose": _transpose, "Slice": _slice, "Split": _split,
+         "Gather": _gather, "Concat": _concat}
+
+
+def views_of(node):
+    """(part, whole, place in elements) of a Node of ONNX's own operators."""
+    rule = RULES.get(node.node.op_type)
+    if rule is None or not node.node.input or not node.node.output:
+        return []
+    return list(rule(node))

@@ -522,6 +522,7 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     if ((s->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " reads");
     if ((s->flags & SPAD_SYNC_DROP) != 0) spad__out_string(&w->out, " drop");
     if ((s->flags & SPAD_SYNC_RELAXED) != 0) spad__out_string(&w->out, " relaxed");
+    if ((s->flags & SPAD_BY_ONE) != 0) spad__out_string(&w->out, " elected");
 }
 
 static void put_for(kernel_writer *w, const spad_statement *s) {

@@ -374,6 +374,18 @@ def test_recorder_has_fences_by_kind():
     assert "fence tcgen05 after\nfence shared\n" in k.text()
 
 
+def test_recorder_has_elected_arrivals_and_waits():
+    with spad.Kernel("sm_90", "one") as k:
+        full = k.mbarrier("full", count=1)
+        k.init(full)
+        with k.agent("a", threads=64):
+            k.arrive(full, elected=True)
+            k.wait(full, parity=0, elected=True)
+            k.wait(full, next=True, elected=True)
+    assert "arrive full elected\n" in k.text()
+    assert "wait full parity 0 elected\n" in k.text() and "wait full next elected\n" in k.text()
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)

@@ -489,7 +489,7 @@ static spad_status lower_and_spill(const spad__fit_search *s, spad_error *error)
 /* ---- all --------------------------------------------------------------------------- */
 
 /* Shallower rings, then other bytes, then more traffic. */
-static int rank_of(spad_fit_kind kind) {
+static int fit_rank(spad_fit_kind kind) {
     switch (kind) {
     case SPAD_FIT_PARAM:
     case SPAD_FIT_RING:
@@ -506,7 +506,8 @@ static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    if (rank_of(a->kind) != rank_of(b->kind)) return rank_of(a->kind) < rank_of(b->kind) ? -1 : 1;
+    if (fit_rank(a->kind) != fit_rank(b->kind))
+        return fit_rank(a->kind) < fit_rank(b->kind) ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     const int names = strcmp(a->name, b->name);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""triton_tutorials.py: the tutorials 02, 03, 06 and 09 of a checkout of Triton, compiled by the Triton that is
+"""triton_tutorials.py: the tutorials 01 to 11 of a checkout of Triton, compiled by the Triton that is
 installed for three chips and several stage counts: verdict, bytes of shared memory of Triton and ours, a simulated
 block, and seconds. Blocks of attention are number 5 of the grid: in a causal one number 0 has no rounds of the first loop.
 
@@ -14,6 +14,7 @@ import argparse
 import ast
 import collections
 import importlib.util
+import re
 import sys
 import tempfile
 import time
@@ -35,6 +36,14 @@ HEADS = {"sm_scale": "fp32", "M": FLOAT, "Z": "i32", "H": INT, "desc_q": QUERY, 
          "desc_o": QUERY, "N_CTX": INT}
 BACK = {"Q": HALF, "K": HALF, "V": HALF, "sm_scale": "fp32", "DO": HALF, "DQ": HALF, "DK": HALF, "DV": HALF,
         "M": FLOAT, "D": FLOAT, "stride_z": INT, "stride_h": INT, "stride_tok": INT, "H": INT, "N_CTX": INT}
+GROUPS = {"group_a_ptrs": "*i64:16", "group_b_ptrs": "*i64:16", "group_c_ptrs": "*i64:16", "group_gemm_sizes": "*i32:16",
+          "g_lds": "*i32:16", "group_size": "i32"}
+SMALL = {"BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64}
+VECTOR = {"x_ptr": FLOAT, "y_ptr": FLOAT, "output_ptr": FLOAT, "n_elements": "i32"}
+NORM = {"X": HALF, "Y": HALF, "W": HALF, "B": HALF, "Mean": FLOAT, "Rstd": FLOAT, "stride": INT, "N": "i32", "eps": "fp32"}
+NORM_BACK = {"DX": HALF, "DY": HALF, "DW": HALF, "DB": HALF, "X": HALF, "W": HALF, "Mean": FLOAT, "Rstd": FLOAT,
+             "Lock": "*i32:16", "stride": INT, "N": "i32"}
+NORM_SUM = {"DW": HALF, "DB": HALF, "FINAL_DW": HALF, "FINAL_DB": HALF, "M": "i32", "N": "i32"}
 SIZES = {"M": 1024, "N": 1024, "K": 1024, "n_rows": 1024, "N_CTX": 1024, "H": 16, "Z": 1}
 
 
@@ -47,7 +56,7 @@ def functions(path, folder):
     lines = path.read_text(encoding="utf-8").split("\n")
     kept = [""] * len(lines)
     for node in ast.parse("\n".join(lines)).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and "triton" in ast.unparse(node):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and re.search(r"^import triton$|triton\.language", ast.unparse(node)):
             kept[node.lineno - 1] = lines[node.lineno - 1]
         if isinstance(node, ast.FunctionDef) and any(map(is_jit, node.decorator_list)):
             kept[node.lineno - 1:node.end_lineno] = lines[node.lineno - 1:node.end_lineno]
@@ -61,9 +70,44 @@ def functions(path, folder):
     return module
 
 
+def plain_cases(modules, stage):
+    """Those without products, or without stages of their own, that all chips have."""
+    norm = modules["05"]
+    yield "01 vector add", modules["01"].add_kernel, VECTOR, {"BLOCK_SIZE": 1024}
+    yield ("04 dropout", modules["04"]._dropout,
+           {"x_ptr": FLOAT, "x_keep_ptr": "*i32:16", "output_ptr": FLOAT, "n_elements": "i32", "p": "fp32"},
+           {"BLOCK_SIZE": 1024})
+    yield ("04 seeded dropout", modules["04"]._seeded_dropout,
+           {"x_ptr": FLOAT, "output_ptr": FLOAT, "n_elements": "i32", "p": "fp32", "seed": "i32"}, {"BLOCK_SIZE": 1024})
+    yield "05 layer norm", norm._layer_norm_fwd_fused, NORM, {"BLOCK_SIZE": 1024}
+    yield ("05 layer norm, backward", norm._layer_norm_bwd_dx_fused, NORM_BACK,
+           {"GROUP_SIZE_M": 64, "BLOCK_SIZE_N": 1024})
+    yield ("05 layer norm, weights", norm._layer_norm_bwd_dwdb, NORM_SUM, {"BLOCK_SIZE_M": 32, "BLOCK_SIZE_N": 128})
+    yield ("07 extern functions", modules["07"].asin_kernel,
+           {"x_ptr": FLOAT, "y_ptr": FLOAT, "n_elements": "i32"}, {"BLOCK_SIZE": 1024})
+    yield "08 grouped", modules["08"].grouped_matmul_kernel, GROUPS, {**SMALL, "NUM_SM": 8}
+    yield ("11 dependent launch", modules["11"].add_kernel, VECTOR, {"BLOCK_SIZE": 1024, "USE_GDC": False})
+
+
+def scaled_cases(module, stage):
+    """The block-scaled product of mxfp8 and of nvfp4."""
+    for name, kind, per_byte, vector in (("mxfp8", "fp8e4nv", 1, 32), ("nvfp4", "u8", 2, 16)):
+        deep = 128 if per_byte == 1 else 256
+        scale = "u8" if vector == 32 else "fp8e4nv"
+        parts = deep // vector // 4
+        yield (f"10 block-scaled, {name}", module.block_scaled_matmul_kernel,
+               {"a_desc": f"tensordesc<{kind}[128, {deep // per_byte}]>", "b_desc": f"tensordesc<{kind}[256, {deep // per_byte}]>",
+                "a_scale_desc": f"tensordesc<{scale}[1, 1, {parts}, 2, 256]>",
+                "b_scale_desc": f"tensordesc<{scale}[1, 2, {parts}, 2, 256]>", "c_desc": "tensordesc<fp16[128, 256]>"},
+               {"M": 1024, "N": 1024, "K": 1024, "output_type": 1, "ELEM_PER_BYTE_A": per_byte,
+                "ELEM_PER_BYTE_B": per_byte, "VEC_SIZE": vector, "BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": deep,
+                "rep_m": 1, "rep_n": 2, "rep_k": parts, "NUM_STAGES": stage, "disallow_acc_multi_buffer": True})
+
+
 def cases(modules, chip, stage):
     """(name, function, signature, constants)"""
-    softmax, matmul, attention, persistent = modules
+    softmax, matmul, attention, persistent = (modules[number] for number in ("02", "03", "06", "09"))
+    yield from plain_cases(modules, stage)
     yield ("02 softmax", softmax.softmax_kernel,
            {"output_ptr": FLOAT, "input_ptr": FLOAT, "input_row_stride": INT, "output_row_stride": INT,
             "n_rows": INT, "n_cols": "i32"}, {"BLOCK_SIZE": 1024, "num_stages": stage})
@@ -76,6 +120,10 @@ def cases(modules, chip, stage):
            {**BLOCK, **ONES, "NUM_SMS": 8})
     if chip == 80:
         return
+    yield ("08 grouped, TMA", modules["08"].grouped_matmul_tma_kernel, GROUPS,
+           {**SMALL, "NUM_SM": 8, "FP8": False})
+    if chip == 100:
+        yield from scaled_cases(modules["10"], stage)
     for special in (False, True):
         word = ", warp-specialised" if special else ""
         for causal in (False, True):
@@ -116,10 +164,12 @@ def judge(chip, stage, name, text, signature):
                kernel.info["unrolled"])
 
 
-def rows(modules, chips, stages):
+def rows(modules, chips, stages, only=""):
     for chip in chips:
         for stage in stages:
             for name, function, signature, constants in cases(modules, chip, stage):
+                if only not in name:
+                    continue
                 known = {key: value for key, value in constants.items() if key in function.arg_names}
                 try:
                     text = st.compile(function, signature, known, chip, num_stages=stage, num_warps=4)
@@ -153,13 +203,13 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--stages", default="2..4")
     parser.add_argument("--rows", action="store_true")
+    parser.add_argument("--only", default="", help="kernels whose name has this word")
     options = parser.parse_args()
     first, _, last = options.stages.partition("..")
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        modules = [functions(next(options.folder.glob(number + "-*.py")), folder)
-                   for number in ("02", "03", "06", "09")]
-        for row in rows(modules, (80, 90, 100), range(int(first), int(last or first) + 1)):
+        modules = {path.name[:2]: functions(path, folder) for path in sorted(options.folder.glob("[01][0-9]-*.py"))}
+        for row in rows(modules, (80, 90, 100), range(int(first), int(last or first) + 1), options.only):
             found.append(row)
             if options.rows:
                 print(*row, sep=" | ", flush=True)

@@ -73,6 +73,14 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
         cli_message("%s: run with its sizes, without loops: no expression for %s", path,
                     info->reason);
     }
+    if (info->scratch[0] != '\0') {
+        cli_message("%s: scratch memory of operations has no size in the text: %s", path,
+                    info->scratch);
+    }
+    if (info->blocks > 1) {
+        cli_message("%s: what each of %lld blocks of a cluster does", path,
+                    (long long)info->blocks);
+    }
 }
 
 static spad_status read_kernel(cli_kernel *out, const spad_kernel_options *options,
@@ -134,7 +142,7 @@ static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char
 /* Reads a file unless it is one that no kernel is in. */
 static cli_exit read_own(cli_text *text, const char *path) {
     const cli_exit exit = cli_read(text, path, CLI_TEXT_MIB);
-    if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_foreign(path, text))
+    if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_other_than_kernel(path, text))
         return exit;
     free(text->bytes);
     *text = (cli_text){0};

@@ -291,8 +291,10 @@ enum { SPAD_PLAN_PLACES_KEPT = 65536 };
 /** A set of buffers after whose spilling a plan within the capacity was found. */
 typedef struct spad_plan_spill {
     size_t count;
-    const size_t *buffers; /**< largest first */
-    int64_t bytes;         /**< of all of them */
+    const size_t *buffers;   /**< largest first */
+    int64_t bytes;           /**< of all of them */
+    spad_plan_place *places; /**< per buffer: the plan without them; NULL: not kept, as in
+                                  spad_plan_change */
 } spad_plan_spill;
 
 typedef struct spad_plan_reason {

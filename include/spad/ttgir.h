@@ -30,6 +30,9 @@ typedef struct spad_ttgir_info {
                         was run with the sizes: it has no loops, and is one of these sizes only */
     char reason[160];  /**< unrolled: what that was, and the line */
     char assumed[200]; /**< sizes that were not given and matter: "K = 4096"; "": none */
+    int64_t blocks;    /**< of a cluster: the kernel is what each of them does; 1: no cluster */
+    char scratch[200]; /**< what is not in the text about scratch memory of operations: which sizes
+                            follow from layouts, and which are not known; "": nothing */
 } spad_ttgir_info;
 
 /** Does a text look like MLIR of Triton? O(length) at most. */

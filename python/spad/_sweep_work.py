@@ -65,8 +65,10 @@ def _program_names(job):
     import inspect
 
     function = _load_program(job)
-    if job["kind"] == "lowered" and not inspect.isfunction(function):
-        return []  # a prim_func
+    if job["kind"] == "lowered":
+        from ._tilelang_jit import names
+
+        return names(function)
     plain = _plain(function) if job["kind"] == "nki" else getattr(function, "fn", function)
     parameters = inspect.signature(plain).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -180,14 +182,13 @@ def _compile_triton(job):
 
 
 def _lower_tilelang(job):
-    """A prim_func, or a function that makes one of its arguments."""
-    import inspect
-
+    """A prim_func, or a function that makes one of its arguments, of tilelang.jit or not."""
     from . import tilelang
+    from ._tilelang_jit import names
 
     function, chip = _load_program(job), target_of(job["target"])
-    made = function(**_chosen(job)) if inspect.isfunction(function) else function
-    kernel = tilelang.load(made, target=chip.name if chip is not None else None)
+    arguments = _chosen(job) if names(function) != [] else None
+    kernel = tilelang.load(function, target=chip.name if chip is not None else None, arguments=arguments)
     return {"text": kernel.text(), "chip": kernel.target.text(), "faults": []}
 
 

@@ -10,6 +10,7 @@ import os
 
 from . import _spad
 from . import kernel as _kernel
+from . import _tilelang_jit as _jit
 from . import _tilelang_page as _page
 from . import _tilelang_tree as _tree
 from . import _tilelang_write as _write
@@ -92,10 +93,11 @@ class LoadedKernel(_kernel.Kernel):
         return _page.Page(self)
 
 
-def load(function, target=None, block=None, name=None, pass_configs=None):
-    """A spad kernel from a prim_func of TileLang, from a kernel that it compiled, or from a tree or a JSON file of one.
-    target: sm_80, sm_90 or sm_100; without one that of a compiled kernel, or sm_90. block: the place in the grid,
-    {"x": 0, "y": 0}; name: which device function, where there are several."""
+def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None):
+    """A spad kernel from a prim_func of TileLang, from a function of tilelang.jit, from a kernel that it compiled, or from
+    a tree or a JSON file of one. target: sm_80, sm_90 or sm_100; without one that of a compiled kernel, or sm_90. block:
+    the place in the grid, {"x": 0, "y": 0}; name: which device function, where there are several. arguments: those of a
+    function, by name or in their order."""
     if isinstance(function, (str, os.PathLike)):
         function = _read(function)
     if isinstance(function, dict):
@@ -103,7 +105,7 @@ def load(function, target=None, block=None, name=None, pass_configs=None):
     else:
         if isinstance(function, (int, float, list, tuple)) or function is None:
             raise TypeError(_tree.WHAT + f", not {function!r}")
-        trees = _tree.of_prim_func(function, str(target or _arch(function)), pass_configs)
+        trees = _tree.of_prim_func(function, str(target or _jit.arch_of(function)), pass_configs, arguments)
     if name is not None:
         trees = [tree for tree in trees if tree["name"] == name]
     if len(trees) != 1:
@@ -121,12 +123,6 @@ def _read(path):
             return json.load(file)
         except (ValueError, RecursionError) as error:
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}") from None
-
-
-def _arch(function):
-    """The chip that a compiled kernel was made for."""
-    arch = str(getattr(getattr(function, "target", None), "arch", ""))
-    return arch if arch.startswith("sm_") else "sm_90"
 
 
 def _of_tree(tree, block):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import kernel as _kernel
@@ -18,4 +18,5 @@ class LoadedKernel(_kernel.Kernel):
     def report(self, timed: bool = True) -> Page: ...  # type: ignore[override]
 
 def load(function: Any, target: str | None = None, block: Mapping[str, int] | None = None,
-         name: str | None = None, pass_configs: Mapping[str, Any] | None = None) -> LoadedKernel: ...
+         name: str | None = None, pass_configs: Mapping[str, Any] | None = None,
+         arguments: Mapping[str, Any] | Sequence[Any] | None = None) -> LoadedKernel: ...

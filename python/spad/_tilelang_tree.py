@@ -14,6 +14,7 @@ apart by the names of their classes.
 """
 
 from . import _spad
+from . import _tilelang_jit as _jit
 
 _BINARY = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "Div": "//", "Mod": "%",
            "Min": "min", "Max": "max", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
@@ -24,8 +25,8 @@ _KINDS = {0: "serial", 1: "parallel", 2: "vectorized", 3: "unroll", 4: "thread"}
 FORMAT = 1  # of the tree; a file with another one is refused
 
 
-WHAT = ("spad.tilelang.load takes a prim_func of TileLang, a kernel that tilelang.jit or tilelang.compile made, or a "
-        "tree of it (dict, or path of a .json file)")
+WHAT = ("spad.tilelang.load takes a prim_func of TileLang, a function of tilelang.jit with its arguments, a kernel that "
+        "tilelang.jit or tilelang.compile made, or a tree of it (dict, or path of a .json file)")
 
 
 class _Names:
@@ -422,20 +423,19 @@ def _lower_only(tilelang, function, target):
     return lower_to_host_device_ir(function, create_backend_context(target, None, "auto"))[1]
 
 
-def of_prim_func(function, arch, pass_configs=None):
-    """The trees of all device functions that a prim_func, or a compiled kernel of tilelang.jit, gives."""
+def of_prim_func(function, arch, pass_configs=None, arguments=None):
+    """The trees of all device functions that a prim_func gives, or a function or a compiled kernel of tilelang.jit."""
     try:
         import tilelang
+        from tvm.target import Target
     except ImportError as error:
         raise _spad.StateError(f"TileLang cannot be imported ({error}): pip install tilelang, or load a recorded "
                                "tree") from error
-    found = getattr(function, "prim_func", None)
-    if found is not None:
-        pass_configs = pass_configs if pass_configs is not None else getattr(function, "pass_configs", None)
-        function = found
-    if type(function).__name__ != "PrimFunc":
-        raise TypeError(WHAT + f", not {function!r}")
-    trees = [of_function(name, after, before) for name, before, after in lower(function, arch, pass_configs)]
+    with Target({"kind": "cuda", "arch": arch}):
+        made, pass_configs = _jit.prim_func_of(function, arguments, pass_configs)
+    if type(made).__name__ != "PrimFunc":
+        raise TypeError(WHAT + f", not {made!r}")
+    trees = [of_function(name, after, before) for name, before, after in lower(made, arch, pass_configs)]
     for tree in trees:
         tree.update(arch=arch, tilelang=tilelang.__version__)
     return trees

@@ -18,6 +18,7 @@ import tempfile
 
 from . import _spad
 from . import _triton_grid
+from . import _triton_scratch
 from . import core
 from .kernel import Kernel
 
@@ -100,43 +101,67 @@ def _add(passes, name, manager, *arguments):
     raise Unplaced(f"this Triton's {name} takes other arguments")
 
 
-def place(ttgir, target):
-    """The same TTGIR after Triton's own passes for addresses, fences and barriers, run on a copy.
-    Unplaced where they cannot be run."""
-    try:
-        _triton()
-        from triton._C.libtriton import ir, nvidia, passes
-        from triton.backends.compiler import GPUTarget
-        from triton.backends.nvidia.compiler import CUDABackend
-    except ImportError as error:
-        raise Unplaced(str(error)) from error
-    chip = capability(target)
-    try:
-        context = ir.context()
-        ir.load_dialects(context)
-        CUDABackend(GPUTarget("cuda", chip, 32)).load_dialects(context)
+class _Passes:
+    """Triton's own passes for addresses, on copies of a text for one chip."""
+
+    def __init__(self, target):
+        try:
+            _triton()
+            from triton._C.libtriton import ir, nvidia, passes
+            from triton.backends.compiler import GPUTarget
+            from triton.backends.nvidia.compiler import CUDABackend
+        except ImportError as error:
+            raise Unplaced(str(error)) from error
+        self.ir, self.nvidia, self.passes = ir, nvidia, passes
+        self.chip = capability(target)
+        self.backend = CUDABackend(GPUTarget("cuda", self.chip, 32))
+
+    def _module(self, text):
+        context = self.ir.context()
+        self.ir.load_dialects(context)
+        self.backend.load_dialects(context)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "kernel.ttgir")
             with open(path, "w", encoding="utf-8") as file:
-                file.write(ttgir)
-            module = ir.parse_mlir_module(path, context)
+                file.write(text)
+            module = self.ir.parse_mlir_module(path, context)
         module.context = context
-        manager = ir.pass_manager(context)
-        _add(passes.ttgpuir, "add_combine_tensor_select_and_if", manager)
-        _add(passes.ttgpuir, "add_allocate_warp_groups", manager, False)
-        if not _add(nvidia.passes.ttgpuir, "add_allocate_shared_memory_nv", manager, chip, 86):
+        return module
+
+    def _add_addresses(self, manager):
+        _add(self.passes.ttgpuir, "add_combine_tensor_select_and_if", manager)
+        _add(self.passes.ttgpuir, "add_allocate_warp_groups", manager, False)
+        if not _add(self.nvidia.passes.ttgpuir, "add_allocate_shared_memory_nv", manager, self.chip, 86):
             raise Unplaced("this Triton has no pass 'add_allocate_shared_memory_nv'")
-        _add(nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
-        _add(nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, chip)
-        _add(nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
-        _add(nvidia.passes.ttgpuir, "add_membar", manager, chip, 86)
+
+    def _add_barriers(self, manager):
+        _add(self.nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
+        _add(self.nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, self.chip)
+        _add(self.nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
+        _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
+
+    def run(self, text, barriers=True):
+        """The text after the passes; those for shared memory only without barriers."""
         try:
-            manager.run(module, "spad")
-        except TypeError:
-            manager.run(module)
-    except (AttributeError, RuntimeError, TypeError) as error:
-        raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-    return module.str() if hasattr(module, "str") else str(module)
+            module = self._module(text)
+            manager = self.ir.pass_manager(module.context)
+            self._add_addresses(manager)
+            if barriers:
+                self._add_barriers(manager)
+            try:
+                manager.run(module, "spad")
+            except TypeError:
+                manager.run(module)
+        except (AttributeError, RuntimeError, TypeError) as error:
+            raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
+        return module.str() if hasattr(module, "str") else str(module)
+
+
+def place(ttgir, target):
+    """The same TTGIR after Triton's own passes for addresses, fences and barriers, run on a copy.
+    Unplaced where they cannot be run."""
+    passes = _Passes(target)
+    return _triton_scratch.sized(passes.run(ttgir), lambda text: passes.run(text, barriers=False))
 
 
 class TritonKernel(Kernel):

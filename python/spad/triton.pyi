@@ -16,6 +16,8 @@ class _Info(TypedDict):
     unrolled: bool
     reason: str
     assumed: str
+    blocks: int
+    scratch: str
 
 class Unplaced(Exception): ...
 

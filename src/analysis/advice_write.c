@@ -51,8 +51,8 @@ static void write_effect(spad__out *out, spad_time_unit unit, const spad_advice_
         spad__out_format(out, ": %s instead of %s", a, b);
     }
     if (after->operations < before->operations) {
-        spad__out_format(out, ", %lld operations fewer",
-                         (long long)(before->operations - after->operations));
+        spad__out_format(out, ", %s operations fewer",
+                         spad__grouped(before->operations - after->operations).text);
     }
     write_byte_change(out, "placed", before->placed, after->placed);
     write_byte_change(out, "declared", before->declared, after->declared);

@@ -17,11 +17,11 @@ static void write_name(spad__out *out, const spad_block *block, const block_buff
 }
 
 static void write_life(spad__out *out, const spad_block_buffer *info) {
-    spad__out_format(out, "[%lld, ", (long long)info->begin);
+    spad__out_format(out, "[%s, ", spad__grouped(info->begin).text);
     if (info->end == SPAD_OPEN_END) {
         spad__out_string(out, "end)");
     } else {
-        spad__out_format(out, "%lld)", (long long)info->end);
+        spad__out_format(out, "%s)", spad__grouped(info->end).text);
     }
 }
 
@@ -41,7 +41,7 @@ static void write_value(spad__out *out, spad_value value) {
         const int unused = 64 - bits;
         const int64_t number = is_signed ? (int64_t)(value.bits << unused) >> unused : 0;
         if (is_signed) {
-            spad__out_format(out, "%lld", (long long)number);
+            spad__out_format(out, "%s", spad__grouped(number).text);
         } else {
             spad__out_format(out, "%llu", (unsigned long long)value.bits);
         }
@@ -53,8 +53,8 @@ static void write_value(spad__out *out, spad_value value) {
 /* "      49152 B  at 1024     [0, 5)  A  float16 (128, 64), 3 stages 16384 B apart" */
 static void write_placed(spad__out *out, const spad_block *block, const block_buffer *buffer) {
     const spad_block_buffer *info = &buffer->info;
-    spad__out_format(out, "    %10lld B  at %-8lld ", (long long)info->span,
-                     (long long)info->offset);
+    spad__out_format(out, "    %10s B  at %-8s ", spad__grouped(info->span).text,
+                     spad__grouped(info->offset).text);
     write_life(out, info);
     spad__out_string(out, "  ");
     write_name(out, block, buffer);
@@ -64,14 +64,14 @@ static void write_placed(spad__out *out, const spad_block *block, const block_bu
                          info->scope == SPAD_BLOCK_BARRIER ? "barrier" : "cluster barrier",
                          info->arrival_count == 1 ? "" : "s");
         for (size_t i = 0; i < info->arrival_count; i++) {
-            spad__out_format(out, " %lld", (long long)info->arrivals[i]);
+            spad__out_format(out, " %s", spad__grouped(info->arrivals[i]).text);
         }
     } else {
         write_type(out, info);
     }
     if (info->stages > 1) {
-        spad__out_format(out, ", %lld stages of %lld B, %lld B apart", (long long)info->stages,
-                         (long long)info->bytes, (long long)info->stride);
+        spad__out_format(out, ", %s stages of %s B, %s B apart", spad__grouped(info->stages).text,
+                         spad__grouped(info->bytes).text, spad__grouped(info->stride).text);
     }
     if (buffer->pinned) spad__out_string(out, ", pinned");
     spad__out_string(out, "\n");
@@ -87,55 +87,55 @@ static void write_kind(spad__out *out, const spad_block *block, block_kind kind,
 /* ---- text: parts ------------------------------------------------------------------- */
 
 static void write_part(spad__out *out, int64_t bytes, const char *what) {
-    spad__out_format(out, "%10lld B  %s\n", (long long)bytes, what);
+    spad__out_format(out, "%10s B  %s\n", spad__grouped(bytes).text, what);
 }
 
 static void write_shared(spad__out *out, const spad_block *block, size_t shared) {
     const spad_block_totals *t = &block->totals;
-    spad__out_format(out, "%10lld B  dynamic arena, base aligned to %lld B\n",
-                     (long long)t->dynamic_bytes, (long long)t->base_align);
+    spad__out_format(out, "%10s B  dynamic arena, base aligned to %s B\n",
+                     spad__grouped(t->dynamic_bytes).text, spad__grouped(t->base_align).text);
     write_kind(out, block, BLOCK_ARENA, shared);
     if (t->peak_time >= 0) {
         spad__out_format(out,
-                         "              buffers %lld B, stage padding %lld B; at most %lld B "
-                         "alive, at time %lld\n",
-                         (long long)t->buffer_bytes, (long long)t->stage_padding,
-                         (long long)t->lower_bound, (long long)t->peak_time);
+                         "              buffers %s B, stage padding %s B; at most %s B "
+                         "alive, at time %s\n",
+                         spad__grouped(t->buffer_bytes).text, spad__grouped(t->stage_padding).text,
+                         spad__grouped(t->lower_bound).text, spad__grouped(t->peak_time).text);
     }
     write_part(out, t->static_bytes, "static");
     write_kind(out, block, BLOCK_STATIC, shared);
     if (block->word_bytes > 0) {
-        spad__out_format(out, "    %10lld B  address words of tensor memory\n",
-                         (long long)block->word_bytes);
+        spad__out_format(out, "    %10s B  address words of tensor memory\n",
+                         spad__grouped(block->word_bytes).text);
     }
     write_part(out, t->base_padding, "padding before the arena");
     write_part(out, t->reserve_bytes, "reserve of the driver");
-    spad__out_format(out,
-                     "  opt-in: %s, the plain limit is %lld B of static, padding and dynamic\n",
-                     t->needs_opt_in ? "needed" : "not needed", (long long)t->static_limit);
+    spad__out_format(out, "  opt-in: %s, the plain limit is %s B of static, padding and dynamic\n",
+                     t->needs_opt_in ? "needed" : "not needed",
+                     spad__grouped(t->static_limit).text);
     if (t->fits) {
-        spad__out_format(out, "  blocks per unit: %lld, limited by %s\n",
-                         (long long)t->blocks_per_unit, t->limited_by);
+        spad__out_format(out, "  blocks per unit: %s, limited by %s\n",
+                         spad__grouped(t->blocks_per_unit).text, t->limited_by);
     }
 }
 
 static void write_tensor_memory(spad__out *out, const spad_block *block) {
     const spad_block_totals *t = &block->totals;
     if (t->tmem_allocs == 0) return;
-    spad__out_format(out, "  tensor memory: %lld of %lld columns, allocations of",
-                     (long long)t->tmem_columns, (long long)t->tmem_available);
+    spad__out_format(out, "  tensor memory: %s of %s columns, allocations of",
+                     spad__grouped(t->tmem_columns).text, spad__grouped(t->tmem_available).text);
     for (size_t i = 0; i < block->tmem_sizes.count; i++) {
-        spad__out_format(out, " %lld", (long long)block->tmem_sizes.items[i]);
+        spad__out_format(out, " %s", spad__grouped(block->tmem_sizes.items[i]).text);
     }
     spad__out_string(out, "\n");
     for (size_t i = 0; i < block->buffers.count; i++) {
         const block_buffer *buffer = &block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
         if (buffer->kind != BLOCK_TENSOR) continue;
-        spad__out_format(out,
-                         "    %10lld columns  at %lld of allocation %lld, lanes %lld to %lld  ",
-                         (long long)info->columns, (long long)info->column, (long long)info->alloc,
-                         (long long)info->lane, (long long)(info->lane + info->lanes - 1));
+        spad__out_format(out, "    %10s columns  at %s of allocation %s, lanes %s to %s  ",
+                         spad__grouped(info->columns).text, spad__grouped(info->column).text,
+                         spad__grouped(info->alloc).text, spad__grouped(info->lane).text,
+                         spad__grouped(info->lane + info->lanes - 1).text);
         write_life(out, info);
         spad__out_string(out, "  ");
         write_name(out, block, buffer);
@@ -149,8 +149,8 @@ static void write_levels(spad__out *out, const spad_block *block) {
     const spad_target *target = block->target;
     for (size_t s = 0; s < target->space_count; s++) {
         if (block->arena_bytes[s] == 0) continue;
-        spad__out_format(out, "%10lld B  of %lld in %s\n", (long long)block->arena_bytes[s],
-                         (long long)spad_space_get_usable(&target->spaces[s]),
+        spad__out_format(out, "%10s B  of %s in %s\n", spad__grouped(block->arena_bytes[s]).text,
+                         spad__grouped(spad_space_get_usable(&target->spaces[s])).text,
                          target->spaces[s].name);
         write_kind(out, block, BLOCK_ARENA, s);
     }
@@ -161,7 +161,7 @@ static void write_unplaced(spad__out *out, const spad_block *block, block_kind k
         const block_buffer *buffer = &block->buffers.items[i];
         const spad_block_buffer *info = &buffer->info;
         if (buffer->kind != kind) continue;
-        spad__out_format(out, "    %10lld B  %s  ", (long long)info->bytes,
+        spad__out_format(out, "    %10s B  %s  ", spad__grouped(info->bytes).text,
                          spad_block_scope_name(info->scope));
         write_name(out, block, buffer);
         spad__out_string(out, "  ");
@@ -202,14 +202,14 @@ spad_status spad_block_write_text(const spad_block *block, const spad_sink *sink
         spad__out_string(&out, "\n");
         write_levels(&out, block);
     } else {
-        spad__out_format(&out, ", %lld of %lld B of shared memory\n", (long long)t->block_bytes,
-                         (long long)t->limit_bytes);
+        spad__out_format(&out, ", %s of %s B of shared memory\n",
+                         spad__grouped(t->block_bytes).text, spad__grouped(t->limit_bytes).text);
         write_shared(&out, block, shared);
     }
     write_tensor_memory(&out, block);
     if (has_kind(block, BLOCK_THREAD)) {
-        spad__out_format(&out, "  registers: at least %lld B a thread\n",
-                         (long long)t->thread_bytes);
+        spad__out_format(&out, "  registers: at least %s B a thread\n",
+                         spad__grouped(t->thread_bytes).text);
         write_unplaced(&out, block, BLOCK_THREAD);
     }
     if (has_kind(block, BLOCK_GLOBAL)) {

@@ -38,9 +38,9 @@ static spad_status check_ring(spad__run *run, int64_t tensor, spad_amounts list,
     const bool all = list.count == 1;
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_DEEP_RING,
-                       "'%s' has %lld slots for %lld tiles; the others are never used", row->name,
-                       (long long)list.items[dim].value,
-                       (long long)(all ? row->tiles : row->blocks.items[dim].value));
+                       "'%s' has %s slots for %s tiles; the others are never used", row->name,
+                       spad__grouped(list.items[dim].value).text,
+                       spad__grouped(all ? row->tiles : row->blocks.items[dim].value).text);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -131,9 +131,9 @@ static spad_status check_short_row(spad__run *run, const spad_statement *s,
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_SHORT_ROW,
-        "%s moves %lld bytes per lane of '%s' at a time; transfers are slow below %d: move "
+        "%s moves %s bytes per lane of '%s' at a time; transfers are slow below %d: move "
         "several tiles at once",
-        s->name, (long long)access->rect.bytes, row->name, ROW_BYTES);
+        s->name, spad__grouped(access->rect.bytes).text, row->name, ROW_BYTES);
     spad__finding_set_names(&finding, row->name, NULL);
     finding.number = access->tensor;
     return spad__add_finding(run, &finding, event->statement, -1, error);

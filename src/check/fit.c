@@ -28,22 +28,6 @@
 
 enum { CAPS_MOST = 4 }; /* common depths that are tried with tensors moved */
 
-struct spad_fit {
-    spad_host host;
-    spad__origin origin;
-    SPAD_ARRAY(spad_fit_change) changes;
-    spad__arena arena; /* names that are not in the kernel */
-};
-
-typedef struct search {
-    const spad_layout *layout;
-    const spad_kernel *kernel;
-    const spad_layout_space *row; /* the space that does not fit */
-    int64_t timeout_ns;
-    spad_watch watch;
-    spad_fit *fit;
-} search;
-
 /* Something that can be lowered: the depth of a ring, or a parameter that is one. */
 typedef struct depth {
     spad_fit_kind kind;
@@ -62,13 +46,15 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
     case SPAD_FIT_ALIGN: return "align";
     case SPAD_FIT_SPILL: return "spill";
     case SPAD_FIT_SPILLS: return "spills";
+    case SPAD_FIT_ALIAS: return "alias";
+    case SPAD_FIT_RELEASE: return "release";
     }
     return "?";
 }
 
 /* ---- trying ------------------------------------------------------------------------ */
 
-static bool fits(spad_plan_verdict verdict) {
+bool spad__fit_is_fine(spad_plan_verdict verdict) {
     return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
 }
 
@@ -81,8 +67,8 @@ static const spad_layout_space *find_space(const spad_layout *layout, size_t spa
 }
 
 /* The first error of a kernel with the places of its layout. */
-static spad_status find_error(const search *s, const spad_kernel *kernel, spad_layout *layout,
-                              spad_finding_code *code, spad_error *error) {
+static spad_status find_error(const spad__fit_search *s, const spad_kernel *kernel,
+                              spad_layout *layout, spad_finding_code *code, spad_error *error) {
     const spad_check_options options = {.layout = layout,
                                         .no_advice = true,
                                         .one_shape = true,
@@ -99,8 +85,8 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 }
 
 /* The kernel with its depths at most `cap`. SPAD_OK and NULL: none exists. */
-static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_kernel **out, spad_error *error) {
+static spad_status reshape(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     *out = NULL;
@@ -120,22 +106,17 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
     return spad__attempted(status, error);
 }
 
-/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
- * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
-static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_fit_change *change, bool *found, spad_error *error) {
+spad_status spad__fit_try(const spad__fit_search *s, const spad_kernel *kernel,
+                          spad_fit_change *change, bool *found, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
-    spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
-    spad_status status = reshape(s, depths, count, cap, &kernel, error);
-    if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
+    spad_status status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
-        *found = row == NULL || fits(row->verdict);
+        *found = row == NULL || spad__fit_is_fine(row->verdict);
         if (*found && change != NULL) {
             if (s->row->height != SPAD_UNBOUNDED) {
                 change->saved = s->row->height - (row != NULL ? row->height : 0);
@@ -146,21 +127,66 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
         status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
+    return status;
+}
+
+/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
+ * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
+static spad_status try_cap(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_fit_change *change, bool *found, spad_error *error) {
+    spad_kernel *kernel;
+    *found = false;
+    spad_status status = reshape(s, depths, count, cap, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
+    status = spad__fit_try(s, kernel, change, found, error);
     spad_kernel_destroy(kernel);
     return status;
 }
 
-static spad_status add_change(const search *s, const spad_fit_change *change, spad_error *error) {
-    if (!spad__array_reserve(&s->fit->host, &s->fit->changes, 1)) {
-        return spad__fail_host_memory(error);
-    }
-    s->fit->changes.items[s->fit->changes.count++] = *change;
+spad_status spad__fit_add(const spad__fit_search *s, const spad_fit_change *change,
+                          const spad__fit_detail *detail, spad_error *error) {
+    if (!spad__array_reserve(&s->fit->host, &s->fit->rows, 1)) return spad__fail_host_memory(error);
+    s->fit->rows.items[s->fit->rows.count++] = (spad__fit_row){*change, *detail};
     return SPAD_OK;
+}
+
+/* What makes every depth at most `cap`, as numbers of another kernel. False: no memory. */
+static bool keep_numbers(const spad__fit_search *s, const depth *depths, size_t count, int64_t cap,
+                         spad__fit_detail *detail) {
+    spad_define *numbers = spad__arena_array(&s->fit->arena, count + 1, 2 * sizeof *numbers);
+    if (numbers == NULL) return false;
+    detail->defines = numbers;
+    detail->rings = numbers + count;
+    for (size_t i = 0; i < count; i++) {
+        if (depths[i].value <= cap) continue;
+        const size_t at = depths[i].kind == SPAD_FIT_PARAM ? detail->define_count++
+                                                           : count + detail->ring_count++;
+        numbers[at] = (spad_define){depths[i].name, cap};
+    }
+    return true;
+}
+
+/* The planner's places after buffers were spilled, or after another change. False: no memory. */
+static bool keep_placing(const spad__fit_search *s, const spad_layout_space *row,
+                         const spad_plan_place *places, const size_t *spilled, size_t count,
+                         spad__fit_detail *detail) {
+    const size_t n = row->planned_count;
+    if (places == NULL) return true;
+    spad_plan_place *own = spad__arena_array(&s->fit->arena, n + 1, sizeof *own);
+    size_t *set = spad__arena_array(&s->fit->arena, count + 1, sizeof *set);
+    if (own == NULL || set == NULL) return false;
+    memcpy(own, places, n * sizeof *own);
+    for (size_t k = 0; k < count; k++) set[k] = spilled[k];
+    detail->places = own;
+    detail->place_count = n;
+    detail->spilled = set;
+    detail->spilled_count = count;
+    return true;
 }
 
 /* The largest cap of the depths with which the space fits, by halving; what it says is filled
  * in. *found: there is one. */
-static spad_status lower(const search *s, const depth *depths, size_t count,
+static spad_status lower(const spad__fit_search *s, const depth *depths, size_t count,
                          spad_fit_change *change, bool *found, spad_error *error) {
     int64_t low = 0; /* fits, if above 0 */
     int64_t high = change->from;
@@ -207,7 +233,8 @@ static bool is_extent(const spad_kernel *k, int64_t param) {
     return false;
 }
 
-static spad_status add_depth(const search *s, depth_list *list, depth more, spad_error *error) {
+static spad_status add_depth(const spad__fit_search *s, depth_list *list, depth more,
+                             spad_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].kind == more.kind && list->items[i].name == more.name) return SPAD_OK;
     }
@@ -218,7 +245,7 @@ static spad_status add_depth(const search *s, depth_list *list, depth more, spad
 
 /* The parameters that a ring depends on, its own depth where that is a number of its own, or the
  * ring that a tensor without one could have. */
-static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tensor,
+static spad_status add_depths_of(const spad__fit_search *s, const spad_kernel_tensor *tensor,
                                  depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
@@ -237,7 +264,7 @@ static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tens
     return status;
 }
 
-static spad_status find_depths(const search *s, depth_list *list, spad_error *error) {
+static spad_status find_depths(const spad__fit_search *s, depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
@@ -248,7 +275,8 @@ static spad_status find_depths(const search *s, depth_list *list, spad_error *er
 }
 
 /* Each depth alone. A ring for a tensor that has none is offered only if it is right. */
-static spad_status lower_each(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_each(const spad__fit_search *s, const depth_list *list,
+                              spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < list->count && status == SPAD_OK; i++) {
         const depth *d = &list->items[i];
@@ -257,13 +285,17 @@ static spad_status lower_each(const search *s, const depth_list *list, spad_erro
         bool found;
         status = lower(s, d, 1, &change, &found, error);
         if (status != SPAD_OK || !found) continue;
-        if (d->written || change.wrong == SPAD_FINDING_NONE) status = add_change(s, &change, error);
+        if (!d->written && change.wrong != SPAD_FINDING_NONE) continue;
+        spad__fit_detail detail = {0};
+        status = keep_numbers(s, d, 1, change.to, &detail)
+                     ? spad__fit_add(s, &change, &detail, error)
+                     : spad__fail_host_memory(error);
     }
     return status;
 }
 
 /* "-D S=3 --ring x=3": the options that make every depth at most `cap`. NULL: no memory. */
-static const char *words_of(const search *s, const depth_list *list, int64_t cap) {
+static const char *words_of(const spad__fit_search *s, const depth_list *list, int64_t cap) {
     SPAD_ARRAY(char) text = {0};
     const char *kept = NULL;
     bool fine = true;
@@ -283,7 +315,7 @@ static const char *words_of(const search *s, const depth_list *list, int64_t cap
 }
 
 /* All depths at once, if that is more than one of them. */
-static spad_status lower_all(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_all(const spad__fit_search *s, const depth_list *list, spad_error *error) {
     spad_fit_change change = {.kind = SPAD_FIT_RINGS, .space = s->row->space};
     size_t lowered = 0;
     bool written = true;
@@ -299,11 +331,14 @@ static spad_status lower_all(const search *s, const depth_list *list, spad_error
         written = written && list->items[i].written;
     }
     if (lowered < 2 || (!written && change.wrong != SPAD_FINDING_NONE)) return SPAD_OK;
+    spad__fit_detail detail = {0};
     change.name = words_of(s, list, change.to);
-    return change.name != NULL ? add_change(s, &change, error) : spad__fail_host_memory(error);
+    if (change.name == NULL || !keep_numbers(s, list->items, list->count, change.to, &detail))
+        return spad__fail_host_memory(error);
+    return spad__fit_add(s, &change, &detail, error);
 }
 
-static spad_status lower_rings(const search *s, spad_error *error) {
+static spad_status lower_rings(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     spad_status status = find_depths(s, &list, error);
     if (status == SPAD_OK) status = lower_each(s, &list, error);
@@ -312,9 +347,9 @@ static spad_status lower_rings(const search *s, spad_error *error) {
     return status;
 }
 
-static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
-    for (size_t i = 0; i < s->fit->changes.count; i++) {
-        const spad_fit_change *change = &s->fit->changes.items[i];
+static bool was_tried(const spad__fit_search *s, spad_fit_kind kind, const char *name) {
+    for (size_t i = 0; i < s->fit->rows.count; i++) {
+        const spad_fit_change *change = &s->fit->rows.items[i].change;
         if (change->kind == kind && change->space == s->row->space && change->name == name) {
             return true;
         }
@@ -324,13 +359,13 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
 
 /* ---- what the planner knows ---------------------------------------------------------- */
 
-static spad_status explain_space(const search *s, const spad_layout_space *row,
+static spad_status explain_space(const spad__fit_search *s, const spad_layout_space *row,
                                  spad_plan_reason **out, spad_error *error) {
     return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
 }
 
 /* A lower alignment, or one buffer less. */
-static spad_status add_planned_changes(const search *s, const spad_plan_reason *reason,
+static spad_status add_planned_changes(const spad__fit_search *s, const spad_plan_reason *reason,
                                        spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
@@ -345,13 +380,17 @@ static spad_status add_planned_changes(const search *s, const spad_plan_reason *
                                         .from = align ? buffer->alignment : buffer->taken,
                                         .to = align ? from->amount : 0,
                                         .saved = align ? 0 : buffer->taken};
-        if (!was_tried(s, change.kind, change.name)) status = add_change(s, &change, error);
+        if (was_tried(s, change.kind, change.name)) continue;
+        spad__fit_detail detail = {0};
+        status = keep_placing(s, s->row, from->places, &from->buffer, align ? 0 : 1, &detail)
+                     ? spad__fit_add(s, &change, &detail, error)
+                     : spad__fail_host_memory(error);
     }
     return status;
 }
 
 /* "'a', 'b' and 'c'" in the arena, each tensor once, and what they take. NULL: no memory. */
-static const char *set_names(const search *s, const spad_layout *layout,
+static const char *set_names(const spad__fit_search *s, const spad_layout *layout,
                              const spad_layout_space *row, const size_t *set, size_t count,
                              int64_t *taken) {
     spad__memo memo = {.host = &s->fit->host};
@@ -395,39 +434,49 @@ static bool are_tensors(const spad_layout *layout, const spad_layout_space *row,
     return true;
 }
 
-/* A set of the planner's for the layout, which may be that of the kernel with shallower rings. */
-static spad_status add_spills(const search *s, const spad_layout *layout,
-                              const spad_layout_space *row, const size_t *set, size_t count,
-                              const char *with, spad_error *error) {
-    if (!are_tensors(layout, row, set, count)) return SPAD_OK;
-    spad_fit_change change = {.kind = SPAD_FIT_SPILLS, .space = row->space, .with = with};
-    change.name = set_names(s, layout, row, set, count, &change.saved);
+/* A layout for which sets are looked for. It may be that of the kernel with shallower rings. */
+typedef struct spilled_layout {
+    const spad_layout *layout;
+    const spad_layout_space *row;
+    const char *with; /* options for the shallower rings; NULL: it is the layout of the kernel */
+    spad__fit_detail numbers;
+} spilled_layout;
+
+/* A set of the planner's for the layout. */
+static spad_status add_spills(const spad__fit_search *s, const spilled_layout *l,
+                              const spad_plan_spill *set, spad_error *error) {
+    const spad_layout_space *row = l->row;
+    if (!are_tensors(l->layout, row, set->buffers, set->count)) return SPAD_OK;
+    spad_fit_change change = {.kind = SPAD_FIT_SPILLS, .space = row->space, .with = l->with};
+    spad__fit_detail detail = l->numbers;
+    change.name = set_names(s, l->layout, row, set->buffers, set->count, &change.saved);
     change.from = change.saved;
-    if (change.name == NULL) return spad__fail_host_memory(error);
-    if (with != NULL && s->row->height != SPAD_UNBOUNDED && row->height != SPAD_UNBOUNDED)
+    if (change.name == NULL ||
+        !keep_placing(s, row, set->places, set->buffers, set->count, &detail))
+        return spad__fail_host_memory(error);
+    if (l->with != NULL && s->row->height != SPAD_UNBOUNDED && row->height != SPAD_UNBOUNDED)
         change.saved += spad__max(s->row->height - row->height, 0);
-    return add_change(s, &change, error);
+    return spad__fit_add(s, &change, &detail, error);
 }
 
-static spad_status add_sets(const search *s, const spad_layout *layout,
-                            const spad_layout_space *row, const spad_plan_reason *reason,
-                            const char *with, spad_error *error) {
+static spad_status add_sets(const spad__fit_search *s, const spilled_layout *l,
+                            const spad_plan_reason *reason, spad_error *error) {
     spad_status status = SPAD_OK;
-    for (size_t i = 0; with != NULL && i < reason->change_count && status == SPAD_OK; i++) {
+    for (size_t i = 0; l->with != NULL && i < reason->change_count && status == SPAD_OK; i++) {
         const spad_plan_change *change = &reason->changes[i];
         if (change->kind != SPAD_PLAN_SPILL) continue;
-        status = add_spills(s, layout, row, &change->buffer, 1, with, error);
+        const spad_plan_spill one = {
+            .count = 1, .buffers = &change->buffer, .places = change->places};
+        status = add_spills(s, l, &one, error);
     }
-    for (size_t i = 0; i < reason->spill_count && status == SPAD_OK; i++) {
-        const spad_plan_spill *set = &reason->spills[i];
-        status = add_spills(s, layout, row, set->buffers, set->count, with, error);
-    }
+    for (size_t i = 0; i < reason->spill_count && status == SPAD_OK; i++)
+        status = add_spills(s, l, &reason->spills[i], error);
     return status;
 }
 
-static bool has_right_change(const search *s) {
-    for (size_t i = 0; i < s->fit->changes.count; i++) {
-        const spad_fit_change *change = &s->fit->changes.items[i];
+static bool has_right_change(const spad__fit_search *s) {
+    for (size_t i = 0; i < s->fit->rows.count; i++) {
+        const spad_fit_change *change = &s->fit->rows.items[i].change;
         if (change->space == s->row->space && change->wrong == SPAD_FINDING_NONE &&
             change->kind != SPAD_FIT_SPILLS)
             return true;
@@ -435,14 +484,15 @@ static bool has_right_change(const search *s) {
     return false;
 }
 
-static spad_status run_planner(const search *s, spad_error *error) {
-    if (fits(s->row->result->verdict)) return SPAD_OK; /* it is what the kernel placed */
+static spad_status run_planner(const spad__fit_search *s, spad_error *error) {
+    if (spad__fit_is_fine(s->row->result->verdict))
+        return SPAD_OK; /* it is what the kernel placed */
     spad_plan_reason *reason;
     spad_status status = explain_space(s, s->row, &reason, error);
     if (status != SPAD_OK) return status;
     status = add_planned_changes(s, reason, error);
-    if (status == SPAD_OK && !has_right_change(s))
-        status = add_sets(s, s->layout, s->row, reason, NULL, error);
+    const spilled_layout own = {.layout = s->layout, .row = s->row};
+    if (status == SPAD_OK && !has_right_change(s)) status = add_sets(s, &own, reason, error);
     spad_plan_reason_destroy(reason);
     return status;
 }
@@ -451,8 +501,8 @@ static spad_status run_planner(const search *s, spad_error *error) {
 
 /* What to move when all rings are at most `cap` deep; *right: the kernel is right with them, so
  * that deeper ones need not be looked at. */
-static spad_status spill_with(const search *s, const depth_list *list, int64_t cap, bool *right,
-                              spad_error *error) {
+static spad_status spill_with(const spad__fit_search *s, const depth_list *list, int64_t cap,
+                              bool *right, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
@@ -469,13 +519,14 @@ static spad_status spill_with(const search *s, const depth_list *list, int64_t c
         status = spad__attempted(status, error);
     const spad_layout_space *row = layout != NULL ? find_space(layout, s->row->space) : NULL;
     if (status == SPAD_OK && row != NULL && wrong == SPAD_FINDING_NONE &&
-        !fits(row->result->verdict)) {
-        const char *with = words_of(s, list, cap);
+        !spad__fit_is_fine(row->result->verdict)) {
+        spilled_layout l = {.layout = layout, .row = row, .with = words_of(s, list, cap)};
         spad_plan_reason *reason = NULL;
         *right = true;
-        status =
-            with != NULL ? explain_space(s, row, &reason, error) : spad__fail_host_memory(error);
-        if (status == SPAD_OK) status = add_sets(s, layout, row, reason, with, error);
+        status = l.with != NULL && keep_numbers(s, list->items, list->count, cap, &l.numbers)
+                     ? explain_space(s, row, &reason, error)
+                     : spad__fail_host_memory(error);
+        if (status == SPAD_OK) status = add_sets(s, &l, reason, error);
         spad_plan_reason_destroy(reason);
     }
     spad_layout_destroy(layout);
@@ -484,7 +535,7 @@ static spad_status spill_with(const search *s, const depth_list *list, int64_t c
 }
 
 /* Where nothing else helps: the shallowest rings with which the kernel is right, and tensors. */
-static spad_status lower_and_spill(const search *s, spad_error *error) {
+static spad_status lower_and_spill(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     bool right = false;
     spad_status status = find_depths(s, &list, error);
@@ -499,22 +550,29 @@ static spad_status lower_and_spill(const search *s, spad_error *error) {
 
 /* ---- all --------------------------------------------------------------------------- */
 
-static bool is_about_rings(spad_fit_kind kind) {
-    return kind == SPAD_FIT_PARAM || kind == SPAD_FIT_RING || kind == SPAD_FIT_RINGS;
+/* Shallower rings, then other bytes, then more traffic. */
+static int rank_of(spad_fit_kind kind) {
+    switch (kind) {
+    case SPAD_FIT_PARAM:
+    case SPAD_FIT_RING:
+    case SPAD_FIT_RINGS: return 0;
+    case SPAD_FIT_ALIAS:
+    case SPAD_FIT_RELEASE: return 1;
+    default: return 2;
+    }
 }
 
-/* By space; right ones first; shallower rings before the rest; then the least. */
+/* By space; right ones first; by kind; then the least. */
 static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *a = left;
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    const bool a_ring = is_about_rings(a->kind);
-    const bool b_ring = is_about_rings(b->kind);
-    if (a_ring != b_ring) return a_ring ? -1 : 1;
+    if (rank_of(a->kind) != rank_of(b->kind)) return rank_of(a->kind) < rank_of(b->kind) ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->name, b->name);
+    const int names = strcmp(a->name, b->name);
+    return names != 0 || a->with == NULL || b->with == NULL ? names : strcmp(a->with, b->with);
 }
 
 spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
@@ -531,16 +589,18 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
     fit->host = host;
     fit->arena.host = host;
     fit->origin = spad__origin_of(spad_layout_get_kernel(layout));
-    search s = {.layout = layout,
-                .kernel = spad_layout_get_kernel(layout),
-                .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
-                .watch = filled.watch,
-                .fit = fit};
+    spad__fit_search s = {.layout = layout,
+                          .kernel = spad_layout_get_kernel(layout),
+                          .timeout_ns =
+                              filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                          .watch = filled.watch,
+                          .fit = fit};
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {
         s.row = spad_layout_get_space(layout, i);
-        if (fits(s.row->verdict)) continue;
+        if (spad__fit_is_fine(s.row->verdict)) continue;
         status = lower_rings(&s, error);
+        if (status == SPAD_OK) status = spad__fit_share(&s, error);
         if (status == SPAD_OK) status = run_planner(&s, error);
         if (status == SPAD_OK && !has_right_change(&s)) status = lower_and_spill(&s, error);
     }
@@ -548,10 +608,8 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
         spad_fit_destroy(fit);
         return status;
     }
-    if (fit->changes.count > 0) {
-        qsort(fit->changes.items, fit->changes.count, sizeof fit->changes.items[0],
-              compare_changes);
-    }
+    if (fit->rows.count > 0)
+        qsort(fit->rows.items, fit->rows.count, sizeof fit->rows.items[0], compare_changes);
     *out = fit;
     return SPAD_OK;
 }
@@ -559,161 +617,24 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
 void spad_fit_destroy(spad_fit *fit) {
     if (fit == NULL) return;
     const spad_host host = fit->host;
-    spad__array_free(&host, &fit->changes);
+    spad__array_free(&host, &fit->rows);
     spad__arena_free(&fit->arena);
     spad__free(&host, fit, sizeof *fit);
 }
 
 size_t spad_fit_count(const spad_fit *fit) {
-    return fit->changes.count;
+    return fit->rows.count;
 }
 
 const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
-    return number < fit->changes.count ? &fit->changes.items[number] : NULL;
+    return number < fit->rows.count ? &fit->rows.items[number].change : NULL;
 }
 
-/* ---- showing it -------------------------------------------------------------------- */
-
-static void write_fit_change(spad__out *out, const spad_fit_change *c) {
-    switch (c->kind) {
-    case SPAD_FIT_PARAM:
-        spad__out_string(out, "fits with -D ");
-        spad__out_one_line(out, c->name);
-        spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
-        break;
-    case SPAD_FIT_RING:
-        spad__out_string(out, "fits with --ring ");
-        spad__out_one_line(out, c->name);
-        spad__out_format(out, "=%lld instead of %lld", (long long)c->to, (long long)c->from);
-        break;
-    case SPAD_FIT_RINGS:
-        spad__out_string(out, "fits with ");
-        spad__out_one_line(out, c->name);
-        break;
-    case SPAD_FIT_ALIGN:
-        spad__out_string(out, "fits if '");
-        spad__out_one_line(out, c->name);
-        spad__out_format(out, "' is aligned to %s instead of %s", spad__exact_size(c->to).text,
-                         spad__grouped(c->from).text);
-        break;
-    case SPAD_FIT_SPILL:
-        spad__out_string(out, "fits if '");
-        spad__out_one_line(out, c->name);
-        spad__out_string(out, "' is moved to another memory");
-        break;
-    case SPAD_FIT_SPILLS:
-        spad__out_string(out, "fits ");
-        if (c->with != NULL) {
-            spad__out_string(out, "with ");
-            spad__out_one_line(out, c->with);
-            spad__out_string(out, " ");
-        }
-        spad__out_string(out, "if ");
-        spad__out_one_line(out, c->name);
-        spad__out_string(out, strstr(c->name, "' and '") != NULL ? " are" : " is");
-        spad__out_string(out, " moved to another memory");
-        break;
-    }
+const spad__fit_detail *spad__fit_get_detail(const spad_fit *fit, size_t number) {
+    return &fit->rows.items[number].detail;
 }
 
-static void write_wrong(spad__out *out, const spad_fit_change *c) {
-    if (c->wrong == SPAD_FINDING_NONE) return;
-    spad__out_format(out, ", but is wrong then: %s", spad_finding_name(c->wrong));
-}
-
-void spad__fit_write_change(spad__out *out, const spad_fit_change *c) {
-    write_fit_change(out, c);
-    write_wrong(out, c);
-}
-
-static void write_over(spad__out *out, const spad_layout *layout, const spad_layout_space *row) {
-    const spad_kernel *k = spad_layout_get_kernel(layout);
-    spad__out_string(out, spad_kernel_get_target(k)->spaces[row->space].name);
-    if (row->height != SPAD_UNBOUNDED && row->height > row->capacity) {
-        spad__out_format(out,
-                         " is %s too small: ", spad__both_sizes(row->height - row->capacity).text);
-    } else {
-        spad__out_string(out, " is too small: ");
-    }
-    if (fits(row->result->verdict)) {
-        spad__out_format(out, "the kernel places tensors up to byte %s",
-                         spad__grouped(row->height).text);
-    } else if (row->agents_apart) {
-        spad__out_format(out,
-                         "%s are taken with all tiles of agents apart; a lower layout may "
-                         "exist",
-                         spad__exact_size(row->peak_bytes).text);
-    } else {
-        spad__out_format(out, "%s are needed together%s", spad__exact_size(row->peak_bytes).text,
-                         row->verdict == SPAD_PLAN_INFEASIBLE && !row->agents_ordered ? " (proved)"
-                                                                                      : "");
-    }
-}
-
-void spad__fit_write_space(spad__out *out, const spad_fit *fit, const spad_layout *layout,
-                           const spad_layout_space *row, const char *separator) {
-    bool any = false;
-    write_over(out, layout, row);
-    for (size_t i = 0; i < fit->changes.count; i++) {
-        if (fit->changes.items[i].space != row->space) continue;
-        spad__out_string(out, separator);
-        const spad_fit_change *c = &fit->changes.items[i];
-        write_fit_change(out, c);
-        if (c->saved > 0)
-            spad__out_format(out, ", which saves %s", spad__exact_size(c->saved).text);
-        write_wrong(out, c);
-        any = true;
-    }
-    if (any) return;
-    spad__out_string(out, separator);
-    spad__out_string(out, "no change was found that makes it fit");
-}
-
-static spad_status match_layout(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
+spad_status spad__fit_match(const spad_fit *fit, const spad_layout *layout, spad_error *error) {
     const spad__origin given = spad__origin_of(spad_layout_get_kernel(layout));
     return spad__match_origins("layout", &given, "list of changes", &fit->origin, error);
-}
-
-spad_status spad_fit_write_text(const spad_fit *fit, const spad_layout *layout,
-                                const spad_sink *sink, spad_error *error) {
-    const spad_status match = match_layout(fit, layout, error);
-    if (match != SPAD_OK) return match;
-    spad__out out;
-    spad__out_start_text(&out, sink);
-    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
-        const spad_layout_space *row = spad_layout_get_space(layout, i);
-        if (fits(row->verdict)) continue;
-        spad__fit_write_space(&out, fit, layout, row, "\n  ");
-        spad__out_string(&out, "\n");
-    }
-    return spad__out_finish(&out, error);
-}
-
-spad_status spad_fit_write_json(const spad_fit *fit, const spad_layout *layout,
-                                const spad_sink *sink, spad_error *error) {
-    const spad_status match = match_layout(fit, layout, error);
-    if (match != SPAD_OK) return match;
-    const spad_target *target = spad_kernel_get_target(spad_layout_get_kernel(layout));
-    spad__out out;
-    spad__json json;
-    spad__out_start(&out, sink);
-    spad__json_start(&json, &out);
-    spad__json_open(&json, '[');
-    for (size_t i = 0; i < fit->changes.count; i++) {
-        const spad_fit_change *c = &fit->changes.items[i];
-        spad__json_open(&json, '{');
-        spad__json_key_string(&json, "space", target->spaces[c->space].name);
-        spad__json_key_string(&json, "kind", spad_fit_kind_name(c->kind));
-        spad__json_key_string(&json, "name", c->name);
-        if (c->with != NULL) spad__json_key_string(&json, "with", c->with);
-        spad__json_key_int(&json, "from", c->from);
-        spad__json_key_int(&json, "to", c->to);
-        spad__json_key_int(&json, "saved", c->saved);
-        spad__json_key_string(&json, "wrong",
-                              c->wrong != SPAD_FINDING_NONE ? spad_finding_name(c->wrong) : NULL);
-        spad__json_close(&json, '}');
-    }
-    spad__json_close(&json, ']');
-    spad__json_end(&json);
-    return spad__out_finish(&out, error);
 }

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/text.h"
 #include "check/growth.h"
 
 static const char *const reasons[] = {
@@ -34,8 +35,8 @@ void spad__growth_reason(const spad__growth *growth, const spad_kernel *kernel, 
                          size_t size) {
     const spad__refusal *r = &growth->refusal;
     if (r->kind == SPAD__REFUSED_TILES) {
-        snprintf(field, size, "'%.64s' has %lld tiles%s, whatever %.40s is", r->name,
-                 (long long)r->tiles, r->along ? " along an index" : "",
+        snprintf(field, size, "'%.64s' has %s tiles%s, whatever %.40s is", r->name,
+                 spad__grouped(r->tiles).text, r->along ? " along an index" : "",
                  spad_kernel_get_param(kernel, growth->param)->name);
     } else if (r->name != NULL) {
         snprintf(field, size, "'%.64s' %s", r->name, reasons[r->kind]);

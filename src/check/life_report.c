@@ -13,7 +13,7 @@
 
 /* ---- pieces of sentences ----------------------------------------------------------- */
 
-enum { TILE_MAX = SPAD__TILE_TEXT_MAX, ITERATION_MAX = 72, BYTES_MAX = 120 };
+enum { TILE_MAX = SPAD__TILE_TEXT_MAX, ITERATION_MAX = 72, BYTES_MAX = 384 };
 
 static void append(char *field, size_t size, const char *text) {
     const size_t used = strlen(field);
@@ -69,13 +69,14 @@ static void bytes_text(const spad__life *life, const spad_walk_access *access, s
                        char *field, size_t size) {
     const spad_space *space =
         &life->kernel->target->spaces[life->kernel->tensors.items[access->tensor].space];
-    char lanes[64] = "";
+    char lanes[160] = "";
     if (space->lanes > 1) {
-        snprintf(lanes, sizeof lanes, " of lanes [%lld, %lld)", (long long)part.lane,
-                 (long long)(part.lane + part.lanes));
+        snprintf(lanes, sizeof lanes, " of lanes [%s, %s)", spad__grouped(part.lane).text,
+                 spad__grouped(part.lane + part.lanes).text);
     }
-    snprintf(field, size, "bytes [%lld, %lld)%s of %s", (long long)part.byte,
-             (long long)(part.byte + part.bytes), lanes, access->placed ? space->name : "its slot");
+    snprintf(field, size, "bytes [%s, %s)%s of %s", spad__grouped(part.byte).text,
+             spad__grouped(part.byte + part.bytes).text, lanes,
+             access->placed ? space->name : "its slot");
 }
 
 static const char *name_of(const spad__life *life, int64_t statement) {
@@ -228,10 +229,10 @@ void spad__note_ring(spad_finding *finding, const spad_kernel *k, int64_t tensor
     const bool counted = t->slots > 0 && t->slots < t->tiles;
     if (tile == other || (!counted && t->ring.count == 0 && t->mode != SPAD_MODE_MOD)) return;
     if (finding->note_count == SPAD_NOTES_MAX) return;
-    char one[TILE_MAX], two[TILE_MAX], size[64] = "is a ring";
+    char one[TILE_MAX], two[TILE_MAX], size[160] = "is a ring";
     if (counted) {
-        snprintf(size, sizeof size, "has %lld slot%s for %lld tiles", (long long)t->slots,
-                 t->slots == 1 ? "" : "s", (long long)t->tiles);
+        snprintf(size, sizeof size, "has %s slot%s for %s tiles", spad__grouped(t->slots).text,
+                 t->slots == 1 ? "" : "s", spad__grouped(t->tiles).text);
     }
     spad__tile_text(k, tensor, tile, one, sizeof one);
     spad__tile_text(k, tensor, other, two, sizeof two);

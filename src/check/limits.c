@@ -28,10 +28,10 @@ static spad_status check_arrivals(spad__run *run, size_t sync, spad_error *error
     if (most == 0 || row->count.value <= most) return SPAD_OK;
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIMIT,
-                       "'%s' waits for %lld arrivals, and an mbarrier of %s counts up to %lld; let "
+                       "'%s' waits for %s arrivals, and an mbarrier of %s counts up to %s; let "
                        "fewer threads arrive",
-                       row->name, (long long)row->count.value, run->kernel->target->name,
-                       (long long)most);
+                       row->name, spad__grouped(row->count.value).text, run->kernel->target->name,
+                       spad__grouped(most).text);
     return add_about_sync(run, &finding, sync, error);
 }
 
@@ -252,12 +252,11 @@ static spad_status check_held_registers(spad__run *run, size_t statement, spad_e
         most = spad__min(most, spad__min(agent->registers.value, 1 << 20) * 4);
     if (each <= most) return SPAD_OK;
     spad_finding finding;
-    spad__finding_init(
-        &finding, SPAD_FINDING_REGISTER_LIMIT,
-        "%s uses %lld B in registers, %lld for each of the %lld threads of '%s', and "
-        "a thread has at most %lld; use more threads or smaller tiles",
-        s->name, (long long)bytes, (long long)each, (long long)threads, agent->name,
-        (long long)most);
+    spad__finding_init(&finding, SPAD_FINDING_REGISTER_LIMIT,
+                       "%s uses %s B in registers, %s for each of the %s threads of '%s', and "
+                       "a thread has at most %s; use more threads or smaller tiles",
+                       s->name, spad__grouped(bytes).text, spad__grouped(each).text,
+                       spad__grouped(threads).text, agent->name, spad__grouped(most).text);
     spad__finding_set_names(&finding, agent->name, NULL);
     return spad__add_finding(run, &finding, (int64_t)statement, -1, error);
 }

@@ -22,9 +22,10 @@ static spad_status report_bytes(spad__order *o, const spad__action *action, int6
     spad_finding finding;
     spad__object_phrase(&o->events, action->object, object);
     spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIMIT,
-                       "%s waits for %lld B at the same time, and an mbarrier of %s counts up to "
-                       "%lld; use several mbarriers, or smaller copies",
-                       object, (long long)bytes, target->name, (long long)target->limits.expected);
+                       "%s waits for %s B at the same time, and an mbarrier of %s counts up to "
+                       "%s; use several mbarriers, or smaller copies",
+                       object, spad__grouped(bytes).text, target->name,
+                       spad__grouped(target->limits.expected).text);
     spad__finding_set_names(&finding, object, NULL);
     return spad__order_find(o, &finding, event, -1, error);
 }
@@ -35,10 +36,10 @@ static spad_status report_arrivals(spad__order *o, const spad__action *action, s
     char object[SPAD__PHRASE_MAX];
     spad_finding finding;
     spad__object_phrase(&o->events, action->object, object);
-    spad__finding_init(
-        &finding, SPAD_FINDING_MBARRIER_LIMIT,
-        "%s is initialised for %lld arrivals, and an mbarrier of %s counts up to %lld", object,
-        (long long)action->amount, target->name, (long long)target->limits.arrivals);
+    spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIMIT,
+                       "%s is initialised for %s arrivals, and an mbarrier of %s counts up to %s",
+                       object, spad__grouped(action->amount).text, target->name,
+                       spad__grouped(target->limits.arrivals).text);
     spad__finding_set_names(&finding, object, NULL);
     return spad__order_find(o, &finding, event, -1, error);
 }

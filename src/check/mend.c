@@ -401,9 +401,10 @@ static void report_expect(const mender *m, int32_t statement, int64_t now, int64
     }
     spad_finding cause;
     spad__finding_init(&cause, main->finding.code,
-                       "a phase of %s expects %lld bytes and gets %lld; with %lld bytes expected "
+                       "a phase of %s expects %s bytes and gets %s; with %s bytes expected "
                        "here the kernel is right",
-                       name, (long long)now, (long long)right, (long long)right);
+                       name, spad__grouped(now).text, spad__grouped(right).text,
+                       spad__grouped(right).text);
     spad__finding_set_names(&cause, name, NULL);
     spad__point_finding(&cause, s->location);
     put_found_cause(m, main, &cause, statement);

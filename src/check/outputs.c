@@ -284,30 +284,30 @@ static lack lack_of(const spad__outputs *o, size_t tensor) {
 static void describe_first(const spad_kernel *k, int64_t tensor, const lack *l, char *field,
                            size_t size) {
     char tile[SPAD__TILE_TEXT_MAX];
-    char lanes[64] = "";
+    char lanes[160] = "";
     spad__tile_text(k, tensor, l->first, tile, sizeof tile);
     if (!l->part) {
         snprintf(field, size, "%s", tile);
         return;
     }
     if (k->target->spaces[k->tensors.items[tensor].space].lanes > 1) {
-        snprintf(lanes, sizeof lanes, " of lanes [%lld, %lld)", (long long)l->gap.lane,
-                 (long long)(l->gap.lane + l->gap.lanes));
+        snprintf(lanes, sizeof lanes, " of lanes [%s, %s)", spad__grouped(l->gap.lane).text,
+                 spad__grouped(l->gap.lane + l->gap.lanes).text);
     }
-    snprintf(field, size, "bytes [%lld, %lld)%s of %s", (long long)l->gap.byte,
-             (long long)(l->gap.byte + l->gap.bytes), lanes, tile);
+    snprintf(field, size, "bytes [%s, %s)%s of %s", spad__grouped(l->gap.byte).text,
+             spad__grouped(l->gap.byte + l->gap.bytes).text, lanes, tile);
 }
 
 static spad_status report_lack(const spad_kernel *k, int64_t tensor, const lack *l, spad__run *run,
                                spad_error *error) {
     const spad_kernel_tensor *row = &k->tensors.items[tensor];
     char first[SPAD__TILE_TEXT_MAX + 128];
-    char more[96] = "";
+    char more[192] = "";
     spad_finding finding;
     describe_first(k, tensor, l, first, sizeof first);
     if (l->tiles > 1) {
-        snprintf(more, sizeof more, ", and %lld more of its %lld tiles are incomplete",
-                 (long long)(l->tiles - 1), (long long)row->tiles);
+        snprintf(more, sizeof more, ", and %s more of its %s tiles are incomplete",
+                 spad__grouped(l->tiles - 1).text, spad__grouped(row->tiles).text);
     }
     spad__finding_init(
         &finding, SPAD_FINDING_UNWRITTEN_OUTPUT,

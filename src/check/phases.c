@@ -241,14 +241,15 @@ static spad_status find_late(spad__order *o, const spad__action *a, int64_t byte
         spad__finding_init(
             &finding, SPAD_FINDING_LATE_EXPECT,
             "%s may come when all have arrived at %s, and its phase is complete without "
-            "these %lld bytes; expect them before an arrival of the phase",
-            text.event, text.object, (long long)a->amount);
+            "these %s bytes; expect them before an arrival of the phase",
+            text.event, text.object, spad__grouped(a->amount).text);
     } else {
         spad__finding_init(
             &finding, SPAD_FINDING_MIXED_PHASES,
-            "%s may come before phase %lld of %s is complete or after it: %lld bytes more "
+            "%s may come before phase %s of %s is complete or after it: %s bytes more "
             "are delivered than expected; expect them, or check the amounts",
-            text.event, (long long)a->phase, text.object, (long long)-spad__max(bytes, -INT64_MAX));
+            text.event, spad__grouped(a->phase).text, text.object,
+            spad__grouped(-spad__max(bytes, -INT64_MAX)).text);
     }
     return spad__order_find_at(o, &finding, a, NULL, error);
 }
@@ -568,9 +569,9 @@ static spad_status find_leftover(spad__order *o, int32_t object, spad_error *err
                ((s->value != s->count && first && !waits_for_more_rounds(o, row->sync)) ||
                 s->bytes != 0)) {
         spad__finding_init(&finding, SPAD_FINDING_LEFTOVER,
-                           "%s ends with a phase that lacks %lld of %lld arrivals and %lld bytes",
-                           text.object, (long long)s->value, (long long)s->count,
-                           (long long)s->bytes);
+                           "%s ends with a phase that lacks %s of %s arrivals and %s bytes",
+                           text.object, spad__grouped(s->value).text, spad__grouped(s->count).text,
+                           spad__grouped(s->bytes).text);
     } else {
         return SPAD_OK;
     }

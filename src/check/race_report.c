@@ -62,7 +62,8 @@ static bool is_life_event(const spad__event *event) {
     return event->kind == SPAD_WALK_ALLOC || event->kind == SPAD_WALK_FREE;
 }
 
-/* "bytes [0, 16384) of sa slot 0", or of a space: the range that covers what two accesses share. */
+/* "bytes [0, 16,384) of sa slot 0", or of a space: the range that covers what two accesses share.
+ */
 static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const spad_kernel *kernel = c->order->events.kernel;
     const spad_walk_access *a = access_of(c, c->first);
@@ -71,16 +72,16 @@ static void describe_bytes(const spad__clash *c, char *field, size_t size) {
     const spad_kernel_tensor *home = spad_kernel_get_tensor(kernel, (size_t)b->home);
     const int64_t end_a = a->rect.byte + (a->runs - 1) * a->stride + a->rect.bytes;
     const int64_t end_b = b->rect.byte + (b->runs - 1) * b->stride + b->rect.bytes;
-    const long long from = (long long)spad__max(a->rect.byte, b->rect.byte);
-    const long long end = (long long)spad__min(end_a, end_b);
+    const spad__figure from = spad__grouped(spad__max(a->rect.byte, b->rect.byte));
+    const spad__figure end = spad__grouped(spad__min(end_a, end_b));
     if (b->placed) {
-        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end,
+        snprintf(field, size, "bytes [%s, %s) of %s", from.text, end.text,
                  spad_kernel_get_target(kernel)->spaces[tensor->space].name);
     } else if (home->slots > 1) {
-        snprintf(field, size, "bytes [%lld, %lld) of %s slot %lld", from, end, home->name,
+        snprintf(field, size, "bytes [%s, %s) of %s slot %lld", from.text, end.text, home->name,
                  (long long)b->slot);
     } else {
-        snprintf(field, size, "bytes [%lld, %lld) of %s", from, end, home->name);
+        snprintf(field, size, "bytes [%s, %s) of %s", from.text, end.text, home->name);
     }
 }
 

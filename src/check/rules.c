@@ -44,17 +44,17 @@ static spad_status check_rect_bytes(spad__run *run, int64_t tensor, const char *
     if (rect.byte >= 0 && (usable == SPAD_UNBOUNDED || rect.byte <= usable - rect.bytes)) {
         return SPAD_OK;
     }
-    char reserved[64] = "";
+    char reserved[96] = "";
     if (space->reserved > 0) {
-        snprintf(reserved, sizeof reserved, " and reserves %lld after them",
-                 (long long)space->reserved);
+        snprintf(reserved, sizeof reserved, " and reserves %s after them",
+                 spad__grouped(space->reserved).text);
     }
     spad__finding_init(
         &finding, SPAD_FINDING_OUT_OF_SPACE,
-        "%s takes bytes [%lld, %lld) of %s, which has %lld for tensors%s; move it, make it "
+        "%s takes bytes [%s, %s) of %s, which has %s for tensors%s; move it, make it "
         "smaller, or use fewer slots",
-        tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
-        (long long)usable, reserved);
+        tile, spad__grouped(rect.byte).text, spad__grouped(rect.byte + rect.bytes).text,
+        space->name, spad__grouped(usable).text, reserved);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -82,9 +82,9 @@ static spad_status check_bank_start(spad__run *run, int64_t tensor, const char *
     spad_finding finding;
     spad__finding_init(
         &finding, SPAD_FINDING_BANK_START,
-        "%s starts at byte %lld and lane %lld of a bank of %s, which holds one tile, from "
+        "%s starts at byte %s and lane %s of a bank of %s, which holds one tile, from "
         "byte 0 and lane 0; give each tile a bank of its own",
-        tile, (long long)inside, (long long)rect.lane, space->name);
+        tile, spad__grouped(inside).text, spad__grouped(rect.lane).text, space->name);
     return spad__add_about(run, &finding, tensor, error);
 }
 
@@ -97,21 +97,21 @@ static spad_status check_address(spad__run *run, int64_t tensor, const char *til
     spad_status status = SPAD_OK;
     spad_finding finding;
     if (spad__floor_mod(rect.byte, align) != 0) {
-        spad__finding_init(
-            &finding, SPAD_FINDING_MISALIGNED,
-            "%s starts at byte %lld of %s, which is not a multiple of %lld; try %lld", tile,
-            (long long)rect.byte, space->name, (long long)align,
-            (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
+        spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
+                           "%s starts at byte %s of %s, which is not a multiple of %s; try %lld",
+                           tile, spad__grouped(rect.byte).text, space->name,
+                           spad__grouped(align).text,
+                           (long long)(rect.byte - spad__floor_mod(rect.byte, align) + align));
         status = spad__add_about(run, &finding, tensor, error);
     }
     if (status != SPAD_OK || !space->banks_exclusive || bank <= 0) return status;
     if (spad__floor_div(rect.byte, bank) != spad__floor_div(rect.byte + rect.bytes - 1, bank)) {
         spad__finding_init(
             &finding, SPAD_FINDING_BANK_CROSSED,
-            "%s takes bytes [%lld, %lld) of %s and crosses the boundary of a bank of %lld; "
-            "start it at a bank, or cut it in pieces of at most %lld bytes",
-            tile, (long long)rect.byte, (long long)(rect.byte + rect.bytes), space->name,
-            (long long)bank, (long long)bank);
+            "%s takes bytes [%s, %s) of %s and crosses the boundary of a bank of %s; "
+            "start it at a bank, or cut it in pieces of at most %s bytes",
+            tile, spad__grouped(rect.byte).text, spad__grouped(rect.byte + rect.bytes).text,
+            space->name, spad__grouped(bank).text, spad__grouped(bank).text);
         return spad__add_about(run, &finding, tensor, error);
     }
     return check_bank_start(run, tensor, tile, rect, error);
@@ -169,10 +169,10 @@ spad_status spad__check_proxy(spad__run *run, int64_t statement, const spad_walk
     spad_finding finding;
     spad__tile_text(k, access->tensor, access->tile, tile, sizeof tile);
     spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
-                       "%s accesses %s at byte %lld of %s%s, and '%s' needs a multiple of %lld",
-                       s->name, tile, (long long)access->rect.byte,
+                       "%s accesses %s at byte %s of %s%s, and '%s' needs a multiple of %s",
+                       s->name, tile, spad__grouped(access->rect.byte).text,
                        access->placed ? "" : "its slot in ", k->target->spaces[row->space].name,
-                       k->units.items[s->unit].name, (long long)align);
+                       k->units.items[s->unit].name, spad__grouped(align).text);
     spad__finding_set_names(&finding, row->name, NULL);
     spad__point_finding(&finding, k->accesses.items[access->row].location);
     finding.number = access->tensor;
@@ -345,9 +345,9 @@ static spad_status check_granules(spad__run *run, int64_t tensor, spad_error *er
     if (!close && !has_alloc(run->kernel, tensor)) return SPAD_OK;
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_GRANULE,
-                       "a tile of '%s' has %lld bytes, and %s hands out %lld%s for it; %s",
-                       row->name, (long long)row->tile_bytes, space->name, (long long)rounded,
-                       space->power_of_two ? " (powers of two)" : "",
+                       "a tile of '%s' has %s bytes, and %s hands out %s%s for it; %s", row->name,
+                       spad__grouped(row->tile_bytes).text, space->name,
+                       spad__grouped(rounded).text, space->power_of_two ? " (powers of two)" : "",
                        close && row->mode == SPAD_MODE_AT ? "give it a larger step"
                                                           : "make it that large");
     return spad__add_about(run, &finding, tensor, error);

@@ -22,17 +22,18 @@ static void describe_phase(const spad__sync_object *s, char *field, size_t size)
         snprintf(field, size, "is not initialised");
     } else if (s->bytes < 0) {
         snprintf(field, size,
-                 "is in phase %lld, which lacks %lld of %lld arrivals and has received %lld bytes "
+                 "is in phase %lld, which lacks %lld of %lld arrivals and has received %s bytes "
                  "more than "
                  "expected",
-                 phase, pending, expected, (long long)-s->bytes);
+                 phase, pending, expected, spad__grouped(-s->bytes).text);
     } else if (s->bytes > 0 && pending == 0) {
         snprintf(field, size,
-                 "is in phase %lld, which lacks %lld bytes that were expected and not delivered",
-                 phase, (long long)s->bytes);
+                 "is in phase %lld, which lacks %s bytes that were expected and not delivered",
+                 phase, spad__grouped(s->bytes).text);
     } else {
-        char bytes[48] = "";
-        if (s->bytes > 0) snprintf(bytes, sizeof bytes, " and %lld bytes", (long long)s->bytes);
+        char bytes[72] = "";
+        if (s->bytes > 0)
+            snprintf(bytes, sizeof bytes, " and %s bytes", spad__grouped(s->bytes).text);
         snprintf(field, size, "is in phase %lld, which lacks %lld of %lld arrivals%s", phase,
                  pending, expected, bytes);
     }
@@ -273,9 +274,9 @@ static spad_status find_unbalanced(spad__order *o, const spad__action *wait, spa
     const int64_t gets = bytes_of_phase(o, wait->object, false, &expect);
     spad_finding finding;
     spad__finding_init(&finding, SPAD_FINDING_DEADLOCK,
-                       "%s never ends: phase %lld of %s needs %lld bytes and gets %lld", text.event,
-                       (long long)(s->phase - s->base + 1), text.object, (long long)needs,
-                       (long long)gets);
+                       "%s never ends: phase %s of %s needs %s bytes and gets %s", text.event,
+                       spad__grouped(s->phase - s->base + 1).text, text.object,
+                       spad__grouped(needs).text, spad__grouped(gets).text);
     if (expect == NULL) {
         note_others(o, &finding, wait->point);
         return spad__order_find_at(o, &finding, wait, NULL, error);

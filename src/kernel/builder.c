@@ -232,9 +232,9 @@ spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t spac
     const int64_t usable = spad_space_get_usable(&kernel->target->spaces[space]);
     if (lower.value < 0 || lower.value > upper.value || upper.value > usable) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "the region [%lld, %lld) is outside the %lld usable bytes of '%s'",
-                   (long long)lower.value, (long long)upper.value, (long long)usable,
-                   kernel->target->spaces[space].name);
+                   "the region [%s, %s) is outside the %s usable bytes of '%s'",
+                   spad__grouped(lower.value).text, spad__grouped(upper.value).text,
+                   spad__grouped(usable).text, kernel->target->spaces[space].name);
         spad__fact_amounts(error, upper.value, usable, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }

@@ -271,9 +271,9 @@ static spad_status place_scoped(const spad_kernel_builder *builder, const spad_s
     }
     if (tensor->tiles > SCOPED_TILES_MAX) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "%lld tiles are too many for one scoped "
+                          "%s tiles are too many for one scoped "
                           "declaration: at most %d",
-                          (long long)tensor->tiles, SCOPED_TILES_MAX);
+                          spad__grouped(tensor->tiles).text, SCOPED_TILES_MAX);
     }
     return spad_space_check_lanes(space, tensor->lane.value, tensor->tile_lanes, error);
 }
@@ -327,8 +327,8 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
             return spad__fail(error, SPAD_ERR_ARGUMENT, "the ring of an alias is one number");
         }
         if (tensor->alias_tile >= other->tiles) {
-            return spad__fail(error, SPAD_ERR_BOUNDS, "'%s' has %lld tiles", other->name,
-                              (long long)other->tiles);
+            return spad__fail(error, SPAD_ERR_BOUNDS, "'%s' has %s tiles", other->name,
+                              spad__grouped(other->tiles).text);
         }
     } else if (!same_blocks(tensor, other) || tensor->ring.count > 0) {
         return spad__fail(error, SPAD_ERR_SHAPE,
@@ -343,9 +343,9 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     }
     if (bytes > other->tile_bytes || tensor->tile_lanes > other->tile_lanes) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "%lld lanes x %lld bytes do not fit in a tile of '%s' of %lld x %lld",
-                   (long long)tensor->tile_lanes, (long long)bytes, other->name,
-                   (long long)other->tile_lanes, (long long)other->tile_bytes);
+                   "%s lanes x %s bytes do not fit in a tile of '%s' of %s x %s",
+                   spad__grouped(tensor->tile_lanes).text, spad__grouped(bytes).text, other->name,
+                   spad__grouped(other->tile_lanes).text, spad__grouped(other->tile_bytes).text);
         spad__fact_amounts(error, bytes, other->tile_bytes, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }

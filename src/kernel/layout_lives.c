@@ -54,9 +54,10 @@ static spad_status fail_slots(const spad_kernel *kernel, spad_error *error) {
                           (long long)SPAD_LAYOUT_SLOTS);
     }
     spad__fail(error, SPAD_ERR_ARGUMENT,
-               "'%s' has %lld places on chip, and all tensors together may have %lld; give it a "
+               "'%s' has %s places on chip, and all tensors together may have %s; give it a "
                "%s",
-               tensor->name, (long long)tensor->slots, (long long)SPAD_LAYOUT_SLOTS,
+               tensor->name, spad__grouped(tensor->slots).text,
+               spad__grouped(SPAD_LAYOUT_SLOTS).text,
                tensor->ring.count > 0 ? "shallower ring" : "ring");
     spad__fact_names(error, tensor->name, NULL);
     spad__fact_amounts(error, tensor->slots, SPAD_LAYOUT_SLOTS, SPAD_NO_FACT);

@@ -70,8 +70,8 @@ static spad_status measure_tensor(const spad_kernel *k, const spad_kernel_tensor
     if (!spad__align_up(rounded, buffer->alignment, &buffer->stride) ||
         !spad__mul(buffer->slots - 1, buffer->stride, &buffer->taken) ||
         !spad__add(buffer->taken, rounded, &buffer->taken)) {
-        spad__fail(error, SPAD_ERR_OVERFLOW, "%lld slots of %lld B do not fit 64 bits",
-                   (long long)buffer->slots, (long long)rounded);
+        spad__fail(error, SPAD_ERR_OVERFLOW, "%s slots of %s B do not fit 64 bits",
+                   spad__grouped(buffer->slots).text, spad__grouped(rounded).text);
         return fail_at(k, tensor, SPAD_ERR_OVERFLOW, error);
     }
     buffer->padding = buffer->taken - buffer->slots * tensor->tile_bytes;
@@ -262,9 +262,9 @@ static spad_status add_planned(const spad_layout *layout, spad_plan *plan, size_
     if (status == SPAD_OK || buffer->tensor < 0 || status == SPAD_ERR_HOST_MEMORY) return status;
     const spad_kernel_tensor *tensor = &k->tensors.items[buffer->tensor];
     if (status == SPAD_ERR_NO_FIT) {
-        spad__fail(error, status, "a tile of '%s' takes %lld B a lane, and a bank of '%s' has %lld",
-                   tensor->name, (long long)buffer->taken, rules->name,
-                   (long long)rules->bank_bytes);
+        spad__fail(error, status, "a tile of '%s' takes %s B a lane, and a bank of '%s' has %s",
+                   tensor->name, spad__grouped(buffer->taken).text, rules->name,
+                   spad__grouped(rules->bank_bytes).text);
     }
     return fail_at(k, tensor, status, error);
 }

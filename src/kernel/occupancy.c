@@ -176,11 +176,11 @@ static void write_blocks(spad__out *out, const spad_target *target, const spad_o
                          spad__grouped(o->available).text);
         return;
     }
-    spad__out_format(out,
-                     "occupancy: %lld block%s on a unit, limited by %s: ", (long long)o->blocks,
-                     o->blocks == 1 ? "" : "s", what_limits(target, o));
+    spad__out_format(
+        out, "occupancy: %s block%s on a unit, limited by %s: ", spad__grouped(o->blocks).text,
+        o->blocks == 1 ? "" : "s", what_limits(target, o));
     if (o->limit == SPAD_OCCUPANCY_GROUPS) {
-        spad__out_format(out, "a unit has at most %lld\n", (long long)o->available);
+        spad__out_format(out, "a unit has at most %s\n", spad__grouped(o->available).text);
         return;
     }
     spad__out_format(out, "%s%s each of %s\n", spad__grouped(o->each).text,
@@ -197,11 +197,11 @@ static void write_registers(spad__out *out, const spad_kernel *k, size_t agent) 
     spad__out_string(out, "registers: ");
     spad__out_one_line(out, k->agents.items[agent].name);
     if (a.needed > a.most) {
-        spad__out_format(out, " would need %lld in each of %lld threads: at most %lld",
-                         (long long)a.needed, threads, (long long)a.most);
+        spad__out_format(out, " would need %s in each of %lld threads: at most %s",
+                         spad__grouped(a.needed).text, threads, spad__grouped(a.most).text);
     } else {
-        spad__out_format(out, " takes %lld of the %lld in each of %lld threads",
-                         (long long)a.needed, (long long)a.most, threads);
+        spad__out_format(out, " takes %s of the %s in each of %lld threads",
+                         spad__grouped(a.needed).text, spad__grouped(a.most).text, threads);
     }
     spad__out_string(out, stated ? "\n" : " (threads are not stated)\n");
 }

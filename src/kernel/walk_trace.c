@@ -53,8 +53,8 @@ static spad_status number_traced_slots(tracer *t, spad_error *error) {
         if (!is_traced(t->kernel, tensor)) continue;
         if (!spad__add(total, tensor->slots, &total) || total > SPAD_KERNEL_TRACE_TILES) {
             spad__fail(error, SPAD_ERR_ARGUMENT,
-                       "more than %lld tiles on chip; define a smaller parameter for a trace",
-                       (long long)SPAD_KERNEL_TRACE_TILES);
+                       "more than %s tiles on chip; define a smaller parameter for a trace",
+                       spad__grouped(SPAD_KERNEL_TRACE_TILES).text);
             spad__fact_names(error, tensor->name, NULL);
             return SPAD_ERR_ARGUMENT;
         }
@@ -205,9 +205,9 @@ static spad_status walk_over(tracer *t, bool write, spad_error *error) {
             status = trace_event(t, event, error);
         } else if (event->time >= SPAD_KERNEL_TRACE_EVENTS) {
             status = spad__fail(error, SPAD_ERR_ARGUMENT,
-                                "the kernel has more than %lld events; define a smaller parameter "
+                                "the kernel has more than %s events; define a smaller parameter "
                                 "for a trace",
-                                (long long)SPAD_KERNEL_TRACE_EVENTS);
+                                spad__grouped(SPAD_KERNEL_TRACE_EVENTS).text);
         } else {
             note_event(t, event);
             if (event->kind == SPAD_WALK_END) widen_lives(t, event->time);

@@ -52,18 +52,19 @@ static spad_status check_place(const checker *c, size_t i, spad_error *error) {
     int64_t top;
     spad_status status = SPAD_OK;
     if (p->offset < 0 || !spad__add(p->offset, b->size, &top) || top > c->plan->capacity) {
-        status =
-            spad__fail(error, SPAD_ERR_BOUNDS,
-                       "buffer %s at offset %lld with %lld B leaves the capacity of %lld B", label,
-                       (long long)p->offset, (long long)b->size, (long long)c->plan->capacity);
+        status = spad__fail(error, SPAD_ERR_BOUNDS,
+                            "buffer %s at offset %s with %s B leaves the capacity of %s B", label,
+                            spad__grouped(p->offset).text, spad__grouped(b->size).text,
+                            spad__grouped(c->plan->capacity).text);
     } else if (p->offset % b->alignment != 0) {
         status = spad__fail(error, SPAD_ERR_ALIGNMENT,
                             "offset %lld of buffer %s is not a multiple of its alignment %lld",
                             (long long)p->offset, label, (long long)b->alignment);
     } else if (b->bank > 0 && p->offset / b->bank != (p->offset + b->size - 1) / b->bank) {
         status = spad__fail(error, SPAD_ERR_BOUNDS,
-                            "buffer %s at offset %lld with %lld B crosses a bank of %lld B", label,
-                            (long long)p->offset, (long long)b->size, (long long)b->bank);
+                            "buffer %s at offset %s with %s B crosses a bank of %s B", label,
+                            spad__grouped(p->offset).text, spad__grouped(b->size).text,
+                            spad__grouped(b->bank).text);
     } else if (b->pinned && (p->offset != b->offset || p->lane != b->lane)) {
         status = spad__fail(error, SPAD_ERR_NO_FIT,
                             "buffer %s is pinned at %lld, lane %lld, but placed at %lld, lane %lld",

@@ -138,10 +138,11 @@ static spad_status check_delta(const spad__model *m, size_t number, spad_error *
     if (delta % b->alignment == 0 && (b->bank == 0 || has_bank_of_whole(m->plan, number)))
         return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                      "buffer %s is %lld B above another one by way of slices, which its "
-                      "alignment %lld or its bank of %lld B does not allow",
-                      spad__plan_label(m->plan, number, label, sizeof label), (long long)delta,
-                      (long long)b->alignment, (long long)b->bank);
+                      "buffer %s is %s B above another one by way of slices, which its "
+                      "alignment %s or its bank of %s B does not allow",
+                      spad__plan_label(m->plan, number, label, sizeof label),
+                      spad__grouped(delta).text, spad__grouped(b->alignment).text,
+                      spad__grouped(b->bank).text);
 }
 
 /* Joins the rules of a buffer at byte `delta` into its item. */
@@ -320,10 +321,10 @@ static spad_status check_nesting(const spad__model *m, const spad__item *item, s
             known = bank == chain[c];
             if (spad__nested(bank, chain[c])) continue;
             return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                              "an alias group has %s %lld B and banks of %lld B; one must "
+                              "an alias group has %s %s B and banks of %s B; one must "
                               "divide the other",
-                              c == 0 ? "alignment" : "banks of", (long long)chain[c],
-                              (long long)bank);
+                              c == 0 ? "alignment" : "banks of", spad__grouped(chain[c]).text,
+                              spad__grouped(bank).text);
         }
         if (!known) chain[length++] = bank;
         spad__assert(length <= 64); /* each is at least twice the one before, below 2^63 */

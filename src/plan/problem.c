@@ -58,9 +58,10 @@ spad_status spad_plan_set_capacity(spad_plan *plan, int64_t capacity, spad_error
                           (long long)capacity);
     }
     if (plan->space != NULL && capacity > space_capacity(plan->space)) {
-        return spad__fail(
-            error, SPAD_ERR_BOUNDS, "a capacity of %lld B is more than the %lld B of space '%s'",
-            (long long)capacity, (long long)space_capacity(plan->space), plan->space->name);
+        return spad__fail(error, SPAD_ERR_BOUNDS,
+                          "a capacity of %s B is more than the %s B of space '%s'",
+                          spad__grouped(capacity).text,
+                          spad__grouped(space_capacity(plan->space)).text, plan->space->name);
     }
     plan->capacity = capacity;
     return SPAD_OK;
@@ -168,10 +169,10 @@ static spad_status check_lifetime(const spad_plan_buffer *b, const char *label, 
         }
         if (gap->window_lower < 0 || gap->window_upper < gap->window_lower ||
             gap->window_upper > b->size) {
-            return spad__fail(error, SPAD_ERR_BOUNDS,
-                              "window %lld:%lld of a gap of buffer %s is outside its %lld B",
-                              (long long)gap->window_lower, (long long)gap->window_upper, label,
-                              (long long)b->size);
+            return spad__fail(
+                error, SPAD_ERR_BOUNDS, "window %s:%s of a gap of buffer %s is outside its %s B",
+                spad__grouped(gap->window_lower).text, spad__grouped(gap->window_upper).text, label,
+                spad__grouped(b->size).text);
         }
         free_from = gap->upper;
     }
@@ -231,8 +232,8 @@ static spad_status check_buffer_size(const spad_plan_buffer *b, const char *labe
     }
     if (b->size >= SPAD_UNBOUNDED) {
         return spad__fail(error, SPAD_ERR_OVERFLOW,
-                          "buffer %s has a size of %lld B; the most is %lld B", label,
-                          (long long)b->size, (long long)(SPAD_UNBOUNDED - 1));
+                          "buffer %s has a size of %s B; the most is %s B", label,
+                          spad__grouped(b->size).text, spad__grouped(SPAD_UNBOUNDED - 1).text);
     }
     *field = SPAD__FIELD_ALIGNMENT;
     if (b->alignment < 1) {
@@ -246,19 +247,18 @@ static spad_status check_rules(const spad_plan *plan, const spad_plan_buffer *b,
                                int32_t *field, spad_error *error) {
     *field = SPAD__FIELD_BANK;
     if (b->bank < 0) {
-        return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has banks of %lld B; use 0 for none",
-                          label, (long long)b->bank);
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "buffer %s has banks of %s B; use 0 for none",
+                          label, spad__grouped(b->bank).text);
     }
     if (b->bank > 0 && b->size > b->bank) {
-        return spad__fail(error, SPAD_ERR_NO_FIT,
-                          "buffer %s of %lld B does not fit a bank of %lld B", label,
-                          (long long)b->size, (long long)b->bank);
+        return spad__fail(error, SPAD_ERR_NO_FIT, "buffer %s of %s B does not fit a bank of %s B",
+                          label, spad__grouped(b->size).text, spad__grouped(b->bank).text);
     }
     if (b->bank > 0 && !spad__nested(b->bank, b->alignment)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "buffer %s has alignment %lld and banks of %lld B; one must divide the "
+                          "buffer %s has alignment %s and banks of %s B; one must divide the "
                           "other",
-                          label, (long long)b->alignment, (long long)b->bank);
+                          label, spad__grouped(b->alignment).text, spad__grouped(b->bank).text);
     }
     *field = SPAD__FIELD_LANES;
     if (b->lanes < 1 || spad__plan_start_lane(plan, b->lanes, 0) < 0) {
@@ -280,8 +280,9 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
     }
     if (top > plan->capacity) {
         spad__fail(error, SPAD_ERR_BOUNDS,
-                   "buffer %s is pinned at %lld and ends at %lld, above the capacity of %lld B",
-                   label, (long long)b->offset, (long long)top, (long long)plan->capacity);
+                   "buffer %s is pinned at %s and ends at %s, above the capacity of %s B", label,
+                   spad__grouped(b->offset).text, spad__grouped(top).text,
+                   spad__grouped(plan->capacity).text);
         spad__fact_amounts(error, top, plan->capacity, SPAD_NO_FACT);
         return SPAD_ERR_BOUNDS;
     }
@@ -293,8 +294,8 @@ static spad_status check_pin(const spad_plan *plan, const spad_plan_buffer *b, c
     }
     if (b->bank > 0 && b->offset % b->bank > b->bank - b->size) {
         return spad__fail(error, SPAD_ERR_BOUNDS,
-                          "buffer %s is pinned at %lld and crosses a boundary of its %lld B banks",
-                          label, (long long)b->offset, (long long)b->bank);
+                          "buffer %s is pinned at %s and crosses a boundary of its %s B banks",
+                          label, spad__grouped(b->offset).text, spad__grouped(b->bank).text);
     }
     *field = SPAD__FIELD_LANE;
     if (b->lane < 0 || spad__plan_start_lane(plan, b->lanes, b->lane) != b->lane) {
@@ -434,16 +435,16 @@ static spad_status check_alias(const spad_plan *plan, size_t a, size_t b, spad_e
     }
     if (x->bank > 0 && y->bank > 0 && !spad__nested(x->bank, y->bank)) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "aliases %s and %s have banks of %lld and %lld B; one must divide the "
+                          "aliases %s and %s have banks of %s and %s B; one must divide the "
                           "other",
-                          first, second, (long long)x->bank, (long long)y->bank);
+                          first, second, spad__grouped(x->bank).text, spad__grouped(y->bank).text);
     }
     const int64_t bank = x->bank > 0 && !spad__nested(x->bank, alignment) ? x->bank : y->bank;
     if (bank == 0 || spad__nested(bank, alignment)) return SPAD_OK;
     return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                      "aliases %s and %s have the common alignment %lld and a bank of %lld B; one "
+                      "aliases %s and %s have the common alignment %s and a bank of %s B; one "
                       "must divide the other",
-                      first, second, (long long)alignment, (long long)bank);
+                      first, second, spad__grouped(alignment).text, spad__grouped(bank).text);
 }
 
 spad_status spad_plan_alias(spad_plan *plan, size_t a, size_t b, spad_error *error) {
@@ -474,18 +475,19 @@ static spad_status check_slice(const spad_plan *plan, size_t slice, size_t whole
     int64_t top;
     if (at < 0 || !spad__add(at, part->size, &top) || top > all->size) {
         return spad__fail(error, SPAD_ERR_BOUNDS,
-                          "slice %s of %lld B at byte %lld is not inside %s of %lld B", first,
-                          (long long)part->size, (long long)at, second, (long long)all->size);
+                          "slice %s of %s B at byte %s is not inside %s of %s B", first,
+                          spad__grouped(part->size).text, spad__grouped(at).text, second,
+                          spad__grouped(all->size).text);
     }
     if (at % part->alignment != 0) {
         return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "slice %s at byte %lld of %s is not at a multiple of its alignment %lld",
-                          first, (long long)at, second, (long long)part->alignment);
+                          "slice %s at byte %s of %s is not at a multiple of its alignment %s",
+                          first, spad__grouped(at).text, second,
+                          spad__grouped(part->alignment).text);
     }
     if (part->bank != 0 && part->bank != all->bank) {
-        return spad__fail(error, SPAD_ERR_ALIGNMENT,
-                          "slice %s has banks of %lld B, which %s has not", first,
-                          (long long)part->bank, second);
+        return spad__fail(error, SPAD_ERR_ALIGNMENT, "slice %s has banks of %s B, which %s has not",
+                          first, spad__grouped(part->bank).text, second);
     }
     return SPAD_OK;
 }

@@ -37,15 +37,15 @@ void spad__plan_write_change(spad__out *out, const spad_plan *plan,
     spad__out_string(out, "fits if ");
     switch (change->kind) {
     case SPAD_PLAN_ALIGN:
-        spad__out_format(out, "alignment %lld of ", (long long)b->alignment);
+        spad__out_format(out, "alignment %s of ", spad__grouped(b->alignment).text);
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " becomes %lld", (long long)change->amount);
+        spad__out_format(out, " becomes %s", spad__grouped(change->amount).text);
         return;
     case SPAD_PLAN_SHORTEN:
         out_label(out, plan, change->buffer);
-        spad__out_format(out, " (alive %lld to %lld) %s %lld", (long long)b->lower,
-                         (long long)b->upper, change->late ? "begins at" : "ends at",
-                         (long long)change->amount);
+        spad__out_format(out, " (alive %s to %s) %s %s", spad__grouped(b->lower).text,
+                         spad__grouped(b->upper).text, change->late ? "begins at" : "ends at",
+                         spad__grouped(change->amount).text);
         return;
     case SPAD_PLAN_SPILL:
         out_label(out, plan, change->buffer);
@@ -66,7 +66,8 @@ void spad__plan_write_spill(spad__out *out, const spad_plan *plan, const spad_pl
                          spad__exact_size(plan->buffers.items[set->buffers[k]].size).text);
     }
     if (shown < set->count)
-        spad__out_format(out, " and %lld smaller ones", (long long)(set->count - shown));
+        spad__out_format(out, " and %s smaller ones",
+                         spad__grouped((int64_t)(set->count - shown)).text);
     spad__out_format(out, " are moved to another memory: %s", spad__both_sizes(set->bytes).text);
     int64_t moved;
     if (spad__mul(set->bytes, 2, &moved))
@@ -99,10 +100,11 @@ static void text_clash(spad__out *out, const spad_plan *plan, const spad_plan_re
         const spad_plan_buffer *b = &plan->buffers.items[both[k]];
         if (k == 1) spad__out_string(out, " and ");
         out_label(out, plan, both[k]);
-        spad__out_format(out, " (%lld B, from %lld to %lld", (long long)b->size,
-                         (long long)b->lower, (long long)b->upper);
-        if (b->pinned) spad__out_format(out, ", offset %lld", (long long)b->offset);
-        if (b->pinned && plan->lanes > 1) spad__out_format(out, ", lane %lld", (long long)b->lane);
+        spad__out_format(out, " (%s B, from %s to %s", spad__grouped(b->size).text,
+                         spad__grouped(b->lower).text, spad__grouped(b->upper).text);
+        if (b->pinned) spad__out_format(out, ", offset %s", spad__grouped(b->offset).text);
+        if (b->pinned && plan->lanes > 1)
+            spad__out_format(out, ", lane %s", spad__grouped(b->lane).text);
         spad__out_string(out, ")");
     }
     spad__out_format(out, " %s", clash_sentence(reason->clash));
@@ -124,7 +126,7 @@ static void text_obstacles(spad__out *out, const spad_plan *plan) {
         spad__out_string(out, before);
         before = ", ";
         out_label(out, plan, i);
-        spad__out_format(out, " pinned at %lld", (long long)b->offset);
+        spad__out_format(out, " pinned at %s", spad__grouped(b->offset).text);
     }
     if (pins > PINS_SHOWN) spad__out_format(out, ", %d more pins", (int)(pins - PINS_SHOWN));
     const struct {
@@ -155,7 +157,7 @@ static void text_load(spad__out *out, const spad_plan_result *r) {
     spad__out_format(out, "at time %s %s are alive", spad__grouped(r->peak_time).text,
                      spad__both_sizes(r->peak_load).text);
     if (r->peak_lanes > 1)
-        spad__out_format(out, " on average over %lld lanes", (long long)r->peak_lanes);
+        spad__out_format(out, " on average over %s lanes", spad__grouped(r->peak_lanes).text);
 }
 
 /* The bound alone shows that it does not fit, without a search. */
@@ -224,8 +226,8 @@ void spad__plan_write_why(spad__out *out, const spad_plan *plan, const spad_plan
     }
     if (reason->alive_count > PLAN_ALIVE_SHOWN) {
         spad__out_string(out, separator);
-        spad__out_format(out, "and %lld smaller ones",
-                         (long long)(reason->alive_count - PLAN_ALIVE_SHOWN));
+        spad__out_format(out, "and %s smaller ones",
+                         spad__grouped((int64_t)(reason->alive_count - PLAN_ALIVE_SHOWN)).text);
     }
 }
 
@@ -272,7 +274,7 @@ static void text_peak(spad__out *out, const spad_plan_result *r) {
     spad__out_format(out, "live peak %s at time %s", spad__both_sizes(r->peak_load).text,
                      spad__grouped(r->peak_time).text);
     if (r->peak_lanes > 1)
-        spad__out_format(out, ", on average over %lld lanes", (long long)r->peak_lanes);
+        spad__out_format(out, ", on average over %s lanes", spad__grouped(r->peak_lanes).text);
     spad__out_string(out, "\n");
 }
 
@@ -342,8 +344,8 @@ spad_status spad_plan_write_text(const spad_plan *plan, const spad_plan_result *
                                                         : "");
     spad__out_string(&out, "time      ");
     text_duration(&out, r->nanoseconds);
-    spad__out_format(&out, ", %lld nodes, %lld restarts\n", (long long)r->nodes,
-                     (long long)r->restarts);
+    spad__out_format(&out, ", %s nodes, %s restarts\n", spad__grouped(r->nodes).text,
+                     spad__grouped(r->restarts).text);
     if (reason != NULL) text_reason(&out, plan, r, reason);
     return spad__out_finish(&out, error);
 }

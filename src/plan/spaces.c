@@ -88,9 +88,10 @@ static spad_status add_named_memory(spad_spaces *spaces, const char *name, size_
     if (rules != NULL && capacity == SPAD_UNBOUNDED) capacity = spad_space_get_usable(rules);
     if (rules != NULL && spad_space_get_usable(rules) != SPAD_UNBOUNDED &&
         capacity > spad_space_get_usable(rules))
-        return spad__fail(error, SPAD_ERR_BOUNDS, "'%.*s' has %lld B, which is less than %lld",
+        return spad__fail(error, SPAD_ERR_BOUNDS, "'%.*s' has %s B, which is less than %s",
                           (int)(length < 40 ? length : 40), name,
-                          (long long)spad_space_get_usable(rules), (long long)capacity);
+                          spad__grouped(spad_space_get_usable(rules)).text,
+                          spad__grouped(capacity).text);
     const char *copy = spad__arena_copy(&spaces->arena, name, length);
     if (copy == NULL) return spad__fail_host_memory(error);
     spaces->rules[spaces->memory_count] = rules;

@@ -40,7 +40,8 @@ typedef struct spiller {
     spad__explorer *x;
     const spad_host *host;
     tight_list moments;
-    number_list set; /* spilled in x->changed */
+    number_list set;        /* spilled in x->changed */
+    spad_plan_result *last; /* of the last set with a plan; NULL: none */
     spad_plan_spill *found;
 } spiller;
 
@@ -117,12 +118,14 @@ static void spill(spiller *p, size_t number) {
     spad__plan_apply_change(&p->x->changed.buffers.items[number], &change);
 }
 
-/* *fits: there is a plan without the spilled buffers. */
+/* *fits: there is a plan without the spilled buffers, which is the last one then. */
 static spad_status try_set(spiller *p, bool *fits, spad_error *error) {
     spad_plan_result *found;
     const spad_status status = spad__attempt(p->x, &found, error);
     *fits = found != NULL;
-    spad_plan_result_destroy(found);
+    if (found == NULL) return status;
+    spad_plan_result_destroy(p->last);
+    p->last = found;
     return status;
 }
 
@@ -160,15 +163,19 @@ static bool is_enough(const spiller *p, const size_t *set, size_t count) {
     return true;
 }
 
-static spad_status add_spill_set(spiller *p, const size_t *set, size_t count, spad_error *error) {
+/* The set that was planned last, with its places. */
+static spad_status add_spill_set(spiller *p, spad_error *error) {
     spad_plan_reason *reason = &p->x->out->reason;
+    const size_t count = p->set.count;
     size_t *copy = spad__arena_array(&p->x->out->arena, count, sizeof *copy);
     if (copy == NULL) return spad__fail_host_memory(error);
-    memcpy(copy, set, count * sizeof *copy);
-    spad_plan_spill *row = &p->found[reason->spill_count++];
+    memcpy(copy, p->set.items, count * sizeof *copy);
+    spad_plan_spill *row = &p->found[reason->spill_count];
     *row = (spad_plan_spill){.count = count, .buffers = copy};
-    for (size_t k = 0; k < count; k++) row->bytes += spill_size(p, set[k]);
-    return SPAD_OK;
+    for (size_t k = 0; k < count; k++) row->bytes += spill_size(p, copy[k]);
+    const spad_status status = spad__keep_places(p->x, p->last, &row->places, error);
+    if (status == SPAD_OK) reason->spill_count++;
+    return status;
 }
 
 /* ---- step by step ------------------------------------------------------------------ */
@@ -358,23 +365,30 @@ static spad_status find_small_set(spiller *p, size_t light, bool *found, spad_er
     return status;
 }
 
+/* The light set was added first and the small one, of no more buffers, second. The one that is not
+ * better in anything is left out; of both, the small one comes first. */
+static void choose_sets(spiller *p) {
+    spad_plan_spill *sets = p->found;
+    size_t *count = &p->x->out->reason.spill_count;
+    if (*count < 2) return;
+    const spad_plan_spill light = sets[0];
+    if (light.bytes >= sets[1].bytes || light.count == sets[1].count) {
+        if (light.bytes >= sets[1].bytes) sets[0] = sets[1]; /* no fewer buffers, no fewer bytes */
+        *count = 1;
+        return;
+    }
+    sets[0] = sets[1];
+    sets[1] = light;
+}
+
 static spad_status find_sets(spiller *p, spad_error *error) {
     spad_status status = find_light_set(p, error);
-    number_list light = p->set;
+    const size_t light = p->set.count;
     bool small = false;
-    p->set = (number_list){0};
-    if (status == SPAD_OK) status = find_small_set(p, light.count, &small, error);
-    if (status == SPAD_OK && small) status = add_spill_set(p, p->set.items, p->set.count, error);
-    if (status == SPAD_OK && light.count > 0)
-        status = add_spill_set(p, light.items, light.count, error);
-    spad_plan_reason *reason = &p->x->out->reason;
-    if (reason->spill_count == 2 && p->found[1].bytes >= p->found[0].bytes)
-        reason->spill_count = 1; /* no fewer buffers and no fewer bytes */
-    if (reason->spill_count == 2 && p->found[1].count == p->found[0].count) {
-        p->found[0] = p->found[1];
-        reason->spill_count = 1;
-    }
-    spad__array_free(p->host, &light);
+    if (status == SPAD_OK && light > 0) status = add_spill_set(p, error);
+    if (status == SPAD_OK) status = find_small_set(p, light, &small, error);
+    if (status == SPAD_OK && small) status = add_spill_set(p, error);
+    choose_sets(p);
     return status;
 }
 
@@ -385,6 +399,7 @@ spad_status spad__find_spills(spad__explorer *x, spad_error *error) {
     const spad_status status = p.found != NULL && find_tight_times(&p)
                                    ? find_sets(&p, error)
                                    : spad__fail_host_memory(error);
+    spad_plan_result_destroy(p.last);
     spad__array_free(p.host, &p.set);
     spad__array_free(p.host, &p.moments);
     return status;

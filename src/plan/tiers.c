@@ -47,8 +47,8 @@ spad_status spad_tiers_add_memory(size_t *out, spad_tiers *tiers, const spad_tie
                                   spad_error *error) {
     if (memory->capacity < 0 || memory->cost < 0)
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a memory of %lld B at a cost of %lld per byte: neither may be negative",
-                          (long long)memory->capacity, (long long)memory->cost);
+                          "a memory of %s B at a cost of %s per byte: neither may be negative",
+                          spad__grouped(memory->capacity).text, spad__grouped(memory->cost).text);
     if (tiers->memories.count == SPAD_TIERS_MEMORIES || tiers->buffers.count > 0)
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "a problem has at most %d memories, and they come before its buffers",
@@ -68,8 +68,8 @@ static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_bu
     const size_t memories = tiers->memories.count;
     if (b->size < 0 || b->alignment < 0)
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "a size of %lld B with an alignment of %lld: neither may be negative",
-                          (long long)b->size, (long long)b->alignment);
+                          "a size of %s B with an alignment of %s: neither may be negative",
+                          spad__grouped(b->size).text, spad__grouped(b->alignment).text);
     if (memories == 0 || b->memories >> memories != 0 ||
         (b->home != SPAD_NO_MEMORY && b->home >= memories))
         return spad__fail(error, SPAD_ERR_ARGUMENT,
@@ -82,8 +82,8 @@ static spad_status check_tier_buffer(const spad_tiers *tiers, const spad_tier_bu
     for (size_t k = 0; k < b->use_count; k++)
         if (b->uses[k] == INT64_MAX || (k > 0 && b->uses[k] <= b->uses[k - 1]))
             return spad__fail(error, SPAD_ERR_ARGUMENT,
-                              "use %zu, at moment %lld, is not after the one before it", k,
-                              (long long)b->uses[k]);
+                              "use %zu, at moment %s, is not after the one before it", k,
+                              spad__grouped(b->uses[k]).text);
     return SPAD_OK;
 }
 
@@ -179,8 +179,8 @@ static void write_tier_summary(spad__out *out, const spad_tiers *tiers,
                              : "no plan was found within the limits");
         if (large != SIZE_MAX) {
             out_buffer(out, tiers, large);
-            spad__out_format(out, " has %lld B, more than any memory that it may be in\n",
-                             (long long)tiers->buffers.items[large].size);
+            spad__out_format(out, " has %s B, more than any memory that it may be in\n",
+                             spad__grouped(tiers->buffers.items[large].size).text);
         }
         return;
     }
@@ -240,7 +240,8 @@ static void write_elsewhere_row(spad__out *out, const spad_tiers *tiers,
     out_buffer(out, tiers, stay->buffer);
     spad__out_format(out, " (%s) in ", spad__exact_size(b->size).text);
     out_memory(out, tiers, stay->memory);
-    spad__out_format(out, " from %lld to %lld\n", (long long)stay->lower, (long long)stay->upper);
+    spad__out_format(out, " from %s to %s\n", spad__grouped(stay->lower).text,
+                     spad__grouped(stay->upper).text);
 }
 
 /* The stays of buffers that are not where they cost the least. */
@@ -267,9 +268,8 @@ static void write_elsewhere(spad__out *out, const spad_tiers *tiers, const spad_
     if (r->verdict == SPAD_PLAN_OPTIMAL)
         spad__out_string(out, "no other choice costs less: proved\n");
     else
-        spad__out_format(out,
-                         "whether another choice costs less is not known; none is below %lld\n",
-                         (long long)r->bound);
+        spad__out_format(out, "whether another choice costs less is not known; none is below %s\n",
+                         spad__grouped(r->bound).text);
 }
 
 spad_status spad_tiers_write_text(const spad_tiers *tiers, const spad_tiers_result *result,

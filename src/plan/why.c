@@ -63,19 +63,24 @@ static bool list_candidates(spad__explorer *x) {
 
 /* ---- what would help --------------------------------------------------------------- */
 
-/* Adds a change after which there is a plan, with its places where there is room for them. */
+spad_status spad__keep_places(spad__explorer *x, const spad_plan_result *result,
+                              spad_plan_place **out, spad_error *error) {
+    const size_t n = result->count;
+    *out = NULL;
+    if (n == 0 || x->places_kept + n > SPAD_PLAN_PLACES_KEPT) return SPAD_OK;
+    *out = spad__arena_array(&x->out->arena, n, sizeof **out);
+    if (*out == NULL) return spad__fail_host_memory(error);
+    memcpy(*out, result->places, n * sizeof **out);
+    x->places_kept += n;
+    return SPAD_OK;
+}
+
+/* Adds a change after which there is a plan. */
 static spad_status keep_plan_change(spad__explorer *x, spad_plan_change change,
                                     const spad_plan_result *result, spad_error *error) {
-    const size_t n = result->count;
-    if (n > 0 && x->places_kept + n <= SPAD_PLAN_PLACES_KEPT) {
-        spad_plan_place *places = spad__arena_array(&x->out->arena, n, sizeof *places);
-        if (places == NULL) return spad__fail_host_memory(error);
-        memcpy(places, result->places, n * sizeof *places);
-        change.places = places;
-        x->places_kept += n;
-    }
-    x->changes[x->out->reason.change_count++] = change;
-    return SPAD_OK;
+    const spad_status status = spad__keep_places(x, result, &change.places, error);
+    if (status == SPAD_OK) x->changes[x->out->reason.change_count++] = change;
+    return status;
 }
 
 /* Solves with one change, and adds it if a plan within the capacity was found. */

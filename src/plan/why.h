@@ -44,6 +44,10 @@ spad_status spad__attempt_goes_on(const spad__explorer *x, spad_error *error);
  * plan was found, or the time is over. SPAD_ERR_HOST_MEMORY, SPAD_ERR_CANCELLED. */
 spad_status spad__attempt(spad__explorer *x, spad_plan_result **found, spad_error *error);
 
+/* A copy of the places of a result; NULL: there is no room for them (SPAD_PLAN_PLACES_KEPT). */
+spad_status spad__keep_places(spad__explorer *x, const spad_plan_result *result,
+                              spad_plan_place **out, spad_error *error);
+
 /* Fills in the sets of buffers to spill (spill.c). */
 spad_status spad__find_spills(spad__explorer *x, spad_error *error);
 

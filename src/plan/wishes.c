@@ -311,14 +311,16 @@ spad_status spad_wishes_write_text(const spad_wishes_result *r, const spad_sink 
     spad__out_start(&out, sink);
     spad__out_format(&out, "wishes    %zu", r->wish_count);
     if (r->cost != SPAD_UNBOUNDED) {
-        spad__out_format(&out, ", %zu not fulfilled, cost %lld, ", r->denied_count,
-                         (long long)r->cost);
+        spad__out_format(&out, ", %zu not fulfilled, cost %s, ", r->denied_count,
+                         spad__grouped(r->cost).text);
         if (r->cost == r->bound)
             spad__out_string(&out, "no plan of this height costs less: proved\n");
         else
-            spad__out_format(&out, "no plan of this height is below %lld\n", (long long)r->bound);
-        spad__out_format(&out, "moved     %zu %s, %lld B\n", r->moved_count,
-                         r->moved_count == 1 ? "buffer" : "buffers", (long long)r->moved_bytes);
+            spad__out_format(&out, "no plan of this height is below %s\n",
+                             spad__grouped(r->bound).text);
+        spad__out_format(&out, "moved     %zu %s, %s B\n", r->moved_count,
+                         r->moved_count == 1 ? "buffer" : "buffers",
+                         spad__grouped(r->moved_bytes).text);
         if (r->shared_count > 0)
             spad__out_format(&out, "shared    %zu %s that should not share bytes\n",
                              r->shared_count, r->shared_count == 1 ? "pair" : "pairs");

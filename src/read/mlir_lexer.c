@@ -127,8 +127,9 @@ static spad__mlir_token scan_token(spad__mlir_scan *s) {
         token.kind = SPAD__MLIR_NUMBER;
         s->at++;
         scan_number(s);
-    } else if (c == '"') {
-        token.kind = SPAD__MLIR_STRING;
+    } else if (c == '"' || (c == '@' && lex_peek(s, 1) == '"')) {
+        token.kind = c == '"' ? SPAD__MLIR_STRING : SPAD__MLIR_SYMBOL; /* @"a name, (2,)" */
+        if (c == '@') s->at++;
         if (!scan_string(s)) {
             const spad__span span = {token.start, s->at - token.start};
             spad__diagnostics_add(s->m->diagnostics, s->m->source, span,

@@ -72,14 +72,20 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
         t->warps = value;
     }
     if (spad__mlir_number_of(m, module, "ttg.num-ctas", &value) && value > 1) {
+        t->blocks = info->blocks = value;
+    }
+    const uint32_t pairs = spad__mlir_attribute(m, module, "ttng.two-ctas");
+    t->shared_barriers = pairs != 0;
+    if (pairs != 0 && spad__mlir_is(m, pairs, "true")) {
         SPAD__MLIR_FAULT(
-            t->m, module->name,
-            "a cluster of %lld blocks ('ttg.num-ctas'): only kernels of one block are read; "
-            "compile with num_ctas=1",
-            (long long)value);
+            t->m, pairs,
+            "products of two blocks of a cluster ('ttng.two-ctas'): only kernels whose "
+            "blocks use their own memory are read; compile with num_ctas=1");
         return false;
     }
-    if (spad__mlir_number_of(m, module, "ttg.shared", &value)) info->shared_bytes = value;
+    if (spad__mlir_number_of(m, module, "ttg.shared", &value) && value >= 0) {
+        info->shared_bytes = t->shared_bytes = value;
+    }
     if (spad__mlir_number_of(m, module, "ttg.tensor_memory_size", &value)) {
         info->tensor_columns = value;
     }
@@ -140,10 +146,13 @@ static void begin_pass(spad__ttgir *t, bool run) {
         spad__free(t->host, t->names.items[i], SPAD__TTGIR_NAME);
     }
     t->names.count = t->buffers.count = t->notes.count = t->accesses.count = 0;
-    t->params.count = t->agents.count = t->rounds.count = 0;
+    t->params.count = t->agents.count = t->rounds.count = t->calls.count = 0;
+    spad__index_clear(&t->buffer_index);
     t->run = run;
     t->unclear = t->has_offsets = t->dry = false;
-    t->regions = t->loops = t->depth = 0;
+    t->regions = t->loops = t->depth = t->call_depth = 0;
+    t->call = 0;
+    t->call_base = t->call_count = 0;
     t->used_arguments = 0;
     t->register_bytes = 0;
 }
@@ -151,6 +160,10 @@ static void begin_pass(spad__ttgir *t, bool run) {
 static void free_all(spad__ttgir *t) {
     begin_pass(t, false);
     spad__array_free(t->host, &t->values);
+    spad__array_free(t->host, &t->used);
+    spad__array_free(t->host, &t->functions);
+    spad__array_free(t->host, &t->calls);
+    spad__index_free(&t->buffer_index, t->host);
     spad__array_free(t->host, &t->buffers);
     spad__array_free(t->host, &t->notes);
     spad__array_free(t->host, &t->accesses);
@@ -215,8 +228,32 @@ static void list_assumed(const spad__ttgir *t, spad_ttgir_info *info) {
     }
 }
 
+/* How many operations have scratch memory whose size is not in the text, and what is known. */
+static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
+    size_t computed = 0, unknown = 0;
+    const spad__mlir_token *first = NULL;
+    for (size_t i = 0; i < t->buffers.count; i++) {
+        const spad__ttgir_buffer *b = &t->buffers.items[i];
+        if (b->scratch && b->computed && b->rank > 0) computed++;
+        if (!b->scratch || b->rank > 0 || unknown++ > 0) continue;
+        first = &t->m->tokens.items[t->m->ops.items[b->op].name];
+    }
+    char counted[80] = "", missing[sizeof info->scratch - sizeof counted] = "";
+    if (computed > 0) {
+        snprintf(counted, sizeof counted, "%zu sized by %s layouts", computed,
+                 computed > 1 ? "their" : "its");
+    }
+    if (unknown > 0) {
+        const int length = first->length < 40 ? (int)first->length : 40;
+        snprintf(missing, sizeof missing, "%s%zu not counted, the first is %.*s in line %ld",
+                 computed > 0 ? ", " : "", unknown, length, t->m->source->text + first->start,
+                 (long)first->line);
+    }
+    snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
+}
+
 static bool is_unclear(const spad__ttgir *t, spad_status status) {
-    return status != SPAD_OK && t->unclear && !t->failed;
+    return status != SPAD_OK && t->unclear && !t->failed && !t->scalars.out_of_memory;
 }
 
 /* With numbers; where data decides even then, with any number of rounds. */
@@ -252,6 +289,7 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
         if (!info->unrolled) info->reason[0] = '\0';
     }
     info->placed = t->has_offsets;
+    if (status == SPAD_OK) list_scratch(t, info);
     if (status == SPAD_OK && info->assumed[0] == '\0') list_assumed(t, info);
     return status;
 }
@@ -279,6 +317,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     }
     const spad__mlir_region *body = &m->regions.items[m->ops.items[module].first_region];
     t->function = ttgir_find_function(m, body->first_op);
+    if (!spad__ttgir_list_functions(t, body->first_op)) return spad__fail_host_memory(error);
     if (t->function < 0) {
         SPAD__MLIR_FAULT(m, m->ops.items[module].name,
                          "a module without a function of Triton ('tt.func')");
@@ -320,6 +359,8 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
                      .target = options->target,
                      .numbers = numbers,
                      .programs = PROGRAMS,
+                     .blocks = 1,
+                     .shared_bytes = -1,
                      .warps = 4};
     spad__diagnostics_begin(diagnostics, source);
     spad_status status = SPAD_OK;
@@ -344,7 +385,7 @@ spad_status spad_kernel_read_ttgir(spad_kernel **out, spad_ttgir_info *info, con
     spad_diagnostics *own = NULL;
     *out = NULL;
     if (info == NULL) info = &unwanted;
-    *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1};
+    *info = (spad_ttgir_info){.shared_bytes = -1, .tensor_columns = -1, .blocks = 1};
     if (options == NULL) options = &defaults;
     if (length > (size_t)SPAD__MLIR_MIB << 20) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,

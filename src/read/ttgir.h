@@ -3,9 +3,13 @@
  * What the files that turn TTGIR into a kernel share.
  *
  *     ttgir_words.c   types, encodings, locations, names
+ *     ttgir_layout.c  layouts of tensors in registers
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_memory.c  operations that touch shared or tensor memory
+ *     ttgir_scratch.c shared memory that operations on registers need
+ *     ttgir_call.c    functions that are not inlined
  *     ttgir_run.c     scalars, loops, conditions, partitions: runs through a function
+ *     ttgir_local.c   which buffers are declared in a loop
  *     ttgir_emit.c    the kernel, through its builder
  *     ttgir.c         the public call
  *
@@ -67,7 +71,7 @@ typedef enum spad__ttgir_space {
 typedef struct spad__ttgir_buffer {
     char name[SPAD__TTGIR_NAME];
     spad__ttgir_space space;
-    uint32_t key; /* the token it comes from: an operation is a buffer once */
+    uint64_t key; /* the call and the token it comes from: an operation is a buffer once */
     int32_t op;   /* for its location; -1: none */
     spad_dtype dtype;
     int64_t stages; /* of a ring; 0: no ring */
@@ -77,6 +81,10 @@ typedef struct spad__ttgir_buffer {
     int64_t align;  /* 0: not given */
     bool barrier;   /* mbarriers */
     bool moved;     /* registers that threads move a tile through */
+    bool scratch;   /* of an operation, while it runs */
+    bool folded;    /* its dimensions are not those of its type: no parts of it */
+    bool local;     /* declared where it is allocated or first used, in a loop */
+    bool computed;  /* scratch: its size follows from layouts, and is not in the text */
     int64_t count;  /* arrivals */
     bool read, written;
     int64_t row; /* in the kernel: tensor or synchronisation object */
@@ -109,7 +117,8 @@ typedef enum spad__ttgir_note_kind {
     SPAD__NOTE_END,
     SPAD__NOTE_OPERATION, /* name, unit, accesses, deliver, group */
     SPAD__NOTE_STATEMENT, /* statement, buffer (mbarrier) or group, stage, amount, unit */
-    SPAD__NOTE_JOIN       /* all agents meet */
+    SPAD__NOTE_JOIN,      /* all agents meet */
+    SPAD__NOTE_ALLOCATE   /* buffer, in a loop */
 } spad__ttgir_note_kind;
 
 typedef struct spad__ttgir_access {
@@ -163,6 +172,12 @@ typedef struct spad__ttgir_argument {
     int64_t value;
 } spad__ttgir_argument;
 
+/* Where a function was called: the call around it, and the operation. */
+typedef struct spad__ttgir_caller {
+    uint32_t call;
+    int32_t op;
+} spad__ttgir_caller;
+
 /* A location: of the file, or the name of a variable and where it is. */
 typedef struct spad__ttgir_place {
     uint32_t file; /* a string; 0: unknown */
@@ -178,7 +193,9 @@ typedef struct spad__ttgir {
     const spad_target *target;
     spad__scalars scalars;
     SPAD_ARRAY(spad__ttgir_value) values;
+    SPAD_ARRAY(bool) used; /* by value: an operation has it as an operand */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
+    spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
     SPAD_ARRAY(spad__ttgir_note) notes;
     SPAD_ARRAY(spad__ttgir_access) accesses;
     SPAD_ARRAY(spad__ttgir_param) params;
@@ -195,11 +212,20 @@ typedef struct spad__ttgir {
     bool unclear;    /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
+    SPAD_ARRAY(int32_t) functions;        /* of the module */
+    SPAD_ARRAY(spad__ttgir_caller) calls; /* those that were met */
+    uint32_t call;                        /* that is run, from 1 on; 0: the function itself */
+    int64_t call_base;                    /* of the shared memory of that call */
+    int call_depth;
+    int64_t call_count; /* in this pass */
     int regions;        /* warp_specialize so far */
     int loops;          /* around */
     int64_t programs;   /* tt.get_num_programs */
     int64_t program[3]; /* tt.get_program_id x, y, z */
     int64_t warps;
+    int64_t blocks;         /* of a cluster */
+    bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
+    int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
     int64_t register_bytes; /* of operands of products, and of tiles that threads move */
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool thread_registers;  /* its threads have registers */
@@ -229,21 +255,26 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
                                spad__ttgir_type *out);
 /* The last "!ttg.memdesc<" of the operation; 0: none. */
 uint32_t spad__ttgir_last_memdesc(const spad__ttgir *t, const spad__mlir_op *op);
+/* The n-th "tensor" of the operands' types, or of the results'; 0: none. */
+uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, int n, bool result);
 /* The type of operand or result `which` of a product, as the token of its "tensor"; 0: none. */
 uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, int which);
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* Is it of scales in tensor memory? */
+bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
-/* Why an operation is refused whatever it is about; NULL: it is not. */
-const char *spad__ttgir_never(const spad__ttgir *t, const spad__mlir_op *op);
+/* What an operation does with other blocks of a cluster; NULL: nothing. */
+const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* Does a type of the operation name memory on chip? */
 bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* A name for a thing of the operation: that of the user's variable, or of the value. */
+#define SPAD__TTGIR_NO_NAME "buffer"
 void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name);
 void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
 /* Makes the name one that no other thing has. False: no memory. */
@@ -274,6 +305,45 @@ void spad__ttgir_unclear(spad__ttgir *t, const char *why);
         }                                                                           \
     } while (0)
 
+/* ---- layouts -------------------------------------------------------------------------- */
+
+/* Of a tensor in registers: for each dimension what a thread has in a row, and how many lanes and
+ * warps have parts of it. */
+typedef struct spad__ttgir_layout {
+    int rank;
+    int64_t shape[SPAD__TTGIR_RANK]; /* what one block has */
+    int64_t elements[SPAD__TTGIR_RANK];
+    int64_t lanes[SPAD__TTGIR_RANK];
+    int64_t warps[SPAD__TTGIR_RANK];
+    bool repeats; /* some threads have the same elements as others */
+    bool whole;   /* elements and lanes are known as well */
+} spad__ttgir_layout;
+/* False: a layout that is not known, or none. */
+bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
+                             spad__ttgir_layout *out);
+/* Where the blocks of a cluster are in a tensor: one row for each bit of a block's number. */
+enum { SPAD__TTGIR_BASES = 16 };
+typedef struct spad__ttgir_bases {
+    size_t count;
+    int64_t rows[SPAD__TTGIR_BASES][SPAD__TTGIR_RANK];
+} spad__ttgir_bases;
+/* False: the encoding says nothing about blocks; none then. */
+bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
+                             spad__ttgir_bases *out);
+/* Into how many parts the blocks of a cluster divide each dimension; 1 without a cluster. */
+void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split);
+
+/* ---- scratch memory -------------------------------------------------------------------- */
+
+/* What an operation on registers writes to shared memory and reads again, if it does. */
+void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op);
+/* What the program hands over to the partitions of a warp_specialize, and what partition `which`
+ * takes of it. */
+void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_take_over(spad__ttgir *t, const spad__mlir_op *op);
+/* After the last one: the partitions are told to end. */
+void spad__ttgir_end_partitions(spad__ttgir *t);
+
 /* ---- operations ---------------------------------------------------------------------- */
 
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
@@ -283,8 +353,12 @@ spad__scalar spad__ttgir_scalar(spad__ttgir *t, const spad__mlir_op *op, uint32_
 void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
                      spad__ttgir_value value);
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
-/* The buffer of this key, or a new one. -1: no memory. */
-int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh);
+/* The buffer of this token in this call, or a new one. -1: no memory. */
+int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh);
+/* All of a buffer. */
+spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer);
+/* The address that the compiler gave the operation in shared memory, -1: none. */
+int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op);
 /* What a pointer leads to has the shape of what is copied, the first time. */
 /* The registers that threads move a tile through, added to the newest operation. Only their size
  * matters, for the time: one tensor for each shape, and none that would fill the registers. Of the
@@ -295,6 +369,17 @@ void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 
+/* ---- functions ------------------------------------------------------------------------ */
+
+/* Lists the functions of the module that begins with this operation. False: no memory. */
+bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
+/* Runs the function that is called, as if it were written here. */
+void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
+                              spad__ttgir_value value);
+/* False: stop. *end: the operation that ends the region; NULL: none does. */
+bool spad__ttgir_run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
+
 /* ---- the whole ---------------------------------------------------------------------- */
 
 /* Runs through the function. False: a fault, no memory, or unclear. */
@@ -304,6 +389,8 @@ bool spad__ttgir_run(spad__ttgir *t);
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,
                              const spad_kernel_options *options, bool numbers,
                              spad_diagnostics *diagnostics, spad_error *error);
+/* Which buffers are declared in the block that uses them. */
+spad_status spad__ttgir_find_local(spad__ttgir *t, spad_error *error);
 spad_status spad__ttgir_emit(spad__ttgir *t, spad_kernel **out, const char *file,
                              spad_error *error);
 

@@ -508,26 +508,35 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
 }
 
+static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error *error) {
+    const spad_amount stages = {.value = b->stages};
+    const spad_amount count = {.value = b->count > 0 ? b->count : 1};
+    const spad_amounts dims = {b->stages > 0 ? 1 : 0, &stages};
+    const char *suffix = b->barrier                          ? "_bar"
+                         : b->scratch                        ? "_scratch"
+                         : b->space == SPAD__TTGIR_REGISTERS ? "_r"
+                                                             : "";
+    TRY(go_to(t, b->op, error));
+    if (!spad__ttgir_unique(t, b->name, suffix)) return spad__fail_host_memory(error);
+    if (!b->barrier) return emit_tensor(t, b, error);
+    return spad_kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, b->name, dims, count,
+                                    error);
+}
+
 static spad_status emit_buffers(spad__ttgir *t, spad_error *error) {
     for (size_t i = 0; i < t->buffers.count; i++) {
         spad__ttgir_buffer *b = &t->buffers.items[i];
-        const spad_amount stages = {.value = b->stages};
-        const spad_amount count = {.value = b->count > 0 ? b->count : 1};
-        const spad_amounts dims = {b->stages > 0 ? 1 : 0, &stages};
-        if (!b->barrier && !b->read && !b->written) continue;
-        TRY(go_to(t, b->op, error));
-        if (!spad__ttgir_unique(t, b->name,
-                                b->barrier                          ? "_bar"
-                                : b->space == SPAD__TTGIR_REGISTERS ? "_r"
-                                                                    : "")) {
-            return spad__fail_host_memory(error);
-        }
-        if (b->barrier) {
-            TRY(spad_kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, b->name, dims,
-                                         count, error));
-        } else {
-            TRY(emit_tensor(t, b, error));
-        }
+        if ((!b->barrier && !b->read && !b->written) || b->local) continue;
+        TRY(emit_buffer(t, b, error));
+    }
+    return SPAD_OK;
+}
+
+static spad_status emit_local_buffers(spad__ttgir *t, const spad__ttgir_note *note,
+                                      spad_error *error) {
+    for (uint32_t i = 0; i < note->access_count; i++) {
+        spad__ttgir_buffer *b = &t->buffers.items[t->accesses.items[note->first_access + i].buffer];
+        if (b->row < 0 && b->local) TRY(emit_buffer(t, b, error));
     }
     return SPAD_OK;
 }
@@ -627,8 +636,13 @@ static spad_status barrier_index(spad__ttgir *t, const spad__ttgir_note *note, s
 static spad_status emit_operation(spad__ttgir *t, const spad__ttgir_rows *rows,
                                   const spad__ttgir_note *note, spad_error *error) {
     char name[SPAD__TTGIR_NAME + 16], user[SPAD__TTGIR_NAME];
+    TRY(emit_local_buffers(t, note, error));
     spad__ttgir_name(t, &t->m->ops.items[note->op], user);
-    snprintf(name, sizeof name, "%s_%.30s", note->name, user);
+    if (strcmp(user, SPAD__TTGIR_NO_NAME) == 0) {
+        snprintf(name, sizeof name, "%s", note->name);
+    } else {
+        snprintf(name, sizeof name, "%s_%.30s", note->name, user);
+    }
     const char *runner = note->unit != SPAD__TTGIR_NO_UNIT ? unit_names[note->unit]
                          : note->matrix                    ? "tensor"
                                                            : "simt";
@@ -675,6 +689,11 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     case SPAD__NOTE_ELSE: return spad_kernel_builder_else(t->builder, error);
     case SPAD__NOTE_END: return emit_end(t, error);
     case SPAD__NOTE_OPERATION: return emit_operation(t, rows, note, error);
+    case SPAD__NOTE_ALLOCATE: {
+        spad__ttgir_buffer *b = &t->buffers.items[note->buffer];
+        const bool now = b->local && b->row < 0 && (b->read || b->written);
+        return now ? emit_buffer(t, b, error) : SPAD_OK;
+    }
     case SPAD__NOTE_JOIN: {
         const spad_statement join = spad_statement_of(SPAD_STATEMENT_SYNC, rows->join);
         return t->regions > 1 ? spad_kernel_builder_statement(t->builder, &join, error) : SPAD_OK;
@@ -734,6 +753,7 @@ static spad_status emit_all(spad__ttgir *t, spad_error *error) {
     }
     TRY(emit_params(t, error));
     TRY(emit_units(t, &rows, error));
+    TRY(spad__ttgir_find_local(t, error));
     TRY(emit_buffers(t, error));
     TRY(emit_stream(t, &rows, SPAD__STREAM_BEFORE, error));
     TRY(emit_agents(t, &rows, error));

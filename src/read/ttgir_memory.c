@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "read/ttgir.h"
 
 /* ---- operands ------------------------------------------------------------------------ */
@@ -63,12 +64,20 @@ static spad__scalar condition_at(spad__ttgir *t, const spad__mlir_op *op, uint32
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-static spad__ttgir_value whole_view(const spad__ttgir *t, int32_t buffer) {
-    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
-    value.view.stage = -1;
-    value.view.rank = t->buffers.items[buffer].rank;
-    for (int d = 0; d < value.view.rank; d++) value.view.order[d] = d;
-    return value;
+int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t offset;
+    if (!spad__mlir_number_of(t->m, op, "allocation.offset", &offset) || offset < 0) return -1;
+    return spad__add(offset, t->call_base, &offset) ? offset : -1;
+}
+
+/* Scales of rows x columns bytes: 32 rows at a time, side by side, the same in each quarter of the
+ * lanes. Parts of them are all of them here. */
+static void fold_scales(spad__ttgir_buffer *b) {
+    enum { LANES = 128, ROWS = 32 };
+    const int64_t groups = b->dims[0] > ROWS ? b->dims[0] / ROWS : 1;
+    if (!spad__mul(groups, b->dims[1], &b->dims[1])) return;
+    b->dims[0] = LANES;
+    b->folded = true;
 }
 
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
@@ -82,13 +91,15 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     b->dtype = type->dtype;
     b->stages = ring ? type->dims[0] : 0;
     b->rank = type->rank - ring;
-    for (int d = 0; d < b->rank; d++) b->dims[d] = type->dims[d + ring];
-    if (!spad__mlir_number_of(t->m, op, "allocation.offset", &b->offset) || b->offset < 0 ||
-        space != SPAD__TTGIR_SHARED) {
-        b->offset = -1;
-    } else {
-        t->has_offsets = true;
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type->encoding, b->rank, split);
+    for (int d = 0; d < b->rank; d++) {
+        b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
+    if (space == SPAD__TTGIR_TMEM && b->rank == 2 && spad__ttgir_has_scales(t, type))
+        fold_scales(b);
+    b->offset = space == SPAD__TTGIR_SHARED ? spad__ttgir_offset(t, op) : -1;
+    if (b->offset >= 0) t->has_offsets = true;
     spad__ttgir_name(t, op, b->name);
 }
 
@@ -107,8 +118,12 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         fill_buffer(t, op, &type, type.tensor_memory ? SPAD__TTGIR_TMEM : SPAD__TTGIR_SHARED,
                     &t->buffers.items[buffer]);
     }
-    const spad__ttgir_value value = whole_view(t, buffer);
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_set(t, op, 0, value);
+    if (t->loops > 0) {
+        spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_ALLOCATE);
+        if (note != NULL) note->buffer = buffer;
+    }
     if (op->operand_count == 0) return;
     spad__ttgir_note_operation(t, "store", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, &value, SPAD_ACCESS_WRITE);
@@ -123,7 +138,7 @@ static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__scalar index = spad__ttgir_scalar(t, op, 1);
     if (b->stages > 0 && value.view.stage < 0) {
         value.view.stage = index;
-    } else if (value.view.rank > 1) { /* one element of its first dimension */
+    } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
         const int d = value.view.order[0];
         value.view.from[d] =
             value.view.length[d] > 0
@@ -140,6 +155,7 @@ static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
 static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
+    if (b->folded) return;
     if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
     const spad__scalar start = spad__scalar_number(&t->scalars, from);
     value->view.from[own] =
@@ -329,8 +345,27 @@ static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *bar
     return note;
 }
 
+/* In the memory of one block, for others too: a bit of the block's number that moves nothing. */
+static bool is_for_blocks(spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t at = spad__ttgir_last_memdesc(t, op);
+    spad__ttgir_type type;
+    spad__ttgir_bases bases;
+    if (t->blocks < 2 || !t->shared_barriers || at == 0) return false;
+    if (!spad__ttgir_read_type(t, at, op->end, &type)) return false;
+    spad__ttgir_read_blocks(t, type.encoding, type.rank, &bases);
+    for (size_t i = 0; i < bases.count; i++) {
+        if (bases.rows[i][0] == 0) return true;
+    }
+    return false;
+}
+
 static void do_init(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
+    if (is_for_blocks(t, op)) {
+        SPAD__TTGIR_FAULT(t, "an mbarrier for several blocks of the cluster: only kernels whose "
+                             "blocks use their own memory are read; compile with num_ctas=1");
+        return;
+    }
     const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 0);
     spad__ttgir_note *note = on_barrier(t, barrier, SPAD_STATEMENT_INIT);
     if (note == NULL) return;
@@ -457,7 +492,7 @@ static void note_registers(spad__ttgir *t, const spad__mlir_op *op, int which) {
         }
     }
     if (b->rank == 0) return;
-    const spad__ttgir_value value = whole_view(t, buffer);
+    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_note_access(t, &value, which < 2 ? SPAD_ACCESS_READ : SPAD_ACCESS_WRITE);
 }
 
@@ -520,8 +555,8 @@ static bool ttgir_read_product(spad__ttgir *t, const spad__mlir_op *op, bool sca
             out->reads[out->read_count++] = value;
         } else if (value->kind == SPAD__TTGIR_SCALAR && out->use < 0) {
             out->use = value->scalar;
-        } else if (value->kind == SPAD__TTGIR_SCALAR) {
-            out->condition = value->scalar;
+        } else if (out->to != NULL && out->use >= 0 && value->kind != SPAD__TTGIR_VIEW) {
+            out->condition = spad__ttgir_scalar(t, op, at); /* data where it is not known */
         } else {
             return false;
         }

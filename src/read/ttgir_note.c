@@ -155,19 +155,31 @@ spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar) {
     return value;
 }
 
-int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t key, bool *fresh) {
+int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh) {
+    const uint64_t key = (uint64_t)t->call << 32 | token;
+    spad__probe probe = spad__index_probe(&t->buffer_index, key);
     *fresh = false;
-    for (size_t i = 0; i < t->buffers.count; i++) {
+    for (size_t i; (i = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
         if (t->buffers.items[i].key == key) return (int32_t)i;
     }
-    if (!spad__array_reserve(t->host, &t->buffers, 1)) {
+    if (!spad__array_reserve(t->host, &t->buffers, 1) ||
+        !spad__index_reserve(&t->buffer_index, t->host, 1)) {
         t->m->out_of_memory = t->failed = true;
         return -1;
     }
     *fresh = true;
+    spad__index_add(&t->buffer_index, key, t->buffers.count);
     t->buffers.items[t->buffers.count] =
         (spad__ttgir_buffer){.key = key, .op = -1, .offset = -1, .row = -1};
     return (int32_t)t->buffers.count++;
+}
+
+spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer) {
+    spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
+    value.view.stage = -1;
+    value.view.rank = t->buffers.items[buffer].rank;
+    for (int d = 0; d < value.view.rank; d++) value.view.order[d] = d;
+    return value;
 }
 
 /* A tile as it is in registers. */

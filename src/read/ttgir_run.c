@@ -7,11 +7,10 @@
  * to them; and again, when it is known what they are in round i, to note its statements. A loop in
  * a loop is looked at dry once for each loop around it, so the cost is O(operations x depth).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "read/ttgir.h"
-
-static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
 
 /* ---- values -------------------------------------------------------------------------- */
 
@@ -144,7 +143,8 @@ static const spad__mlir_region *region_at(const spad__ttgir *t, int32_t region) 
     return &t->m->regions.items[region];
 }
 
-static void set_argument(spad__ttgir *t, int32_t region, uint32_t number, spad__ttgir_value value) {
+void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
+                              spad__ttgir_value value) {
     const spad__mlir_region *r = region_at(t, region);
     if (number >= r->argument_count) return;
     t->values.items[t->m->arguments.items[r->first_argument + number]] = value;
@@ -178,6 +178,27 @@ static spad__ttgir_value either(spad__ttgir *t, spad__scalar condition, spad__tt
     return a;
 }
 
+static bool is_data(spad__ttgir *t, spad__scalar n) {
+    const spad__scalar solved = spad__scalar_resolve(&t->scalars, n);
+    return solved < 0 || spad__scalar_get(&t->scalars, solved)->data;
+}
+
+/* Do the notes from `first` on nothing but load and store global memory? Only their time is of
+ * interest then, and that is not known where data decides whether they happen. */
+static bool is_off_chip(const spad__ttgir *t, size_t first) {
+    for (size_t i = first; i < t->notes.count; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->kind == SPAD__NOTE_ELSE) continue;
+        if (note->kind != SPAD__NOTE_OPERATION || note->unit != SPAD__TTGIR_NO_UNIT) return false;
+        for (uint32_t k = 0; k < note->access_count; k++) {
+            const int32_t buffer = t->accesses.items[note->first_access + k].buffer;
+            const spad__ttgir_space space = t->buffers.items[buffer].space;
+            if (space != SPAD__TTGIR_GLOBAL && space != SPAD__TTGIR_REGISTERS) return false;
+        }
+    }
+    return true;
+}
+
 static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t self = t->op;
     const spad__scalar condition = spad__ttgir_scalar(t, op, 0);
@@ -189,7 +210,7 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     const size_t before = t->notes.count;
     if (fixed) {
         const int32_t region = taken ? op->first_region : other;
-        if (region >= 0 && run_region(t, region, &yes) && yes != NULL) {
+        if (region >= 0 && spad__ttgir_run_region(t, region, &yes) && yes != NULL) {
             for (int32_t i = 0; i < op->result_count; i++) {
                 spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, yes, (uint32_t)i));
             }
@@ -200,12 +221,12 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_IF);
     if (note != NULL) note->scalar = condition;
     const size_t opened = t->notes.count;
-    if (!run_region(t, op->first_region, &yes)) return;
+    if (!spad__ttgir_run_region(t, op->first_region, &yes)) return;
     const size_t middle = t->notes.count;
     if (other >= 0) {
         t->op = self;
         spad__ttgir_note_add(t, SPAD__NOTE_ELSE);
-        if (!run_region(t, other, &no)) return;
+        if (!spad__ttgir_run_region(t, other, &no)) return;
         if (!t->dry && t->notes.count == middle + 1) t->notes.count = middle;
     }
     t->loops--;
@@ -216,8 +237,8 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
                                *spad__ttgir_operand(t, no, (uint32_t)i)));
     }
     if (t->dry || t->failed) return;
-    if (t->notes.count == opened) { /* nothing happens in it that matters */
-        t->notes.count = before;
+    if (t->notes.count == opened || (is_data(t, condition) && is_off_chip(t, opened))) {
+        t->notes.count = before; /* nothing happens in it that matters */
         return;
     }
     t->notes.items[before].scalar = spad__ttgir_clear(t, condition, "a condition");
@@ -273,13 +294,14 @@ static void enter_round(spad__ttgir *t, const spad__ttgir_loop *l) {
     if (l->first > 0) {
         const spad__scalar moved =
             spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
-        set_argument(
+        spad__ttgir_set_argument(
             t, l->region, 0,
             spad__ttgir_of_scalar(spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved)));
     }
     for (size_t k = 0; k < l->count; k++) {
         const spad__scalar name = spad__scalar_carried(s, l->number, (int32_t)k);
-        set_argument(t, l->region, l->first + (uint32_t)k, with_part(l->inits.items[k], name));
+        spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k,
+                                 with_part(l->inits.items[k], name));
     }
 }
 
@@ -313,7 +335,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     const spad__mlir_op *end = NULL;
     t->dry = true;
     enter_round(t, l);
-    const bool good = run_region(t, l->region, &end);
+    const bool good = spad__ttgir_run_region(t, l->region, &end);
     t->dry = dry;
     t->op = self;
     if (!good && (dry || t->failed)) return; /* else the fault is reported below */
@@ -327,7 +349,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         note->scalar = spad__scalar_resolve(&t->scalars, l->trips);
     }
     enter_round(t, l);
-    if (!run_region(t, l->region, &end)) return;
+    if (!spad__ttgir_run_region(t, l->region, &end)) return;
     t->loops--;
     t->op = self;
     if (t->notes.count == before + 1) {
@@ -353,12 +375,12 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
             spad__scalar now = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, l->step,
                                                  spad__scalar_number(&t->scalars, i));
             now = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, now);
-            set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
+            spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
         }
         for (size_t k = 0; k < l->count; k++) {
-            set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
+            spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
-        if (!run_region(t, l->region, &end)) return;
+        if (!spad__ttgir_run_region(t, l->region, &end)) return;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
         }
@@ -423,13 +445,13 @@ enum { ROUNDS_OF_DATA = 3, TTGIR_ROUNDS_MAX = 1 << 20 };
 static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
                         const spad__mlir_op **condition, const spad__mlir_op **end) {
     const int32_t body = region_at(t, l->region)->next;
-    if (!run_region(t, l->region, condition) || *condition == NULL) return false;
+    if (!spad__ttgir_run_region(t, l->region, condition) || *condition == NULL) return false;
     for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
         const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
-        set_argument(t, body, k, value);
+        spad__ttgir_set_argument(t, body, k, value);
         spad__ttgir_set(t, l->op, (int32_t)k, value);
     }
-    return !both || run_region(t, body, end);
+    return !both || spad__ttgir_run_region(t, body, end);
 }
 
 /* Rounds that data ends: any number of them, and the condition once more. */
@@ -461,7 +483,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
     spad__ttgir_note_if(
         t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
         &open);
-    if (!run_region(t, region_at(t, l->region)->next, &end)) return;
+    if (!spad__ttgir_run_region(t, region_at(t, l->region)->next, &end)) return;
     t->op = self;
     spad__ttgir_note_end(t, open);
     spad__ttgir_note_add(t, SPAD__NOTE_END);
@@ -474,7 +496,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
     int64_t again = 1;
     for (int64_t i = 0; again != 0 && !t->failed; i++) {
         for (size_t k = 0; k < l->count; k++) {
-            set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
+            spad__ttgir_set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
         }
         if (!while_round(t, l, false, &condition, &end)) return;
         t->op = self;
@@ -483,7 +505,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
             spad__ttgir_unclear(t, "how often a loop runs is decided by data");
             return;
         }
-        if (again == 0 || !run_region(t, region_at(t, l->region)->next, &end)) return;
+        if (again == 0 || !spad__ttgir_run_region(t, region_at(t, l->region)->next, &end)) return;
         t->op = self;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
@@ -574,10 +596,11 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
         if (!ttgir_add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
         for (int i = 0; i < 2 * t->regions; i++) spad__ttgir_note_add(t, SPAD__NOTE_JOIN);
     }
+    spad__ttgir_take_over(t, op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
+        spad__ttgir_set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
     }
-    return run_region(t, region, &end);
+    return spad__ttgir_run_region(t, region, &end);
 }
 
 static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
@@ -586,6 +609,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
     size_t which = 0;
     if (!t->dry && t->loops > 0) spad__ttgir_unclear(t, "partitions of warps inside of a block");
     if (!t->dry) {
+        spad__ttgir_hand_over(t, op);
         if (t->agents.count == 0 && !ttgir_add_agent(t, t->warps, 0)) return;
         if (t->regions > 0) {
             for (size_t i = 0; i < t->notes.count; i++) {
@@ -597,7 +621,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
         }
         t->stream = SPAD__STREAM_DEFAULT;
     }
-    if (!run_region(t, op->first_region, &end)) return;
+    if (!spad__ttgir_run_region(t, op->first_region, &end)) return;
     for (int32_t i = 0; i < op->result_count && end != NULL; i++) {
         spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
     }
@@ -677,18 +701,28 @@ static int axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__mlir_is(t->m, at, "y") ? 1 : spad__mlir_is(t->m, at, "z") ? 2 : 0;
 }
 
-static void do_unknown(spad__ttgir *t, const spad__mlir_op *op) {
+static void refuse(spad__ttgir *t, const spad__mlir_op *op, const char *why) {
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
-    const char *never = spad__ttgir_never(t, op);
-    if (never == NULL && !ttgir_matters(t, op)) return;
     SPAD__TTGIR_FAULT(t, "'%.*s' %s", (int)(name->length < 60 ? name->length : 60),
-                      spad__mlir_text(t->m, op->name),
-                      never != NULL ? never : "is not known, and memory on chip may depend on it");
+                      spad__mlir_text(t->m, op->name), why);
+}
+
+/* Blocks of a cluster are read as blocks on their own. */
+static bool is_remote(spad__ttgir *t, const spad__mlir_op *op) {
+    char why[160];
+    const char *does = spad__ttgir_remote(t, op);
+    if (does == NULL) return false;
+    snprintf(why, sizeof why, "%s: only kernels whose blocks use their own memory are read; %s",
+             does, "compile with num_ctas=1");
+    refuse(t, op, why);
+    return true;
 }
 
 static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     spad__scalar scalar;
     for (int32_t i = 0; i < op->result_count; i++) spad__ttgir_set(t, op, i, nothing);
+    if (is_remote(t, op)) return;
+    spad__ttgir_scratch(t, op);
     if (do_mask(t, op)) return;
     if (arithmetic(t, op, &scalar)) {
         if (scalar >= 0) spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(scalar));
@@ -707,6 +741,8 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
         do_if(t, op);
     } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {
         do_warp_specialize(t, op);
+    } else if (spad__mlir_named(t->m, op, "tt.call")) {
+        spad__ttgir_call(t, op);
     } else if (spad__mlir_named(t->m, op, "tt.get_program_id")) {
         const int64_t number = t->program[axis_of(t, op)];
         spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, number)));
@@ -718,8 +754,8 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, nothing);
     } else if (spad__mlir_named(t->m, op, "tt.store")) {
         do_global(t, op, true);
-    } else {
-        do_unknown(t, op);
+    } else if (ttgir_matters(t, op)) {
+        refuse(t, op, "is not known, and memory on chip may depend on it");
     }
 }
 
@@ -730,8 +766,7 @@ static bool is_end(const spad__ttgir *t, const spad__mlir_op *op) {
            spad__mlir_named(t->m, op, "scf.condition");
 }
 
-/* False: stop. *end: the operation that ends the region; NULL: none does. */
-static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end) {
+bool spad__ttgir_run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end) {
     *end = NULL;
     if (region_at(t, region)->blocks > 0) {
         SPAD__TTGIR_FAULT(t,
@@ -779,17 +814,37 @@ static bool set_arguments(spad__ttgir *t, int32_t region) {
     return true;
 }
 
+/* No value is known; which ones are used is. */
+static bool reset_values(spad__ttgir *t) {
+    const size_t count = t->m->values.count;
+    t->values.count = t->used.count = 0;
+    if (!spad__array_reserve(t->host, &t->values, count) ||
+        !spad__array_reserve(t->host, &t->used, count)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        t->values.items[i] = nothing;
+        t->used.items[i] = false;
+    }
+    for (size_t i = 0; i < t->m->operands.count; i++) {
+        t->used.items[t->m->operands.items[i].value] = true;
+    }
+    t->values.count = t->used.count = count;
+    return true;
+}
+
 bool spad__ttgir_run(spad__ttgir *t) {
     const spad__mlir_op *function = &t->m->ops.items[t->function];
     const spad__mlir_op *end;
     t->op = t->function;
     t->stream = SPAD__STREAM_BEFORE;
-    if (!spad__array_reserve(t->host, &t->values, t->m->values.count)) {
+    if (!reset_values(t)) {
         t->m->out_of_memory = true;
         return false;
     }
-    for (size_t i = 0; i < t->m->values.count; i++) t->values.items[i] = nothing;
-    t->values.count = t->m->values.count;
     if (!set_arguments(t, function->first_region)) return false;
-    return run_region(t, function->first_region, &end) && !t->failed && !t->unclear;
+    if (!spad__ttgir_run_region(t, function->first_region, &end)) return false;
+    t->op = t->function;
+    if (t->regions > 0) spad__ttgir_end_partitions(t);
+    return !t->failed && !t->unclear;
 }

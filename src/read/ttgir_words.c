@@ -111,6 +111,15 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
     return 0;
 }
 
+uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, int n, bool result) {
+    bool after = false;
+    for (uint32_t at = op->name + 1; at < op->end; at = spad__mlir_after(t->m, op, at)) {
+        if (t->m->tokens.items[at].arrow) after = true;
+        if (after == result && spad__mlir_is(t->m, at, "tensor") && n-- == 0) return at;
+    }
+    return 0;
+}
+
 bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_last_memdesc(t, op) != 0;
 }
@@ -158,6 +167,13 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
         return;
     }
     *rank = count_order(m, alias->first, alias->end);
+}
+
+bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {
+    if (type->encoding == 0) return false;
+    const spad__mlir_alias *alias = spad__mlir_find_alias(t->m, type->encoding);
+    return spad__mlir_is(t->m, alias != NULL ? alias->first : type->encoding,
+                         "#ttng.tensor_memory_scales_encoding");
 }
 
 /* ---- locations ------------------------------------------------------------------------ */
@@ -240,7 +256,7 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
     if (name[0] == '\0' && op->result_count > 0) {
         spad__ttgir_word_name(t, t->m->values.items[op->first_result].token, name);
     }
-    if (name[0] == '\0') strcpy(name, "buffer");
+    if (name[0] == '\0') strcpy(name, SPAD__TTGIR_NO_NAME);
 }
 
 static bool ttgir_is_taken(const spad__ttgir *t, const char *name) {
@@ -281,22 +297,66 @@ uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op) {
     return at;
 }
 
-const char *spad__ttgir_never(const spad__ttgir *t, const spad__mlir_op *op) {
-    static const char cluster[] =
-        "is for clusters of several blocks: only kernels of one block are "
-        "read; compile with num_ctas=1";
-    static const struct {
-        const char *name;
-        const char *why;
-    } never[] = {
-        {"tt.call", "is a call of a function that is not inlined: such functions are not read; "
-                    "compile it without noinline"},
-        {"ttng.cluster_arrive", cluster},
-        {"ttng.cluster_wait", cluster},
-        {"ttng.cluster_barrier", cluster},
-        {"ttng.map_to_remote_buffer", cluster},
-    };
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (spad__mlir_named(t->m, op, never[i].name)) return never[i].why;
-    return NULL;
+/* The encoding of type number n of the operands, or of the results. */
+static bool blocks_of(spad__ttgir *t, const spad__mlir_op *op, bool result, int *rank,
+                      spad__ttgir_bases *out) {
+    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, result);
+    spad__ttgir_type type;
+    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
+    *rank = type.rank;
+    return spad__ttgir_read_blocks(t, type.encoding, type.rank, out);
+}
+
+/* Does a value go from one block to another? A conversion where blocks have other parts before than
+ * after, a reduction where they have parts of the axis, and the old value of an atomic operation.
+ */
+static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_bases from, to;
+    int rank, other;
+    int64_t axis;
+    if (spad__mlir_named(t->m, op, "ttg.convert_layout")) {
+        if (!blocks_of(t, op, false, &rank, &from) || !blocks_of(t, op, true, &other, &to)) {
+            return true;
+        }
+        if (rank != other || from.count != to.count) return true;
+        for (size_t i = 0; i < from.count; i++) {
+            if (memcmp(from.rows[i], to.rows[i], (size_t)rank * sizeof **from.rows) != 0)
+                return true;
+        }
+        return false;
+    }
+    if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
+        spad__mlir_named(t->m, op, "tt.atomic_cas")) {
+        return op->result_count > 0 && t->used.items[op->first_result];
+    }
+    if (!spad__mlir_named(t->m, op, "tt.reduce") && !spad__mlir_named(t->m, op, "tt.scan") &&
+        !spad__mlir_named(t->m, op, "tt.gather")) {
+        return false;
+    }
+    if (!blocks_of(t, op, false, &rank, &from) || !spad__mlir_number_of(t->m, op, "axis", &axis) ||
+        axis < 0 || axis >= rank) {
+        return true;
+    }
+    for (size_t i = 0; i < from.count; i++) {
+        if (from.rows[i][axis] != 0) return true;
+    }
+    return false;
+}
+
+const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op) {
+    static const char *const words[] = {"multicast", "multicastCTA", "fromCTA", "two_ctas"};
+    if (spad__mlir_named(t->m, op, "ttng.map_to_remote_buffer")) {
+        return "is memory of another block of the cluster";
+    }
+    if (t->blocks < 2) return NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        int64_t value = 1;
+        const uint32_t at = spad__mlir_attribute(t->m, op, words[i]);
+        if (at == 0 ? !spad__mlir_has(t->m, op, words[i]) : spad__mlir_is(t->m, at, "false")) {
+            continue;
+        }
+        if (at != 0 && spad__mlir_number(t->m, at, &value) && value == 0) continue;
+        return "accesses memory of other blocks of the cluster";
+    }
+    return is_between_blocks(t, op) ? "moves values between the blocks of the cluster" : NULL;
 }

@@ -245,8 +245,8 @@ static void out_place(spad__out *out, const spad_report_box *box) {
     if (!spad__is_drawn(box))
         spad__out_string(out, "no address");
     else if (box->rect.lane != 0)
-        spad__out_format(out, "%s (lane %lld)", spad__grouped(box->rect.byte).text,
-                         (long long)box->rect.lane);
+        spad__out_format(out, "%s (lane %s)", spad__grouped(box->rect.byte).text,
+                         spad__grouped(box->rect.lane).text);
     else
         spad__out_string(out, spad__grouped(box->rect.byte).text);
 }
@@ -279,8 +279,8 @@ static void text_box_change(spad__out *out, const spad_report_diff *diff,
                          b->rect.bytes >= a->rect.bytes ? "grew" : "shrank",
                          spad__grouped(a->rect.bytes).text, spad__exact_size(b->rect.bytes).text);
         if (a->rect.lanes != b->rect.lanes)
-            spad__out_format(out, " (%lld -> %lld lanes)", (long long)a->rect.lanes,
-                             (long long)b->rect.lanes);
+            spad__out_format(out, " (%s -> %s lanes)", spad__grouped(a->rect.lanes).text,
+                             spad__grouped(b->rect.lanes).text);
         comma = ", ";
     }
     if ((change->what & SPAD_DIFF_TIMED) != 0)
@@ -317,10 +317,12 @@ spad_status spad_report_diff_write_text(const spad_report_diff *diff, const spad
     spad__out_plain(&out, diff->sides[1].report->title, 60);
     spad__out_string(&out, "\n");
     each_space(diff, text_space, &out);
-    spad__out_format(&out, "  %lld the same", (long long)count_changes(diff, 0));
+    spad__out_format(&out, "  %s the same", spad__grouped((int64_t)count_changes(diff, 0)).text);
     for (int w = 0; w < WORDS; w++) {
         const size_t count = count_changes(diff, change_words[w].bit);
-        if (count > 0) spad__out_format(&out, ", %lld %s", (long long)count, change_words[w].word);
+        if (count > 0)
+            spad__out_format(&out, ", %s %s", spad__grouped((int64_t)count).text,
+                             change_words[w].word);
     }
     spad__out_string(&out, "\n");
     for (size_t i = 0; i < diff->changes.count; i++) {

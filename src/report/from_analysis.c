@@ -68,7 +68,7 @@ spad_status spad_report_add_analysis(spad_report *report, const spad_analysis *a
     }
     if (status == SPAD_OK) status = add_analysis_notes(report, analysis, error);
     if (status == SPAD_OK && spad_analysis_get_fit(analysis) != NULL) {
-        status = spad__report_take_fit(report, kernel, spad_analysis_get_fit(analysis), error);
+        status = spad__report_take_fit(report, layout, spad_analysis_get_fit(analysis), error);
     }
     if (status == SPAD_OK && analysis->source != NULL) {
         const char *file = spad_kernel_get_file(kernel);

@@ -81,6 +81,7 @@ typedef struct drawer {
     spad_report *report;
     const spad_kernel *kernel;
     const spad_layout *layout;
+    const spad__placing *with; /* other places that are drawn; NULL: those of the layout */
     tile_table tiles;
     spad__sim_times *times;             /* NULL: time is the number of an event */
     bool *shares;                       /* per tensor: tiles of one slot are a family */
@@ -391,17 +392,30 @@ static spad_status draw_barriers(drawer *d, spad_error *error) {
 
 /* ---- buffers over statements ------------------------------------------------------- */
 
-/* The slots of one buffer. Those of the planner are where its best plan has them, above what
- * there is. */
+/* Where the planner has a buffer: with the change that is drawn, or in its best plan, which may be
+ * above what there is. False: it is not on the chip. */
+static bool find_buffer(const drawer *d, const spad_layout_space *space, size_t number,
+                        spad_rect *rect) {
+    const spad__placing *with = d->with;
+    const bool changed = with != NULL && with->space == space->space;
+    const spad_plan_place *places = changed                 ? with->places
+                                    : space->result != NULL ? space->result->places
+                                                            : NULL;
+    for (size_t k = 0; changed && k < with->spilled_count; k++)
+        if (with->spilled[k] == number) return false;
+    if (number >= space->planned_count || places == NULL) return true;
+    rect->byte = places[number].offset;
+    rect->lane = places[number].lane;
+    return true;
+}
+
+/* The slots of one buffer. */
 static spad_status add_buffer(drawer *d, const spad_layout_space *space, size_t number,
                               spad_error *error) {
     const spad_layout_buffer *buffer =
         spad_layout_get_buffer(d->layout, space->first_buffer + number);
     spad_rect rect = buffer->rect;
-    if (number < space->planned_count && space->result != NULL && space->result->places != NULL) {
-        rect.byte = space->result->places[number].offset;
-        rect.lane = space->result->places[number].lane;
-    }
+    if (!find_buffer(d, space, number, &rect)) return SPAD_OK;
     spad_status status = SPAD_OK;
     for (int64_t s = 0; s < buffer->slots && status == SPAD_OK; s++) {
         char name[160];
@@ -482,7 +496,13 @@ static spad_status check_layout(spad_report *report, const spad_layout *layout, 
 
 spad_status spad_report_add_buffers(spad_report *report, const spad_layout *layout,
                                     spad_error *error) {
-    drawer d = {.report = report, .kernel = spad_layout_get_kernel(layout), .layout = layout};
+    return spad__report_add_placing(report, layout, NULL, error);
+}
+
+spad_status spad__report_add_placing(spad_report *report, const spad_layout *layout,
+                                     const spad__placing *with, spad_error *error) {
+    drawer d = {
+        .report = report, .kernel = spad_layout_get_kernel(layout), .layout = layout, .with = with};
     const spad__mark before = spad__report_mark(report);
     spad_status status = check_layout(report, layout, error);
     if (status == SPAD_OK) status = draw_buffers(&d, error);

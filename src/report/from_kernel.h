@@ -45,4 +45,16 @@ spad_status spad__take_sim_unit(spad_report *report, const spad_sim *sim, spad_e
 spad_status spad__add_sim_bars(spad_report *report, const spad__sim_times *times,
                                spad_error *error);
 
+/* Other places of the planner's buffers in one space, some of which are in another memory. */
+typedef struct spad__placing {
+    size_t space;
+    const spad_plan_place *places; /* per buffer that the planner places */
+    const size_t *spilled;
+    size_t spilled_count;
+} spad__placing;
+
+/* The buffers of a layout over the statements of its kernel, with other places if there are any. */
+spad_status spad__report_add_placing(spad_report *report, const spad_layout *layout,
+                                     const spad__placing *with, spad_error *error);
+
 #endif

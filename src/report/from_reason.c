@@ -63,23 +63,56 @@ static const char *change_text(spad_report *report, const spad_plan *plan,
     return text;
 }
 
-/* The boxes of the plan with a change, as a report of their own. */
-static spad_status draw_change(spad_report *report, const spad_plan *plan,
-                               const spad_plan_change *change, spad_report **out,
-                               spad_error *error) {
+/* The boxes of the plan with changes, as a report of their own. */
+static spad_status draw_changes(spad_report *report, const spad_plan *plan,
+                                const spad_plan_change *changes, size_t change_count,
+                                spad_plan_place *places, spad_report **out, spad_error *error) {
     const size_t count = plan->buffers.count;
     const spad_report_options options = {.host = &report->host, .time_unit = report->time_unit};
     spad_plan changed = *plan;
     changed.buffers.items = spad__new_array(&report->host, count, sizeof *changed.buffers.items);
     if (changed.buffers.items == NULL) return spad__fail_host_memory(error);
     memcpy(changed.buffers.items, plan->buffers.items, count * sizeof *plan->buffers.items);
-    spad__plan_apply_change(&changed.buffers.items[change->buffer], change);
-    spad_plan_result result = {.count = count, .places = change->places};
+    for (size_t i = 0; i < change_count; i++) {
+        spad_plan_buffer *buffer = &changed.buffers.items[changes[i].buffer];
+        spad__plan_apply_change(buffer, &changes[i]);
+        if (changes[i].kind == SPAD_PLAN_SPILL) buffer->upper = buffer->lower; /* has no box */
+    }
+    spad_plan_result result = {.count = count, .places = places};
     result.fingerprint = spad_plan_get_fingerprint(&changed);
     spad_status status = spad_report_create(out, report->target, &options, error);
     if (status == SPAD_OK)
         status = spad_report_add_plan(*out, &changed, &result, report->plan_space, error);
     spad__free(&report->host, changed.buffers.items, count * sizeof *changed.buffers.items);
+    return status;
+}
+
+/* The boxes of the plan without the buffers of a set. */
+static spad_status draw_set(spad_report *report, const spad_plan *plan, const spad_plan_spill *set,
+                            spad_report **out, spad_error *error) {
+    spad_plan_change *changes = spad__new_array(&report->host, set->count, sizeof *changes);
+    if (changes == NULL) return spad__fail_host_memory(error);
+    for (size_t k = 0; k < set->count; k++)
+        changes[k] = (spad_plan_change){.kind = SPAD_PLAN_SPILL, .buffer = set->buffers[k]};
+    const spad_status status =
+        draw_changes(report, plan, changes, set->count, set->places, out, error);
+    spad__free(&report->host, changes, set->count * sizeof *changes);
+    return status;
+}
+
+/* The sets, for the same table. */
+static spad_status take_sets(spad_report *report, const spad_plan *plan,
+                             const spad_plan_reason *reason, spad_error *error) {
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; i < reason->spill_count && status == SPAD_OK; i++) {
+        const spad_plan_spill *set = &reason->spills[i];
+        spad__report_change *row = &report->changes.items[report->changes.count];
+        *row = (spad__report_change){.text = change_text(report, plan, NULL, set),
+                                     .leaves = set->bytes};
+        if (row->text == NULL) return spad__fail_host_memory(error);
+        report->changes.count++;
+        if (set->places != NULL) status = draw_set(report, plan, set, &row->with, error);
+    }
     return status;
 }
 
@@ -101,17 +134,11 @@ static spad_status take_changes(spad_report *report, const spad_plan *plan,
         report->changes.items[report->changes.count++] = row;
         if (change->places == NULL) continue;
         spad_report **with = &report->changes.items[report->changes.count - 1].with;
-        const spad_status status = draw_change(report, plan, change, with, error);
+        const spad_status status =
+            draw_changes(report, plan, change, 1, change->places, with, error);
         if (status != SPAD_OK) return status;
     }
-    for (size_t i = 0; i < reason->spill_count; i++) {
-        const spad_plan_spill *set = &reason->spills[i];
-        const spad__report_change row = {.text = change_text(report, plan, NULL, set),
-                                         .leaves = set->bytes};
-        if (row.text == NULL) return spad__fail_host_memory(error);
-        report->changes.items[report->changes.count++] = row;
-    }
-    return SPAD_OK;
+    return take_sets(report, plan, reason, error);
 }
 
 spad_status spad_report_add_reason(spad_report *report, const spad_plan *plan,

@@ -5,7 +5,8 @@
 //
 //   page_data.js     small things, columns -> spaces with typed arrays, what is shown
 //   page_scale.js    what makes many boxes readable: levels of detail, families, the whole
-//   page_draw.js     colours, axes, maps, live bytes, timeline
+//   page_draw.js     colours, axes, maps, live bytes
+//   page_timeline.js operations on their engines, rows of agents
 //   page_panels.js   what is under the pointer or alive, cards, search, lists, source
 //   page_views.js    live bytes by category, treemap of the height
 //   page_range.js    a range of time and its sums

@@ -194,19 +194,9 @@ function readBars(report) {
   return bars;
 }
 
-// Rows of the timeline, those of one agent together: "upper simt", "upper copy 2", or an engine alone.
-const agentOf = (row) => { const words = row.split(" "); return words.length > 1 && !/^\d+$/.test(words[1]) ? words[0] : ""; };
-function placeRows(report) {
-  const agents = [...new Set(report.rows.map(agentOf))], order = [];
-  for (const agent of agents) report.rows.forEach((row, k) => { if (agentOf(row) === agent) order.push(k); });
-  report.order = order; // rows from above
-  report.place = order.map((_, k) => order.indexOf(k));
-}
-
 const spaces = [];
 reports.forEach((report, part) => {
   report.bars = readBars(report);
-  placeRows(report);
   report.colourOf = chooseColours();
   report.barColours = Uint8Array.from(report.bars, (bar) => report.colourOf(bar[6]));
   report.spaces.forEach((raw) => spaces.push(readSpace(report, raw, part)));

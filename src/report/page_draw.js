@@ -73,7 +73,7 @@ const sameName = (s) => spaces.filter((other) => other.title === s.title);
 
 // What is used; with the limit in sight when it is near, or when it was asked for.
 function fitAddresses(s) {
-  const all = sameName(s);
+  const all = sameName(s).map((o) => o.own || o); // a plan with a change keeps the axis
   const low = Math.min(...all.map((o) => o.low)), top = Math.max(...all.map((o) => o.top), low + 1);
   const limit = Math.max(...all.map((o) => (state.whole ? Math.max(o.size, o.usable) : o.usable)));
   const near = limit > top && limit - low <= (top - low) * 4 / 3;
@@ -176,12 +176,14 @@ function leftMargin(wide) {
   if (wide) for (const s of spaces) labels.push(addressText(Math.max(s.top, s.usable, s.size, -s.low)));
   for (const r of reports) labels.push(...r.rows.map((row) => shorten(clean(row), 40)));
   const widest = labels.reduce((width, text) => Math.max(width, widthOf(g, text)), 0);
-  return Math.ceil(Math.min(Math.max(widest + 14, least), most));
+  const folds = reports.some((r) => r.groups.some(canFold)) ? 12 : 0; // room for the marks of groups
+  return Math.ceil(Math.min(Math.max(widest + 14 + folds, least), most + folds));
 }
 function resize() {
   const wide = document.documentElement.clientWidth >= 600;
   document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px");
   left = leftMargin(wide);
+  for (const c of charts) if (c.folds) showFolds(c);
   right = wide && spaces.some((s) => s.laneCount > 1) ? 130 : 14;
   for (const c of charts) {
     c.ratio = window.devicePixelRatio || 1;
@@ -506,71 +508,4 @@ function drawLive(c, g) {
   for (let v = step; v <= most; v += step) if (y(v) < base - 16) g.fillText(tickText(v, step), left - 8, y(v) + 4);
   g.fillText("live", left - 8, base - 2);
   drawTimeAxis(c, g, base);
-}
-
-const ROW = 24;
-function barPixels(c, bar) {
-  return [X(c, bar[1]), c.top + c.report.place[bar[0]] * ROW + 3, Math.max(X(c, bar[2]) - X(c, bar[1]), 0.7), ROW - 6];
-}
-function drawBar(c, g, bar, colour) {
-  const [x, y, w, h] = barPixels(c, bar);
-  g.fillStyle = fillOf(colour, false); g.fillRect(x, y, w, h);
-  if (w > 3) { g.strokeStyle = palette.dark ? "#ffffff30" : "#00000030"; g.lineWidth = 1; g.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1); }
-  if (bar[4]) { g.fillStyle = palette.bad; g.fillRect(x, y + h - 2.5, w, 2.5); }
-  if (w > 18) { g.fillStyle = palette.text; g.fillText(labelFor(g, clean(bar[6]), w - 6), Math.max(x, left) + 4, y + h / 2 + 4); }
-}
-// Several operations of a queue may wait at once, and waits that touch are one hatch.
-function drawWaits(c, g) {
-  const rows = c.report.rows.length, reach = new Float64Array(rows).fill(-Infinity), from = new Float64Array(rows), to = new Float64Array(rows).fill(-Infinity);
-  g.fillStyle = palette.wait;
-  const draw = (row) => { if (to[row] > from[row]) g.fillRect(from[row], c.top + c.report.place[row] * ROW + ROW / 2 - 4, to[row] - from[row], 8); };
-  for (const bar of c.report.bars) {
-    const row = bar[0], x0 = X(c, Math.max(bar[3], reach[row])), x1 = X(c, bar[1]);
-    if (x1 > x0 && x1 >= left && x0 <= c.width_ - right) {
-      if (x0 > to[row] + 0.5) { draw(row); from[row] = x0; }
-      to[row] = x1;
-    }
-    reach[row] = Math.max(reach[row], bar[1]);
-  }
-  for (let row = 0; row < rows; row++) draw(row);
-}
-function drawTimeline(c, g) {
-  const report = c.report, height = report.rows.length * ROW;
-  g.fillStyle = palette.plot; g.fillRect(left, c.top, plotWidth(c), height);
-  g.font = FONT; g.textAlign = "right"; g.fillStyle = palette.muted;
-  report.order.forEach((row, k) => {
-    const y = c.top + k * ROW;
-    g.fillText(labelFor(g, clean(report.rows[row]), left - 12), left - 8, y + 16);
-    if (k > 0 && agentOf(report.rows[row]) !== agentOf(report.rows[report.order[k - 1]])) {
-      g.strokeStyle = palette.line; g.lineWidth = 1;
-      g.beginPath(); g.moveTo(8, y + 0.5); g.lineTo(c.width_ - right, y + 0.5); g.stroke();
-    }
-  });
-  clipPlot(c, g, c.top, height);
-  g.textAlign = "left";
-  drawWaits(c, g);
-  const small = [], many = report.bars.length > FEW;
-  report.bars.forEach((bar, k) => {
-    if (bar[2] < state.t0 || bar[1] > state.t1) return;
-    if (many && (bar[2] - bar[1]) / (state.t1 - state.t0) * plotWidth(c) < 1) small.push(k);
-    else drawBar(c, g, bar, report.barColours[k]);
-  });
-  c.merged = small.length;
-  if (small.length > 0) mergeBars(c, g, small);
-  g.restore();
-  g.strokeStyle = palette.line; g.lineWidth = 1; g.strokeRect(left + 0.5, c.top + 0.5, plotWidth(c) - 1, height - 1);
-  drawTimeAxis(c, g, c.top + height);
-}
-function overTimeline(c, g) {
-  const height = c.report.rows.length * ROW;
-  clipPlot(c, g, c.top, height);
-  g.strokeStyle = palette.accent; g.lineWidth = 1.5;
-  if (state.line > 0) for (const bar of c.report.bars) if (bar[5] === state.line) g.strokeRect(...barPixels(c, bar));
-  for (const [mark, colour] of [[state.hover, palette.text], [state.pinned, palette.accent]]) {
-    if (!mark || !mark.bar || mark.report !== c.report) continue;
-    const [x, y, w, h] = barPixels(c, mark.bar);
-    g.strokeStyle = colour; g.lineWidth = 2; g.strokeRect(x, y, Math.max(w, 2), h);
-  }
-  drawCursor(c, g, c.top, c.top + height);
-  g.restore();
 }

@@ -9,6 +9,8 @@
 //   range        a range of time                cursor     a time
 //   q, tab       search, list                   whole, hex 1: switched on
 //   wipe         where the slider is, in thousandths
+//   fold0 ...    agents of report 0 whose rows are folded: 0.2
+//   with         the plan with change 0, 1 ... of those that help
 
 const LINK_WAIT = 300; // milliseconds without a change
 
@@ -47,6 +49,8 @@ function linkPairs() {
     add("a" + k, spanNumber(s.a0, s.a1), spanNumber(...fittedAddresses(s)));
     add("lane" + k, String(s.only), "-1");
   });
+  reports.forEach((report, k) => add("fold" + k, foldText(report), ""));
+  add("with", shownChange === null ? "" : String(shownChange), "");
   add("sel", markText(state.pinned), "");
   if (state.range) add("range", spanNumber(...state.range), "");
   if (state.cursor !== null && state.at === null) add("cursor", timeNumber(state.cursor), "");
@@ -79,18 +83,22 @@ const linkReaders = {
   range: (text) => { const span = readSpan(text, axis.begin, axis.end); return span !== null && (setRange(...span), true); },
   cursor: (text) => new RegExp("^" + NUMBER_TEXT + "$").test(text) && Number(text) >= axis.begin && Number(text) <= axis.end && (state.cursor = Number(text), true),
   q: (text) => text !== "" && text.length <= 4096 && (byId("search").value = text, search(text), true),
+  with: (text) => /^\d{1,4}$/.test(text) && changeReports.has(Number(text)) && (showChange(Number(text)), true),
   tab: (text) => tabs.some((tab) => tab.id === text && (text !== "range" || state.range)) && (openTab(text), true),
 };
 function readPair(key, text) {
-  const found = /^(a|lane)(\d{1,4})$/.exec(key), s = found && spaces[Number(found[2])];
+  const found = /^(a|lane|fold)(\d{1,4})$/.exec(key), fold = found && found[1] === "fold", s = found && (fold ? reports : spaces)[Number(found[2])];
   if (!found) return Object.hasOwn(linkReaders, key) && linkReaders[key](text);
   if (!s) return false;
+  if (fold) return readFolds(s, text);
   if (found[1] === "lane") return /^\d{1,9}$/.test(text) && Number(text) < s.laneCount && (setLane(s, Number(text)), true);
   const span = readSpan(text, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
   if (span) [s.a0, s.a1] = span;
   return span !== null;
 }
 function resetView() {
+  showChange(null);
+  for (const c of timelines()) if (foldText(c.report) !== "") setFolded(c, c.report.groups, false);
   pin(null);
   state.cursor = null; state.hover = null;
   byId("search").value = ""; search("");
@@ -105,7 +113,7 @@ function resetView() {
 }
 // Shows what the address says. Parts are read in one order, since some need others.
 function applyLink() {
-  const raw = location.hash.slice(1), order = ["view", "by", "wipe", "whole", "hex", "t", "range", "q"], bad = [];
+  const raw = location.hash.slice(1), order = ["with", "view", "by", "wipe", "whole", "hex", "t", "range", "q"], bad = [];
   resetView();
   const pairs = raw === "" ? [] : raw.split("&").map((part) => { const at = part.indexOf("="); return [at < 0 ? part : part.slice(0, at), at < 0 ? null : part.slice(at + 1), part]; });
   const rank = ([key]) => { const at = order.indexOf(key); return at < 0 ? order.length : at; };

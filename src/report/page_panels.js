@@ -328,6 +328,11 @@ function tableOf(kind, heads, rows) {
 let shownChange = null;
 const named = []; // per change: there are boxes of its name
 const changeReports = new Map((data.with || []).map(([number, report]) => [number, report]));
+// A memory in which nothing is left.
+function emptied(s) {
+  const none = (table) => Object.fromEntries(Object.keys(table).map((key) => [key, 0])), raw = reports[0].spaces.find((r) => r.name === s.title);
+  return { ...raw, top: raw.low, used: 0, peak: 0, peakTime: axis.begin, peakFree: Math.max(raw.usable, 0), peakHole: Math.max(raw.usable, 0), padding: 0, conflicts: 0, boxes: none(raw.boxes), live: none(raw.live), peakBoxes: none(raw.peakBoxes) };
+}
 function showChange(number) {
   if (number === shownChange) return;
   shownChange = number;
@@ -335,12 +340,13 @@ function showChange(number) {
     const turn = (s.painted || 0) + 1; // each is drawn again
     s.own ??= { ...s, families: null, grouped: false, ...s }; // as it was read
     const report = number === null ? null : changeReports.get(number), raw = report && report.spaces.find((r) => r.name === s.title);
-    const { a0, a1, only, ...shown } = raw ? readSpace({ ...s.own.report, strings: report.strings }, raw, 0) : s.own;
-    if (raw) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
+    const { a0, a1, only, ...shown } = report ? readSpace({ ...s.own.report, strings: report.strings }, raw || emptied(s), 0) : s.own;
+    if (report) { s.families = null; Object.assign(s, shown, { owners: new Map(), full: s.own.full }); prepareSpace(s); } else Object.assign(s, shown);
     s.painted = turn + 1;
     fillFacts(s);
     if (s.parts) fillParts(s);
   }
+  fillOverview();
   moments = null; bySize = null; state.hover = null; state.at = null;
   byId("with").hidden = number === null;
   if (number !== null) byId("with-text").textContent = clean(reports[0].changes[number][1]).replace(/^fits (if|with) /, "the plan $1 ");
@@ -356,7 +362,7 @@ function unfitPanel() {
       ["missing", bothBytes(s.used - s.usable)], ["alive at the peak, " + timeText(s.peakTime), bothBytes(s.peak)]]));
   }
   if (reports[0].worksAt) out.push(element("p", { class: "muted" }, "smallest capacity known to work: " + bothBytes(reports[0].worksAt)));
-  const heads = ["one change that helps", "saves", ...(changeReports.size > 0 ? ["plan with it"] : [])];
+  const heads = [changes.some(([name]) => /^(['-]|$)/.test(name || "")) ? "what helps" : "one change that helps", "saves", ...(changeReports.size > 0 ? ["plan with it"] : [])];
   if (changes.length > 0) out.push(tableOf("remedies", heads, changes.map(changeRow)));
   return out.concat(...overfull.map(peakSet));
 }

@@ -108,7 +108,7 @@ function mergeBoxes(s, view, width, height, wanted, split) {
 function mergeBars(c, g, bars) {
   const w = Math.max(Math.ceil(plotWidth(c)), 1), rows = c.report.rows.length, grid = newGrid(rows, w), critical = new Uint8Array(rows * w);
   for (const k of bars) {
-    const bar = c.report.bars[k], x = X(c, bar[1]) - left, row = c.report.place[bar[0]];
+    const bar = c.report.bars[k], x = X(c, bar[1]) - left, row = bar[0];
     addStrip(grid, x, X(c, bar[2]) - left, row, row + 1, rgbOf(fillOf(c.report.barColours[k], false)));
     if (bar[4] && x >= 0 && x < w) critical[row * w + Math.floor(x)] = 1;
   }
@@ -116,9 +116,9 @@ function mergeBars(c, g, bars) {
   addGrid(grid, cells, (line, k) => line * w + k);
   const picture = paintCells(cells, w, rows);
   g.imageSmoothingEnabled = false;
-  for (let row = 0; row < rows; row++) g.drawImage(picture, 0, row, w, 1, left, c.top + row * ROW + 3, w, ROW - 6);
+  for (let row = 0; row < rows; row++) { const [y, h] = c.report.bands[row]; g.drawImage(picture, 0, row, w, 1, left, c.top + y, w, h); }
   g.fillStyle = palette.bad;
-  for (let k = 0; k < critical.length; k++) if (critical[k]) g.fillRect(left + k % w, c.top + Math.floor(k / w) * ROW + ROW - 5.5, 1, 2.5);
+  for (let k = 0; k < critical.length; k++) if (critical[k]) { const [y, h] = c.report.bands[Math.floor(k / w)]; g.fillRect(left + k % w, c.top + y + h - foot(h), 1, foot(h)); }
 }
 
 // The curve of live bytes: where several steps share a pixel, the least and the most of them.

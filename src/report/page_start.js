@@ -128,7 +128,9 @@ function buildTimeline(report) {
   const which = comparing ? (report === reports[0] ? " before" : " after") : "";
   const section = element("section", { class: "space" }, element("div", { class: "head" }, element("h2", {}, "timeline" + which), ...(report.badge ? [element("span", { class: "tag warning" }, clean(report.badge))] : []), ...(report.costs ? [element("span", { class: "tag advice", title: "what the times rest on" }, "costs: " + clean(report.costs))] : [])));
   byId("charts").append(section);
-  addChart("timeline", section, report.rows.length * ROW + 2 + AXIS, drawTimeline, overTimeline, { report, top: 2 });
+  const rows = element("div", { class: "rows" });
+  section.append(rows);
+  buildFolds(addChart("timeline", rows, timelineHeight(report), drawTimeline, overTimeline, { report, top: 2, extra: () => foldText(report) }), section.firstChild);
   const key = (style, text) => { const i = element("i"); i.style.cssText = style; return element("span", {}, i, text); };
   const legend_ = element("div", { class: "legend" }), sums = new Map();
   for (const bar of report.bars) sums.set(bar[6], (sums.get(bar[6]) || 0) + bar[2] - bar[1]);
@@ -161,9 +163,13 @@ function buildOverview() {
   if (comparing || spaces.length < 2) return;
   const row = element("nav", { class: "overview", "aria-label": "memories" });
   const add = (section, ...what) => row.append(element("button", { onclick: () => section.scrollIntoView({ block: "start" }) }, ...what));
-  for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), ...(s.usable > 0 ? [gauge(s.used / s.usable), percent(s.used, s.usable)] : [" " + bytesText(s.used)]));
+  for (const s of spaces) add(s.section, element("b", {}, shorten(clean(s.title), 24)), s.filled = element("span"));
   if (reports[0].section) add(reports[0].section, element("b", {}, "timeline"), isCounted() ? " " + timeText(axis.end) : "");
+  fillOverview();
   byId("charts").prepend(row);
+}
+function fillOverview() {
+  for (const s of spaces) if (s.filled) s.filled.replaceChildren(...(s.usable > 0 ? [gauge(s.used / s.usable), percent(s.used, s.usable)] : [" " + bytesText(s.used)]));
 }
 function buildLegend() {
   const key = (colour, text) => { const i = element("i"); i.style.background = colour; return element("span", {}, i, text); };
@@ -315,6 +321,7 @@ const keys = [
   ["Enter", null, "zoom to what is pinned", () => { if (state.pinned) focusOn(state.pinned); }],
   ["p", null, "go to the peak", () => { const s = spaces.reduce((a, b) => (b.peak > a.peak ? b : a), spaces[0]); if (s) { state.cursor = s.peakTime; setTimes(...aroundTime(s.peakTime)); openTab("peak"); } }],
   ["/", null, "search by name", () => byId("search").focus()],
+  ["g", null, "fold or open the rows of all agents", toggleFolds],
   ["n", "N", "next and previous match", () => nextMatch(1), () => nextMatch(-1)],
   ["c", null, "up to the capacity, or to what is used", toggleWhole],
   ["x", null, "hexadecimal or decimal addresses", toggleHex],
@@ -408,7 +415,7 @@ window.spad = {
     const c = charts.find((chart) => chart.kind === "timeline");
     if (!c) return null;
     const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top], bars: c.report.bars.map((bar) => barPixels(c, bar)), ready: c.report.bars.map((bar) => X(c, bar[3])) };
+    return { canvas: [r.left, r.top, r.width, r.height], bars: c.report.bars.map((bar) => barPixels(c, bar)), ready: c.report.bars.map((bar) => X(c, bar[3])) };
   },
   under(x, y) { // of the timeline: the name of what is at a point of the page
     const c = charts.find((chart) => chart.kind === "timeline"), r = c.canvas.getBoundingClientRect(), mark = markUnder(c, x - r.left, y - r.top);

@@ -72,8 +72,8 @@ struct spad_report {
     spad__witnesses witnesses;
 };
 
-/* The changes of a fit, with the boxes of the kernel after each where that is another kernel. */
-spad_status spad__report_take_fit(spad_report *report, const spad_kernel *kernel,
+/* The changes of a fit for the layout, with the buffers after each. */
+spad_status spad__report_take_fit(spad_report *report, const spad_layout *layout,
                                   const spad_fit *fit, spad_error *error);
 /* The last note is about what the tables of changes and of the peak have, too. */
 void spad__report_note_in_tables(spad_report *report);

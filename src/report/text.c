@@ -276,17 +276,15 @@ static void write_map_head(const map *m) {
 
 /* An address in the room of a label; rounded down to a larger unit where it has too many digits. */
 static void write_address_label(spad__out *out, int64_t address) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    enum { ROOM = LABEL - 2, MOST = 99999, UNITS = sizeof units / sizeof units[0] };
-    uint64_t size = address < 0 ? 0 - (uint64_t)address : (uint64_t)address;
-    const char *sign = address < 0 ? "-" : "";
-    char label[32];
-    int unit = -1;
-    if (size > 999999999) {
-        for (; size > MOST && unit + 1 < UNITS; unit++) size >>= 10;
+    static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+    enum { ROOM = LABEL - 2, UNITS = sizeof units / sizeof units[0] };
+    char label[48];
+    int64_t size = address;
+    for (int unit = 0; unit < UNITS; unit++, size /= 1024) {
+        const int length =
+            snprintf(label, sizeof label, "%s%s", spad__grouped(size).text, units[unit]);
+        if (length <= ROOM) break;
     }
-    snprintf(label, sizeof label, "%s%llu%s%s", sign, (unsigned long long)size, unit < 0 ? "" : " ",
-             unit < 0 ? "" : units[unit]);
     spad__out_format(out, "%*s |", ROOM, label);
 }
 
@@ -312,11 +310,10 @@ static void write_cells(const map *m) {
         spad__out_string(m->out, "|\n");
     }
     if (after) write_capacity(m->out);
-    char left[32];
-    char right[32];
-    snprintf(left, sizeof left, "%lld", (long long)m->picture->begin);
-    snprintf(right, sizeof right, "%lld", (long long)m->picture->end);
-    spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left, MAP_COLUMNS - (int)strlen(left), right);
+    const spad__figure left = spad__grouped(m->picture->begin);
+    const spad__figure right = spad__grouped(m->picture->end);
+    spad__out_format(m->out, "%*s%s%*s\n", LABEL, "", left.text,
+                     MAP_COLUMNS - (int)strlen(left.text), right.text);
 }
 
 static void write_map_legend(const map *m) {
@@ -325,8 +322,9 @@ static void write_map_legend(const map *m) {
         spad__out_format(m->out, "  %c ", letter_of(s, 0));
         const size_t width = spad__out_plain_stem(m->out, row->name, 22);
         spad__out_repeat(m->out, " ", 23 - (int64_t)width);
-        char count[32] = "";
-        if (row->boxes > 1) snprintf(count, sizeof count, "%lld x ", (long long)row->boxes);
+        char count[64] = "";
+        if (row->boxes > 1)
+            snprintf(count, sizeof count, "%s x ", spad__grouped((int64_t)row->boxes).text);
         if (row->low <= row->top)
             out_line(m->out, 27, "%s%s in [%s, %s), time [%s, %s)", count,
                      spad__exact_size(row->bytes).text, spad__grouped(row->low).text,
@@ -338,7 +336,8 @@ static void write_map_legend(const map *m) {
                      spad__grouped(row->end).text);
     }
     if (m->stem_count > LETTERS)
-        spad__out_format(m->out, "  * %lld more names\n", (long long)(m->stem_count - LETTERS));
+        spad__out_format(m->out, "  * %s more names\n",
+                         spad__grouped((int64_t)(m->stem_count - LETTERS)).text);
 }
 
 static int compare_shares(const void *left, const void *right) {
@@ -380,12 +379,13 @@ static void write_map_peak(const map *m, named *names, stem *shares) {
             spad__out_plain(m->out, shares[i].name, 50);
         } else {
             spad__out_plain_stem(m->out, shares[i].name, 40);
-            spad__out_format(m->out, ", %lld boxes", (long long)shares[i].boxes);
+            spad__out_format(m->out, ", %s boxes", spad__grouped((int64_t)shares[i].boxes).text);
         }
         spad__out_string(m->out, "\n");
     }
     if (count > PEAK_SHOWN)
-        spad__out_format(m->out, "    and %lld smaller ones\n", (long long)(count - PEAK_SHOWN));
+        spad__out_format(m->out, "    and %s smaller ones\n",
+                         spad__grouped((int64_t)(count - PEAK_SHOWN)).text);
 }
 
 static spad_status write_map(spad__out *out, const spad__picture *p, const spad__view *view,

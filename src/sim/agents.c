@@ -543,8 +543,8 @@ static bool describe_deadlock(const spad__agents_run *c, char *field, size_t siz
                 r->joins ? 0
                          : spad_kernel_get_statement(c->sim->kernel, (size_t)r->request.statement)
                                ->location.line;
-            snprintf(field, size, "deadlock at %lld ns: '%.63s' waits for %s (line %ld)",
-                     (long long)(c->now / 1000), runner_name(c, i), what, (long)line);
+            snprintf(field, size, "deadlock at %s ns: '%.63s' waits for %s (line %ld)",
+                     spad__grouped(c->now / 1000).text, runner_name(c, i), what, (long)line);
             return true;
         }
     }

@@ -196,11 +196,11 @@ static spad_status try_all(spad_frontier *f, const spad__uses *apart, spad__uses
 static spad_status fail_costs(const spad_frontier *f, spad_error *error) {
     const spad_sim_totals *s = &f->totals.simulated;
     return spad__fail(error, SPAD_ERR_ARGUMENT,
-                      "%lld of %lld operations have no cost on '%s', so no layout can be called "
+                      "%s of %s operations have no cost on '%s', so no layout can be called "
                       "faster; write `cost N ns` in the kernel, use a target file with figures, or "
                       "ask for an answer in steps (--steps)",
-                      (long long)(s->unknown + s->unclocked), (long long)s->operations,
-                      spad_kernel_get_target(f->given)->name);
+                      spad__grouped(s->unknown + s->unclocked).text,
+                      spad__grouped(s->operations).text, spad_kernel_get_target(f->given)->name);
 }
 
 /* The schedule in which nothing is shared. */

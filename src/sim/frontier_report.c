@@ -20,8 +20,8 @@ static void write_frontier_head(spad__out *out, const spad_frontier *f) {
     char a[SPAD_TIME_TEXT];
     spad__out_string(out, "layouts of ");
     spad__out_one_line(out, spad_kernel_get_name(f->given));
-    spad__out_format(out, " on %s: %zu of %lld%s\n", spad_kernel_get_target(f->given)->name,
-                     f->points.count, (long long)t->layouts,
+    spad__out_format(out, " on %s: %zu of %s%s\n", spad_kernel_get_target(f->given)->name,
+                     f->points.count, spad__grouped(t->layouts).text,
                      t->cut ? ", cut by the time limit" : "");
     if (t->written != SPAD_UNBOUNDED)
         spad__out_format(out, "as it is   %s, %s\n", frontier_time(f, t->written, a),
@@ -47,10 +47,11 @@ static void write_points(spad__out *out, const spad_frontier *f) {
     spad__out_string(out, "\n");
     for (size_t i = 0; i < f->points.count; i++) {
         const spad_frontier_point *p = &f->points.items[i];
-        spad__out_format(out, "%14lld %14s", (long long)p->bytes, frontier_time(f, p->makespan, a));
+        spad__out_format(out, "%14s %14s", spad__grouped(p->bytes).text,
+                         frontier_time(f, p->makespan, a));
         for (size_t k = 0; k < spad_layout_space_count(p->layout); k++)
-            spad__out_format(out, " %10lld",
-                             (long long)spad_layout_get_space(p->layout, k)->height);
+            spad__out_format(out, " %10s",
+                             spad__grouped(spad_layout_get_space(p->layout, k)->height).text);
         spad__out_string(out, "\n");
     }
 }

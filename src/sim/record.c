@@ -137,9 +137,9 @@ spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__co
                           spad_error *error) {
     if ((int64_t)sim->rows.count >= sim->options.operation_limit) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "more than %lld operations, and no loop that repeats itself; define "
+                          "more than %s operations, and no loop that repeats itself; define "
                           "smaller parameters",
-                          (long long)sim->options.operation_limit);
+                          spad__grouped(sim->options.operation_limit).text);
     }
     const size_t count = row->value_count;
     bool fits = true;
@@ -190,9 +190,9 @@ spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error) {
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
     if (++sim->events > SPAD_SIM_EVENTS) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
-                          "more than %lld events, and no loop that repeats itself; define smaller "
+                          "more than %s events, and no loop that repeats itself; define smaller "
                           "parameters",
-                          (long long)SPAD_SIM_EVENTS);
+                          spad__grouped(SPAD_SIM_EVENTS).text);
     }
     return ++sim->steps >= SPAD_SIM_LOOK ? spad__sim_check_limit(sim, error) : SPAD_OK;
 }

@@ -24,7 +24,7 @@ enum {
 /* "once", "12 times" */
 static const char *times_text(int64_t count, char field[SPAD_TIME_TEXT]) {
     if (count == 1) return "once";
-    snprintf(field, SPAD_TIME_TEXT, "%lld times", (long long)count);
+    snprintf(field, SPAD_TIME_TEXT, "%s times", spad__grouped(count).text);
     return field;
 }
 
@@ -43,14 +43,14 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     const spad_sim_grid *g = &sim->grid;
     char a[SPAD_TIME_TEXT];
     if (g->blocks == 0) return;
-    spad__out_format(out, "grid       %lld block%s", (long long)g->blocks,
+    spad__out_format(out, "grid       %s block%s", spad__grouped(g->blocks).text,
                      g->blocks == 1 ? "" : "s");
     if (g->units == 0) {
         spad__out_string(out, "; the target does not say how many units the chip has\n");
         return;
     }
-    spad__out_format(out, " in %s, %lld on each of %lld units", sim_time(sim, sim->totals.time, a),
-                     (long long)g->per_unit, (long long)g->units);
+    spad__out_format(out, " in %s, %s on each of %s units", sim_time(sim, sim->totals.time, a),
+                     spad__grouped(g->per_unit).text, spad__grouped(g->units).text);
     if (g->per_unit == g->occupancy.blocks) {
         const char *what = g->occupancy.space != SPAD_NO_SPACE
                                ? sim->target->spaces[g->occupancy.space].name
@@ -61,12 +61,13 @@ static void write_grid(spad__out *out, const spad_sim *sim) {
     if (g->waves > 0) {
         int64_t wave;
         if (!spad__mul(g->units, g->per_unit, &wave)) wave = INT64_MAX;
-        spad__out_format(out, "%lld wave%s of %lld in %s%s", (long long)g->waves,
-                         g->waves == 1 ? "" : "s", (long long)wave, sim_time(sim, g->wave_time, a),
-                         g->tail > 0 ? ", then " : "");
+        spad__out_format(out, "%s wave%s of %s in %s%s", spad__grouped(g->waves).text,
+                         g->waves == 1 ? "" : "s", spad__grouped(wave).text,
+                         sim_time(sim, g->wave_time, a), g->tail > 0 ? ", then " : "");
     }
     if (g->tail > 0) {
-        spad__out_format(out, "%lld in %s", (long long)g->tail, sim_time(sim, g->tail_time, a));
+        spad__out_format(out, "%s in %s", spad__grouped(g->tail).text,
+                         sim_time(sim, g->tail_time, a));
     }
     spad__out_string(out, "\n");
 }
@@ -78,8 +79,8 @@ static void write_head(spad__out *out, const spad_sim *sim) {
     spad__out_string(out, "kernel ");
     spad__out_one_line(out, spad_kernel_get_name(sim->kernel));
     spad__out_format(out, " on %s\n", sim->target->name);
-    spad__out_format(out, "makespan   %s, operations: %lld\n",
-                     sim_time(sim, sim->totals.makespan, a), (long long)sim->totals.operations);
+    spad__out_format(out, "makespan   %s, operations: %s\n", sim_time(sim, sim->totals.makespan, a),
+                     spad__grouped(sim->totals.operations).text);
     spad__out_format(out, "bound      %s: the busiest engine without a wait\n",
                      sim_time(sim, sim->totals.bound, a));
     write_grid(out, sim);
@@ -91,10 +92,9 @@ static void write_head(spad__out *out, const spad_sim *sim) {
         const spad_sim_repeat *r = &sim->repeats.items[i];
         spad__out_string(out, "repeats    loop ");
         spad__out_string(out, spad_kernel_get_loop(sim->kernel, (size_t)r->loop)->name);
-        spad__out_format(out, " from %lld on: %lld %s in %s, %lld times more\n",
-                         (long long)r->value, (long long)r->period,
-                         r->period == 1 ? "iteration" : "iterations", sim_time(sim, r->time, a),
-                         (long long)r->times);
+        spad__out_format(out, " from %lld on: %s %s in %s, %s times more\n", (long long)r->value,
+                         spad__grouped(r->period).text, r->period == 1 ? "iteration" : "iterations",
+                         sim_time(sim, r->time, a), spad__grouped(r->times).text);
     }
     if (sim->repeats.count > REPEATS_MAX) {
         spad__out_format(out, "           and %zu more\n", sim->repeats.count - REPEATS_MAX);
@@ -119,10 +119,10 @@ static void write_engines(spad__out *out, const spad_sim *sim) {
     for (size_t i = 0; i < sim->target->engine_count; i++) {
         const spad_sim_engine *e = &sim->engines[i];
         if (e->operations == 0) continue;
-        spad__out_format(out, "%-10.40s %14s %9s %14s %14lld\n", sim->target->engines[i].name,
+        spad__out_format(out, "%-10.40s %14s %9s %14s %14s\n", sim->target->engines[i].name,
                          sim_time(sim, e->busy, a),
                          spad__share_text(e->busy, sim->totals.makespan, b),
-                         sim_time(sim, e->idle, c), (long long)e->operations);
+                         sim_time(sim, e->idle, c), spad__grouped(e->operations).text);
     }
 }
 

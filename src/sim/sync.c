@@ -184,9 +184,10 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
             break;
         }
         snprintf(field, size,
-                 "parity %lld of mbarrier '%s', where %lld arrivals and %lld bytes "
+                 "parity %s of mbarrier '%s', where %s arrivals and %s bytes "
                  "are missing",
-                 (long long)r->change.amount, name, (long long)o->value, (long long)o->bytes);
+                 spad__grouped(r->change.amount).text, name, spad__grouped(o->value).text,
+                 spad__grouped(o->bytes).text);
         break;
     }
 }

@@ -596,10 +596,10 @@ static spad_status check_costs(const spad_tune *tune, spad_error *error) {
     if (!assumed || tune->options.steps) return SPAD_OK;
     const spad_kernel *kernel = tune->kernel;
     spad__fail(error, SPAD_ERR_ARGUMENT,
-               "%lld of %lld operations have no cost on '%s', so no depth can be called faster; "
+               "%s of %s operations have no cost on '%s', so no depth can be called faster; "
                "write `cost N ns` in the kernel, use a target file with figures, or ask for an "
                "answer in steps (--steps)",
-               (long long)(s->unknown + s->unclocked), (long long)s->operations,
+               spad__grouped(s->unknown + s->unclocked).text, spad__grouped(s->operations).text,
                spad_kernel_get_target(kernel)->name);
     spad__fact_names(error, spad_kernel_get_name(kernel), NULL);
     spad__fact_amounts(error, s->operations, s->operations - s->unknown - s->unclocked,

@@ -41,24 +41,24 @@ static void write_method(spad__out *out, const spad_tune *tune) {
                                   : "no ring depends on a parameter\n");
     } else if (t->cut) {
         spad__out_format(out,
-                         "method     cut after %lld simulations of %lld combinations: there is too "
+                         "method     cut after %s simulations of %s combinations: there is too "
                          "much to run\n",
-                         (long long)t->simulations, (long long)t->combinations);
+                         spad__grouped(t->simulations).text, spad__grouped(t->combinations).text);
     } else if (t->exhaustive) {
-        spad__out_format(out, "method     exhaustive: all %lld combinations%s\n",
-                         (long long)t->combinations, t->sampled ? " of these depths" : "");
+        spad__out_format(out, "method     exhaustive: all %s combinations%s\n",
+                         spad__grouped(t->combinations).text, t->sampled ? " of these depths" : "");
     } else {
         spad__out_format(out,
-                         "method     descent from the deepest rings: %lld simulations of %lld "
+                         "method     descent from the deepest rings: %s simulations of %s "
                          "combinations\n",
-                         (long long)t->simulations, (long long)t->combinations);
+                         spad__grouped(t->simulations).text, spad__grouped(t->combinations).text);
     }
 }
 
 static void write_left(spad__out *out, const spad_tune *tune) {
     if (tune->totals.left == 0) return;
-    spad__out_format(out, "left       %lld rings as they are: only the first %d are tuned\n",
-                     (long long)tune->totals.left, SPAD_TUNE_KNOBS);
+    spad__out_format(out, "left       %s rings as they are: only the first %d are tuned\n",
+                     spad__grouped(tune->totals.left).text, SPAD_TUNE_KNOBS);
 }
 
 static void write_tune_head(spad__out *out, const spad_tune *tune) {
@@ -107,9 +107,9 @@ static void write_frontier(spad__out *out, const spad_tune *tune) {
                      spad_time_unit_name(tune->totals.simulated.unit), "depths");
     for (size_t i = 0; i < tune->points.count && i < POINTS_MAX; i++) {
         const spad_tune_point *p = &tune->points.items[i];
-        spad__out_format(out, "%14lld ", (long long)p->bytes);
+        spad__out_format(out, "%14s ", spad__grouped(p->bytes).text);
         if (p->fits) {
-            spad__out_format(out, "%14lld ", (long long)p->placed);
+            spad__out_format(out, "%14s ", spad__grouped(p->placed).text);
         } else {
             spad__out_format(out, "%14s ", "-");
         }
@@ -130,11 +130,11 @@ static void write_hoists(spad__out *out, const spad_tune *tune) {
         const spad_tune_hoist *h = &tune->hoists.items[i];
         const spad_kernel_tensor *t = spad_kernel_get_tensor(tune->kernel, (size_t)h->tensor);
         spad__out_string(out, i == 0 ? "\n" : "");
-        spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %lld tiles: ",
+        spad__out_format(out, "%s %.63s (line %ld) out of its loop, with %s tiles: ",
                          h->applied ? "hoisted" : "hoist  ", t->name, (long)t->location.line,
-                         (long long)h->tiles);
+                         spad__grouped(h->tiles).text);
         if (!h->applied) spad__out_format(out, "%s,\n        ", tune_time(tune, h->makespan, a));
-        spad__out_format(out, "%lld bytes more%s\n", (long long)h->bytes,
+        spad__out_format(out, "%s bytes more%s\n", spad__grouped(h->bytes).text,
                          h->applied ? "" : "; not done here");
     }
 }

@@ -43,10 +43,10 @@ const char *spad_time_text(int64_t time, char field[SPAD_TIME_TEXT]) {
         unit++;
     }
     if (unit == 0) {
-        snprintf(field, SPAD_TIME_TEXT, "%lld ps", (long long)time);
+        snprintf(field, SPAD_TIME_TEXT, "%s ps", spad__grouped(time).text);
     } else {
-        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s", (long long)(time / scale),
-                 (long long)(time % scale / (scale / 1000)), units[unit]);
+        snprintf(field, SPAD_TIME_TEXT, "%.26s.%03d %s", spad__grouped(time / scale).text,
+                 (int)(time % scale / (scale / 1000)), units[unit]);
     }
     return field;
 }
@@ -58,10 +58,10 @@ static void count_text(spad_time_unit unit, int64_t time, char field[SPAD_TIME_T
     const int64_t rest = time % size / (size / 1000);
     const char *plural = time == size ? "" : "s";
     if (rest == 0) {
-        snprintf(field, SPAD_TIME_TEXT, "%lld %s%s", (long long)(time / size), word, plural);
+        snprintf(field, SPAD_TIME_TEXT, "%s %s%s", spad__grouped(time / size).text, word, plural);
     } else {
-        snprintf(field, SPAD_TIME_TEXT, "%lld.%03lld %s%s", (long long)(time / size),
-                 (long long)rest, word, plural);
+        snprintf(field, SPAD_TIME_TEXT, "%.26s.%03d %s%s", spad__grouped(time / size).text,
+                 (int)rest, word, plural);
     }
 }
 
@@ -106,34 +106,35 @@ const char *spad_sim_costs_text(const spad_sim_totals *totals, char field[SPAD_B
     field[0] = '\0';
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && used < SPAD_BADGE_TEXT; i++) {
         if (parts[i].count == 0) continue;
-        used += (size_t)snprintf(field + used, SPAD_BADGE_TEXT - used, "%s%lld %s",
-                                 used > 0 ? ", " : "", (long long)parts[i].count, parts[i].word);
+        used +=
+            (size_t)snprintf(field + used, SPAD_BADGE_TEXT - used, "%s%s %s", used > 0 ? ", " : "",
+                             spad__grouped(parts[i].count).text, parts[i].word);
     }
     return field;
 }
 
 const char *spad_sim_badge_text(const spad_sim_totals *totals, char field[SPAD_BADGE_TEXT]) {
-    const long long all = (long long)totals->operations;
-    const long long assumed = (long long)(totals->unknown + totals->unclocked);
+    const spad__figure all = spad__grouped(totals->operations);
+    const spad__figure assumed = spad__grouped(totals->unknown + totals->unclocked);
     switch (totals->unit) {
     case SPAD_TIME_STEPS:
-        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs assumed: steps, not time", assumed,
-                 all);
+        snprintf(field, SPAD_BADGE_TEXT, "%s of %s costs assumed: steps, not time", assumed.text,
+                 all.text);
         return field;
     case SPAD_TIME_CYCLES:
-        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs without a clock: cycles, not time",
-                 assumed, all);
+        snprintf(field, SPAD_BADGE_TEXT, "%s of %s costs without a clock: cycles, not time",
+                 assumed.text, all.text);
         return field;
     case SPAD_TIME_MIXED:
-        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs assumed, at %s%s%s: not a real time",
-                 assumed, all, totals->unknown > 0 ? "1 us" : "",
+        snprintf(field, SPAD_BADGE_TEXT, "%s of %s costs assumed, at %s%s%s: not a real time",
+                 assumed.text, all.text, totals->unknown > 0 ? "1 us" : "",
                  totals->unknown > 0 && totals->unclocked > 0 ? " or " : "",
                  totals->unclocked > 0 ? "1 ns a cycle" : "");
         return field;
     default:
         if (totals->by_origin[SPAD_ORIGIN_ESTIMATE] == 0) return NULL;
-        snprintf(field, SPAD_BADGE_TEXT, "%lld of %lld costs estimated",
-                 (long long)totals->by_origin[SPAD_ORIGIN_ESTIMATE], all);
+        snprintf(field, SPAD_BADGE_TEXT, "%s of %s costs estimated",
+                 spad__grouped(totals->by_origin[SPAD_ORIGIN_ESTIMATE]).text, all.text);
         return field;
     }
 }

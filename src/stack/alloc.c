@@ -16,6 +16,7 @@
 #include "base/entry.h"
 #include "base/error.h"
 #include "base/interval.h"
+#include "base/text.h"
 #include "stack/stack.h"
 
 typedef struct stack_request {
@@ -370,8 +371,8 @@ static void list_largest_tensors(const spad_stack *stack, char *field, size_t si
     for (size_t i = 0; i < live && i < LISTED; i++) {
         char name[NAME_SHOWN];
         spad__copy_cut(name, sizeof name, largest[i].name != NULL ? largest[i].name : "(unnamed)");
-        if (!spad__put_entry(field, size, &used, "%s%s %lld B", i == 0 ? "; largest live: " : ", ",
-                             name, (long long)largest[i].rect.bytes)) {
+        if (!spad__put_entry(field, size, &used, "%s%s %s B", i == 0 ? "; largest live: " : ", ",
+                             name, spad__grouped(largest[i].rect.bytes).text)) {
             return;
         }
     }
@@ -397,11 +398,12 @@ spad_status spad__stack_no_fit(const spad_stack *stack, spad_mode mode, const ch
     prefixed_name(shown, sizeof shown, stack, name);
     list_largest_tensors(stack, list, sizeof list);
     spad__fail(error, SPAD_ERR_NO_FIT,
-               "%s: %s needs %lld B per lane at alignment %lld, %lld of %lld B are free%s; close "
+               "%s: %s needs %s B per lane at alignment %s, %s of %s B are free%s; close "
                "a scope, pop the heap or use smaller tiles",
-               mode_word(mode), shown, (long long)bytes,
-               (long long)(align == SPAD_ALIGN_DEFAULT ? 1 : align), (long long)available,
-               (long long)(stack->upper - stack->lower), list);
+               mode_word(mode), shown, spad__grouped(bytes).text,
+               spad__grouped(align == SPAD_ALIGN_DEFAULT ? 1 : align).text,
+               spad__grouped(available).text, spad__grouped(stack->upper - stack->lower).text,
+               list);
     spad__fact_names(error, name != NULL ? shown : NULL, NULL);
     spad__fact_amounts(error, bytes, available, largest_hole(stack));
     if (stack->trace != NULL) error->time = (int64_t)spad_trace_event_count(stack->trace);

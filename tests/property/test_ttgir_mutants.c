@@ -24,7 +24,7 @@ typedef struct subject {
 static const subject subjects[] = {
     {"matmul_sm80_s3_v36", {{"K", 320}}, 1},     {"matmul_tma_sm90_s3_v39", {{"K", 320}}, 1},
     {"attention_sm90_s3_v39", {{"N", 256}}, 1},  {"matmul_tma_ws_sm100_s3_v39", {{"K", 320}}, 1},
-    {"softmax_sm80_s3_v39", {{"rows", 512}}, 1},
+    {"softmax_sm80_s3_v39", {{"rows", 512}}, 1}, {"softmax_sm80_s3_v39_placed", {{"rows", 512}}, 1},
 };
 
 typedef struct score {
@@ -32,7 +32,7 @@ typedef struct score {
 } score;
 
 /* What is done to a line. */
-typedef enum change { LEAVE_OUT, FLIP_PHASE, MORE, LESS } change;
+typedef enum change { LEAVE_OUT, FLIP_PHASE, MORE, LESS, ZERO } change;
 
 typedef struct mistake {
     const char *op;     /* a line with this word */
@@ -58,6 +58,8 @@ static const mistake mistakes[] = {
     {"ttg.async_wait", "num = ", LESS},
     {"ttng.warp_group_dot_wait", "pendings = ", MORE},
     {"ttng.warp_group_dot_wait", "pendings = ", LESS},
+    {"allocation.size", "allocation.offset = ", ZERO}, /* scratch over the first buffer */
+    {"allocation.size", "allocation.size = ", MORE},
     {"arith.cmpi sge", "%c", MORE}, /* the size of a ring */
     {"arith.cmpi sge", "%c", LESS},
     {"arith.cmpi eq", "%c", MORE},
@@ -81,8 +83,9 @@ static bool put_number(test_text *out, const char *line, size_t length, const mi
     char *end;
     const char *digits = at + strlen(m->number);
     const long number = strtol(digits, &end, 10);
-    const long other = m->change == MORE ? number + 1 : number - 1;
-    if (end == digits || other < 0 || (value && (number < 2 || other < 1))) return false;
+    const long other = m->change == MORE ? number + 1 : m->change == ZERO ? 0 : number - 1;
+    if (end == digits || other == number || other < 0 || (value && (number < 2 || other < 1)))
+        return false;
     if (value) {
         snprintf(text, sizeof text, "%%mutant = arith.constant %ld : i32\n", other);
         put_word(out, text);

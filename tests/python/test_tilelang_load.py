@@ -2,6 +2,7 @@
 """spad.tilelang.load: kernels that TileLang lowered, from recorded trees and, where it is installed, from its objects."""
 
 import copy
+import inspect
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import pytest
 
 import spad
 import spad.tilelang as T
+from spad import _tilelang_jit as tilelang_jit
 from spad import _tilelang_sets as sets
 from spad import _tilelang_tree as tilelang_tree
 from tilelang_kernels import CASES, TREES
@@ -483,6 +485,52 @@ def test_a_tree_of_objects():
         tilelang_tree.of_function("k", function)
 
 
+class Jit:
+    """What tilelang.jit makes of a function, as far as load() looks at it."""
+
+    def __init__(self, function, tensors=(), target=None):
+        self.func, self.signature, self.target = function, inspect.signature(function), target
+        self.func.tensor_args = {name: None for name in tensors}
+        self.pass_configs = {"tl.some": 1}
+
+    def get_tir(self, *args, **kwargs):
+        return self.func(*args, **kwargs)
+
+
+def test_functions_of_jit():
+    class PrimFunc:
+        pass
+
+    def gemm(M, stages=2):
+        if M == 3:
+            raise TypeError("3 is no size")
+        return (PrimFunc, M, stages)
+
+    def eager(A, B, **extents):
+        return extents
+
+    jit = Jit(gemm, target="cuda -arch=sm_80")
+    tuned = type("AutoTuneImpl", (), {"jit_impl": jit})()
+    compiled = type("JITKernel", (), {"prim_func": PrimFunc, "pass_configs": {"a": 2}})()
+    assert tilelang_jit.prim_func_of(jit, {"M": 5}) == ((PrimFunc, 5, 2), {"tl.some": 1})
+    assert tilelang_jit.prim_func_of(tuned, (5, 4), {"own": 1}) == ((PrimFunc, 5, 4), {"own": 1})
+    assert tilelang_jit.prim_func_of(compiled) == (PrimFunc, {"a": 2})
+    assert tilelang_jit.prim_func_of(lambda n: compiled, [1]) == (PrimFunc, {"a": 2})
+    with pytest.raises(spad.ArgumentError, match=r"'gemm' of tilelang.jit needs arguments, as load\(gemm, .*: M, stages \("):
+        tilelang_jit.prim_func_of(jit)
+    with pytest.raises(TypeError, match="3 is no size"):
+        tilelang_jit.prim_func_of(jit, {"M": 3})
+    with pytest.raises(spad.ArgumentError, match="extents of its tensors by their names"):
+        tilelang_jit.prim_func_of(Jit(eager, ("A", "B")), {"M": 3})
+    with pytest.raises(spad.ArgumentError, match="has none"):
+        tilelang_jit.prim_func_of(PrimFunc(), {"M": 3})
+    assert tilelang_jit.names(tuned) == ["M", "stages"] and tilelang_jit.names(gemm) == ["M", "stages"]
+    assert tilelang_jit.names(Jit(eager, ("A", "B"))) is None and tilelang_jit.names(PrimFunc()) == []
+    chip = type("Target", (), {"arch": "sm_90a"})()
+    assert [tilelang_jit.arch_of(f) for f in (jit, tuned, compiled, Jit(eager, target=chip))] == [
+        "sm_80", "sm_80", "sm_90", "sm_90"]
+
+
 # ---- with TileLang -----------------------------------------------------------------------------------
 
 
@@ -515,3 +563,18 @@ def test_a_compiled_kernel_and_other_names():
     assert kernel.tilelang_bytes == 32768 and kernel.report().data["bytes"]["spad"] == 24576  # no reuse, and ours
     with pytest.raises(spad.ArgumentError, match="pass its name"):
         T.load(make(), target=arch, name="other")
+
+
+@pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
+def test_functions_that_tilelang_compiles():
+    from tilelang_kernels import jit_functions
+
+    lazy, eager, tuned = jit_functions()
+    for function, arguments in ((lazy, {"M": 512, "BK": 32}), (lazy, (512, 32)), (tuned, {"M": 512}),
+                                (eager, {"M": 512, "N": 512, "K": 512})):
+        kernel = T.load(function, target="sm_90", arguments=arguments)
+        assert kernel.check().verdict == "proved for all trip counts" and kernel.tilelang_bytes == 49152
+    with pytest.raises(spad.ArgumentError, match="'lazy' of tilelang.jit needs arguments"):
+        T.load(lazy)
+    with pytest.raises(spad.ArgumentError, match="extents of its tensors"):
+        T.load(eager)

@@ -10,6 +10,7 @@ import pytest
 
 import spad
 import spad.triton as st
+from spad import _triton_scratch
 
 try:
     import triton as real
@@ -142,6 +143,71 @@ def elf_with_registers(number):
     sections = [(0, 0, 0), (10, 64, len(names)), (1, 64 + len(names), len(info))]
     rows = b"".join(struct.pack("<IIQQQQIIQQ", name, 0, 0, 0, at, size, 0, 0, 0, 0) for name, at, size in sections)
     return bytes(head) + names + info + rows
+
+
+def scratch_of(kernel):
+    """Bytes of each scratch buffer, in the order of the text."""
+    return [int(size) for size in re.findall(r"tensor \w+_scratch\w* : shared uint8 \((\d+)\)", kernel.text())]
+
+
+def test_scratch_is_counted(root):
+    placed = st.load(recorded(root, "softmax_sm80_s3_v39_placed"), sizes={"rows": 512})
+    assert placed.bytes == {"triton": 8208, "spad": 8208} and placed.info["scratch"] == ""
+    assert scratch_of(placed) == [16, 16] and placed.check().reason == "for every rows_tiles"
+    raw = st.load(recorded(root, "scratch_sm90_v39"), placed=False)
+    assert raw.info["scratch"].startswith("3 sized by their layouts, 1 not counted, the first is ttg.convert_layout")
+    assert scratch_of(raw) == [8192, 256, 4] == scratch_of(st.load(recorded(root, "scratch_sm90_v36_placed")))[:3]
+
+
+def test_calls_and_clusters(root):
+    k = st.load(recorded(root, "calls_sm90_v39_placed"), sizes={"N": 512, "rows": 4})
+    assert k.check().reason == "for every N_tiles, rows_tiles" and len(scratch_of(k)) == 2
+    k = st.load(recorded(root, "matmul_tma_cluster2_sm90_s3_v39_placed"), sizes={"K": 512})
+    assert k.info["blocks"] == 2 and k.bytes == {"triton": 73752, "spad": 73752} and k.check()
+
+
+def test_sizes_are_asked_for():
+    text = "\n".join(['#a = #ttg.blocked<{}>', '#loc = loc("x")', 'module attributes {"ttg.num-warps" = 4 : i32, '
+                      'ttg.shared = 64 : i32, ttg.target = "cuda:90"} {',
+                      "    %1 = ttg.convert_layout %0 {allocation.offset = 0 : i32} : tensor<4x8xf32, #a> -> tensor<4x8xf32, #b> loc(#loc)",
+                      "    partition0(%m: i32) num_warps(2) {",
+                      "      %2 = tt.gather %0[%1] {allocation.offset = 8 : i32, axis = 0 : i32} : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>",
+                      "      ttg.warp_return",
+                      "    %1 = ttg.convert_layout %7 {allocation.offset = 4 : i32} : tensor<4x8xf32, #a> -> tensor<4x8xf32, #b>",
+                      "    %1 = ttg.convert_layout %0 : tensor<4x8xf32, #a> -> tensor<4x8xf32, #c>", "}"])
+    asked = []
+
+    def allocate(alone):
+        asked.append(alone)
+        if "gather" in alone:
+            raise RuntimeError("no")
+        return alone.replace("module attributes {", "module attributes {ttg.shared = 128 : i32, ")
+
+    sized = _triton_scratch.sized(text, allocate)
+    assert sized.count("allocation.size = 128 : i32") == 2 and "gather" in sized and len(asked) == 2
+    assert "%a0: tensor<4x8xf32, #a>" in asked[0] and "ttg.shared = 64" not in asked[0] and "#loc" not in asked[0]
+    assert "%a0: tensor<4xf32>, %a1: tensor<4xi32>" in asked[1] and '"ttg.num-warps" = 2' in asked[1]
+    assert "%r = tt.gather %a0[%a1] {axis = 0 : i32}" in asked[1]
+    assert _triton_scratch.sized(sized, allocate) == sized and len(asked) == 2
+
+
+@needs_triton
+@pytest.mark.parametrize("rows, cols, warps", [(1, 512, 4), (64, 64, 4), (8, 32, 8), (32, 2, 2)])
+def test_scratch_is_what_triton_needs(root, rows, cols, warps):
+    sys.path.insert(0, str(root / "tests" / "ttgir"))
+    import kernels
+
+    for axis in (0, 1):
+        for kind in range(5):
+            sizes = {"M": rows, "N": cols, "AXIS": axis, "KIND": kind}
+            text = st.compile(kernels.along, {"x_ptr": "*fp32:16", "y_ptr": "*fp32:16"}, sizes, "sm_90",
+                              num_warps=warps)
+            placed = st.load(text, target="sm_90")
+            most = max([*scratch_of(placed), 0])
+            assert placed.unplaced is None and placed.bytes["triton"] == most == placed.bytes["spad"], sizes
+            moved = re.findall(r"convert_layout .*allocation\.size = (\d+)", placed.ttgir)
+            alone = max([*scratch_of(st.load(text, placed=False)), *map(int, moved), 0])
+            assert alone == most or (alone > most and not real.__version__.startswith("3.6")), sizes
 
 
 def test_registers_of_machine_code():

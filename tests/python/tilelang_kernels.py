@@ -113,6 +113,40 @@ def hasty():
     return tensor_memory(stages=2)
 
 
+def jit_functions():
+    """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
+    import tilelang
+    import tilelang.language as T
+
+    @tilelang.jit(out_idx=[-1])
+    def lazy(M, BK=32):
+        return gemm(M, 128, BK)
+
+    @tilelang.jit
+    def eager(A, B, C, block: int = 128, deep: int = 32):
+        M, N, K = T.const("M N K")
+        A: T.Tensor[[M, K], T.float16]
+        B: T.Tensor[[K, N], T.float16]
+        C: T.Tensor[[M, N], T.float16]
+        with T.Kernel(N // block, M // block, threads=128) as (bx, by):
+            a = T.alloc_shared((block, deep), "float16")
+            b = T.alloc_shared((deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            for ko in T.Pipelined(K // deep, num_stages=3):
+                T.copy(A[by * block, ko * deep], a)
+                T.copy(B[ko * deep, bx * block], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * block, bx * block])
+
+    @tilelang.autotune(configs=[{"BK": 32}, {"BK": 64}])
+    @tilelang.jit(out_idx=[-1])
+    def tuned(M, BK=32):
+        return gemm(M, 128, BK)
+
+    return lazy, eager, tuned
+
+
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
 def unfenced():

@@ -154,8 +154,7 @@ class Browser:
         self.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
     def key(self, key, modifiers=0, code=0):
-        names = {"?": "?", "/": "/"}
-        text = names.get(key, key) if len(key) == 1 else ""
+        text = key if len(key) == 1 else "\r" if key == "Enter" else ""
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "", modifiers=modifiers,
                       windowsVirtualKeyCode=code)

@@ -54,7 +54,7 @@ void test_fail_each_with_retries(spad_status (*scenario)(const spad_host *host, 
 #endif
 
 /* How many of `runs` are run: all of them where SPAD_THOROUGH is set, as ./coverage sets it, a
- * sixth otherwise. */
+ * twelfth otherwise. */
 long test_effort(long runs);
 
 /* ---- text sink --------------------------------------------------------------------- */
@@ -62,6 +62,7 @@ typedef struct test_text {
     spad_sink sink;
     char *bytes; /* NUL-terminated, never NULL after init */
     size_t count;
+    size_t capacity;
     size_t fail_after; /* writes beyond this many bytes fail */
 } test_text;
 

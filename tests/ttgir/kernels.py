@@ -119,3 +119,72 @@ def matmul_grouped(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk
     cols = col * BN + tl.arange(0, BN)
     c = c_ptr + rows[:, None] * stride_cm + cols[None, :] * stride_cn
     tl.store(c, acc.to(tl.float16), mask=(rows[:, None] < M) & (cols[None, :] < N))
+
+
+@triton.jit
+def layer_norm(x_ptr, y_ptr, w_ptr, b_ptr, stride, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for at in range(0, N, BLOCK):
+        cols = at + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + row * stride + cols, mask=cols < N, other=0.0)
+    mean = tl.sum(total, 0) / N
+    spread = tl.zeros([BLOCK], dtype=tl.float32)
+    for at in range(0, N, BLOCK):
+        cols = at + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * stride + cols, mask=cols < N, other=0.0)
+        x = tl.where(cols < N, x - mean, 0.0)
+        spread += x * x
+    scale = 1 / tl.sqrt(tl.sum(spread, 0) / N + eps)
+    for at in range(0, N, BLOCK):
+        cols = at + tl.arange(0, BLOCK)
+        w = tl.load(w_ptr + cols, mask=cols < N)
+        b = tl.load(b_ptr + cols, mask=cols < N)
+        x = tl.load(x_ptr + row * stride + cols, mask=cols < N, other=0.0)
+        tl.store(y_ptr + row * stride + cols, (x - mean) * scale * w + b, mask=cols < N)
+
+
+@triton.jit
+def scratch(x_ptr, y_ptr, i_ptr, lock_ptr, B: tl.constexpr):
+    rows = tl.arange(0, B)
+    x = tl.load(x_ptr + rows[:, None] * B + rows[None, :])
+    sums = tl.cumsum(x, 0)
+    tl.store(y_ptr + rows[:, None] + rows[None, :] * B, tl.trans(sums))
+    bins = tl.histogram(tl.load(i_ptr + tl.arange(0, 1024)), 64)
+    tl.store(i_ptr + tl.arange(0, 64), bins)
+    old = tl.atomic_add(lock_ptr, 1)
+    best = tl.argmax(x, 1)
+    tl.store(lock_ptr + rows, best + old)
+
+
+@triton.jit(noinline=True)
+def total(p, N, BLOCK: tl.constexpr):
+    kept = tl.zeros([BLOCK], dtype=tl.float32)
+    for at in range(0, N, BLOCK):
+        cols = at + tl.arange(0, BLOCK)
+        kept += tl.load(p + cols, mask=cols < N, other=0.0)
+    return tl.sum(kept, 0)
+
+
+@triton.jit
+def calls(p, out, N, rows, BLOCK: tl.constexpr):
+    first = total(p, N, BLOCK)
+    for row in range(rows):
+        tl.store(out + row, total(p + row * N, N, BLOCK) - first)
+
+
+@triton.jit
+def along(x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, KIND: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    rest = tl.arange(0, N) if AXIS == 0 else tl.arange(0, M)
+    if KIND == 0:
+        tl.store(y_ptr + rest, tl.sum(x, AXIS))
+    if KIND == 1:
+        tl.store(y_ptr + at, tl.cumsum(x, AXIS))
+    if KIND == 2:
+        tl.store(y_ptr + rest, tl.argmax(x, AXIS))
+    if KIND == 3:
+        tl.store(y_ptr + at, tl.atomic_add(y_ptr + at, x) * 2)
+    if KIND == 4:
+        tl.store(y_ptr + rest, tl.atomic_add(y_ptr + rest, tl.sum(x.to(tl.float16), AXIS).to(tl.float32)))

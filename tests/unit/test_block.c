@@ -385,7 +385,7 @@ static void the_report(void **state) {
     assert_ok(spad_block_write_text(f.block, &text.sink, &f.error), &f.error);
     assert_string_equal(
         text.bytes,
-        "k on sm_100: fits, 1376 of 233472 B of shared memory\n"
+        "k on sm_100: fits, 1,376 of 233,472 B of shared memory\n"
         "       224 B  dynamic arena, base aligned to 128 B\n"
         "           224 B  at 0        [0, 1)  A  uint8 (96,), 2 stages of 96 B, 128 B apart\n"
         "            32 B  at 0        [2, end)  #1  uint8 (32,)\n"
@@ -394,8 +394,8 @@ static void the_report(void **state) {
         "            16 B  at 0        [3, end)  full  2 barriers, arrivals 1 128\n"
         "             4 B  address words of tensor memory\n"
         "       108 B  padding before the arena\n"
-        "      1024 B  reserve of the driver\n"
-        "  opt-in: not needed, the plain limit is 49152 B of static, padding and dynamic\n"
+        "     1,024 B  reserve of the driver\n"
+        "  opt-in: not needed, the plain limit is 49,152 B of static, padding and dynamic\n"
         "  blocks per unit: 16, limited by tensor memory\n"
         "  tensor memory: 32 of 512 columns, allocations of 32\n"
         "            32 columns  at 0 of allocation 0, lanes 0 to 63  [4, end)  acc  float32 (64, "

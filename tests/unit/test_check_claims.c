@@ -45,13 +45,14 @@ static void no_kernel_far_away(void **state) {
                          "for every M; N is fixed at 8: an index does not advance in even steps");
     assert_answer(FALLS("max(N, 1)"), SPAD_VERDICT_PROVED_ALL, "for every N, M");
     /* an alias grows, and what it is a name for does not */
-    assert_answer("kernel k on trn2\nparam N = 8\ntensor g : hbm bf16 (128, 800)\n"
-                  "tensor h : hbm bf16 [N + 1] (128, 8) alias of g\n"
-                  "tensor x : sbuf bf16 (128, 8)\n"
-                  "for i in 0..N { vector w writes x\nvector r reads x }\n",
-                  SPAD_VERDICT_PROVED_SHAPE,
-                  "there is no kernel with N = 100: 1 lanes x 206848 bytes do not fit in a tile of "
-                  "'g' of 1 x 204800");
+    assert_answer(
+        "kernel k on trn2\nparam N = 8\ntensor g : hbm bf16 (128, 800)\n"
+        "tensor h : hbm bf16 [N + 1] (128, 8) alias of g\n"
+        "tensor x : sbuf bf16 (128, 8)\n"
+        "for i in 0..N { vector w writes x\nvector r reads x }\n",
+        SPAD_VERDICT_PROVED_SHAPE,
+        "there is no kernel with N = 100: 1 lanes x 206,848 bytes do not fit in a tile of "
+        "'g' of 1 x 204,800");
 #undef FALLS
     /* the loop around it does not run at the given values */
     assert_answer_starts("kernel k on trn2\nparam N = 4\nparam M = 0\n"

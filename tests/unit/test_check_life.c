@@ -15,7 +15,7 @@ static void the_guide_overlapping_tensors(void **state) {
                   "for i in 0..2 { dma load1 reads in[i] writes t1[i] }\n"
                   "for i in 0..2 { vector add reads t0[i], t1[i] writes t0[i] }\n"
                   "for i in 0..2 { dma store reads t0[i] writes out[i] }\n",
-           "8:34 SPAD-LIFETIME-CONFLICT x1: add reads 't0[1]' (i = 1), but bytes [1024, 2048) of "
+           "8:34 SPAD-LIFETIME-CONFLICT x1: add reads 't0[1]' (i = 1), but bytes [1,024, 2,048) of "
            "lanes [0, 128) of sbuf hold 't1[0]', written by load1 (i = 0); place them apart, or "
            "read it earlier\n"
            "  7:17 load1 writes 't1[0]' here (i = 0)\n");
@@ -39,7 +39,7 @@ static void the_guide_too_few_tiles(void **state) {
                "    scalar exp  reads t1[i] writes y[i]\n"
                "    dma   store reads y[i] writes out[i]\n"
                "}\n",
-        "8:23 SPAD-LIFETIME-CONFLICT x6: exp reads 't1[0]' (i = 0), but bytes [0, 1024) of lanes "
+        "8:23 SPAD-LIFETIME-CONFLICT x6: exp reads 't1[0]' (i = 0), but bytes [0, 1,024) of lanes "
         "[0, 128) of sbuf hold 't1[6]', written by load (i = 6); read it earlier, or give it "
         "more slots\n"
         "  6:26 load writes 't1[6]' here (i = 6)\n"
@@ -111,7 +111,7 @@ static void stale_reads(void **state) {
                   "dma load reads in[0] writes x[0]\n"
                   "dma store reads x[2] writes out[2]\n"
                   "dma store reads x[0] writes out[0]\n",
-           "6:17 SPAD-STALE-READ x1: store reads 'x[2]', but bytes [0, 1024) of lanes [0, 128) of "
+           "6:17 SPAD-STALE-READ x1: store reads 'x[2]', but bytes [0, 1,024) of lanes [0, 128) of "
            "its slot still hold 'x[0]', written by load; write it before it is read\n"
            "  5:1 load writes 'x[0]' here\n");
     expect(
@@ -120,7 +120,7 @@ static void stale_reads(void **state) {
                "    if i == 0 { dma load reads in[0] writes x }\n"
                "    dma store reads x writes out[i]\n"
                "}\n",
-        "7:21 SPAD-STALE-READ x2: store reads 'x' (i = 1), but bytes [0, 1024) of lanes [0, 128) "
+        "7:21 SPAD-STALE-READ x2: store reads 'x' (i = 1), but bytes [0, 1,024) of lanes [0, 128) "
         "of its slot still hold an earlier life of it, written by load (i = 0); a declaration "
         "in a loop makes a new tensor each time: write it first, or declare it outside\n"
         "  6:17 load writes 'x' here (i = 0)\n");
@@ -134,7 +134,7 @@ static void reads_of_nothing(void **state) {
                   "dma load reads in[0](64..128, 0..256) writes x(64..128, 0..256)\n"
                   "dma store reads x writes out[0]\n",
            "7:17 SPAD-UNINITIALISED-READ x1: store reads 'x', but nothing has written bytes [512, "
-           "1024) of lanes [64, 128) of its slot; write it first, or declare it as input\n"
+           "1,024) of lanes [64, 128) of its slot; write it first, or declare it as input\n"
            "  4:8 declared here\n");
     expect(
         "kernel k on sm_80\n"
@@ -185,7 +185,7 @@ static void lanes_are_a_dimension(void **state) {
                   "dma load reads in[0](32..64, ..) writes b\n"
                   "dma store reads a writes out[0](0..64, ..)\n"
                   "dma store reads b writes out[0](32..64, ..)\n",
-           "8:17 SPAD-LIFETIME-CONFLICT x1: store reads 'a', but bytes [512, 1024) of lanes [32, "
+           "8:17 SPAD-LIFETIME-CONFLICT x1: store reads 'a', but bytes [512, 1,024) of lanes [32, "
            "64) of sbuf hold 'b', written by load; place them apart, or read it earlier\n"
            "  7:1 load writes 'b' here\n");
 }

@@ -153,12 +153,14 @@ static void limits_are_passed_once(void **state) {
                    "expect m by 9223372036854775807\narrive m expect 9223372036854775807\n"
                    "tma load reads in writes x delivers m by 4096\nwait m parity 0\n",
          SPAD_FINDING_MBARRIER_LIMIT, 3,
-         "m waits for 9223372036854775807 B at the same time, and an mbarrier of sm_90 counts up "
-         "to 1048575; use several mbarriers, or smaller copies"},
+         "m waits for 9,223,372,036,854,775,807 B at the same time, and an mbarrier of sm_90 "
+         "counts up "
+         "to 1,048,575; use several mbarriers, or smaller copies"},
         {SM "mbarrier m count 2097152\ninit m\narrive m by 2097152\nwait m parity 0\n"
             "invalidate m\ninit m count 2097153\narrive m by 2097153\n",
          SPAD_FINDING_MBARRIER_LIMIT, 2,
-         "'m' waits for 2097152 arrivals, and an mbarrier of sm_90 counts up to 1048575; let fewer "
+         "'m' waits for 2,097,152 arrivals, and an mbarrier of sm_90 counts up to 1,048,575; let "
+         "fewer "
          "threads arrive"},
         {SM "barrier b count 96\nagent a { for i in 0..2 { sync b by 33 } }\n"
             "agent c { for i in 0..2 { sync b by 63 } }\n",
@@ -168,8 +170,9 @@ static void limits_are_passed_once(void **state) {
         {SM "tensor r : registers f32 (65536)\n"
             "agent a of 128 threads { simt z writes r; simt f reads r updates r }\n",
          SPAD_FINDING_REGISTER_LIMIT, 2,
-         "z uses 262144 B in registers, 2048 for each of the 128 threads of 'a', and a thread has "
-         "at most 1020; use more threads or smaller tiles"},
+         "z uses 262,144 B in registers, 2,048 for each of the 128 threads of 'a', and a thread "
+         "has "
+         "at most 1,020; use more threads or smaller tiles"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         spad_kernel *kernel = test_parse(rows[r].text);

@@ -55,27 +55,30 @@ static void many_places(void **state) {
         {TRN2 "tensor x : sbuf u8 [70000] (128, 1) mod base 0 free 70000\n" USE,
          "a tensor has more places than the rule check covers"},
         {TRN2 "tensor x : sbuf u8 [300000] (128, 1) mod base 0 free 300000\n" USE,
-         "'x[299999]' takes bytes [299999, 300000) of sbuf, which has 212984 for tensors and "
-         "reserves 16392 after them; move it, make it smaller, or use fewer slots"},
+         "'x[299999]' takes bytes [299,999, 300,000) of sbuf, which has 212,984 for tensors and "
+         "reserves 16,392 after them; move it, make it smaller, or use fewer slots"},
         {TRN2 "tensor x : sbuf u8 [1000, 70000] (128, 1) mod base 0 free [3, 70000]\n"
               "vector a writes x[0, 0]\nvector b reads x[0, 0]\n",
          "a tensor has more places than the rule check covers"},
         {TRN2 "tensor x : psum u8 [9, 70000] (128, 1) mod base 0 free [1, 2048] banks [9, 1]\n"
               "vector a writes x[0, 0]\nvector b reads x[0, 0]\n",
-         "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
+         "'x[8, 0]' takes bytes [16,384, 16,385) of psum, which has 16,384 for tensors; move it, "
+         "make "
          "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
          "multiple "
          "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
          "tile, from byte 0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum u8 [40, 70000] (32, 1) mod base 0 free [1, 2000] par [4, 1] "
               "banks [10, 1]\nvector a writes x[0, 0]\nvector b reads x[0, 0]\n",
-         "'x[8, 0]' takes bytes [16384, 16385) of psum, which has 16384 for tensors; move it, make "
+         "'x[8, 0]' takes bytes [16,384, 16,385) of psum, which has 16,384 for tensors; move it, "
+         "make "
          "it smaller, or use fewer slots|'x[0, 1]' starts at byte 1 of psum, which is not a "
          "multiple "
          "of 4; try 4|'x[0, 1]' starts at byte 1 and lane 0 of a bank of psum, which holds one "
          "tile, from byte 0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum f32 [4] (128, 128) mod base 1024 banks 2\n" USE,
-         "'x[0]' starts at byte 1024 and lane 0 of a bank of psum, which holds one tile, from byte "
+         "'x[0]' starts at byte 1,024 and lane 0 of a bank of psum, which holds one tile, from "
+         "byte "
          "0 and lane 0; give each tile a bank of its own"},
         {TRN2 "tensor x : psum f32 [4] (32, 128) mod lane 32 banks 2\n" USE,
          "'x[0]' starts at byte 0 and lane 32 of a bank of psum, which holds one tile, from byte "
@@ -85,9 +88,9 @@ static void many_places(void **state) {
         {TRN2 "tensor x : sbuf u8 [3] (128, 8) at 0 step 80000\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 512\n" USE, ""},
         {TRN2 "tensor x : psum u8 [9] (128, 512) at 0 step 768\n" USE,
-         "'x[5]' takes bytes [3840, 4352) of psum and crosses the boundary of a bank of 2048; "
+         "'x[5]' takes bytes [3,840, 4,352) of psum and crosses the boundary of a bank of 2,048; "
          "start "
-         "it at a bank, or cut it in pieces of at most 2048 bytes"},
+         "it at a bank, or cut it in pieces of at most 2,048 bytes"},
     };
     check_rows(rows, sizeof rows / sizeof rows[0], NULL);
 }
@@ -135,7 +138,7 @@ static void own_target(void **state) {
     static const row rows[] = {
         {OWN("[3] (4, 250) at 0 step 256"), ""},
         {OWN("[4] (4, 250) at 0 step 256"),
-         "'x[3]' takes bytes [768, 1018) of s, which has 896 for tensors and reserves 128 after "
+         "'x[3]' takes bytes [768, 1,018) of s, which has 896 for tensors and reserves 128 after "
          "them; move it, make it smaller, or use fewer slots"},
         {OWN("[3] (4, 250) at 2 step 256"),
          "'x[0]' starts at byte 2 of s, which is not a multiple of 4; try 4"},

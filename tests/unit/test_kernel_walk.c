@@ -581,8 +581,8 @@ static void traces_have_limits(void **state) {
     spad_kernel *k = test_parse("kernel k on trn2\ntensor x : sbuf u8 [2000000] (1, 1)\n");
     assert_int_equal(spad_trace_create(&trace, spad_kernel_get_target(k), NULL, NULL), SPAD_OK);
     assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
-    assert_string_equal(error.message,
-                        "more than 1000000 tiles on chip; define a smaller parameter for a trace");
+    assert_string_equal(
+        error.message, "more than 1,000,000 tiles on chip; define a smaller parameter for a trace");
     assert_string_equal(error.subject, "x");
     spad_kernel_destroy(k);
     k = test_parse(
@@ -590,7 +590,7 @@ static void traces_have_limits(void **state) {
     assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);
     assert_string_equal(
         error.message,
-        "the kernel has more than 10000000 events; define a smaller parameter for a trace");
+        "the kernel has more than 10,000,000 events; define a smaller parameter for a trace");
     spad_kernel_destroy(k);
     k = test_parse("kernel k on trn1\n");
     assert_int_equal(spad_kernel_write_trace(k, trace, NULL, &error), SPAD_ERR_ARGUMENT);

@@ -69,7 +69,8 @@ static void buffers_that_break_their_own_rules_are_refused(void **state) {
          "window 0:99 of a gap of buffer 'a' is outside its 4 B"},
         {{.name = "a", .lower = 0, .upper = 1, .size = INT64_MAX},
          SPAD_ERR_OVERFLOW,
-         "buffer 'a' has a size of 9223372036854775807 B; the most is 9223372036854775806 B"},
+         "buffer 'a' has a size of 9,223,372,036,854,775,807 B; the most is "
+         "9,223,372,036,854,775,806 B"},
         {{.name = "a", .lower = 0, .upper = 1, .size = 4, .bank = -8},
          SPAD_ERR_ARGUMENT,
          "buffer 'a' has banks of -8 B; use 0 for none"}};

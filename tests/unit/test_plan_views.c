@@ -218,7 +218,7 @@ static void what_is_not_inside_is_no_slice(void **state) {
     refused(spad_plan_slice(plan, 1, 0, -8, &e), SPAD_ERR_BOUNDS, &e,
             "slice 's' of 16 B at byte -8 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, INT64_MAX - 8, &e), SPAD_ERR_BOUNDS, &e,
-            "slice 's' of 16 B at byte 9223372036854775799 is not inside 'w' of 64 B");
+            "slice 's' of 16 B at byte 9,223,372,036,854,775,799 is not inside 'w' of 64 B");
     refused(spad_plan_slice(plan, 1, 0, 4, &e), SPAD_ERR_ALIGNMENT, &e,
             "slice 's' at byte 4 of 'w' is not at a multiple of its alignment 8");
     refused(spad_plan_slice(plan, 2, 0, 0, &e), SPAD_ERR_ALIGNMENT, &e,

@@ -117,6 +117,37 @@ static void test_changes_have_their_plans(void **unused) {
     drop(&f);
 }
 
+/* Where one change is not enough, each set has a plan of the others, and the page has its boxes. */
+static void test_sets_have_their_plans(void **unused) {
+    (void)unused;
+    static const char three[] = "id,lower,upper,size\na,0,9,60\nb,0,9,70\nc,0,9,80\n";
+    fixture f = solve(three, 100);
+    spad_error error;
+    assert_int_equal(f.reason->change_count, 0);
+    assert_int_equal(f.reason->spill_count, 1);
+    const spad_plan_spill *set = &f.reason->spills[0];
+    spad_plan *changed;
+    int64_t height;
+    assert_int_equal(set->count, 2);
+    assert_non_null(set->places);
+    assert_ok(spad_plan_create(&changed, NULL, &error), &error);
+    assert_ok(spad_plan_set_capacity(changed, 100, &error), &error);
+    for (size_t i = 0; i < spad_plan_count(f.plan); i++) {
+        spad_plan_buffer b = *spad_plan_get(f.plan, i);
+        if (i == set->buffers[0] || i == set->buffers[1]) b.size = 0;
+        assert_ok(spad_plan_add(NULL, changed, &b, &error), &error);
+    }
+    assert_ok(spad_plan_check(&height, changed, set->places, 3, &error), &error);
+    assert_true(height == 80 || height == 60);
+    spad_plan_destroy(changed);
+    test_text html = written(&f, spad_report_write_html);
+    const char *with = strstr(html.bytes, "\"with\":[[0,{");
+    assert_non_null(with);
+    assert_non_null(strstr(with, "\"boxes\":{\"count\":1,"));
+    test_text_free(&html);
+    drop(&f);
+}
+
 static void test_a_plan_that_fits_has_its_verdict(void **unused) {
     (void)unused;
     fixture f = solve(rows, 200);
@@ -194,6 +225,9 @@ static void test_without_memory(void **unused) {
     fixture f = solve(rows, 100);
     test_fail_each_allocation(everything, &f);
     drop(&f);
+    f = solve("id,lower,upper,size\na,0,9,60\nb,0,9,70\nc,0,9,80\n", 100); /* a set */
+    test_fail_each_allocation(everything, &f);
+    drop(&f);
 }
 
 /* ---- kernels ------------------------------------------------------------------------ */
@@ -238,11 +272,64 @@ static spad_status draw_kernel(const spad_host *host, void *context) {
         assert_non_null(strstr(html.bytes, "[\"x\",\"fits if 'x' is moved to another memory\","));
         const char *with = strstr(html.bytes, "\"with\":[[0,{");
         assert_non_null(with);
-        assert_null(strstr(with, ",\n[1,{")); /* what is moved elsewhere is no other kernel */
+        assert_non_null(strstr(with, ",\n[1,{")); /* the planner's places without 'x' */
     }
     test_text_free(&html);
     spad_report_destroy(report);
     return status;
+}
+
+/* Two tensors of which each is too large; with rings of one tile, one of them fits. */
+static const char wider[] = "kernel wider on sm_80\n"
+                            "param N = 4\n"
+                            "tensor g : global fp16 [N] (128, 400) input\n"
+                            "tensor a : shared fp16 [N] (128, 400) ring 3\n"
+                            "tensor b : shared fp16 [N] (128, 400) ring 3\n"
+                            "for i in 0..N {\n"
+                            "    simt load reads g[i] writes a[i]\n"
+                            "    simt load reads g[i] writes b[i]\n"
+                            "    simt add reads a[i], b[i] writes a[i]\n"
+                            "}\n";
+
+static spad_status draw_sets(const spad_host *host, void *context) {
+    const kernel_fixture *f = context;
+    const spad_fit_options fits = {.host = host};
+    const spad_report_options options = {.host = host};
+    spad_fit *fit;
+    spad_report *report;
+    spad_error error;
+    spad_status status =
+        spad_fit_create(&fit, spad_analysis_get_layout(f->analysis), &fits, &error);
+    if (status != SPAD_OK) return status;
+    assert_int_equal(spad_fit_count(fit), 3);
+    spad_fit_destroy(fit);
+    status = spad_report_create(&report, spad_kernel_get_target(f->kernel), &options, &error);
+    if (status != SPAD_OK) return status;
+    status = spad_report_add_analysis(report, f->analysis, &error);
+    if (status == SPAD_OK) {
+        test_text html;
+        test_text_init(&html);
+        status = spad_report_write_html(report, &html.sink, &error);
+        if (status == SPAD_OK) {
+            const char *with = strstr(html.bytes, "\"with\":[[0,{");
+            assert_non_null(with);
+            assert_non_null(strstr(html.bytes, "fits with --ring a=1 --ring b=1 if 'a' is moved"));
+            assert_non_null(strstr(with, ",\n[1,{"));
+            assert_non_null(strstr(with, ",\n[2,{"));
+            assert_null(strstr(with, ",\n[3,{"));
+        }
+        test_text_free(&html);
+    }
+    spad_report_destroy(report);
+    return status;
+}
+
+static void test_sets_of_a_kernel_are_laid_out(void **unused) {
+    (void)unused;
+    kernel_fixture f = analyse_text(wider);
+    test_fail_each_allocation(draw_sets, &f);
+    spad_analysis_destroy(f.analysis);
+    spad_kernel_destroy(f.kernel);
 }
 
 static void test_a_kernel_with_a_change_is_laid_out(void **unused) {
@@ -258,11 +345,13 @@ int main(void) {
         cmocka_unit_test(test_a_plan_that_fits_has_its_verdict),
         cmocka_unit_test(test_one_that_does_not_has_reasons),
         cmocka_unit_test(test_changes_have_their_plans),
+        cmocka_unit_test(test_sets_have_their_plans),
         cmocka_unit_test(test_changes_are_in_the_page),
         cmocka_unit_test(test_pins_that_clash_are_drawn),
         cmocka_unit_test(test_a_stale_result_is_refused),
         cmocka_unit_test(test_without_memory),
         cmocka_unit_test(test_a_kernel_with_a_change_is_laid_out),
+        cmocka_unit_test(test_sets_of_a_kernel_are_laid_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

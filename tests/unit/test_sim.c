@@ -301,7 +301,7 @@ static void limits_are_kept(void **state) {
     spad_sim_options options = {.operation_limit = 4999};
     assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_ARGUMENT);
     assert_null(sim);
-    assert_string_equal(error.message, "more than 4999 operations, and no loop that repeats "
+    assert_string_equal(error.message, "more than 4,999 operations, and no loop that repeats "
                                        "itself; define smaller parameters");
     options.operation_limit = 5000;
     assert_ok(spad_sim_create(&sim, kernel, &options, &error), &error);
@@ -386,7 +386,7 @@ static void there_is_an_end(void **state) {
         spad_sim *sim;
         spad_error error;
         assert_int_equal(spad_sim_create(&sim, kernel, NULL, &error), SPAD_ERR_ARGUMENT);
-        assert_string_equal(error.message, "more than 20000000 events, and no loop that repeats "
+        assert_string_equal(error.message, "more than 20,000,000 events, and no loop that repeats "
                                            "itself; define smaller parameters");
         assert_int_equal(spad_sim_create(&sim, kernel, &options, &error), SPAD_ERR_TIME);
         assert_string_equal(error.message, "time is up after 0 operations; allow more, or define "
@@ -552,17 +552,17 @@ static void the_unit_follows_the_costs(void **state) {
         const char *text;  /* the makespan */
         const char *badge; /* NULL: a real time */
     } cases[] = {
-        {"sm_103", "", "", SPAD_TIME_STEPS, "6000 steps",
-         "6000 of 6000 costs assumed: steps, not time"},
-        {"sm_103", "cost 5 cycles", "cost 2 cycles", SPAD_TIME_CYCLES, "21000 cycles",
-         "6000 of 6000 costs without a clock: cycles, not time"},
+        {"sm_103", "", "", SPAD_TIME_STEPS, "6,000 steps",
+         "6,000 of 6,000 costs assumed: steps, not time"},
+        {"sm_103", "cost 5 cycles", "cost 2 cycles", SPAD_TIME_CYCLES, "21,000 cycles",
+         "6,000 of 6,000 costs without a clock: cycles, not time"},
         {"sm_103", "cost 5 ns", "cost 2 ns", SPAD_TIME_REAL, "21.000 us", NULL},
         {"sm_103", "cost 5 ns", "", SPAD_TIME_MIXED, "~3.015 ms",
-         "3000 of 6000 costs assumed, at 1 us: not a real time"},
+         "3,000 of 6,000 costs assumed, at 1 us: not a real time"},
         {"sm_103", "cost 5 ns", "cost 2 cycles", SPAD_TIME_MIXED, "~21.000 us",
-         "3000 of 6000 costs assumed, at 1 ns a cycle: not a real time"},
+         "3,000 of 6,000 costs assumed, at 1 ns a cycle: not a real time"},
         {"sm_103", "cost 5 cycles", "", SPAD_TIME_MIXED, "~3.015 ms",
-         "6000 of 6000 costs assumed, at 1 us or 1 ns a cycle: not a real time"},
+         "6,000 of 6,000 costs assumed, at 1 us or 1 ns a cycle: not a real time"},
         {"trn1", "cost 14 cycles", "cost 14 cycles", SPAD_TIME_REAL, "60.000 us", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -299,7 +299,7 @@ static void grids_of_very_many_units(void **state) {
     (void)state;
     const chip c = {.units = INT64_C(1) << 62, .groups = 2};
     const outcome o = simulate_and_ask(&c, K "e op cost 1 ns\n", FAR_MOST,
-                                       "1 wave of 9223372036854775807 in 2.000 ns\n");
+                                       "1 wave of 9,223,372,036,854,775,807 in 2.000 ns\n");
     assert_int_equal(o.status, SPAD_OK);
     assert_true(o.has_line);
     assert_int_equal(o.grid.per_unit, 2);

@@ -503,7 +503,7 @@ static void no_fit_says_who_holds_the_memory(void **state) {
     const size_t events = spad_trace_event_count(f.trace);
     assert_int_equal(try_put(&f, SPAD_SHAPE(128, 150), SPAD_FLOAT32, "c", NULL), SPAD_ERR_NO_FIT);
     assert_string_equal(f.error.message,
-                        "stack: c needs 600 B per lane at alignment 4, 200 of 1000 B are free; "
+                        "stack: c needs 600 B per lane at alignment 4, 200 of 1,000 B are free; "
                         "largest live: weights 300 B, b 200 B, (unnamed) 200 B; close a scope, pop "
                         "the heap or use smaller tiles");
     assert_string_equal(f.error.subject, "c");

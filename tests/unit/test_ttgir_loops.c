@@ -64,7 +64,7 @@ static void numbers(void **state) {
         {HEAD("90") ALLOC_R LOOP "      %q = arith.cmpi slt, %i, %c2 : i32\n"
                                  "      %o = arith.cmpi slt, %i, %c3 : i32\n"
                                  "      %r = arith.xori %q, %o : i1\n" IF("%r"),
-         {"simt store_buffer writes x[0]\n"}},
+         {"simt store writes x[0]\n"}},
         {HEAD("90") ALLOC_R LOOP
          "      %e = arith.remsi %i, %c2 : i32\n      %g = arith.xori %e, %i : i32\n"
          "      %h = arith.minsi %g, %c2 : i32\n      %y = ttg.memdesc_index %x[%c0] : i32\n"
@@ -168,7 +168,7 @@ static void masks(void **state) {
         {ASK "      %r = tt.splat %i : i32 -> tensor<64xi32>\n"
              "      %u = tt.broadcast %p : tensor<64x64xi1>\n"
              "      %k = tt.splat %p : i1 -> tensor<64xi1>\n" COPY("%u"),
-         {"cp load_buffer reads p writes x"}},
+         {"cp load reads p writes x"}},
     };
     CHECK_SAMPLES(list);
 }
@@ -206,7 +206,7 @@ static void loops(void **state) {
         {HEAD("90") ALLOC_S FOR("%u = %x") "      ttg.local_store %p, %u : i32\n"
                                            "      scf.yield %u : i32\n    }\n"
                                            "    ttg.local_load %r : i32\n" CLOSE,
-         {"simt store_buffer writes x\n", "simt load_buffer reads x\n"}},
+         {"simt store writes x\n", "simt load reads x\n"}},
         /* no round, one round, and rounds without a variable that is used */
         {HEAD("90") ALLOC_S "    scf.for %i = %c3 to %c0 step %c1  : i32 {\n"
                             "      ttg.local_store %p, %x : i32\n    }\n" CLOSE,
@@ -214,7 +214,7 @@ static void loops(void **state) {
         {HEAD("90") ALLOC_S LOOP
          "    }\n    scf.for\n    scf.while\n    scf.if\n"
          "    ttg.warp_specialize\n    ttg.local_store %p, %x : i32\n" CLOSE,
-         {"simt store_buffer writes x\n"}},
+         {"simt store writes x\n"}},
         {HEAD("90") ALLOC_S "    %n = arith.addi %K, %c2 : i32\n"
                             "    scf.for %i = %c0 to %n step %c1 : i32 {\n"
                             "      ttg.local_store %p, %x : i32\n    }\n" CLOSE,
@@ -249,11 +249,11 @@ static void loops(void **state) {
          {"writes x[i * 2 % 3]\n"}},
         {HEAD("90") "    tt.load %p : tensor<64x64x!tt.ptr<f16>>\n"
                     "    tt.store %p, %v : tensor<64x64x!tt.ptr<f16>>\n" CLOSE,
-         {"tensor tile_r : registers float16 (64, 64)", "simt load_buffer reads p writes tile_r\n",
-          "simt store_buffer reads tile_r adds p\n"}},
+         {"tensor tile_r : registers float16 (64, 64)", "simt load reads p writes tile_r\n",
+          "simt store reads tile_r adds p\n"}},
         /* more than the registers have room for */
         {HEAD("90") "    tt.load %p : tensor<512x512x!tt.ptr<f16>>\n" CLOSE,
-         {"simt load_buffer reads p\n"}},
+         {"simt load reads p\n"}},
         /* attributes before the number of a constant */
         {HEAD("90") ALLOC_S
          "    %d = arith.constant {a = {b = 3 : i32}, c = array<i32: 1>} 7 : i32\n"
@@ -282,7 +282,7 @@ static void loops(void **state) {
         /* a while in a for, and in a while */
         {HEAD("90") ALLOC_S LOOP WHILE "      ttg.local_store %p, %x : i32\n"
                                        "      scf.yield %s2 : i32\n    }\n    }\n" CLOSE,
-         {"any\n", "simt store_buffer writes x\n"}},
+         {"any\n", "simt store writes x\n"}},
         {HEAD("90") ALLOC_S WHILE "      ttg.local_store %p, %x : i32\n    }\n" CLOSE, {"any\n"}},
     };
 #define EITHER(one, two)                                                                  \

@@ -30,7 +30,7 @@ static void tokens(void **state) {
              "90") "\t%n$1 = foo.bar %K {x = \"a\\\"b\", y = 1.5E+10, z = 1.0e-3, "
                    "q = 1.2f+3, h = {- 1}} : i32\r\n" ALLOC_S "    ttg.local_store %p, %x : " S2
                    "\n" CLOSE "{-#\n  a: # b #- c\n#-}\n// the end",
-         {"kernel f on sm_90", "simt store_buffer writes x\n"}},
+         {"kernel f on sm_90", "simt store writes x\n"}},
         /* a number that is too large is data */
         {HEAD("90") "    %n = arith.constant 99999999999999999999 : i64\n"
                     "    %o = arith.constant 9223372036854775808 : i64\n"
@@ -245,7 +245,7 @@ static void views(void **state) {
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %x[32, 0] : " S2 " -> " ROW
                             "\n    %z = ttg.memdesc_index %y[%c3] : i32\n"
                             "    ttg.local_store %p, %z : i32\n" CLOSE,
-         {"simt store_buffer writes x(35..36, ..)\n"}},
+         {"simt store writes x(35..36, ..)\n"}},
         {HEAD("90") ALLOC_R "    %y = ttg.memdesc_index %x[%c2] : i32\n"
                             "    %z = ttg.memdesc_index %y[%c3] : i32\n"
                             "    ttg.local_store %p, %z : i32\n" CLOSE,
@@ -259,26 +259,26 @@ static void views(void **state) {
                             " -> !ttg.memdesc<8xf16, #flat, #smem>\n    ttg.local_load %w1 : i32\n"
                             "    %w2 = ttg.memdesc_subslice %x[0, 0] : " S2 " -> " S2
                             "\n    ttg.local_store %p, %w2 : i32\n" CLOSE,
-         {"simt load_buffer reads x(0..8, ..)\n", "simt store_buffer writes x\n"}},
+         {"simt load reads x(0..8, ..)\n", "simt store writes x\n"}},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %p[0, 0] : " S2 " -> " S2
                             "\n    %z = ttg.memdesc_subslice %x[0, 0] : i32\n"
                             "    %u = ttng.tmem_subslice %p {N = 0 : i32} : i32 -> " T2
                             "\n    %w1 = ttng.tmem_subslice %x {N = 0 : i32} : i32\n"
                             "    ttg.local_store %p, %x : i32\n" CLOSE,
-         {"simt store_buffer writes x\n"}},
+         {"simt store writes x\n"}},
         {HEAD("100") ALLOC_T "    %u = ttng.tmem_subslice %a {offset = 32 : i32} : " T2
                              " -> !ttg.memdesc<128x16xf32, #tmem, #ttng.tensor_memory>\n"
                              "    ttng.tmem_store %p, %u, %true : i32\n" CLOSE,
-         {"simt store_buffer writes a(.., 32..48)\n"}},
+         {"simt store writes a(.., 32..48)\n"}},
         {HEAD("100") ALLOC_T
          "    %u = ttng.tmem_subslice %a {dim = 0 : i32, offset = 64 : i32} : " T2
          " -> !ttg.memdesc<64x64xf32, #tmem, #ttng.tensor_memory>\n"
          "    ttng.tmem_store %p, %u, %true : i32\n" CLOSE,
-         {"simt store_buffer writes a(64..128, ..)\n"}},
+         {"simt store writes a(64..128, ..)\n"}},
         {HEAD("100") ALLOC_T "    %u = ttng.tmem_subslice %a, 32 : " T2
                              " -> !ttg.memdesc<128x16xf32, #tmem, #ttng.tensor_memory>\n"
                              "    ttng.tmem_store %p, %u : i32\n" CLOSE,
-         {"simt store_buffer writes a(.., 32..48)\n"}},
+         {"simt store writes a(.., 32..48)\n"}},
         {HEAD("100") "    %a = ttng.tmem_alloc : () -> !ttg.memdesc<64xf32, #tmem, "
                      "#ttng.tensor_memory>\n    %u = ttng.tmem_subslice %a, 32 : i32 -> "
                      "!ttg.memdesc<16xf32, #tmem, #ttng.tensor_memory>\n"
@@ -292,7 +292,7 @@ static void views(void **state) {
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_trans %x {order = [7]} : i32 -> i32\n"
                             "    %z = ttg.memdesc_index %p[%c0] : i32\n    ttg.async_wait num\n"
                             "    ttg.async_copy_global_to_local %p, %y : i32\n" CLOSE,
-         {"wait loads pending 0\n", "cp load_buffer reads p writes x in loads\n"}},
+         {"wait loads pending 0\n", "cp load reads p writes x in loads\n"}},
         {HEAD("90") ALLOC_S ALLOC_B
          "    ttg.local_load %p : i32\n    ttg.local_store %p, %p : i32\n"
          "    ttg.local_scatter %p[%p], %p : i32\n"
@@ -305,7 +305,7 @@ static void views(void **state) {
         {HEAD("90") ALLOC_S "    ttg.async_copy_global_to_local %v, %x : i32\n"
                             "    ttg.async_wait\n    ttng.async_tma_store_wait\n"
                             "    %q:2 = ttng.warp_group_dot_wait %p : i32\n" CLOSE,
-         {"cp load_buffer writes x in loads\n", "wait loads pending 0\n",
+         {"cp load writes x in loads\n", "wait loads pending 0\n",
           "wait stores pending 0 reads\n", "wait mmas pending 0\n"}},
     };
     static const fault faults[] = {
@@ -367,8 +367,8 @@ static void barriers(void **state) {
         {HEAD("100") ALLOC_S ALLOC_B ALLOC_T LOOP "      %q = arith.cmpi slt, %i, %c2 : i32\n"
                                                   "      ttng.tc_gen5_mma %x, %x, %a, %q, %q, %b, "
                                                   "%p, %b[%q] {is_async} : i32\n    }\n" CLOSE,
-         {"if i < 2 {\n", "tc5 dot_buffer reads x, x writes a\n",
-          "tc5 dot_buffer reads x, x updates a\n", "arrive b_bar by 1 on tc5\n"}},
+         {"if i < 2 {\n", "tc5 dot reads x, x writes a\n",
+          "tc5 dot reads x, x updates a\n", "arrive b_bar by 1 on tc5\n"}},
         {HEAD("90") ALLOC_S "    %r = ttng.warp_group_dot %x, %x, %p : " S2 " * " S2
                             " -> tensor<64x64xf32>\n" CLOSE,
          {"commit mmas\nwait mmas pending 0\n"}},

@@ -79,12 +79,12 @@ static void views(void **state) {
                             "    ttg.local_store %p, %w : " S2 "\n    ttg.local_load %y : " S2
                             " -> tensor<64x32xf16>\n" CLOSE,
          {"tensor x : shared float16 (64, 64) align 512\n",
-          "simt store_buffer writes x(8..16, 48..64)", "simt load_buffer reads x(.., 32..64)"}},
+          "simt store writes x(8..16, 48..64)", "simt load reads x(.., 32..64)"}},
         {HEAD("90") ALLOC_R "    %r = ttg.memdesc_reinterpret %x : " S3 " -> " S3
                             "\n    %s = ttg.memdesc_reshape %r : " S3 " -> " S3
                             "\n    ttg.local_scatter %s[%p], %p : " S3
                             "\n    %g = ttg.local_gather %s[%p] : " S3 " -> tensor<4xf16>\n" CLOSE,
-         {"simt scatter_buffer may writes x[0], x[1], x[2]", "simt load_g reads x[0], x[1], x[2]"}},
+         {"simt scatter may writes x[0], x[1], x[2]", "simt load_g reads x[0], x[1], x[2]"}},
         {HEAD(
              "90") "    %x = ttg.local_alloc : () -> !ttg.memdesc<4x32xf32, #bar, #smem, mutable>\n"
                    "    %r = ttg.memdesc_index %x[%c2] : " S2 " -> " S2
@@ -125,7 +125,7 @@ static void barriers_and_copies(void **state) {
         {HEAD("90") ALLOC_S ALLOC_B
          "    ttg.async_copy_global_to_local %p, %x : tensor<64x64x!tt.ptr<f16>> -> "
          "<64x64xf16>\n    ttng.async_copy_mbarrier_arrive %b {noIncrement} : " B1 "\n" CLOSE,
-         {"cp load_buffer reads p writes x in loads\n", "arrive b_bar by 1 on cp\n"}},
+         {"cp load reads p writes x in loads\n", "arrive b_bar by 1 on cp\n"}},
         {HEAD("90") ALLOC_S ALLOC_B "    ttng.arrive_barrier %b, 1, %false : " B1
                                     "\n    ttng.barrier_expect %b, 64, %false : " B1
                                     "\n    ttng.wait_barrier %b, %c0, %false : " B1
@@ -134,9 +134,9 @@ static void barriers_and_copies(void **state) {
                                     "    ttng.async_tma_scatter %d[%p, %c0] %x : i32\n"
                                     "    ttng.async_tma_reduce add, %d[%c0, %c0] %x : i32\n"
                                     "    ttng.async_tma_store_wait {pendings = 1 : i32}\n" CLOSE,
-         {"tma load_buffer reads d writes x delivers b_bar\n",
-          "tma store_buffer reads x adds d in stores\n",
-          "tma reduce_buffer reads x adds d in stores\n", "wait stores pending 1 reads\n"}},
+         {"tma load reads d writes x delivers b_bar\n",
+          "tma store reads x adds d in stores\n",
+          "tma reduce reads x adds d in stores\n", "wait stores pending 1 reads\n"}},
         {HEAD("90") ALLOC_S "    %r = ttng.warp_group_dot %x, %x, %p {isAsync = false} : " S2
                             " * " S2 " -> tensor<64x64xf32>\n" CLOSE,
          {"wgmma dot_r reads x, x writes r_r in mmas\ncommit mmas\nwait mmas pending 0\n"}},
@@ -160,10 +160,10 @@ static void tensor_memory(void **state) {
          "    ttng.tmem_store %p, %u, %true : i32\n    ttng.tmem_store %p, %u, %false : "
          "i32\n" CLOSE,
          {"tensor t : tmem float32 (128, 64)\n",
-          "tc5 dot_buffer reads x, x writes t in done\ncommit done\nwait done pending 0\n",
+          "tc5 dot reads x, x writes t in done\ncommit done\nwait done pending 0\n",
           "reads x, x updates t in done\ncommit done\nwait done pending 0\narrive b_bar by 1 on "
           "tc5\n",
-          "simt load_v reads t(.., 32..64)\n", "simt store_buffer writes t(.., 32..64)\n"}},
+          "simt load_v reads t(.., 32..64)\n", "simt store writes t(.., 32..64)\n"}},
         {HEAD("100") ALLOC_S ALLOC_B ALLOC_T
          "    %sa = ttng.tmem_alloc %p : (i32) -> !ttg.memdesc<128x4xi8, #tmem, "
          "#ttng.tensor_memory>\n"
@@ -172,8 +172,8 @@ static void tensor_memory(void **state) {
          "%b[%true] {is_async} : i32\n"
          "    ttng.tc_gen5_commit %b : i32\n    ttng.fence_async_shared {bCluster = false}\n" CLOSE,
          {"simt store_sa writes sa\n",
-          "tc5 copy_buffer reads x writes sa\narrive b_bar by 1 on tc5\n",
-          "tc5 dot_buffer reads x, x, sa, sa updates t\narrive b_bar by 1 on tc5\n",
+          "tc5 copy reads x writes sa\narrive b_bar by 1 on tc5\n",
+          "tc5 dot reads x, x, sa, sa updates t\narrive b_bar by 1 on tc5\n",
           "fence shared\n"}},
         {HEAD("100") "    %t = ttng.tmem_alloc : () -> !ttg.memdesc<2x128x64xf32, #tmem, "
                      "#ttng.tensor_memory, mutable>\n    %u = ttg.memdesc_index %t[%c1] : i32\n"
@@ -205,8 +205,8 @@ static void numbers(void **state) {
          "      %a = arith.cmpi ne, %i, %c2 : i32\n      %b = arith.cmpi ugt, %i, %c1 : i32\n"
          "      %e = arith.andi %a, %b : i1\n      scf.if %e {\n" STORE(
              "%c0") "      } else {\n" STORE("%c1") "      }\n    }\n" CLOSE,
-         {"    if i != 2 and 1 < i {\n        simt store_buffer writes x[0]\n    } else {\n        "
-          "simt store_buffer writes x[1]\n    }\n"}},
+         {"    if i != 2 and 1 < i {\n        simt store writes x[0]\n    } else {\n        "
+          "simt store writes x[1]\n    }\n"}},
         {HEAD("90") ALLOC_R LOOP
          "      %a = arith.cmpi ule, %i, %c2 : i32\n      %b = arith.cmpi uge, %i, %c3 : i32\n"
          "      %e = arith.ori %a, %b : i1\n      scf.if %e {\n" STORE(
@@ -226,14 +226,14 @@ static void numbers(void **state) {
          {"param K_tiles = 683\n"}},
         {HEAD("90") ALLOC_R "    %n = arith.floordivsi %K, %c2 : i32\n    scf.if %true {\n" STORE(
              "%c2") "    }\n    scf.if %false {\n" STORE("%c1") "    }\n" CLOSE,
-         {"simt store_buffer writes x[2]\n"}},
+         {"simt store writes x[2]\n"}},
         {HEAD("90") ALLOC_R
          "    %r = scf.for %i = %c0 to %K step %c1 iter_args(%a = %c0) -> (i32)  : i32 {\n"
          "      scf.for %j = %c0 to %i step %c1  : i32 {\n" STORE(
              "%a") "      }\n      %n = arith.xori %a, %c1 : i32\n      scf.yield %n : i32\n"
                    "    }\n    %y = ttg.memdesc_index %x[%r] : i32\n    ttg.local_store %p, %y : "
                    "i32\n" CLOSE,
-         {"for i in 0..K_tiles {\n    for i_2 in 0..i {\n        simt store_buffer writes x[i % "
+         {"for i in 0..K_tiles {\n    for i_2 in 0..i {\n        simt store writes x[i % "
           "2]\n",
           "writes x[K_tiles % 2]\n"}},
     };
@@ -251,16 +251,16 @@ static void partitions(void **state) {
                "      ttg.warp_return\n    } : (" S3 ", i32) -> ()\n"
     static const sample list[] = {
         {HEAD("90") ALLOC_R WS(x, "%c1") CLOSE,
-         {"agent default_warps of 256 threads {\n    simt store_buffer writes x[1]\n}\n",
-          "agent partition0 of 64 threads registers 24 {\n    simt store_buffer writes x[0]\n}\n"}},
+         {"agent default_warps of 256 threads {\n    simt store writes x[1]\n}\n",
+          "agent partition0 of 64 threads registers 24 {\n    simt store writes x[0]\n}\n"}},
         {HEAD("90") ALLOC_R WS(x, "%c1") STORE("%c2") WS(x, "%c1") STORE("%c0") CLOSE,
          {"barrier join count 2\n",
-          "x[1]\n    sync join by 1\n    simt store_buffer writes x[2]\n    sync join by 1\n    "
+          "x[1]\n    sync join by 1\n    simt store writes x[2]\n    sync join by 1\n    "
           "simt "
-          "store_buffer writes x[1]\n    sync join by 1\n}\n",
-          "x[0]\n    sync join by 1\n    sync join by 1\n    simt store_buffer writes x[0]\n    "
+          "store writes x[1]\n    sync join by 1\n}\n",
+          "x[0]\n    sync join by 1\n    sync join by 1\n    simt store writes x[0]\n    "
           "sync "
-          "join by 1\n}\nsimt store_buffer writes x[0]\n"}},
+          "join by 1\n}\nsimt store writes x[0]\n"}},
         {HEAD("90") ALLOC_R
          "    scf.for %i = %c0 to %c2 step %c1  : i32 {\n" WS(x, "%i") "    }\n" CLOSE,
          {"barrier join count 2\n", "writes x[0]\n    sync join by 1\n    sync join by 1\n"}},

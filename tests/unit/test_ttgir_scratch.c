@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scratch memory of operations on registers: its size by the layouts or by the text, its address,
+ * and what the check says where it is over something else. Functions that are called, and blocks of
+ * clusters.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "spad/spad.h"
+#include "support/support.h"
+#include "support/ttgir.h"
+
+#undef HEAD
+#undef CLOSE
+#define LAYOUTS                                                                                  \
+    "#row = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order " \
+    "= [0]}>\n"                                                                                  \
+    "#down = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, "  \
+    "1], order = [1, 0]}>\n"                                                                     \
+    "#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "         \
+    "instrShape = [16, 64, 16]}>\n"                                                              \
+    "#mma2 = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], "        \
+    "instrShape = [16, 8]}>\n"                                                                   \
+    "#linear = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, "   \
+    "0], [0, 0]], warp = [[0, 4], [0, 8]], block = []}>\n"                                       \
+    "#ring = #ttg.slice<{dim = 0, parent = #ring}>\n"                                            \
+    "#odd = #ttg.linear<{register = [[1]], lane = [[0, 1, 2]], warp = [], block = []}>\n"        \
+    "#flat = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"         \
+    "#smem = #ttg.shared_memory\n"
+#define OPEN(attributes)                                                                   \
+    LAYOUTS "module attributes {\"ttg.num-warps\" = 4 : i32, " attributes                  \
+            "ttg.target = \"cuda:90\"} {\n  tt.func public @f(%p: !tt.ptr<f16>, %K: i32, " \
+            "%x: tensor<1024xf32, #row>) {\n"
+#define RAW OPEN("")
+#define PLACED OPEN("ttg.shared = 4096 : i32, ")
+#define END "    tt.return\n  }\n"
+#define CLOSE END "}\n"
+#define SUM(axis, attributes, types)                                                         \
+    "    %s = \"tt.reduce\"(%x) <{axis = " axis " : i32}> ({\n    ^bb0(%a: f32, %b: f32):\n" \
+    "      %c = arith.addf %a, %b : f32\n      tt.reduce.return %c : f32\n    })" attributes \
+    " : (" types ") -> f32\n"
+#define SCAN(axis, types)                                                                   \
+    "    %s = \"tt.scan\"(%x) <{axis = " axis " : i32, reverse = false}> ({\n    ^bb0(%a: " \
+    "f32, %b: f32):\n      tt.scan.return %a : f32\n    }) : (" types ") -> " types "\n"
+#define TILE "!ttg.memdesc<256xf32, #flat, #smem, mutable>"
+
+/* ---- sizes ---------------------------------------------------------------------------- */
+
+static void sizes_follow_from_layouts(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") CLOSE,
+         {"tensor s_scratch : shared uint8 (16) align 128", "simt reduce_s writes s_scratch",
+          "simt reduce_s reads s_scratch"}},
+        {RAW SUM("0", "", "tensor<64x64xf32, #down>") CLOSE, {"uint8 (1024)"}},
+        {RAW SUM("0", "", "tensor<64x64xf32, #down>, tensor<64x64xi16, #down>") CLOSE,
+         {"uint8 (1536)"}},
+        {RAW SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 1, parent = #down}>>") CLOSE,
+         {"uint8 (16)"}},
+        {RAW SUM("0", "", "tensor<64x128xf32, #mma>") CLOSE, {"uint8 (2048)"}},
+        {RAW SUM("1", "", "tensor<64x64xf32, #mma2>") CLOSE, {"uint8 (512)"}},
+        {RAW SUM("1", "", "tensor<16x16xf32, #linear>") CLOSE, {"uint8 (256)"}},
+        /* of 4 warps only 2 have rows of their own */
+        {RAW SUM("0", "", "tensor<8x32xf32, #down>") CLOSE, {"uint8 (256)"}},
+        {RAW SCAN("0", "tensor<64x64xf32, #down>") CLOSE, {"uint8 (4096)", "simt scan_s"}},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> tensor<16xi32, #row>\n" CLOSE,
+         {"uint8 (128)", "simt histogram_h"}},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> tensor<256xi32, #row>\n" CLOSE,
+         {"uint8 (1024)"}},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         {"uint8 (4)", "simt atomic_o"}},
+        {RAW "    %o = tt.atomic_cas acq_rel, gpu, %p, %K, %K : (!tt.ptr<i64>, i64) -> i64\n"
+             "    %q = arith.addi %o, %K : i64\n" CLOSE,
+         {"uint8 (8)"}},
+        /* threads 16 to 127 have what the first ones have */
+        {RAW "    %o = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x : (tensor<64x!tt.ptr<f32>, "
+             "#row>, tensor<64xf32, #row>) -> tensor<64xf32, #row>\n"
+             "    %q = arith.addf %o, %o : tensor<64xf32, #row>\n" CLOSE,
+         {"uint8 (256)"}},
+        {RAW "    ttng.tensormap_create %p, %p, [%K], [%K], [], [%K] {elem_type = 3 : i32} : "
+             "(!tt.ptr<i8>, !tt.ptr<i8>, i32, i32, i32) -> ()\n" CLOSE,
+         {"uint8 (128)", "simt tensormap"}},
+    };
+    CHECK_SAMPLES(samples);
+}
+
+/* The kernel of a text and what is said beside it. */
+static spad_kernel *read_with(const char *text, spad_ttgir_info *info) {
+    spad_kernel *kernel;
+    spad_error error;
+    const spad_status status =
+        spad_kernel_read_ttgir(&kernel, info, text, strlen(text), "k", NULL, NULL, &error);
+    if (status != SPAD_OK) print_error("%s\n", error.message);
+    assert_ok(status, &error);
+    return kernel;
+}
+
+static void none_is_needed(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        RAW SUM("1", "", "tensor<64x64xf32, #down>") CLOSE,
+        RAW SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 0, parent = #down}>>") CLOSE,
+        RAW SUM("1", "", "tensor<64x128xf32, #mma>") CLOSE,
+        RAW SCAN("1", "tensor<64x64xf32, #down>") CLOSE,
+        RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
+        RAW "    %o = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x : (tensor<512x!tt.ptr<f32>, #row>, "
+            "tensor<512xf32, #row>) -> tensor<512xf32, #row>\n"
+            "    %q = arith.addf %o, %o : tensor<512xf32, #row>\n" CLOSE,
+        PLACED SUM("0", "", "tensor<1024xf32, #row>") CLOSE, /* the pass gave it no address */
+        PLACED SUM("0", " {allocation.offset = 0 : i32, allocation.size = -4 : i32}",
+                   "tensor<1024xf32, #row>") CLOSE,
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        spad_ttgir_info info;
+        spad_kernel *kernel = read_with(texts[i], &info);
+        for (size_t k = 0; k < spad_kernel_tensor_count(kernel); k++) {
+            const char *name = spad_kernel_get_tensor(kernel, k)->name;
+            if (strstr(name, "scratch") != NULL) print_error("%s in %zu\n", name, i);
+            assert_null(strstr(name, "scratch"));
+        }
+        assert_string_equal(info.scratch, "");
+        spad_kernel_destroy(kernel);
+    }
+}
+
+static void what_is_not_known_is_said(void **state) {
+    (void)state;
+#define CONVERT(attributes)                             \
+    "    %y = ttg.convert_layout %x" attributes         \
+    " : tensor<64x64xf32, #down> -> tensor<64x64xf32, " \
+    "#mma>\n"
+    static const struct {
+        const char *text;
+        const char *scratch; /* of the info */
+        const char *tensor;  /* in the kernel; NULL: none */
+    } cases[] = {
+        {RAW CONVERT("") CLOSE, "1 not counted, the first is ttg.convert_layout in line 12", NULL},
+        {RAW SUM("0", "", "tensor<1024xf32, #row>")
+             CONVERT("") "    %z = tt.gather %x[%y] {axis = 0 : i32} : (tensor<64xf32, #row>, "
+                         "tensor<64xi32, "
+                         "#row>) -> tensor<64xf32, #row>\n" CLOSE,
+         "1 sized by its layouts, 2 not counted, the first is ttg.convert_layout in line 17",
+         "uint8 (16)"},
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") SUM("0", "", "tensor<2048xf32, #row>") CLOSE,
+         "2 sized by their layouts", "uint8 (16)"},
+        {RAW SUM("0", "", "tensor<1024xf32, #nothing>") CLOSE,
+         "1 not counted, the first is \"tt.reduce\" in line 12", NULL},
+        {RAW SUM("0", "", "tensor<1024xf32>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("3", "", "tensor<1024xf32, #row>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<96xf32, #row>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<1024xf32, #down>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<64xf32, #mma>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<64xf32, #ring>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<64xf32, #odd>") CLOSE, "1 not counted", NULL},
+        {RAW SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 7, parent = #down}>>") CLOSE,
+         "1 not counted", NULL},
+        {RAW SCAN("0", "tensor<64x64xf32, #mma>") CLOSE, "1 not counted", NULL},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> i32\n" CLOSE, "1 not counted",
+         NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : !tt.ptr<i32>\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i31\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<16xf32, #none>\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<64x64xf32, #mma>\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        /* with an address: at most the tensor, and what is left up to the end */
+        {PLACED CONVERT(" {allocation.offset = 1024 : i32}") CLOSE, "1 sized by its layouts",
+         "uint8 (3072) at 1024"},
+        {PLACED SUM("0", " {allocation.offset = 0 : i32}", "tensor<1024xf32, #none>") CLOSE,
+         "1 sized by its layouts", "uint8 (4096) at 0"},
+        {PLACED CONVERT(" {allocation.offset = 0 : i32, allocation.size = 512 : i32}") CLOSE, "",
+         "uint8 (512) at 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_ttgir_info info;
+        spad_error error;
+        test_text shown;
+        test_text_init(&shown);
+        spad_kernel *kernel = read_with(cases[i].text, &info);
+        if (strstr(info.scratch, cases[i].scratch) == NULL) print_error("%s\n", info.scratch);
+        assert_non_null(strstr(info.scratch, cases[i].scratch));
+        assert_ok(spad_kernel_write_text(kernel, &shown.sink, &error), &error);
+        const char *wanted = cases[i].tensor != NULL ? cases[i].tensor : "scratch";
+        if ((strstr(shown.bytes, wanted) != NULL) != (cases[i].tensor != NULL)) {
+            print_error("case %zu: '%s' in\n%s", i, wanted, shown.bytes);
+        }
+        assert_int_equal(strstr(shown.bytes, wanted) != NULL, cases[i].tensor != NULL);
+        test_text_free(&shown);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* ---- the check ------------------------------------------------------------------------ */
+
+static void expect_verdict(const char *text, spad_finding_code code) {
+    spad_ttgir_info info;
+    spad_check *check;
+    spad_error error;
+    spad_kernel *kernel = read_with(text, &info);
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    const spad_verdict verdict = spad_check_get_verdict(check);
+    if ((verdict == SPAD_VERDICT_WRONG) != (code != 0)) {
+        print_error("verdict %d of %s\n", (int)verdict, strstr(text, "tt.func"));
+    }
+    assert_int_equal(verdict == SPAD_VERDICT_WRONG, code != 0);
+    if (code != 0) assert_int_equal(spad_check_get_finding(check, 0)->code, code);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+}
+
+/* A tile of 1 KiB at 0, written before the sum and read after it. */
+#define BEFORE                                                                  \
+    "    %t = ttg.local_alloc {allocation.offset = 0 : i32} : () -> " TILE "\n" \
+    "    ttg.local_store %x, %t : tensor<256xf32, #row> -> " TILE "\n"
+#define AFTER "    %v = ttg.local_load %t : " TILE " -> tensor<256xf32, #row>\n"
+#define COPY                                                                              \
+    "    %t = ttg.local_alloc {allocation.offset = 0 : i32} : () -> " TILE "\n"           \
+    "    %k = ttg.async_copy_global_to_local %p, %t : tensor<256x!tt.ptr<f32>, #row> -> " \
+    "<256xf32, "                                                                          \
+    "#flat, #smem, mutable>\n    %g = ttg.async_commit_group tokens %k\n"
+#define WAIT "    %w = ttg.async_wait %g {num = 0 : i32}\n"
+#define SUM_AT(offset)                                                              \
+    SUM("0", " {allocation.offset = " offset " : i32, allocation.size = 16 : i32}", \
+        "tensor<1024xf32, #row>")
+
+static void scratch_is_checked(void **state) {
+    (void)state;
+    expect_verdict(PLACED BEFORE SUM_AT("1024") AFTER CLOSE, 0);
+    expect_verdict(PLACED BEFORE SUM_AT("896") AFTER CLOSE, SPAD_FINDING_LIFETIME_CONFLICT);
+    expect_verdict(PLACED BEFORE AFTER SUM_AT("896") CLOSE, 0);
+    expect_verdict(PLACED COPY WAIT AFTER SUM_AT("0") CLOSE, 0);
+    expect_verdict(PLACED COPY SUM_AT("1024") WAIT AFTER CLOSE, 0);
+    expect_verdict(PLACED COPY SUM_AT("0") WAIT AFTER CLOSE, SPAD_FINDING_RACE);
+    expect_verdict(PLACED BEFORE SUM_AT("1000064") AFTER CLOSE, SPAD_FINDING_OUT_OF_SPACE);
+}
+
+/* ---- partitions ----------------------------------------------------------------------- */
+
+#define WARPS(attributes)                                                      \
+    "    ttg.warp_specialize(%t, %K, %p)" attributes                           \
+    "\n    default {\n      ttg.warp_yield\n    }\n"                           \
+    "    partition0(%m: " TILE ", %i: i32, %q: !tt.ptr<f16>) num_warps(2) {\n" \
+    "      ttg.warp_return\n    }\n"                                           \
+    "    partition1(%m: " TILE ", %i: i32, %q: !tt.ptr<f16>) num_warps(1) {\n" \
+    "      ttg.warp_return\n    } : (" TILE ", i32, !tt.ptr<f16>) -> ()\n"
+
+static void partitions_are_handed_values(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {RAW BEFORE WARPS("") CLOSE,
+         {"tensor captures_scratch : shared uint8 (24) align 8",
+          "tensor warps_scratch : shared uint8 (3)", "simt hand_over writes captures_scratch",
+          "agent partition1 of 32 threads {\n    simt start reads warps_scratch\n    simt "
+          "take_over reads captures_scratch\n}\nsimt end"}},
+        {RAW BEFORE WARPS("") WARPS("") CLOSE,
+         {"captures_scratch_2", "sync join by 1\n    simt start reads warps_scratch\n    simt "
+                                "take_over reads captures_scratch_2"}},
+        {PLACED BEFORE WARPS(" attributes {allocation.offset = 1024 : i32, allocation.size = 20 : "
+                             "i32}") CLOSE,
+         {"captures_scratch : shared uint8 (20) at 1024 align 8"}},
+    };
+    CHECK_SAMPLES(samples);
+    expect_verdict(RAW BEFORE WARPS("") WARPS("") CLOSE, 0);
+    expect_verdict(PLACED BEFORE WARPS(" attributes {allocation.offset = 0 : i32}") AFTER CLOSE,
+                 SPAD_FINDING_LIFETIME_CONFLICT);
+}
+
+/* ---- calls ---------------------------------------------------------------------------- */
+
+#define FUNCTION(name, body)                                                 \
+    "  tt.func private @" name "(%q: !tt.ptr<f16>, %n: i32) -> i32 {\n" body \
+    "    tt.return %n : i32\n  }\n"
+#define CALL(result, name, n, attributes) \
+    "    %" result " = tt.call @" name "(%p, %" n ")" attributes " : (!tt.ptr<f16>, i32) -> i32\n"
+#define STORE                                                                    \
+    "    %t = ttg.local_alloc {allocation.offset = 64 : i32} : () -> " TILE "\n" \
+    "    ttg.local_store %q, %t : tensor<256xf32, #row> -> " TILE "\n"           \
+    "    %v = ttg.local_load %t : " TILE " -> tensor<256xf32, #row>\n"
+
+static void functions_are_read_where_they_are_called(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        /* one buffer for each call, at the address of the call and that in the function */
+        {PLACED CALL("a", "g", "K", " {allocation.offset = 0 : i32}") CALL(
+             "b", "g", "a", " {allocation.offset = 2048 : i32}") END FUNCTION("g", STORE) "}\n",
+         {"tensor t : shared float32 (256) at 64", "tensor t_2 : shared float32 (256) at 2112"}},
+        /* functions in functions, names with quotes, and a loop that ends where the call said */
+        {PLACED "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n" CALL(
+             "a", "\"g(2,)\"", "K",
+             " {allocation.offset = 256 : i32}") "    scf.for %i = %c0 to %a step %c1  : i32 {\n   "
+                                                 "   ttg.local_store %x, %x : i32\n"
+                                                 "    }\n" END FUNCTION(
+                                                     "\"g(2,)\"", "    %r = tt.call @h(%q, %n) "
+                                                                  "{allocation.offset = 512 : i32} "
+                                                                  ": (!tt.ptr<f16>, i32) -> i32\n")
+                                                     FUNCTION("h", STORE) "}\n",
+         {"tensor t : shared float32 (256) at 832"}},
+        /* in a loop that is kept, and in one that is unrolled */
+        {PLACED "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n"
+                "    scf.for %i = %c0 to %K step %c1  : i32 {\n" CALL(
+                    "a", "g", "i",
+                    " {allocation.offset = 0 : i32}") "    }\n" END FUNCTION("g", STORE) "}\n",
+         {"for i in 0..K_tiles {\n    tensor t : shared float32 (256) at 64\n    simt store writes t"}},
+    };
+    CHECK_SAMPLES(samples);
+    expect_verdict(samples[0].text, 0);
+    expect_verdict(samples[2].text, 0);
+    static const test_ttgir_fault faults[] = {
+        {PLACED CALL("a", "g", "K", "") CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED "    %a = tt.call %p : i32\n" CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED CALL("a", "g", "K", "")
+             END FUNCTION("g", "    %r = tt.call @g(%q, %n) : (!tt.ptr<f16>, i32) -> i32\n") "}\n",
+         "'tt.call' more than 32 functions deep: does one call itself?"},
+        {PLACED CALL("a", "g", "K", "") END FUNCTION("g", "    cf.br ^bb1\n  ^bb1:\n") "}\n",
+         "blocks with branches are not known"},
+    };
+    CHECK_FAULTS(faults);
+}
+
+/* Each function calls the next one twice: too many, and not for ever. */
+static void calls_have_a_limit(void **state) {
+    (void)state;
+    char text[8192];
+    int length = snprintf(text, sizeof text, "%s    tt.call @f0() : () -> ()\n%s", RAW, END);
+    for (int i = 0; i < 20; i++) {
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "  tt.func private @f%d() {\n    tt.call @f%d() : () -> ()\n"
+                           "    tt.call @f%d() : () -> ()\n    tt.return\n  }\n",
+                           i, i + 1, i + 1);
+    }
+    snprintf(text + length, sizeof text - (size_t)length, "  tt.func private @f20() {\n%s}\n", END);
+    const test_ttgir_fault fault = {text, "more than 16384 calls: give smaller sizes"};
+    test_ttgir_refuse(&fault);
+}
+
+/* ---- clusters ------------------------------------------------------------------------- */
+
+#define TWO(attributes) OPEN("\"ttg.num-ctas\" = 2 : i32, " attributes)
+#define HALF                                                                              \
+    "#half = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0], " \
+    "CGALayout = [[1, 0]]}>\n"
+#define ONE                                                                                       \
+    "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = " \
+    "[[0]]}>\n"
+#define OWN                                                                                       \
+    "#own = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = " \
+    "[[1]]}>\n"
+#define SIDE                                                                                    \
+    "#side = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, " \
+    "1], order = [1, 0], CGALayout = [[0, 1]]}>\n"
+#define TOP                                                                                        \
+    "#top = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], " \
+    "order = [1, 0], CGALayout = [[1, 0]]}>\n"
+#define BARRIER(layout)                                                                   \
+    "    %b = ttg.local_alloc : () -> !ttg.memdesc<2xi64, #" layout ", #smem, mutable>\n" \
+    "    ttng.init_barrier %b, 1 : !ttg.memdesc<2xi64, #" layout ", #smem, mutable>\n"
+#define CROSS(from, to)                                                                           \
+    "    %y = ttg.convert_layout %x : tensor<64x64xf32, #" from "> -> tensor<64x64xf32, #" to ">" \
+                                                                                              "\n"
+
+static void blocks_have_their_own_memory(void **state) {
+    (void)state;
+    spad_ttgir_info info;
+    static const test_ttgir_sample samples[] = {
+        {HALF TWO("") "    %t = ttg.local_alloc %x : (tensor<128x64xf16>) -> "
+                      "!ttg.memdesc<128x64xf16, #half, #smem>\n    ttng.cluster_barrier\n"
+                      "    ttng.cluster_arrive {relaxed = false}\n    ttng.cluster_wait\n" CLOSE,
+         {"tensor t : shared float16 (64, 64)"}},
+        {OWN TWO("\"ttng.two-ctas\" = false, ") BARRIER("own") CLOSE, {"mbarrier b_bar count 1"}},
+        {ONE TWO("") BARRIER("one") CLOSE, {"mbarrier b_bar count 1"}}, /* 3.6: one for each */
+        {SIDE TWO("") SUM("0", "", "tensor<64x64xf32, #side>") CLOSE, {"uint8 (512)"}},
+        {SIDE TWO("") SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 1, parent = #side}>>") CLOSE,
+         {"uint8 (16)"}},
+        {SIDE TWO(
+             "ttg.shared = 100000 : i32, ") "    %y = ttg.convert_layout %x {allocation.offset = 0 "
+                                            ": i32} : tensor<64x64xf32, "
+                                            "#side> -> tensor<64x64xf32, #side>\n" CLOSE,
+         {"uint8 (8192) at 0"}},
+        {SIDE TWO("") "    %m = ttng.tc_gen5 {two_ctas = false, multicast = 0 : i32}\n" CLOSE,
+         {NULL}},
+    };
+    CHECK_SAMPLES(samples);
+    spad_kernel *kernel = read_with(samples[0].text, &info);
+    assert_int_equal(info.blocks, 2);
+    spad_kernel_destroy(kernel);
+    static const test_ttgir_fault faults[] = {
+        {TWO("\"ttng.two-ctas\" = true, ") CLOSE, "products of two blocks of a cluster"},
+        {RAW "    %r = ttng.map_to_remote_buffer %p, %K : i32\n" CLOSE,
+         "'ttng.map_to_remote_buffer' is memory of another block of the cluster: only kernels "
+         "whose "
+         "blocks use their own memory are read; compile with num_ctas=1"},
+        {TWO("") "    ttng.async_tma_copy_global_to_local %p {multicast} : i32\n" CLOSE,
+         "'ttng.async_tma_copy_global_to_local' accesses memory of other blocks"},
+        {TWO("") "    ttng.arrive_barrier %p, 1 {multicastCTA = 1 : i32} : i32\n" CLOSE,
+         "'ttng.arrive_barrier' accesses memory of other blocks"},
+        {ONE TWO("\"ttng.two-ctas\" = false, ") BARRIER("one") CLOSE,
+         "an mbarrier for several blocks of the cluster"},
+        {SIDE TOP TWO("") CROSS("side", "top") CLOSE,
+         "'ttg.convert_layout' moves values between the blocks of the cluster"},
+        {SIDE TWO("") CROSS("side", "down") CLOSE, "moves values between the blocks"},
+        {SIDE TWO("") SUM("1", "", "tensor<64x64xf32, #side>") CLOSE,
+         "'\"tt.reduce\"' moves values between the blocks"},
+        {SIDE TWO("") SUM("2", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
+        {TWO("") "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n"
+                 "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "'tt.atomic_rmw' moves values between"},
+    };
+    CHECK_FAULTS(faults);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_follow_from_layouts),
+        cmocka_unit_test(none_is_needed),
+        cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(scratch_is_checked),
+        cmocka_unit_test(partitions_are_handed_values),
+        cmocka_unit_test(functions_are_read_where_they_are_called),
+        cmocka_unit_test(calls_have_a_limit),
+        cmocka_unit_test(blocks_have_their_own_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -301,7 +301,7 @@ static void describe_first(const spad_kernel *k, int64_t tensor, const lack *l, 
 static spad_status report_lack(const spad_kernel *k, int64_t tensor, const lack *l, spad__run *run,
                                spad_error *error) {
     const spad_kernel_tensor *row = &k->tensors.items[tensor];
-    char first[SPAD__TILE_TEXT_MAX + 128];
+    char first[SPAD__TILE_TEXT_MAX + 288];
     char more[192] = "";
     spad_finding finding;
     describe_first(k, tensor, l, first, sizeof first);

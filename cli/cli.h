@@ -48,7 +48,8 @@ extern const cli_command cli_tune;
 extern const cli_command cli_sweep;
 
 #define CLI_ABOUT "decides, checks and shows where the buffers of accelerator kernels live on chip"
-#define CLI_STATUS "0 fine, 1 findings or does not fit, 2 usage or bad input, 3 internal"
+#define CLI_STATUS \
+    "0 fine, 1 findings or does not fit, 2 usage or bad input, 3 output failed or internal"
 
 /* All commands, in the order of the help; the one with a name, or NULL; and the message for a name
  * that none has. */
@@ -108,9 +109,10 @@ void cli_message(const char *format, ...) CLI_PRINTF(1);
 /* A piece of a line with names from a file or the command line, made safe in the same way. */
 void cli_print(FILE *out, const char *format, ...) CLI_PRINTF(2);
 
-/* Colour on a terminal unless NO_COLOR is set; "auto", "always" or "never". False: another word,
- * and the reason was printed. */
-bool cli_choose_color(const char *when);
+/* How many of the next words are "--color=WHEN", or "--color" and WHEN: 0, 1 or 2. */
+int cli_count_color(char *const *words, int count);
+/* Takes them; false: the reason was printed. */
+bool cli_take_color(char *const *words, int count);
 /* Takes what the library writes: text for a person, with colour where that is wanted, or JSON. */
 spad_sink cli_sink(FILE *out, bool json);
 
@@ -136,11 +138,11 @@ typedef struct cli_text {
 /* The most that is read, in MiB: far more than a person writes, and than 10^7 rows need. */
 typedef enum cli_limit { CLI_TEXT_MIB = 64, CLI_ROWS_MIB = 1024 } cli_limit;
 
-/* What a file is that commands do not read, by its ending or its first bytes: the end of a sentence
- * that starts "'FILE' is"; NULL: it is none of them. */
-const char *cli_recognise(const char *path, const cli_text *text);
-/* Reports that; false: it is none of them. */
+/* Reports what a file is that no command reads, by its ending or its bytes; false: it may be one of
+ * ours. */
 bool cli_refuse_foreign(const char *path, const cli_text *text);
+/* The same for commands that read kernels alone: a table of buffers is none. */
+bool cli_refuse_other_than_kernel(const char *path, const cli_text *text);
 
 /* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
@@ -214,7 +216,7 @@ cli_exit cli_check_first(const cli_kernel *input, const spad_layout *layout, con
 /* ---- Python ------------------------------------------------------------------------ */
 
 /* Runs 'python3 -m spad VERB WORDS' in place of this process, with the Python of SPAD_PYTHON if
- * that is set. Returns only if that fails; `what` is what needs it. */
+ * that is set. Returns only if that fails; `what` is what needs it, and has no double quote. */
 cli_exit cli_run_python(const char *verb, const char *what, int count, char **words);
 
 /* A file of another compiler that the Python package reads: by its ending, or by its content. */

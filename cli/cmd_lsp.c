@@ -17,6 +17,7 @@ enum { DOCUMENTS_MAX = 256, HEADER_MAX = 256, BODY_MAX = 64 << 20 };
 typedef struct server {
     lsp_document documents[DOCUMENTS_MAX];
     size_t count;
+    bool initialized;
     bool shut_down; /* by the editor, before it asks to exit */
 } server;
 
@@ -79,10 +80,13 @@ static void send(lsp_text *message) {
     *message = (lsp_text){0};
 }
 
-/* A message without its end: {"jsonrpc": "2.0", "id": ..., */
+/* A message without its end: {"jsonrpc": "2.0", "id": ..., where NULL is an id that is not known.
+ */
 static void open_answer(lsp_text *out, const cli_json *id) {
     lsp_put(out, "{\"jsonrpc\": \"2.0\", \"id\": ");
-    if (id->kind == CLI_JSON_STRING)
+    if (id == NULL)
+        lsp_put(out, "null");
+    else if (id->kind == CLI_JSON_STRING)
         lsp_put_string(out, id->text);
     else
         lsp_put(out, "%lld", (long long)id->number);
@@ -225,8 +229,13 @@ static void handle_request(server *s, const cli_json *id, const char *method,
     const cli_json *position = cli_json_get(params, "position");
     const lsp_position at = {cli_json_number(position, "line", -1),
                              cli_json_number(position, "character", -1)};
-    if (strcmp(method, "initialize") == 0) {
+    if (s->shut_down) {
+        send_error(id, -32600, "the server is shut down");
+    } else if (strcmp(method, "initialize") == 0) {
+        s->initialized = true;
         answer_initialize(id);
+    } else if (!s->initialized) {
+        send_error(id, -32002, "the first request is 'initialize'");
     } else if (strcmp(method, "shutdown") == 0) {
         lsp_text out = {0};
         s->shut_down = true;
@@ -253,13 +262,12 @@ static void handle_notification(server *s, const char *method, const cli_json *p
 
 /* False: the editor asked to exit. */
 static bool handle(server *s, char *body, size_t length) {
-    static const cli_json no_id = {.kind = CLI_JSON_NUMBER};
     cli_json *message = cli_json_read(body, length);
     const char *method = cli_json_text(message, "method");
     const cli_json *id = cli_json_get(message, "id");
     bool goes_on = true;
     if (message == NULL)
-        send_error(&no_id, -32700, "the message is not JSON");
+        send_error(NULL, -32700, "the message is not JSON");
     else if (method != NULL && strcmp(method, "exit") == 0)
         goes_on = false;
     else if (method != NULL && id != NULL)

@@ -75,7 +75,7 @@ static int show_progress(void *context, const spad_plan_progress *p) {
         show_json_progress(p);
         return 0;
     }
-    char height[CLI_SIZE_ROOM], bound[CLI_SIZE_ROOM];
+    char height[CLI_SIZE_ROOM], bound[CLI_SIZE_ROOM], restarts[CLI_SIZE_ROOM];
     words->line_open = isatty(STDERR_FILENO) != 0;
     if (words->line_open) fputc('\r', stderr);
     fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
@@ -84,8 +84,11 @@ static int show_progress(void *context, const spad_plan_progress *p) {
         fprintf(stderr, "%s B", cli_group_digits(height, p->height));
     else
         fputs("none", stderr);
-    fprintf(stderr, "  bound %s B  %lld restarts%s", cli_group_digits(bound, p->bound),
-            (long long)p->restarts, words->line_open ? " " : "\n");
+    fprintf(stderr, "  bound %s B", cli_group_digits(bound, p->bound));
+    if (p->height != SPAD_UNBOUNDED && p->bound > 0)
+        fprintf(stderr, "  gap %.3f %%", 100.0 * (double)(p->height - p->bound) / (double)p->bound);
+    fprintf(stderr, "  %s restarts%s", cli_group_digits(restarts, p->restarts),
+            words->line_open ? "\033[K" : "\n");
     return 0;
 }
 
@@ -339,6 +342,27 @@ static cli_exit plan_buffers(plan_words *words, const cli_text *text, const char
     return exit;
 }
 
+/* The first option that was given and that only rows of buffers have; NULL: none. */
+static const char *option_for_rows(const plan_words *words) {
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {{words->input.capacity != NULL, "--capacity"},
+               {words->input.end_exclusive, "--end-exclusive"},
+               {words->spaces.count > 0, "--space"},
+               {words->minimize, "--minimize"},
+               {words->progress || words->progress_json, "--progress"},
+               {words->previous != NULL, "--previous"},
+               {words->count_moves, "--count-moves"},
+               {words->reuse_steps != NULL, "--reuse-steps"},
+               {words->reuse_cost != NULL, "--reuse-cost"},
+               {words->slack != NULL, "--slack"}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i].given) return all[i].name;
+    }
+    return NULL;
+}
+
 /* The option that only files of other compilers have, if one was given. */
 static const char *model_option(const plan_words *words) {
     if (words->arena != NULL) return "--arena";
@@ -359,11 +383,10 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
     spad_layout_options *effort = &kernel_words.layout;
     cli_kernel input = {.text = text};
     cli_exit exit = CLI_USAGE;
-    if (words->input.capacity != NULL || words->spaces.count > 0 || words->minimize ||
-        words->progress || words->progress_json || words->previous != NULL ||
-        words->reuse_steps != NULL || words->slack != NULL) {
-        cli_message("options '--capacity', '--space', '--minimize', '--progress', '--previous', "
-                    "'--reuse-steps' and '--slack' are for CSV files");
+    const char *for_rows = option_for_rows(words);
+    if (for_rows != NULL) {
+        cli_message("option '%s' is for CSV files, and '%s' is a kernel", for_rows,
+                    cli_input_name(path));
     } else if (model_option(words) != NULL) {
         cli_message("option '%s' is for files of other compilers", model_option(words));
     } else if (words->goal != NULL && strcmp(words->goal, "time") != 0 &&

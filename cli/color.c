@@ -13,16 +13,29 @@
 
 /* ---- when -------------------------------------------------------------------------- */
 
+/* Colour on a terminal unless NO_COLOR is set, or as the user says. */
 static enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } when;
 
-bool cli_choose_color(const char *word) {
+#define OPTION "--color"
+
+int cli_count_color(char *const *words, int count) {
+    const size_t length = sizeof OPTION - 1;
+    if (strncmp(words[0], OPTION, length) != 0) return 0;
+    if (words[0][length] == '=') return 1;
+    if (words[0][length] != '\0') return 0;
+    return count > 1 ? 2 : 1;
+}
+
+bool cli_take_color(char *const *words, int count) {
     static const char *const names[] = {"auto", "always", "never"};
+    const char *equals = strchr(words[0], '=');
+    const char *word = equals != NULL ? equals + 1 : count > 1 ? words[1] : "";
     for (int i = 0; i < 3; i++) {
         if (strcmp(word, names[i]) != 0) continue;
         when = i == 0 ? COLOR_AUTO : i == 1 ? COLOR_ALWAYS : COLOR_NEVER;
         return true;
     }
-    cli_unknown("value of '--color'", word, names, 3, "spad --help");
+    cli_unknown("value of '" OPTION "'", word, names, 3, "spad --help");
     return false;
 }
 

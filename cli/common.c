@@ -70,10 +70,22 @@ cli_exit cli_fail_kernel(const spad_error *error, const char *path, bool json) {
     return exit == CLI_USAGE && wrong ? CLI_FINDINGS : exit;
 }
 
+enum { FEW_NAMES = 8 }; /* so many are listed where none of them is near */
+
+/* "; it is one of a, b, c"; of few and short names. */
+static void list_names(char *field, size_t size, const char *const *names, size_t count) {
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < size; i++) {
+        const char *before = i == 0 ? "; it is one of " : ", ";
+        used += (size_t)snprintf(field + used, size - used, "%s%s", before, names[i]);
+    }
+}
+
 cli_exit cli_unknown(const char *what, const char *word, const char *const *names, size_t count,
                      const char *help) {
     char hint[256];
     spad_close_names(hint, sizeof hint, word, names, count);
+    if (hint[0] == '\0' && count <= FEW_NAMES) list_names(hint, sizeof hint, names, count);
     cli_message("unknown %s '%s'%s", what, word, hint);
     cli_message("see '%s'", help);
     return CLI_USAGE;
@@ -157,6 +169,7 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
                       char **words, cli_exit *exit) {
     const int total = *count;
     bool options_end = false;
+    int colors;
     *count = 0;
     for (int i = 0; i < total; i++) {
         char *word = words[i];
@@ -168,9 +181,10 @@ bool cli_take_options(const cli_command *command, const cli_option *options, int
             fputs(command->usage, stdout);
             *exit = CLI_FINE;
             return false;
-        } else if (strncmp(word, "--color=", 8) == 0) {
+        } else if ((colors = cli_count_color(words + i, total - i)) > 0) {
             *exit = CLI_USAGE;
-            if (!cli_choose_color(word + 8)) return false;
+            if (!cli_take_color(words + i, colors)) return false;
+            i += colors - 1;
         } else if (!take_option(command, options, &i, total, words, exit)) {
             return false;
         }

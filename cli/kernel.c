@@ -142,7 +142,7 @@ static cli_exit read_text(cli_kernel *out, spad_diagnostics **faults, const char
 /* Reads a file unless it is one that no kernel is in. */
 static cli_exit read_own(cli_text *text, const char *path) {
     const cli_exit exit = cli_read(text, path, CLI_TEXT_MIB);
-    if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_foreign(path, text))
+    if (exit != CLI_FINE || cli_is_kernel(path, text) || !cli_refuse_other_than_kernel(path, text))
         return exit;
     free(text->bytes);
     *text = (cli_text){0};

@@ -78,6 +78,12 @@ static bool is_name(char c) {
            c == '.';
 }
 
+/* Is a byte of a line a part of a word? The dots of "0..N" divide two. */
+static bool is_in_word(const char *line, const char *at) {
+    if (*at != '.') return is_name(*at);
+    return at[1] != '.' && (at == line || at[-1] != '.');
+}
+
 enum { WORD_ROOM = 128 };
 
 /* The word at a position; false: there is none. */
@@ -85,8 +91,8 @@ static bool find_word(char word[WORD_ROOM], const lsp_document *document, lsp_po
     if (at.line < 0 || at.column < 0) return false;
     const char *line = line_start(document, at.line + 1);
     const char *from = at_column(line, at.column), *to = from;
-    while (from > line && is_name(from[-1])) from--;
-    while (is_name(*to)) to++;
+    while (from > line && is_in_word(line, from - 1)) from--;
+    while (is_in_word(line, to)) to++;
     if (to == from || to - from >= WORD_ROOM) return false;
     memcpy(word, from, (size_t)(to - from));
     word[to - from] = '\0';
@@ -170,30 +176,65 @@ static void describe_place(lsp_text *out, const spad_kernel *kernel, size_t numb
         lsp_put(out, "\n\n%s", error.message);
         return;
     }
-    if (spad_layout_get_place(&first, layout, (int64_t)number, 0))
-        lsp_put(out, "\n\nat byte %lld%s", (long long)first.byte,
+    char byte[CLI_SIZE_ROOM];
+    const bool alias = spad_layout_get_alias_place(&first, layout, (int64_t)number, 0);
+    const bool placed = alias || spad_layout_get_place(&first, layout, (int64_t)number, 0);
+    if (placed)
+        lsp_put(out, "\n\nat byte %s%s", cli_group_digits(byte, first.byte),
                 tensor->slots > 1 ? ", the first of its slots" : "");
     else if (!spad_layout_fits(layout))
         lsp_put(out, "\n\nit does not fit");
+    if (alias)
+        lsp_put(out, ", inside %s", spad_kernel_get_tensor(kernel, (size_t)tensor->alias_of)->name);
     spad_layout_destroy(layout);
 }
 
-static bool describe_tensor(lsp_text *out, const spad_kernel *kernel, const char *word) {
-    const spad_target *target = spad_kernel_get_target(kernel);
+/* The tensor of a name: of several, the one that is declared last before a line, counted from 1.
+ * SIZE_MAX: there is none. */
+static size_t find_tensor(const spad_kernel *kernel, const char *word, int64_t line) {
+    size_t found = SIZE_MAX;
     for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
         const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, i);
-        char size[CLI_SIZE_ROOM];
         if (strcmp(t->name, word) != 0) continue;
-        const spad_space *space = &target->spaces[t->space];
-        cli_format_size(size, t->tile_bytes);
-        lsp_put(out, "**%s**: %s in %s, %lld %s of %s", t->name, spad_dtype_name(t->dtype),
-                space->name, (long long)(space->off_chip ? t->tiles : t->slots),
-                space->off_chip ? "tiles" : "slots", size);
-        if (t->tile_lanes > 1) lsp_put(out, " in each of %lld lanes", (long long)t->tile_lanes);
-        if (!space->off_chip) describe_place(out, kernel, i);
-        return true;
+        if (found == SIZE_MAX || t->location.line <= line) found = i;
+    }
+    return found;
+}
+
+static bool describe_tensor(lsp_text *out, const spad_kernel *kernel, const char *word,
+                            int64_t line) {
+    const spad_target *target = spad_kernel_get_target(kernel);
+    const size_t number = find_tensor(kernel, word, line);
+    if (number == SIZE_MAX) return false;
+    const spad_kernel_tensor *t = spad_kernel_get_tensor(kernel, number);
+    const spad_space *space = &target->spaces[t->space];
+    const int64_t count = space->off_chip ? t->tiles : t->slots;
+    char size[CLI_SIZE_ROOM], digits[CLI_SIZE_ROOM];
+    cli_format_size(size, t->tile_bytes);
+    lsp_put(out, "**%s**: %s in %s, %s %s%s of %s", t->name, spad_dtype_name(t->dtype), space->name,
+            cli_group_digits(digits, count), space->off_chip ? "tile" : "slot",
+            count == 1 ? "" : "s", size);
+    if (t->tile_lanes > 1) lsp_put(out, " in each of %lld lanes", (long long)t->tile_lanes);
+    if (!space->off_chip) describe_place(out, kernel, number);
+    return true;
+}
+
+/* A unit of the kernel, with its engine. */
+static bool describe_unit(lsp_text *out, const spad_kernel *kernel, const char *word) {
+    const spad_target *target = spad_kernel_get_target(kernel);
+    for (size_t i = 0; i < spad_kernel_unit_count(kernel); i++) {
+        const spad_kernel_unit *unit = spad_kernel_get_unit(kernel, i);
+        if (strcmp(unit->name, word) == 0)
+            return lsp_put(out, "unit **%s** on %s", unit->name,
+                           target->engines[unit->engine].name),
+                   true;
     }
     return false;
+}
+
+static void put_objects(lsp_text *out, const char *kind, const spad_kernel_sync *s) {
+    lsp_put(out, "%s **%s**", kind, s->name);
+    if (s->elements > 1) lsp_put(out, ", %lld of them", (long long)s->elements);
 }
 
 static bool describe_other(lsp_text *out, const spad_kernel *kernel, const char *word) {
@@ -206,10 +247,7 @@ static bool describe_other(lsp_text *out, const spad_kernel *kernel, const char 
     }
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *s = spad_kernel_get_sync(kernel, i);
-        if (strcmp(s->name, word) == 0)
-            return lsp_put(out, "%s **%s**, %lld of them", kinds[s->kind], s->name,
-                           (long long)s->elements),
-                   true;
+        if (strcmp(s->name, word) == 0) return put_objects(out, kinds[s->kind], s), true;
     }
     for (size_t i = 0; i < target->space_count; i++) {
         const spad_space *space = &target->spaces[i];
@@ -217,8 +255,9 @@ static bool describe_other(lsp_text *out, const spad_kernel *kernel, const char 
         if (strcmp(space->name, word) != 0) continue;
         lsp_put(out, "memory **%s** of %s", space->name, target->name);
         cli_format_size(size, space->bytes);
-        if (space->bytes != SPAD_UNBOUNDED)
-            lsp_put(out, ": %s in each of %lld lanes", size, (long long)space->lanes);
+        if (space->bytes != SPAD_UNBOUNDED) lsp_put(out, ": %s", size);
+        if (space->bytes != SPAD_UNBOUNDED && space->lanes > 1)
+            lsp_put(out, " in each of %lld lanes", (long long)space->lanes);
         return true;
     }
     for (size_t i = 0; i < target->engine_count; i++) {
@@ -236,7 +275,8 @@ void lsp_write_hover(lsp_text *out, const lsp_document *document, lsp_position a
     char word[WORD_ROOM];
     lsp_text about = {0};
     spad_kernel *kernel = find_word(word, document, at) ? read_kernel(document, NULL) : NULL;
-    const bool known = kernel != NULL && (describe_tensor(&about, kernel, word) ||
+    const bool known = kernel != NULL && (describe_tensor(&about, kernel, word, at.line + 1) ||
+                                          describe_unit(&about, kernel, word) ||
                                           describe_other(&about, kernel, word));
     if (known && !about.failed) {
         lsp_put(out, "{\"contents\": {\"kind\": \"markdown\", \"value\": ");
@@ -272,26 +312,32 @@ static bool declared_name(const char *line, cli_piece *name) {
     return false;
 }
 
+/* Of several declarations of a name the last one up to the position, as agents and loops have them;
+ * else the first one after it. */
 void lsp_write_definition(lsp_text *out, const lsp_document *document, lsp_position at) {
     char word[WORD_ROOM];
-    int32_t number = 1;
+    int32_t number = 1, found = 0, column = 0, width = 0;
     cli_piece name;
     const bool any = find_word(word, document, at);
     for (const char *line = document->text; any && line != NULL; number++) {
         if (declared_name(line, &name) && name.length == strlen(word) &&
-            memcmp(name.start, word, name.length) == 0) {
-            lsp_put(out, "{\"uri\": ");
-            lsp_put_string(out, document->uri);
-            lsp_put(out, ", \"range\": ");
-            put_range(out, document, number, (int32_t)(name.start - line) + 1,
-                      (int32_t)name.length);
-            lsp_put(out, "}");
-            return;
+            memcmp(name.start, word, name.length) == 0 && (found == 0 || number <= at.line + 1)) {
+            found = number;
+            column = (int32_t)(name.start - line) + 1;
+            width = (int32_t)name.length;
         }
         line = strchr(line, '\n');
         if (line != NULL) line++;
     }
-    lsp_put(out, "null");
+    if (found == 0) {
+        lsp_put(out, "null");
+        return;
+    }
+    lsp_put(out, "{\"uri\": ");
+    lsp_put_string(out, document->uri);
+    lsp_put(out, ", \"range\": ");
+    put_range(out, document, found, column, width);
+    lsp_put(out, "}");
 }
 
 /* ---- completion -------------------------------------------------------------------- */

@@ -49,10 +49,10 @@ const cli_command *cli_find_command(const char *word) {
 }
 
 cli_exit cli_unknown_command(const char *word) {
-    static const char *const options[] = {"--help", "--version"};
+    static const char *const options[] = {"--help", "--version", "--color=WHEN"};
     const char *names[COMMANDS];
     for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-    return word[0] == '-' ? cli_unknown("option", word, options, 2, "spad --help")
+    return word[0] == '-' ? cli_unknown("option", word, options, 3, "spad --help")
                           : cli_unknown("command", word, names, COMMANDS, "spad --help");
 }
 
@@ -62,9 +62,10 @@ static cli_exit run(int count, char **words) {
         return CLI_USAGE;
     }
     const char *word = words[0];
-    if (strncmp(word, "--color=", 8) == 0) {
-        if (!cli_choose_color(word + 8)) return CLI_USAGE;
-        return run(count - 1, words + 1);
+    const int colors = cli_count_color(words, count);
+    if (colors > 0) {
+        if (!cli_take_color(words, colors)) return CLI_USAGE;
+        return run(count - colors, words + colors);
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         const cli_command *about = count > 1 ? cli_find_command(words[1]) : NULL;

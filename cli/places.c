@@ -13,7 +13,8 @@ static cli_exit place_kernel(cli_places *out, cli_text text, const char *path,
                              const cli_plan_words *words) {
     spad_error error;
     if (words->capacity != NULL || words->space != NULL) {
-        cli_message("options '--capacity' and '--space' are for CSV files");
+        cli_message("option '%s' is for CSV files",
+                    words->capacity != NULL ? "--capacity" : "--space");
         free(text.bytes);
         return CLI_USAGE;
     }
@@ -146,7 +147,7 @@ cli_exit cli_find_places(cli_places *out, const char *path, const cli_plan_words
     cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
     if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(path, &text)) return place_kernel(out, text, path, words);
-    exit = place_buffers(out, &text, path, words);
+    exit = cli_refuse_foreign(path, &text) ? CLI_USAGE : place_buffers(out, &text, path, words);
     free(text.bytes);
     return exit;
 }

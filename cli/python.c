@@ -13,8 +13,33 @@
 
 enum { FIXED = 4 }; /* the words before those of the user */
 
+/* As 'python3 -m spad', with a message for people where the package is missing. The gap is for what
+ * needs it. */
+#define START                                                                               \
+    "import importlib.util, runpy, sys\n"                                                   \
+    "try: found = importlib.util.find_spec('spad.__main__')\n"                              \
+    "except ImportError: found = None\n"                                                    \
+    "if found is None:\n"                                                                   \
+    "    sys.stderr.write(\"spad: %s needs the Python package spad, which '\" +\n"          \
+    "                     sys.executable + \"' does not have: 'pip install .' in the \"\n"  \
+    "                     \"repository of spad installs it; SPAD_PYTHON names another \"\n" \
+    "                     \"Python\\n\")\n"                                                 \
+    "    sys.exit(2)\n"                                                                     \
+    "runpy.run_module('spad', run_name='__main__', alter_sys=True)\n"
+
+/* Python's part has no colour, so words about that go no further. False: one of them is wrong. */
+static bool copy_words(char **out, int count, char **words) {
+    for (int i = 0; i < count; i++) {
+        const int colors = cli_count_color(words + i, count - i);
+        if (colors > 0 && !cli_take_color(words + i, colors)) return false;
+        if (colors == 0) *out++ = words[i];
+        if (colors == 2) i++;
+    }
+    return true;
+}
+
 cli_exit cli_run_python(const char *verb, const char *what, int count, char **words) {
-    char usual[] = "python3", module[] = "-m", package[] = "spad";
+    char usual[] = "python3", run[] = "-c", program[sizeof START + 64];
     char *const chosen = getenv("SPAD_PYTHON");
     char *const python = chosen != NULL && chosen[0] != '\0' ? chosen : usual;
     char **all = calloc((size_t)count + FIXED + 1, sizeof *all);
@@ -26,13 +51,18 @@ cli_exit cli_run_python(const char *verb, const char *what, int count, char **wo
         return CLI_INTERNAL;
     }
     all[0] = python;
-    all[1] = module;
-    all[2] = package;
+    snprintf(program, sizeof program, START, what);
+    all[1] = run;
+    all[2] = program;
     all[3] = own;
-    for (int i = 0; i < count; i++) all[FIXED + i] = words[i];
+    if (!copy_words(all + FIXED, count, words)) {
+        free(all);
+        free(own);
+        return CLI_USAGE;
+    }
     fflush(stdout);
     execvp(python, all); /* returns only if it fails */
-    cli_message("cannot run '%s': %s; %s needs Python 3.11 with the package spad", python,
+    cli_message("cannot run '%s': %s; %s needs Python 3.11 or later with the package spad", python,
                 strerror(errno), what);
     free(all);
     free(own);

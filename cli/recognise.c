@@ -13,6 +13,9 @@ static const char cuda[] =
 static const char python[] =
     "a Python program: 'spad nki check FILE.py:KERNEL' takes NKI kernels; Triton, TileLang and "
     "compilers call the package spad (docs/python.md)";
+static const char source[] =
+    "C or C++ source, which spad does not read: write down what the kernel does to memory as a "
+    ".spad file (docs/kernel.md), and include the addresses that 'spad emit' prints";
 static const char model[] = "a model: 'spad plan' places its tensors";
 static const char pickle[] =
     "a pickle: 'spad plan' takes snapshots of PyTorch's CUDA memory (torch.cuda.memory._snapshot)";
@@ -22,15 +25,25 @@ static const char json[] =
     "JSON; of that, 'spad plan' reads traces of PyTorch's profiler, and reports written with "
     "'--data' are for other programs";
 static const char packed[] = "a packed file; unpack it first";
+static const char sheet[] = "a spreadsheet: save it as CSV, which 'spad plan' reads";
+static const char wide[] = "text in UTF-16: save it as UTF-8";
+static const char picture[] = "a picture";
+static const char empty[] = "empty";
+static const char binary[] = "not a text, and not a file of another compiler that spad knows";
+static const char table[] =
+    "a table of buffers, not a kernel: 'spad plan' places them, 'spad emit' and 'spad diff' take "
+    "them as well";
 
 static const struct ending {
     const char *ending;
     const char *what;
 } endings[] = {
-    {".cu", cuda},       {".cuh", cuda},     {".cpp", cuda},      {".py", python},
-    {".onnx", model},    {".tflite", model}, {".pickle", pickle}, {".pkl", pickle},
-    {".html", page},     {".json", json},    {".ptx", compiled},  {".cubin", compiled},
-    {".neff", compiled}, {".o", compiled},   {".so", compiled},
+    {".cu", cuda},        {".cuh", cuda},      {".c", source},     {".cc", source},
+    {".cpp", source},     {".cxx", source},    {".h", source},     {".hpp", source},
+    {".py", python},      {".onnx", model},    {".tflite", model}, {".pickle", pickle},
+    {".pkl", pickle},     {".html", page},     {".json", json},    {".ptx", compiled},
+    {".cubin", compiled}, {".neff", compiled}, {".o", compiled},   {".so", compiled},
+    {".xlsx", sheet},     {".ods", sheet},     {".png", picture},  {".svg", picture},
 };
 
 static const struct opening {
@@ -38,22 +51,21 @@ static const struct opening {
     size_t length;
     const char *what;
 } openings[] = {
-    {"\177ELF", 4, compiled},
-    {"\x80\x02", 2, pickle},
-    {"\x80\x03", 2, pickle},
-    {"\x80\x04", 2, pickle},
-    {"\x80\x05", 2, pickle},
-    {"<!doctype html", 14, page},
-    {"<!DOCTYPE html", 14, page},
-    {"\x1f\x8b", 2, packed},
-    {"PK\x03\x04", 4, packed},
-    {"#include", 8, cuda},
-    {"import ", 7, python},
-    {"from ", 5, python},
-    {"{", 1, json},
+    {"\177ELF", 4, compiled},     {"\x80\x02", 2, pickle},
+    {"\x80\x03", 2, pickle},      {"\x80\x04", 2, pickle},
+    {"\x80\x05", 2, pickle},      {"<!doctype html", 14, page},
+    {"<!DOCTYPE html", 14, page}, {"\x1f\x8b", 2, packed},
+    {"PK\x03\x04", 4, packed},    {"\x89PNG", 4, picture},
+    {"\xff\xfe", 2, wide},        {"\xfe\xff", 2, wide},
+    {"#include", 8, source},      {"import ", 7, python},
+    {"from ", 5, python},         {"{", 1, json},
 };
 
-const char *cli_recognise(const char *path, const cli_text *text) {
+/* The most of a first line; a zero byte in it is no slip in a text. */
+enum { LOOKED_AT = 4096 };
+
+/* The end of a sentence that starts "'FILE' is"; NULL: it may be one of ours. */
+static const char *recognise(const char *path, const cli_text *text) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++) {
         if (strcmp(dot, endings[i].ending) == 0) return endings[i].what;
@@ -63,11 +75,38 @@ const char *cli_recognise(const char *path, const cli_text *text) {
             memcmp(text->bytes, openings[i].bytes, openings[i].length) == 0)
             return openings[i].what;
     }
-    return NULL;
+    if (text->length == 0) return empty;
+    const size_t most = text->length < LOOKED_AT ? text->length : LOOKED_AT;
+    const char *end = memchr(text->bytes, '\n', most);
+    const size_t first = end != NULL ? (size_t)(end - text->bytes) : most;
+    return memchr(text->bytes, '\0', first) != NULL ? binary : NULL;
+}
+
+/* A table by its ending, or by a first line that names a column of sizes among others. */
+static bool is_table(const char *path, const cli_text *text) {
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".tsv") == 0)) return true;
+    const char *end = memchr(text->bytes, '\n', text->length);
+    const size_t length = end != NULL ? (size_t)(end - text->bytes) : text->length;
+    for (size_t at = 1; at + 4 <= length; at++) {
+        const char before = text->bytes[at - 1];
+        if ((before == ',' || before == ';' || before == '\t') &&
+            memcmp(text->bytes + at, "size", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool refuse(const char *path, const char *what) {
+    if (what != NULL) cli_message("'%s' is %s", cli_input_name(path), what);
+    return what != NULL;
 }
 
 bool cli_refuse_foreign(const char *path, const cli_text *text) {
-    const char *what = cli_recognise(path, text);
-    if (what != NULL) cli_message("'%s' is %s", cli_input_name(path), what);
-    return what != NULL;
+    return refuse(path, recognise(path, text));
+}
+
+bool cli_refuse_other_than_kernel(const char *path, const cli_text *text) {
+    const char *what = recognise(path, text);
+    return refuse(path, what == NULL && is_table(path, text) ? table : what);
 }

@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.."
 . tools/setup.sh
 python=${SPAD_PYTHON:-python3}
 cache=${SPAD_CACHE:-$HOME/.cache/spad}/venv
-limit=600 # seconds that the tests of a name may take
+limit=1800 # seconds that the tests of a name may take
 until=$(($(date +%s) + 86400))
 mode="test"
 turn=0
@@ -75,7 +75,7 @@ seconds_left() {
 limited() {
     seconds=$1
     shift
-    timeout -k 5 "$seconds" "$@" &
+    timeout -k 10 "$seconds" "$@" &
     child=$!
     status=0
     wait "$child" || status=$?

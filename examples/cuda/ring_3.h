@@ -1,5 +1,5 @@
 /* Places of buffers for "ring_3" on "sm_90".
- * Made by spad 0.2.0; do not edit. Bytes are per lane.
+ * Made by spad 0.2.0; do not edit.
  *
  * identifier <- name
  *   X <- "x" (line 16)

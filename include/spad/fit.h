@@ -17,27 +17,31 @@ extern "C" {
 #endif
 
 typedef enum spad_fit_kind {
-    SPAD_FIT_PARAM, /**< another value for a parameter that is the depth of a ring */
-    SPAD_FIT_RING,  /**< another depth for the ring of a tensor */
-    SPAD_FIT_RINGS, /**< a largest depth for all rings of the space */
-    SPAD_FIT_ALIGN, /**< a lower alignment for a tensor */
-    SPAD_FIT_SPILL, /**< keep the tensor in another space */
-    SPAD_FIT_SPILLS /**< keep several tensors in another space, or one with shallower rings: only
-                         where no single change is enough */
+    SPAD_FIT_PARAM,  /**< another value for a parameter that is the depth of a ring */
+    SPAD_FIT_RING,   /**< another depth for the ring of a tensor */
+    SPAD_FIT_RINGS,  /**< a largest depth for all rings of the space */
+    SPAD_FIT_ALIGN,  /**< a lower alignment for a tensor */
+    SPAD_FIT_SPILL,  /**< keep the tensor in another space */
+    SPAD_FIT_SPILLS, /**< keep several tensors in another space, or one with shallower rings: only
+                          where no single change is enough */
+    SPAD_FIT_ALIAS,  /**< give a tensor the bytes of another that is not needed at its time */
+    SPAD_FIT_RELEASE /**< let the planner choose the addresses that the kernel gives */
 } spad_fit_kind;
 
-/** "param", "ring", "rings", "align", "spill", "spills". Static storage. */
+/** "param", "ring", "rings", "align", "spill", "spills", "alias", "release". Static storage. */
 SPAD_API const char *spad_fit_kind_name(spad_fit_kind kind);
 
 /** One change after which the space fits. */
 typedef struct spad_fit_change {
     spad_fit_kind kind;
     size_t space;     /**< number of the space in the target */
-    const char *name; /**< of the parameter or tensor; rings: as options of the command; spills: the
-                           tensors, in quotes. Borrowed */
-    const char *with; /**< spills: options for shallower rings that are needed, too; NULL: none */
-    int64_t from;     /**< value, depth or alignment before; spill: bytes of the tensor */
-    int64_t to;       /**< and after; spill: 0 */
+    const char *name; /**< of the parameter or tensor; rings and
+                           release: as options of the command; spills: the tensors, in quotes.
+                           Borrowed */
+    const char *with; /**< spills: options for shallower rings that are needed, too; alias: the
+                           other tensor; NULL: none */
+    int64_t from;     /**< value, depth or alignment before; spill, alias: bytes of the tensor */
+    int64_t to;       /**< and after; spill, alias, release: 0 */
     int64_t saved;    /**< bytes per lane by which the layout becomes lower */
     /** An error that the check finds in the kernel with the change; NONE: none. */
     spad_finding_code wrong;

@@ -328,7 +328,8 @@ enum {
                                  this element; amount: its parity where it is an expression of
                                  loops, else 0 */
     SPAD_IF_OF_LOOP = 8,    /**< if: stands for the bounds of the loop around it */
-    SPAD_BY_ONE = 32,       /**< operation: of one elected thread of an agent of many */
+    SPAD_BY_ONE = 32,       /**< operation, arrive, parity wait: of one elected thread of an agent
+                                 of many */
     SPAD_FENCE_BEFORE = 64, /**< fence between threads: before this agent synchronises */
     SPAD_FENCE_AFTER = 128  /**< and after it */
 };

@@ -145,6 +145,11 @@ SPAD_API void spad_layout_destroy(spad_layout *layout);
 SPAD_API bool spad_layout_get_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
                                     int64_t slot);
 
+/** The place of a slot of an alias, inside the tensor that has the storage. False: it is not an
+ *  alias, has no such slot, or that tensor has no place in the layout; *out is then unchanged. */
+SPAD_API bool spad_layout_get_alias_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
+                                          int64_t slot);
+
 /** Does every space fit? */
 SPAD_API bool spad_layout_fits(const spad_layout *layout);
 

@@ -98,6 +98,13 @@ static PyObject *layout_place(PyObject *self, PyObject *args) {
         return Py_BuildValue("(LL)", (long long)b->rect.lane,
                              (long long)(b->rect.byte + (slot - b->slot) * b->stride));
     }
+    const spad_kernel *kernel = spad_layout_get_kernel(layout);
+    for (size_t i = 0; i < spad_kernel_tensor_count(kernel); i++) {
+        spad_rect rect;
+        if (strcmp(spad_kernel_get_tensor(kernel, i)->name, name) == 0 &&
+            spad_layout_get_alias_place(&rect, layout, (int64_t)i, slot))
+            return Py_BuildValue("(LL)", (long long)rect.lane, (long long)rect.byte);
+    }
     PyErr_Format(PyExc_KeyError, "the layout has no slot %lld of '%s'", slot, name);
     return NULL;
 }

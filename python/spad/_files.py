@@ -29,6 +29,9 @@ def _open_fresh(target, old):
             if old is None:
                 raise
             return None
+        except OSError as error:
+            error.filename = target
+            raise
 
 
 def replace_file(path, content):

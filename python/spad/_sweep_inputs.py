@@ -17,6 +17,7 @@ from . import core
 SIZES = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 MOST = 1_000_000  # combinations
 PROGRAMS = ("nki", "triton", "lowered")  # kinds of FILE.py:KERNEL; the last is what TileLang lowers
+SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
 SCALARS = (int, str, float, bool, type(None))
 
 
@@ -83,6 +84,8 @@ def values_of(text):
     for part in split_list(text):
         if not part:
             raise wrong(f"'{text}' has an empty value")
+        if re.match(r"-?\d+\.\.", part) and not _RANGE.match(part):
+            raise wrong(f"'{part}' is not a range such as 1..6, 0..12+4 or 32..256*2")
         values.extend(_range_values(part) or [one_value(part)])
     return list(dict.fromkeys(values))
 
@@ -157,6 +160,9 @@ def open_inputs(words):
         kind = _kind(path, function)
         if kind == "kernel" and path.endswith(".py"):
             raise wrong(f"'{path}' is a program: {path}:KERNEL names a kernel in it")
+        if kind == "kernel" and os.path.splitext(path)[1] in SOURCES:
+            raise wrong(f"'{path}' is CUDA, C or C++ source, which spad does not read: write down what the kernel "
+                        f"does to memory as a .spad file (docs/kernel.md)")
         text = _read(path, core._ROWS_MIB if kind == "csv" else core._TEXT_MIB)
         if kind == "program":
             package = re.search(r"^\s*(?:import|from)\s+(triton|tilelang)\b", text, re.M)
@@ -209,12 +215,25 @@ def _own(values, names):
     return {name: given for name, given in values.items() if names is None or name in names}
 
 
+def _check_whole(file, values):
+    for name, given in values.items():
+        for value in given:
+            number = one_value(value) if isinstance(value, str) else value
+            if not isinstance(number, int) or isinstance(number, bool):
+                raise wrong(f"'{name}' of '{file}' takes whole numbers such as 64 or 4KiB, not {value!r}")
+
+
 def make_jobs(inputs, names_of, vary, targets, options):
     """All combinations as jobs, in the order of inputs, chips and values, the last parameter fastest. An input
     is not varied by names that it does not have."""
     jobs = []
     for item, names in zip(inputs, names_of):
         own = _own(vary, names)
+        if item["kind"] == "kernel":
+            own = {name: [one_value(value) if isinstance(value, str) else value for value in given]
+                   for name, given in own.items()}
+        if item["kind"] not in PROGRAMS:
+            _check_whole(item["file"], own)
         args = _own(options.get("args") or {}, names) if item["kind"] in PROGRAMS else {}
         rings = (options.get("rings") or {}) if item["kind"] == "kernel" else {}
         axes = [*own.values(), *rings.values()]

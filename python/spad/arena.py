@@ -355,7 +355,7 @@ class Arena:
         if result.verdict == "optimal":
             return "optimal" if not self.views else f"optimal with{'' if self._viewed else 'out'} these views"
         if result.verdict == "feasible":
-            return f"bound {self.bound} B"
+            return f"bound {self.bound:,} B"
         return result.verdict
 
     def saving(self):
@@ -367,33 +367,33 @@ class Arena:
     def text(self):
         """What a person wants to know: bytes, proof, who makes the peak."""
         result = self.solve()
-        lines = [f"{self.name}: {len(self.buffers)} buffers"]
+        lines = [f"{self.name}: {len(self.buffers):,} buffers"]
         if self.their_bytes is not None:
-            lines.append(f"  {self.their_name:<10} {self.their_bytes:>12} B")
+            lines.append(f"  {self.their_name:<10} {self.their_bytes:>12,} B")
         if self.without_views is not None:
-            lines.append(f"  {'no views':<10} {self.without_views:>12} B")
+            lines.append(f"  {'no views':<10} {self.without_views:>12,} B")
         if self.height is None:
             lines.append(f"  spad       does not fit: {self.why()}")
         else:
             saved = f"{self.saving()}, " if self.their_bytes else ""
-            lines.append(f"  {'spad':<10} {self.height:>12} B  {saved}{self.verdict()}, "
+            lines.append(f"  {'spad':<10} {self.height:>12,} B  {saved}{self.verdict()}, "
                          f"{_spad.time_text(result.nanoseconds * 1000)}")
         if self.reserved:
-            lines.append(f"  reserved   {self.reserved:>12} B")
+            lines.append(f"  reserved   {self.reserved:>12,} B")
         if self.views:
             copied = sum(self.buffers[part].size for part, _, _ in self.views)
-            lines.append(f"  {len(self.views)} buffers are bytes of another one: {copied} B are not copied" if self._viewed
+            lines.append(f"  {len(self.views):,} buffers are bytes of another one: {copied:,} B are not copied" if self._viewed
                          else "  every buffer has bytes of its own: with views they need more")
         load, step = self.load()
         peak = self.peak()
         if peak:
             shares = self.height is not None and load > self.height  # buffers that take over others
-            words = "the sizes at the peak are" if shares else "the peak is"
-            lines.append(f"  {words} {load} B at {self.step_name(step)}, with {len(peak)} buffers:")
-            lines += [f"  {b.size:>14} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
+            apart = " if none takes over the bytes of another" if shares else ""
+            lines.append(f"  the live peak is {load:,} B{apart}, at {self.step_name(step)}, with {len(peak):,} buffers:")
+            lines += [f"  {b.size:>14,} B  {b.name}, steps {b.first} to {b.last}" for b in peak[:SHOWN]]
             if len(peak) > SHOWN:
                 rest = sum(b.size for b in peak[SHOWN:])
-                lines.append(f"  {rest:>14} B  {len(peak) - SHOWN} others")
+                lines.append(f"  {rest:>14,} B  {len(peak) - SHOWN:,} others")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
@@ -497,8 +497,8 @@ class Model:
         lines = [f"{self.name}: {self.kind}\n"] + [arena.text() for arena in self.arenas]
         if len(self.arenas) > 1 and self.height is not None:
             theirs = self.their_bytes
-            other = f", {theirs} B before" if theirs is not None else ""
-            lines.append(f"together: {self.height} B{other}\n")
+            other = f", {theirs:,} B before" if theirs is not None else ""
+            lines.append(f"together: {self.height:,} B{other}\n")
         return "".join(lines + [f"note: {note}\n" for note in self.notes])
 
     def facts(self):

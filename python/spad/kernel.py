@@ -599,9 +599,9 @@ class Kernel:
     def __dir__(self):
         return sorted({*super().__dir__(), *self.__dict__.get("_runners", ())})
 
-    def _about(self, word, thing, **clauses):
+    def _about(self, word, thing, last="", **clauses):
         self.line(f"{word} {_handle(thing).text}" + "".join(
-            f" {key} {_number(value)}" for key, value in clauses.items() if value is not None))
+            f" {key} {_number(value)}" for key, value in clauses.items() if value is not None) + last)
 
     def alloc(self, tile):
         """A tile, or a whole tensor, becomes alive."""
@@ -615,9 +615,9 @@ class Kernel:
         """Contributes to a barrier and waits."""
         self._about("sync", barrier, by=by)
 
-    def arrive(self, barrier, by=None, expect=None):
-        """Contributes without waiting."""
-        self._about("arrive", barrier, by=by, expect=expect)
+    def arrive(self, barrier, by=None, expect=None, elected=False):
+        """Contributes without waiting. elected: one thread of the agent arrives, for itself."""
+        self._about("arrive", barrier, " elected" if elected else "", by=by, expect=expect)
 
     def signal(self, counter, by=None):
         """Adds to a counter."""
@@ -627,14 +627,15 @@ class Kernel:
         """Waits for a counter and takes from it."""
         self._about("take", counter, by=by)
 
-    def wait(self, thing, at_least=None, parity=None, pending=None, next=False):
+    def wait(self, thing, at_least=None, parity=None, pending=None, next=False, elected=False):
         """Waits for a counter, a phase of an mbarrier, or a group. next: for the phase after the one
-        that this agent waited for last."""
+        that this agent waited for last. elected: one thread of the agent waits for the phase."""
+        last = " elected" if elected else ""
         if next:
-            self.line(f"wait {_handle(thing).text} next")
+            self.line(f"wait {_handle(thing).text} next{last}")
         for word, value in ((">=", at_least), ("parity", parity), ("pending", pending)):
             if value is not None:
-                self.line(f"wait {_handle(thing).text} {word} {_number(value)}")
+                self.line(f"wait {_handle(thing).text} {word} {_number(value)}{last}")
 
     def init(self, mbarrier, count=None):
         """The beginning of an mbarrier's life."""

@@ -12,6 +12,7 @@ import sys
 
 from . import _spad
 from ._files import replace_file
+from ._sweep_inputs import one_value
 from .arena import fault
 
 FILE_MOST = 1 << 30  # bytes of a file that is read as a whole
@@ -132,6 +133,10 @@ class _Usage(Exception):
     """Wrong words on the command line."""
 
 
+class _Unwritten(Exception):
+    """An output that could not be written."""
+
+
 VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
           "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
           "--arena": "arena", "--alignment": "alignment", "-D": "defines", "--define": "defines"}
@@ -172,6 +177,14 @@ def _words(arguments):
     return found, files[0]
 
 
+def _bytes(text):
+    """4096, 0x1000 and 4KiB."""
+    value = one_value(text)
+    if not isinstance(value, int):
+        raise ValueError
+    return value
+
+
 def _number(words, name, default, least, kind=int):
     if name not in words:
         return default
@@ -180,7 +193,8 @@ def _number(words, name, default, least, kind=int):
     except ValueError:
         value = None
     if value is None or not least <= value <= 1 << 62:
-        raise _Usage(f"option '--{name}' takes a number from {least} on, not '{words[name]}'")
+        what = "bytes such as 4096, 0x1000 or 4KiB" if kind is _bytes else f"a number from {least} on"
+        raise _Usage(f"option '--{name}' takes {what}, not '{words[name]}'")
     return value
 
 
@@ -199,8 +213,12 @@ def _write(path, content):
     if path == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    else:
+        return
+    try:
         replace_file(path, content)
+    except OSError as error:
+        raise _Unwritten(f"cannot write '{path}': {error.strerror}") from None
+    print(f"wrote {path}", file=sys.stderr)
 
 
 def _output(model, words, path):
@@ -229,8 +247,8 @@ def _draw(model, words):
 
 def _command(arguments):
     words, path = _words(arguments)
-    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1))
-    capacity = _number(words, "capacity", None, 0)
+    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1, _bytes))
+    capacity = _number(words, "capacity", None, 0, _bytes)
     for arena in model.arenas if capacity is not None else ():
         arena.capacity = capacity
     model.solve(_number(words, "timeout", 30, 0, float) or None, _number(words, "seed", 1, 0),
@@ -251,10 +269,10 @@ def main(arguments):
     """`spad plan MODEL ...`; returns the exit status of the command."""
     try:
         return _command(arguments)
-    except (_Usage, _spad.Error) as error:
+    except (_Usage, _Unwritten, _spad.Error) as error:
         print(f"spad: {error}", file=sys.stderr)
-        return 3 if isinstance(error, (_spad.InternalError, _spad.MachineError)) else 2
+        return 3 if isinstance(error, (_Unwritten, _spad.InternalError, _spad.MachineError)) else 2
     except OSError as error:
         name = f"'{error.filename}'" if error.filename else "a file"
-        print(f"spad: cannot read or write {name}: {error.strerror}", file=sys.stderr)
+        print(f"spad: cannot read {name}: {error.strerror}", file=sys.stderr)
         return 2

@@ -60,36 +60,10 @@ static spad_status try_loads(spad_advice *a, bool *taken, spad_error *error) {
 
 /* ---- aliases ----------------------------------------------------------------------- */
 
-static bool is_aliased(const spad_kernel *k, size_t tensor) {
-    for (size_t i = 0; i < k->tensors.count; i++) {
-        if (i != tensor && k->tensors.items[i].home == (int64_t)tensor) return true;
-    }
-    return false;
-}
-
-static bool is_own_place(const spad_kernel *k, size_t tensor) {
-    const spad_kernel_tensor *t = &k->tensors.items[tensor];
-    return t->mode == SPAD_MODE_AUTO && t->flags == 0 && !k->target->spaces[t->space].off_chip &&
-           t->lane.value == 0 && t->lane.expr == 0;
-}
-
 /* Does all of the tensor fit in a tile of the ring? */
 static bool fits_in_tile(const spad_kernel_tensor *t, const spad_kernel_tensor *ring) {
     return t->space == ring->space && ring->slots > 1 && t->tile_lanes <= ring->tile_lanes &&
            t->tile_bytes <= ring->tile_bytes / t->slots;
-}
-
-/* A declaration goes after that of the ring where it is in front of it. */
-static void edit_alias(const spad_kernel *k, size_t tensor, size_t ring, int64_t *to,
-                       spad__edit *edit) {
-    const size_t at = k->tensors.items[tensor].statement;
-    const size_t ring_at = k->tensors.items[ring].statement;
-    for (size_t i = 0; i < k->statements.count; i++) to[i] = SPAD__STAYS;
-    *edit = spad__edit_of_nothing();
-    edit->to = to;
-    edit->alias = (int64_t)tensor;
-    edit->alias_of = (int64_t)ring;
-    if (at < ring_at) to[at] = (int64_t)ring_at + 1;
 }
 
 static spad_status try_alias(spad_advice *a, const spad_tensor_order *order, size_t tensor,
@@ -97,11 +71,10 @@ static spad_status try_alias(spad_advice *a, const spad_tensor_order *order, siz
     const spad_kernel *k = spad__advice_kernel(a);
     const spad_kernel_tensor *t = &k->tensors.items[tensor];
     spad_status status = SPAD_OK;
-    if (!is_own_place(k, tensor) || is_aliased(k, tensor)) return SPAD_OK;
+    if (!spad__has_own_place(k, tensor) || spad__is_home(k, tensor)) return SPAD_OK;
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK && !*taken; i++) {
         const spad_kernel_tensor *ring = &k->tensors.items[i];
-        spad__edit edit;
-        if (i == tensor || !is_own_place(k, i) || !fits_in_tile(t, ring) ||
+        if (i == tensor || !spad__has_own_place(k, i) || !fits_in_tile(t, ring) ||
             !spad_tensor_order_may_share(order, (int64_t)tensor, (int64_t)i)) {
             continue;
         }
@@ -110,7 +83,7 @@ static spad_status try_alias(spad_advice *a, const spad_tensor_order *order, siz
                                            .other = ring->name,
                                            .operation = "",
                                            .location = t->location};
-        edit_alias(k, tensor, i, to, &edit);
+        const spad__edit edit = spad__edit_alias(k, tensor, i, to);
         status = try_edit(a, &edit, &change, taken, error);
     }
     return status;

@@ -33,13 +33,29 @@ static int64_t unit_bytes(const char *text, size_t length) {
     return 0;
 }
 
+/* Is there a comma at `i` that divides groups of three digits, as our own output has them?
+ * `grouped`: another one did before. */
+static bool divides_groups(const char *text, size_t length, size_t i, bool grouped) {
+    if (text[i] != ',' || i == 0 || (i > 3 && !grouped)) return false;
+    for (size_t k = i + 1; k < i + 4; k++) {
+        if (k >= length || hex_value(text[k]) > 9) return false;
+    }
+    return i + 4 == length || hex_value(text[i + 4]) > 9;
+}
+
 bool spad_bytes_parse(int64_t *out, const char *text, size_t length) {
     const bool hex = length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const int64_t base = hex ? 16 : 10;
     const size_t first = hex ? 2 : 0;
     int64_t value = 0;
     size_t i = first;
-    for (; i < length && hex_value(text[i]) < base; i++) {
+    bool grouped = false;
+    for (; i < length; i++) {
+        if (!hex && divides_groups(text, length, i, grouped)) {
+            grouped = true;
+            continue;
+        }
+        if (hex_value(text[i]) >= base) break;
         if (!spad__mul(value, base, &value) || !spad__add(value, hex_value(text[i]), &value))
             return false;
     }

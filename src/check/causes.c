@@ -11,22 +11,9 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "check/others.h"
 
 /* ---- building ---------------------------------------------------------------------- */
-
-static bool add_edge(spad__causes *m, int32_t from, int32_t to) {
-    spad__assert(from >= 0 && to >= 0 && from != to);
-    if (!spad__array_reserve(&m->host, &m->edges, 1)) return false;
-    m->edges.items[m->edges.count++] = (spad__edge){from, to};
-    return true;
-}
-
-int32_t spad__causes_phase(const spad__causes *m, int32_t object, int64_t phase) {
-    spad__assert(object >= 0 && (size_t)object < m->net->events->objects.count);
-    const int32_t base = m->phase_base[object];
-    if (phase < 1 || phase > m->phase_base[object + 1] - base) return -1;
-    return base + (int32_t)(phase - 1);
-}
 
 /* Phases of an object follow each other. */
 static bool add_phases(spad__causes *m, const spad__machine *machine) {
@@ -37,7 +24,7 @@ static bool add_phases(spad__causes *m, const spad__machine *machine) {
         const spad_sync_kind kind = m->net->events->objects.items[i].kind;
         const bool phased = kind == SPAD_SYNC_BARRIER || kind == SPAD_SYNC_MBARRIER;
         for (int64_t k = 0; phased && k < machine->objects[i].sync.phase; k++, point++) {
-            if (k > 0 && !add_edge(m, point - 1, point)) return false;
+            if (k > 0 && !spad__causes_add_edge(m, point - 1, point)) return false;
         }
     }
     m->phase_base[objects] = point;
@@ -58,12 +45,12 @@ static bool add_phase_edges(spad__causes *m) {
         case SPAD__ACTION_EXPECT:
         case SPAD__ACTION_DELIVER:
             phase = spad__causes_phase(m, a->object, a->phase);
-            kept = phase < 0 || add_edge(m, a->point, phase);
+            kept = phase < 0 || spad__causes_add_edge(m, a->point, phase);
             break;
         case SPAD__ACTION_LEAVE:
         case SPAD__ACTION_PARITY:
             phase = spad__causes_phase(m, a->object, a->phase);
-            kept = phase < 0 || add_edge(m, phase, a->point);
+            kept = phase < 0 || spad__causes_add_edge(m, phase, a->point);
             break;
         default: break;
         }
@@ -130,7 +117,8 @@ static bool order_chained(spad__causes *m, int64_t sum, const spad__gain *gains,
         while (sum < needs[i].amount && used < gain_count) {
             if (!spad__add(sum, gains[used++].amount, &sum)) sum = INT64_MAX;
         }
-        if (used > 0 && !add_edge(m, gains[used - 1].point, needs[i].point)) return false;
+        if (used > 0 && !spad__causes_add_edge(m, gains[used - 1].point, needs[i].point))
+            return false;
     }
     return true;
 }
@@ -349,14 +337,14 @@ static spad_status tighten(spad__causes *m, spad_error *error) {
 
 /* ---- life -------------------------------------------------------------------------- */
 
-static bool build(spad__causes *m, const spad__machine *machine) {
+static bool build(spad__causes *m, const spad__machine *machine, const spad__net *others) {
     const size_t objects = m->net->events->objects.count + 1;
     m->phase_base = spad__new_array(&m->host, objects, sizeof *m->phase_base);
     m->first_need = spad__new_array(&m->host, objects, sizeof *m->first_need);
     m->initial = spad__new_array(&m->host, objects, sizeof *m->initial);
     m->values = spad__new_array(&m->host, objects, sizeof *m->values);
     m->reached = spad__new_array(&m->host, objects, sizeof *m->reached);
-    m->chains = m->net->chains + (int32_t)objects - 1;
+    m->chains = m->net->chains + (int32_t)objects - 1 + (others != NULL ? others->chains : 0);
     m->clocks = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->clocks);
     m->spent = spad__new_array(&m->host, (size_t)(m->chains + 1), sizeof *m->spent);
     if (m->phase_base == NULL || m->first_need == NULL || m->initial == NULL || m->values == NULL ||
@@ -367,14 +355,15 @@ static bool build(spad__causes *m, const spad__machine *machine) {
     if (!spad__array_reserve(&m->host, &m->edges, edges)) return false;
     if (edges > 0) memcpy(m->edges.items, m->net->edges.items, edges * sizeof m->edges.items[0]);
     m->edges.count = edges;
-    return add_phases(m, machine) && add_phase_edges(m) && add_counters(m) && spad__causes_link(m);
+    return add_phases(m, machine) && add_phase_edges(m) && add_counters(m) &&
+           (others == NULL || spad__others_add(m, others)) && spad__causes_link(m);
 }
 
-spad_status spad__causes_build(spad__causes *m, const spad__machine *machine, bool memory,
-                               spad_error *error) {
+spad_status spad__causes_build(spad__causes *m, const spad__machine *machine,
+                               const spad__net *others, bool memory, spad_error *error) {
     *m = (spad__causes){
         .host = machine->net->host, .net = machine->net, .memory = memory, .frozen = -1};
-    if (!build(m, machine)) return spad__fail_host_memory(error);
+    if (!build(m, machine, others)) return spad__fail_host_memory(error);
     return m->needs.count > 0 || m->gains.count > 0 ? tighten(m, error) : SPAD_OK;
 }
 

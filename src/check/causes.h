@@ -42,8 +42,11 @@ typedef struct spad__causes {
     spad_host host;
     const spad__net *net;
     bool memory;
-    int32_t points; /* those of the net, then phases, then levels: waits for many signals */
-    int32_t chains; /* those of the net, then one per object */
+    const spad__net *others; /* threads beside the elected ones (others.h); NULL: none */
+    int32_t others_base;     /* the model's number of their first point */
+    int32_t points; /* those of the net, then phases, then those of the other threads, then levels:
+                       waits for many signals */
+    int32_t chains; /* those of the net, then one per object, then those of the other threads */
     SPAD_ARRAY(spad__edge) edges;
     int32_t *first; /* successors, as in the machine */
     int32_t *successors;
@@ -74,10 +77,14 @@ typedef struct spad__causes {
     bool *alive;    /* points that happen although `frozen` is held back */
 } spad__causes;
 
-/* Freed with spad__causes_free, also after a failure. SPAD_ERR_HOST_MEMORY. */
-spad_status spad__causes_build(spad__causes *model, const spad__machine *machine, bool memory,
-                               spad_error *error);
+/* `others`: NULL, or the threads beside the elected ones (spad__net_build_others). Freed with
+ * spad__causes_free, also after a failure. SPAD_ERR_HOST_MEMORY. */
+spad_status spad__causes_build(spad__causes *model, const spad__machine *machine,
+                               const spad__net *others, bool memory, spad_error *error);
 void spad__causes_free(spad__causes *model);
+
+/* An edge; false: no memory. For the builder. */
+bool spad__causes_add_edge(spad__causes *model, int32_t from, int32_t to);
 
 /* Its tables, from its edges, needs and gains; false: no memory. For the builder. */
 bool spad__causes_link(spad__causes *model);

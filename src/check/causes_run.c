@@ -5,8 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/checked.h"
 #include "check/causes.h"
+
+/* ---- edges and phases -------------------------------------------------------------- */
+
+bool spad__causes_add_edge(spad__causes *m, int32_t from, int32_t to) {
+    spad__assert(from >= 0 && to >= 0 && from != to);
+    if (!spad__array_reserve(&m->host, &m->edges, 1)) return false;
+    m->edges.items[m->edges.count++] = (spad__edge){from, to};
+    return true;
+}
+
+int32_t spad__causes_phase(const spad__causes *m, int32_t object, int64_t phase) {
+    spad__assert(object >= 0 && (size_t)object < m->net->events->objects.count);
+    const int32_t base = m->phase_base[object];
+    if (phase < 1 || phase > m->phase_base[object + 1] - base) return -1;
+    return base + (int32_t)(phase - 1);
+}
 
 /* ---- tables ------------------------------------------------------------------------ */
 
@@ -72,7 +89,8 @@ void spad__causes_unlink(spad__causes *m) {
     m->frozen = -1;
 }
 
-/* Chains of the net, then one for the phases of each object; levels are on none. */
+/* Chains of the net, then one for the phases of each object, then those of the other threads;
+ * levels are on none. */
 static void link_chains(spad__causes *m) {
     const int32_t net_points = (int32_t)m->net->points.count;
     for (int32_t i = 0; i < m->points; i++) {
@@ -85,6 +103,12 @@ static void link_chains(spad__causes *m) {
             m->chain[i] = m->net->chains + object;
             m->index[i] = i - m->phase_base[object] + 1;
         }
+    }
+    const int32_t chains = m->net->chains + (int32_t)m->net->events->objects.count;
+    for (size_t i = 0; m->others != NULL && i < m->others->points.count; i++) {
+        const spad__point *p = &m->others->points.items[i];
+        m->chain[(size_t)m->others_base + i] = p->chain >= 0 ? chains + p->chain : -1;
+        m->index[(size_t)m->others_base + i] = p->index;
     }
 }
 
@@ -237,6 +261,12 @@ static bool only_informs(const spad__causes *m, int32_t point) {
     return true;
 }
 
+/* What other threads wait for, the elected one waits for as well. */
+static bool is_of_others(const spad__causes *m, int32_t point) {
+    return m->others != NULL && point >= m->others_base &&
+           point < m->others_base + (int32_t)m->others->points.count;
+}
+
 bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
     start_search(m, point);
     int32_t top = 1;
@@ -245,7 +275,7 @@ bool spad__causes_awaited(spad__causes *m, int32_t point, int32_t own) {
         if (m->first_gain[at] < m->first_gain[at + 1]) return true;
         for (int32_t i = m->first[at]; i < m->first[at + 1]; i++) {
             const int32_t to = m->successors[i];
-            if (to == own || m->seen[to] == m->search) continue;
+            if (to == own || m->seen[to] == m->search || is_of_others(m, to)) continue;
             if (!only_informs(m, to)) return true;
             m->seen[to] = m->search;
             m->trail[top++] = to;

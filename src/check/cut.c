@@ -205,18 +205,23 @@ bool spad__acts_in_growth(const spad__order *order, const spad__growth *growth, 
 }
 
 /* Where an agent stands: at the first event of which nothing has happened. One that does something
- * in a growing loop must be in it, where its conditions allow it to be repeated. */
-static void put_agent(writer *w, int64_t agent, const spad__event *event) {
+ * in a growing loop (`acts`) must be in it, where its conditions allow it to be repeated. */
+static void put_place(writer *w, int64_t agent, const spad__event *event, bool acts) {
     int64_t loop = -1;
     int64_t iteration = 0;
     put(w, agent);
     if (event != NULL) loop = put_event(w, event, &iteration);
-    if (agent == w->cut->agent) return;
-    if (loop < 0 && !spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group)) return;
+    if (!acts) return;
     if (loop < 0 || iteration < w->watch->windows[loop].steady ||
         iteration > w->watch->windows[loop].fixed || !is_in_same_run(w, event, loop)) {
         make_unique(w);
     }
+}
+
+static void put_agent(writer *w, int64_t agent, const spad__event *event) {
+    const bool acts = agent != w->cut->agent &&
+                      spad__acts_in_growth(w->cut->order, w->watch->growth, agent, w->group);
+    put_place(w, agent, event, acts);
 }
 
 /* The first event of an agent that has not happened; NULL: none. Those that have are in front of
@@ -236,6 +241,29 @@ static const spad__event *next_event(const writer *w, size_t agent) {
         }
     }
     return low < end ? &events->items.items[low] : NULL;
+}
+
+/* The same for the other threads of an agent that elects one. */
+static const spad__event *next_of_others(const writer *w, size_t agent) {
+    const spad__order *o = w->cut->order;
+    const int32_t base = o->model.others_base;
+    for (size_t e = o->events.firsts.items[agent]; e < o->events.firsts.items[agent + 1]; e++) {
+        const int32_t step = o->others.step[e];
+        if (step >= 0 && !happened(w, base + step)) return &o->events.items.items[e];
+    }
+    return NULL;
+}
+
+/* Have they something to do in a growing loop of the group? */
+static bool others_act_in_growth(const writer *w, size_t agent) {
+    const spad__order *o = w->cut->order;
+    const spad__growth *growth = w->watch->growth;
+    for (size_t e = o->events.firsts.items[agent]; e < o->events.firsts.items[agent + 1]; e++) {
+        const int64_t statement = o->events.items.items[e].statement;
+        const int64_t loop = statement >= 0 ? growth->inside[statement] : -1;
+        if (o->others.step[e] >= 0 && loop >= 0 && growth->group[loop] == w->group) return true;
+    }
+    return false;
 }
 
 /* The run of a growing loop that the clock is in. */
@@ -271,6 +299,24 @@ static void put_under_way(writer *w) {
         if (!happened(w, net->step[point->event])) continue;
         int64_t iteration;
         put_event(w, &events->items.items[point->event], &iteration);
+        put(w, point->kind);
+    }
+}
+
+/* The same for the other threads: they are agents of their own, also beside the clock. */
+static void put_others(writer *w) {
+    const spad__order *o = w->cut->order;
+    const int32_t base = o->model.others_base;
+    for (size_t agent = 1; agent + 1 < o->events.firsts.count; agent++) {
+        if (!spad__agent_elects(o->events.kernel, (int64_t)agent)) continue;
+        put_place(w, (int64_t)agent, next_of_others(w, agent), others_act_in_growth(w, agent));
+    }
+    for (size_t i = 0; i < o->others.points.count; i++) {
+        const spad__point *point = &o->others.points.items[i];
+        if (point->event < 0 || happened(w, base + (int32_t)i)) continue;
+        if (!happened(w, base + o->others.step[point->event])) continue;
+        int64_t iteration;
+        put_event(w, &o->events.items.items[point->event], &iteration);
         put(w, point->kind);
     }
 }
@@ -340,10 +386,10 @@ static void put_known_phases(writer *w, size_t agent, spad__known_phases *phases
     const size_t first = o->events.firsts.items[agent];
     const size_t last = next != NULL ? number_of_event(w, next) : o->events.firsts.items[agent + 1];
     const int64_t threads = o->events.kernel->agents.items[agent].threads.value;
-    spad__phases_begin(phases, o);
+    spad__phases_begin(phases, &o->net);
     for (size_t e = first; e < last; e++) {
         int64_t unused;
-        spad__phases_see(phases, o, &o->events.items.items[e], threads, &unused);
+        spad__phases_see(phases, &o->net, &o->events.items.items[e], threads, &unused);
     }
     for (size_t i = 0; i < o->events.objects.count; i++) {
         if (o->events.objects.items[i].kind != SPAD_SYNC_MBARRIER) continue;
@@ -358,12 +404,12 @@ static void put_threads(writer *w) {
     for (size_t agent = 1; agent + 1 < o->events.firsts.count; agent++) {
         spad__known_phases phases = {NULL, NULL};
         if (!spad__agent_elects(o->events.kernel, (int64_t)agent)) continue;
-        if (spad__phases_init(&phases, o)) {
+        if (spad__phases_init(&phases, &o->net)) {
             put_known_phases(w, agent, &phases);
         } else {
             w->out.failed = true;
         }
-        spad__phases_free(&phases, o);
+        spad__phases_free(&phases, &o->net);
     }
 }
 
@@ -389,6 +435,7 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
     find_clock_run(&w);
     put_agents(&w);
     put_under_way(&w);
+    if (cut->order->model.others != NULL) put_others(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
     put_threads(&w);
     if (begins_in_loop(&w)) make_unique(&w);

@@ -28,28 +28,6 @@
 
 enum { CAPS_MOST = 4 }; /* common depths that are tried with tensors moved */
 
-/* The change comes first: rows are compared as changes. */
-typedef struct fit_row {
-    spad_fit_change change;
-    spad__fit_detail detail;
-} fit_row;
-
-struct spad_fit {
-    spad_host host;
-    spad__origin origin;
-    SPAD_ARRAY(fit_row) rows;
-    spad__arena arena; /* names that are not in the kernel, and details */
-};
-
-typedef struct search {
-    const spad_layout *layout;
-    const spad_kernel *kernel;
-    const spad_layout_space *row; /* the space that does not fit */
-    int64_t timeout_ns;
-    spad_watch watch;
-    spad_fit *fit;
-} search;
-
 /* Something that can be lowered: the depth of a ring, or a parameter that is one. */
 typedef struct depth {
     spad_fit_kind kind;
@@ -68,6 +46,8 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
     case SPAD_FIT_ALIGN: return "align";
     case SPAD_FIT_SPILL: return "spill";
     case SPAD_FIT_SPILLS: return "spills";
+    case SPAD_FIT_ALIAS: return "alias";
+    case SPAD_FIT_RELEASE: return "release";
     }
     return "?";
 }
@@ -87,8 +67,8 @@ static const spad_layout_space *find_space(const spad_layout *layout, size_t spa
 }
 
 /* The first error of a kernel with the places of its layout. */
-static spad_status find_error(const search *s, const spad_kernel *kernel, spad_layout *layout,
-                              spad_finding_code *code, spad_error *error) {
+static spad_status find_error(const spad__fit_search *s, const spad_kernel *kernel,
+                              spad_layout *layout, spad_finding_code *code, spad_error *error) {
     const spad_check_options options = {.layout = layout,
                                         .no_advice = true,
                                         .one_shape = true,
@@ -105,8 +85,8 @@ static spad_status find_error(const search *s, const spad_kernel *kernel, spad_l
 }
 
 /* The kernel with its depths at most `cap`. SPAD_OK and NULL: none exists. */
-static spad_status reshape(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_kernel **out, spad_error *error) {
+static spad_status reshape(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_kernel **out, spad_error *error) {
     const spad_host *host = &s->fit->host;
     spad_define *numbers = spad__new_array(host, count, 2 * sizeof *numbers);
     *out = NULL;
@@ -126,19 +106,14 @@ static spad_status reshape(const search *s, const depth *depths, size_t count, i
     return spad__attempted(status, error);
 }
 
-/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
- * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
-static spad_status try_cap(const search *s, const depth *depths, size_t count, int64_t cap,
-                           spad_fit_change *change, bool *found, spad_error *error) {
+spad_status spad__fit_try(const spad__fit_search *s, const spad_kernel *kernel,
+                          spad_fit_change *change, bool *found, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
-    spad_kernel *kernel;
     spad_layout *layout = NULL;
     *found = false;
-    spad_status status = reshape(s, depths, count, cap, &kernel, error);
-    if (status != SPAD_OK || kernel == NULL) return status;
-    status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
+    spad_status status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
     if (status == SPAD_OK) {
         const spad_layout_space *row = find_space(layout, s->row->space);
         *found = row == NULL || spad__fit_is_fine(row->verdict);
@@ -152,19 +127,31 @@ static spad_status try_cap(const search *s, const depth *depths, size_t count, i
         status = spad__attempted(status, error);
     }
     spad_layout_destroy(layout);
+    return status;
+}
+
+/* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
+ * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
+static spad_status try_cap(const spad__fit_search *s, const depth *depths, size_t count,
+                           int64_t cap, spad_fit_change *change, bool *found, spad_error *error) {
+    spad_kernel *kernel;
+    *found = false;
+    spad_status status = reshape(s, depths, count, cap, &kernel, error);
+    if (status != SPAD_OK || kernel == NULL) return status;
+    status = spad__fit_try(s, kernel, change, found, error);
     spad_kernel_destroy(kernel);
     return status;
 }
 
-static spad_status add_change(const search *s, const spad_fit_change *change,
-                              const spad__fit_detail *detail, spad_error *error) {
+spad_status spad__fit_add(const spad__fit_search *s, const spad_fit_change *change,
+                          const spad__fit_detail *detail, spad_error *error) {
     if (!spad__array_reserve(&s->fit->host, &s->fit->rows, 1)) return spad__fail_host_memory(error);
-    s->fit->rows.items[s->fit->rows.count++] = (fit_row){*change, *detail};
+    s->fit->rows.items[s->fit->rows.count++] = (spad__fit_row){*change, *detail};
     return SPAD_OK;
 }
 
 /* What makes every depth at most `cap`, as numbers of another kernel. False: no memory. */
-static bool keep_numbers(const search *s, const depth *depths, size_t count, int64_t cap,
+static bool keep_numbers(const spad__fit_search *s, const depth *depths, size_t count, int64_t cap,
                          spad__fit_detail *detail) {
     spad_define *numbers = spad__arena_array(&s->fit->arena, count + 1, 2 * sizeof *numbers);
     if (numbers == NULL) return false;
@@ -180,7 +167,7 @@ static bool keep_numbers(const search *s, const depth *depths, size_t count, int
 }
 
 /* The planner's places after buffers were spilled, or after another change. False: no memory. */
-static bool keep_placing(const search *s, const spad_layout_space *row,
+static bool keep_placing(const spad__fit_search *s, const spad_layout_space *row,
                          const spad_plan_place *places, const size_t *spilled, size_t count,
                          spad__fit_detail *detail) {
     const size_t n = row->planned_count;
@@ -199,7 +186,7 @@ static bool keep_placing(const search *s, const spad_layout_space *row,
 
 /* The largest cap of the depths with which the space fits, by halving; what it says is filled
  * in. *found: there is one. */
-static spad_status lower(const search *s, const depth *depths, size_t count,
+static spad_status lower(const spad__fit_search *s, const depth *depths, size_t count,
                          spad_fit_change *change, bool *found, spad_error *error) {
     int64_t low = 0; /* fits, if above 0 */
     int64_t high = change->from;
@@ -246,7 +233,8 @@ static bool is_extent(const spad_kernel *k, int64_t param) {
     return false;
 }
 
-static spad_status add_depth(const search *s, depth_list *list, depth more, spad_error *error) {
+static spad_status add_depth(const spad__fit_search *s, depth_list *list, depth more,
+                             spad_error *error) {
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].kind == more.kind && list->items[i].name == more.name) return SPAD_OK;
     }
@@ -257,7 +245,7 @@ static spad_status add_depth(const search *s, depth_list *list, depth more, spad
 
 /* The parameters that a ring depends on, its own depth where that is a number of its own, or the
  * ring that a tensor without one could have. */
-static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tensor,
+static spad_status add_depths_of(const spad__fit_search *s, const spad_kernel_tensor *tensor,
                                  depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < tensor->ring.count && status == SPAD_OK; i++) {
@@ -276,7 +264,7 @@ static spad_status add_depths_of(const search *s, const spad_kernel_tensor *tens
     return status;
 }
 
-static spad_status find_depths(const search *s, depth_list *list, spad_error *error) {
+static spad_status find_depths(const spad__fit_search *s, depth_list *list, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_kernel_tensor_count(s->kernel) && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = spad_kernel_get_tensor(s->kernel, i);
@@ -287,7 +275,8 @@ static spad_status find_depths(const search *s, depth_list *list, spad_error *er
 }
 
 /* Each depth alone. A ring for a tensor that has none is offered only if it is right. */
-static spad_status lower_each(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_each(const spad__fit_search *s, const depth_list *list,
+                              spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < list->count && status == SPAD_OK; i++) {
         const depth *d = &list->items[i];
@@ -298,14 +287,15 @@ static spad_status lower_each(const search *s, const depth_list *list, spad_erro
         if (status != SPAD_OK || !found) continue;
         if (!d->written && change.wrong != SPAD_FINDING_NONE) continue;
         spad__fit_detail detail = {0};
-        status = keep_numbers(s, d, 1, change.to, &detail) ? add_change(s, &change, &detail, error)
-                                                           : spad__fail_host_memory(error);
+        status = keep_numbers(s, d, 1, change.to, &detail)
+                     ? spad__fit_add(s, &change, &detail, error)
+                     : spad__fail_host_memory(error);
     }
     return status;
 }
 
 /* "-D S=3 --ring x=3": the options that make every depth at most `cap`. NULL: no memory. */
-static const char *words_of(const search *s, const depth_list *list, int64_t cap) {
+static const char *words_of(const spad__fit_search *s, const depth_list *list, int64_t cap) {
     SPAD_ARRAY(char) text = {0};
     const char *kept = NULL;
     bool fine = true;
@@ -325,7 +315,7 @@ static const char *words_of(const search *s, const depth_list *list, int64_t cap
 }
 
 /* All depths at once, if that is more than one of them. */
-static spad_status lower_all(const search *s, const depth_list *list, spad_error *error) {
+static spad_status lower_all(const spad__fit_search *s, const depth_list *list, spad_error *error) {
     spad_fit_change change = {.kind = SPAD_FIT_RINGS, .space = s->row->space};
     size_t lowered = 0;
     bool written = true;
@@ -345,10 +335,10 @@ static spad_status lower_all(const search *s, const depth_list *list, spad_error
     change.name = words_of(s, list, change.to);
     if (change.name == NULL || !keep_numbers(s, list->items, list->count, change.to, &detail))
         return spad__fail_host_memory(error);
-    return add_change(s, &change, &detail, error);
+    return spad__fit_add(s, &change, &detail, error);
 }
 
-static spad_status lower_rings(const search *s, spad_error *error) {
+static spad_status lower_rings(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     spad_status status = find_depths(s, &list, error);
     if (status == SPAD_OK) status = lower_each(s, &list, error);
@@ -357,7 +347,7 @@ static spad_status lower_rings(const search *s, spad_error *error) {
     return status;
 }
 
-static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
+static bool was_tried(const spad__fit_search *s, spad_fit_kind kind, const char *name) {
     for (size_t i = 0; i < s->fit->rows.count; i++) {
         const spad_fit_change *change = &s->fit->rows.items[i].change;
         if (change->kind == kind && change->space == s->row->space && change->name == name) {
@@ -369,13 +359,13 @@ static bool was_tried(const search *s, spad_fit_kind kind, const char *name) {
 
 /* ---- what the planner knows ---------------------------------------------------------- */
 
-static spad_status explain_space(const search *s, const spad_layout_space *row,
+static spad_status explain_space(const spad__fit_search *s, const spad_layout_space *row,
                                  spad_plan_reason **out, spad_error *error) {
     return spad_plan_explain_watched(out, row->plan, row->result, s->timeout_ns, s->watch, error);
 }
 
 /* A lower alignment, or one buffer less. */
-static spad_status add_planned_changes(const search *s, const spad_plan_reason *reason,
+static spad_status add_planned_changes(const spad__fit_search *s, const spad_plan_reason *reason,
                                        spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < reason->change_count && status == SPAD_OK; i++) {
@@ -393,14 +383,14 @@ static spad_status add_planned_changes(const search *s, const spad_plan_reason *
         if (was_tried(s, change.kind, change.name)) continue;
         spad__fit_detail detail = {0};
         status = keep_placing(s, s->row, from->places, &from->buffer, align ? 0 : 1, &detail)
-                     ? add_change(s, &change, &detail, error)
+                     ? spad__fit_add(s, &change, &detail, error)
                      : spad__fail_host_memory(error);
     }
     return status;
 }
 
 /* "'a', 'b' and 'c'" in the arena, each tensor once, and what they take. NULL: no memory. */
-static const char *set_names(const search *s, const spad_layout *layout,
+static const char *set_names(const spad__fit_search *s, const spad_layout *layout,
                              const spad_layout_space *row, const size_t *set, size_t count,
                              int64_t *taken) {
     spad__memo memo = {.host = &s->fit->host};
@@ -453,8 +443,8 @@ typedef struct spilled_layout {
 } spilled_layout;
 
 /* A set of the planner's for the layout. */
-static spad_status add_spills(const search *s, const spilled_layout *l, const spad_plan_spill *set,
-                              spad_error *error) {
+static spad_status add_spills(const spad__fit_search *s, const spilled_layout *l,
+                              const spad_plan_spill *set, spad_error *error) {
     const spad_layout_space *row = l->row;
     if (!are_tensors(l->layout, row, set->buffers, set->count)) return SPAD_OK;
     spad_fit_change change = {.kind = SPAD_FIT_SPILLS, .space = row->space, .with = l->with};
@@ -466,10 +456,10 @@ static spad_status add_spills(const search *s, const spilled_layout *l, const sp
         return spad__fail_host_memory(error);
     if (l->with != NULL && s->row->height != SPAD_UNBOUNDED && row->height != SPAD_UNBOUNDED)
         change.saved += spad__max(s->row->height - row->height, 0);
-    return add_change(s, &change, &detail, error);
+    return spad__fit_add(s, &change, &detail, error);
 }
 
-static spad_status add_sets(const search *s, const spilled_layout *l,
+static spad_status add_sets(const spad__fit_search *s, const spilled_layout *l,
                             const spad_plan_reason *reason, spad_error *error) {
     spad_status status = SPAD_OK;
     for (size_t i = 0; l->with != NULL && i < reason->change_count && status == SPAD_OK; i++) {
@@ -484,7 +474,7 @@ static spad_status add_sets(const search *s, const spilled_layout *l,
     return status;
 }
 
-static bool has_right_change(const search *s) {
+static bool has_right_change(const spad__fit_search *s) {
     for (size_t i = 0; i < s->fit->rows.count; i++) {
         const spad_fit_change *change = &s->fit->rows.items[i].change;
         if (change->space == s->row->space && change->wrong == SPAD_FINDING_NONE &&
@@ -494,7 +484,7 @@ static bool has_right_change(const search *s) {
     return false;
 }
 
-static spad_status run_planner(const search *s, spad_error *error) {
+static spad_status run_planner(const spad__fit_search *s, spad_error *error) {
     if (spad__fit_is_fine(s->row->result->verdict))
         return SPAD_OK; /* it is what the kernel placed */
     spad_plan_reason *reason;
@@ -511,8 +501,8 @@ static spad_status run_planner(const search *s, spad_error *error) {
 
 /* What to move when all rings are at most `cap` deep; *right: the kernel is right with them, so
  * that deeper ones need not be looked at. */
-static spad_status spill_with(const search *s, const depth_list *list, int64_t cap, bool *right,
-                              spad_error *error) {
+static spad_status spill_with(const spad__fit_search *s, const depth_list *list, int64_t cap,
+                              bool *right, spad_error *error) {
     const spad_layout_options options = {
         .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
     const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
@@ -545,7 +535,7 @@ static spad_status spill_with(const search *s, const depth_list *list, int64_t c
 }
 
 /* Where nothing else helps: the shallowest rings with which the kernel is right, and tensors. */
-static spad_status lower_and_spill(const search *s, spad_error *error) {
+static spad_status lower_and_spill(const spad__fit_search *s, spad_error *error) {
     depth_list list = {0};
     bool right = false;
     spad_status status = find_depths(s, &list, error);
@@ -560,22 +550,29 @@ static spad_status lower_and_spill(const search *s, spad_error *error) {
 
 /* ---- all --------------------------------------------------------------------------- */
 
-static bool is_about_rings(spad_fit_kind kind) {
-    return kind == SPAD_FIT_PARAM || kind == SPAD_FIT_RING || kind == SPAD_FIT_RINGS;
+/* Shallower rings, then other bytes, then more traffic. */
+static int rank_of(spad_fit_kind kind) {
+    switch (kind) {
+    case SPAD_FIT_PARAM:
+    case SPAD_FIT_RING:
+    case SPAD_FIT_RINGS: return 0;
+    case SPAD_FIT_ALIAS:
+    case SPAD_FIT_RELEASE: return 1;
+    default: return 2;
+    }
 }
 
-/* By space; right ones first; shallower rings before the rest; then the least. */
+/* By space; right ones first; by kind; then the least. */
 static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *a = left;
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    const bool a_ring = is_about_rings(a->kind);
-    const bool b_ring = is_about_rings(b->kind);
-    if (a_ring != b_ring) return a_ring ? -1 : 1;
+    if (rank_of(a->kind) != rank_of(b->kind)) return rank_of(a->kind) < rank_of(b->kind) ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->name, b->name);
+    const int names = strcmp(a->name, b->name);
+    return names != 0 || a->with == NULL || b->with == NULL ? names : strcmp(a->with, b->with);
 }
 
 spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
@@ -592,16 +589,18 @@ spad_status spad_fit_create(spad_fit **out, const spad_layout *layout,
     fit->host = host;
     fit->arena.host = host;
     fit->origin = spad__origin_of(spad_layout_get_kernel(layout));
-    search s = {.layout = layout,
-                .kernel = spad_layout_get_kernel(layout),
-                .timeout_ns = filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
-                .watch = filled.watch,
-                .fit = fit};
+    spad__fit_search s = {.layout = layout,
+                          .kernel = spad_layout_get_kernel(layout),
+                          .timeout_ns =
+                              filled.timeout_ns != 0 ? filled.timeout_ns : SPAD_FIT_TIMEOUT,
+                          .watch = filled.watch,
+                          .fit = fit};
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < spad_layout_space_count(layout) && status == SPAD_OK; i++) {
         s.row = spad_layout_get_space(layout, i);
         if (spad__fit_is_fine(s.row->verdict)) continue;
         status = lower_rings(&s, error);
+        if (status == SPAD_OK) status = spad__fit_share(&s, error);
         if (status == SPAD_OK) status = run_planner(&s, error);
         if (status == SPAD_OK && !has_right_change(&s)) status = lower_and_spill(&s, error);
     }

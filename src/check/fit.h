@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes in parts, and pieces of the text of a fit, for notes about an analysis.
+ * The search for changes that make a kernel fit, changes in parts, and pieces of the text of a fit,
+ * for notes about an analysis.
  */
 #ifndef SPAD_CHECK_FIT_H
 #define SPAD_CHECK_FIT_H
 
+#include "base/memory.h"
 #include "base/text.h"
+#include "kernel/origin.h"
 #include "spad/fit.h"
 
 /* A change in parts, for what draws the layout with it. */
@@ -21,6 +24,39 @@ typedef struct spad__fit_detail {
     const size_t *spilled; /* of those buffers: moved to another memory */
     size_t spilled_count;
 } spad__fit_detail;
+
+/* The change comes first: rows are compared as changes. */
+typedef struct spad__fit_row {
+    spad_fit_change change;
+    spad__fit_detail detail;
+} spad__fit_row;
+
+struct spad_fit {
+    spad_host host;
+    spad__origin origin;
+    SPAD_ARRAY(spad__fit_row) rows;
+    spad__arena arena; /* names that are not in the kernel, and details */
+};
+
+typedef struct spad__fit_search {
+    const spad_layout *layout;
+    const spad_kernel *kernel;
+    const spad_layout_space *row; /* the space that does not fit */
+    int64_t timeout_ns;           /* of each layout */
+    spad_watch watch;
+    spad_fit *fit;
+} spad__fit_search;
+
+/* Lays a changed kernel out. *found: the space fits then. One that cannot be laid out does not fit.
+ * `change` (optional): what it saves, and an error of the kernel with it, are filled in. */
+spad_status spad__fit_try(const spad__fit_search *search, const spad_kernel *kernel,
+                          spad_fit_change *change, bool *found, spad_error *error);
+
+spad_status spad__fit_add(const spad__fit_search *search, const spad_fit_change *change,
+                          const spad__fit_detail *detail, spad_error *error);
+
+/* Tensors in the bytes of others, and addresses of the kernel given up; only what is right. */
+spad_status spad__fit_share(const spad__fit_search *search, spad_error *error);
 
 const spad__fit_detail *spad__fit_get_detail(const spad_fit *fit, size_t number);
 

@@ -47,6 +47,17 @@ static void write_fit_change(spad__out *out, const spad_fit_change *c) {
         spad__out_string(out, strstr(c->name, "' and '") != NULL ? " are" : " is");
         spad__out_string(out, " moved to another memory");
         break;
+    case SPAD_FIT_ALIAS:
+        spad__out_string(out, "fits if '");
+        spad__out_one_line(out, c->name);
+        spad__out_string(out, "' is an alias of '");
+        spad__out_one_line(out, c->with);
+        spad__out_string(out, "' (they are not needed together)");
+        break;
+    case SPAD_FIT_RELEASE:
+        spad__out_string(out, "fits if the planner chooses the addresses that the kernel gives "
+                              "('spad plan --release')");
+        break;
     }
 }
 

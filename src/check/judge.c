@@ -11,6 +11,7 @@
  * O(points + edges) for each agent, unit and object that is asked about.
  */
 #include "check/order.h"
+#include "check/others.h"
 
 /* ---- preparation ------------------------------------------------------------------- */
 
@@ -51,24 +52,29 @@ static spad_status rank_points(spad__order *o, spad_error *error) {
 
 static spad_status judge_model(spad__order *o, spad_error *error) {
     const int64_t errors = o->run->check->counts.errors;
-    spad_status status = spad__causes_build(&o->model, &o->machine, false, error);
+    const spad__net *others = spad__kernel_elects(o->events.kernel) ? &o->others : NULL;
+    spad_status status = SPAD_OK;
+    if (others != NULL) status = spad__net_build_others(&o->others, &o->events, error);
+    if (status == SPAD_OK) {
+        status = spad__causes_build(&o->model, &o->machine, others, false, error);
+    }
     o->visible = &o->model;
     if (status == SPAD_OK) status = spad__find_phases(o, error);
     if (spad__is_late(o->run)) o->run->gap = spad__time_is_up;
     if (status == SPAD_OK && (!o->open || o->run->anyway) && o->run->gap == NULL) {
         status = spad__find_leftovers(o, error);
         if (status == SPAD_OK && has_relaxed(&o->net)) {
-            status = spad__causes_build(&o->memory, &o->machine, true, error);
+            status = spad__causes_build(&o->memory, &o->machine, others, true, error);
             o->visible = &o->memory;
         }
-        if (status == SPAD_OK) status = spad__find_threads(o, error);
         if (status == SPAD_OK) status = spad__find_races(o, error);
         if (status == SPAD_OK && o->run->check->counts.errors == errors) {
             status = spad__order_lifetimes(o, error);
         }
     }
     if (o->memory.net != NULL) spad__causes_free(&o->memory);
-    spad__causes_free(&o->model);
+    if (o->model.net != NULL) spad__causes_free(&o->model);
+    if (others != NULL) spad__net_free(&o->others);
     return status;
 }
 

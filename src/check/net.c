@@ -10,7 +10,9 @@
 #include "check/net.h"
 
 #include "base/assert.h"
+#include "check/threads.h"
 #include "kernel/bytes.h"
+#include "kernel/kernel.h"
 
 /* An access of an operation on a unit with the order `same`. */
 typedef struct touch {
@@ -54,7 +56,9 @@ typedef struct builder {
     int32_t *chain_sizes;
     size_t chain_room;
     int32_t fork;
-    bool failed; /* no memory */
+    bool others;     /* points of the other threads of agents that elect one, without actions */
+    int64_t threads; /* of the agent */
+    bool failed;     /* no memory */
 } builder;
 
 /* ---- points, edges, actions -------------------------------------------------------- */
@@ -116,6 +120,7 @@ static void add_net_action(builder *b, spad__action_kind kind, int32_t object, i
         b->failed = true;
         return;
     }
+    if (b->others) return;
     const int32_t point = (int32_t)net->points.count - 1;
     spad__assert(point >= 0);
     net->points.items[point].action_count++;
@@ -384,6 +389,7 @@ static void add_statement(builder *b, const spad__event *event, int32_t number, 
 
 static void add_event(builder *b, int32_t number) {
     const spad__event *event = &b->net->events->items.items[number];
+    if (b->others && !spad__others_run(b->kernel, event, b->threads)) return;
     const int32_t point = add_step(b, SPAD__POINT_STEP, number);
     if (b->failed) return;
     b->net->step[number] = point;
@@ -421,12 +427,14 @@ static void reset_agent(builder *b) {
 static void add_agent(builder *b, size_t agent) {
     const spad__events *events = b->net->events;
     reset_agent(b);
+    b->threads = b->kernel->agents.items[agent].threads.value;
     const int32_t begin = add_step(b, SPAD__POINT_STEP, -1);
     if (agent > 0) add_net_edge(b, b->fork, begin);
     for (size_t i = events->firsts.items[agent]; i < events->firsts.items[agent + 1]; i++) {
         add_event(b, (int32_t)i);
     }
     const int32_t end = add_step(b, SPAD__POINT_STEP, -1);
+    if (b->others) return;
     if (agent == 0) b->net->end = end;
     for (size_t i = events->firsts.items[0]; agent > 0 && i < events->firsts.items[1]; i++) {
         if (events->items.items[i].kind == SPAD_WALK_JOIN) add_net_edge(b, end, b->net->step[i]);
@@ -451,23 +459,35 @@ static void free_builder(builder *b) {
     spad__free(host, b->chain_sizes, b->chain_room * sizeof *b->chain_sizes);
 }
 
-spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error) {
+static spad_status build_net(spad__net *net, const spad__events *events, bool others,
+                             spad_error *error) {
     const size_t count = events->items.count + 1;
     *net = (spad__net){.host = events->host, .events = events};
     builder b = {.net = net,
                  .kernel = events->kernel,
                  .units = spad_kernel_unit_count(events->kernel),
-                 .objects = events->objects.count};
+                 .objects = events->objects.count,
+                 .fork = -1,
+                 .others = others};
     net->step = spad__new_array(&net->host, count, sizeof *net->step);
     net->start = spad__new_array(&net->host, count, sizeof *net->start);
     b.queues = spad__new_array(&net->host, b.units + 1, sizeof *b.queues);
     b.groups = spad__new_array(&net->host, b.objects + 1, sizeof *b.groups);
     b.failed = net->step == NULL || net->start == NULL || b.queues == NULL || b.groups == NULL;
+    for (size_t i = 0; others && !b.failed && i < count; i++) net->step[i] = net->start[i] = -1;
     for (size_t i = 0; i < spad_kernel_agent_count(events->kernel) && !b.failed; i++) {
-        add_agent(&b, i);
+        if (!others || spad__agent_elects(events->kernel, (int64_t)i)) add_agent(&b, i);
     }
     free_builder(&b);
     return b.failed ? spad__fail_host_memory(error) : SPAD_OK;
+}
+
+spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error) {
+    return build_net(net, events, false, error);
+}
+
+spad_status spad__net_build_others(spad__net *net, const spad__events *events, spad_error *error) {
+    return build_net(net, events, true, error);
 }
 
 void spad__net_free(spad__net *net) {

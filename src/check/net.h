@@ -77,6 +77,11 @@ typedef struct spad__net {
 spad_status spad__net_build(spad__net *net, const spad__events *events, spad_error *error);
 void spad__net_free(spad__net *net);
 
+/* The points of the other threads of all agents that elect one (threads.h), and the edges between
+ * them; step and start are -1 for what they do not run. They have no actions: others.h has what
+ * they bring and wait for. The first and the last point of an agent have no event. */
+spad_status spad__net_build_others(spad__net *net, const spad__events *events, spad_error *error);
+
 /* Lists of successors: those of point p are successors[first[p]] up to first[p + 1], in the order
  * of the edges; indegree counts the edges to a point. The tables are zero before; first has one
  * number more than there are points. O(points + edges). */

@@ -12,6 +12,7 @@ typedef struct spad__order {
     spad__run *run;
     spad__events events;
     spad__net net;
+    spad__net others; /* threads beside the elected ones, if the kernel has such agents */
     spad__machine machine;
     spad__causes model;    /* order of execution */
     spad__causes memory;   /* order of memory; only if something is relaxed */
@@ -66,9 +67,6 @@ spad_status spad__find_leftovers(spad__order *order, spad_error *error);
 /* Findings about what the chip can count: flags, bytes and arrivals of mbarriers. */
 spad_status spad__find_limits(spad__order *order, spad_error *error);
 
-/* Findings about the threads of one agent. */
-spad_status spad__find_threads(spad__order *order, spad_error *error);
-
 /* Findings about bytes. */
 spad_status spad__find_races(spad__order *order, spad_error *error);
 
@@ -88,6 +86,9 @@ typedef struct spad__clash {
 
 spad_status spad__report_race(const spad__clash *clash, spad_error *error);
 spad_status spad__report_fence(const spad__clash *clash, spad_error *error);
+
+/* They are ordered for the elected threads of their agents, and not for all. */
+spad_status spad__report_threads(const spad__clash *clash, spad_error *error);
 
 /* The same for another fence of the target; when: SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER, or 0. */
 spad_status spad__report_fence_of(const spad__clash *clash, int64_t fence, unsigned when,

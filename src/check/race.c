@@ -25,6 +25,7 @@
 #include "check/cells.h"
 #include "check/fences.h"
 #include "check/order.h"
+#include "check/others.h"
 #include "kernel/kernel.h"
 
 static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
@@ -329,6 +330,21 @@ static void list_needs(sweep *s) {
 
 /* ---- pairs ------------------------------------------------------------------------- */
 
+/* The elected threads are in order; are the others of their agents? */
+static spad_status compare_threads(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    spad__order *o = s->order;
+    if (o->model.others == NULL || is_reported(s, x, y)) return SPAD_OK;
+    if (is_life(event_of_access(s, x)) || is_life(event_of_access(s, y))) return SPAD_OK;
+    if (!spad__others_share(o->events.kernel, access_at(s, y)->tensor)) return SPAD_OK;
+    bool ordered;
+    spad_status status =
+        spad__others_ordered(o->visible, s->event[x], writes(s, x), s->event[y], &ordered, error);
+    if (status != SPAD_OK || ordered) return status;
+    spad__clash clash;
+    status = report_race(s, x, y, &clash, error);
+    return status == SPAD_OK ? spad__report_threads(&clash, error) : status;
+}
+
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
@@ -337,13 +353,17 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     const spad__event *a = event_of_access(s, x);
     const spad__event *b = event_of_access(s, y);
     const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
-    if ((in_step && a->agent == b->agent) || is_reported(s, x, y)) return SPAD_OK;
+    if (is_reported(s, x, y)) return SPAD_OK;
+    if (in_step && a->agent == b->agent) return compare_threads(s, x, y, error);
     const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));
     const int32_t to = spad__net_first(&o->net, s->event[y]);
     bool before = false;
     spad_status status = spad__causes_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
-    if (before) return check_fences(s, x, y, from, to, error);
+    if (before) {
+        status = compare_threads(s, x, y, error);
+        return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
+    }
     bool executed = false;
     if (o->visible != &o->model) {
         status = spad__causes_before(&o->model, from, to, &executed, error);

@@ -24,6 +24,7 @@
 #include "check/causes.h"
 #include "check/check.h"
 #include "check/order.h"
+#include "check/others.h"
 #include "kernel/kernel.h"
 
 enum { USES_MAX = 2048 };
@@ -63,6 +64,7 @@ typedef struct orderer {
     const spad_kernel *kernel;
     spad__events events;
     spad__net net;
+    spad__net others; /* threads beside the elected ones, if the kernel has such agents */
     spad__machine machine;
     spad__causes causes;
     int32_t *rank;     /* per point */
@@ -230,6 +232,10 @@ static spad_status is_before_value(orderer *o, const value_use *use, const tenso
         const int32_t start = spad__net_first(&o->net, other->first);
         status = spad__causes_before(&o->causes, end, start, before, error);
         if (end == start) *before = false;
+        if (status != SPAD_OK || !*before || !spad__others_share(o->kernel, value->tensor))
+            continue;
+        status =
+            spad__others_ordered(&o->causes, use->last, use->writes, other->first, before, error);
     }
     return status;
 }
@@ -252,7 +258,12 @@ static spad_status compare_use(orderer *o, const value_use *use, spad_error *err
 }
 
 static spad_status compare_values(orderer *o, spad_error *error) {
-    spad_status status = spad__causes_build(&o->causes, &o->machine, false, error);
+    const spad__net *others = spad__kernel_elects(o->kernel) ? &o->others : NULL;
+    spad_status status = SPAD_OK;
+    if (others != NULL) status = spad__net_build_others(&o->others, &o->events, error);
+    if (status == SPAD_OK) {
+        status = spad__causes_build(&o->causes, &o->machine, others, false, error);
+    }
     assume_sharing(o);
     keep_inputs_and_outputs(o);
     bool late = false;
@@ -262,7 +273,8 @@ static spad_status compare_values(orderer *o, spad_error *error) {
     }
     o->out->known = status == SPAD_OK && !late;
     for (size_t i = 0; late && i < o->out->count * o->out->count; i++) o->out->shared[i] = 0;
-    spad__causes_free(&o->causes);
+    if (o->causes.net != NULL) spad__causes_free(&o->causes);
+    if (others != NULL) spad__net_free(&o->others);
     return status;
 }
 

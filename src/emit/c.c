@@ -71,14 +71,22 @@ static void out_origin(spad__out *out, const spad_emit_buffer *buffer) {
 
 /* ---- head -------------------------------------------------------------------------- */
 
+static bool has_lanes(const spad_emit *table) {
+    for (size_t i = 0; i < table->target->space_count; i++) {
+        if (table->target->spaces[i].lanes > 1 && spad__emit_total(table, i) > 0) return true;
+    }
+    return false;
+}
+
 static void write_c_head(const spad_emit *table, spad__out *out) {
     spad__out_string(out, "/* Places of buffers for ");
     out_comment_name(out, table->name);
     spad__out_string(out, " on ");
     out_comment_name(out, table->target->name);
-    spad__out_string(out, ".\n * Made by spad " SPAD_VERSION_STRING
-                          "; do not edit. Bytes are per lane.\n *\n"
-                          " * identifier <- name\n");
+    spad__out_format(out,
+                     ".\n * Made by spad " SPAD_VERSION_STRING "; do not edit.%s\n *\n"
+                     " * identifier <- name\n",
+                     has_lanes(table) ? " Bytes are per lane." : "");
     for (size_t i = 0; i < table->rows.count; i++) {
         const spad__emit_row *row = &table->rows.items[i];
         spad__out_format(out, " *   %s <- ", row->identifier);

@@ -432,7 +432,7 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                .least = 1,
                                .most = INT64_MAX,
                                .on_unit = true,
-                               .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_DROP},
+                               .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_DROP | SPAD_BY_ONE},
     [SPAD_STATEMENT_SIGNAL] = {.kind = SPAD_SYNC_COUNTER,
                                .other = SPAD_SYNC_COUNTER,
                                .least = 1,
@@ -464,7 +464,7 @@ static const form forms[SPAD_STATEMENT_KINDS] = {
                                     .other = SPAD_SYNC_MBARRIER,
                                     .most = 1,
                                     .needs_amount = true,
-                                    .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_NEXT},
+                                    .flags = SPAD_SYNC_RELAXED | SPAD_SYNC_NEXT | SPAD_BY_ONE},
     [SPAD_STATEMENT_INVALIDATE] = {.kind = SPAD_SYNC_MBARRIER, .other = SPAD_SYNC_MBARRIER},
     [SPAD_STATEMENT_COMMIT] = {.kind = SPAD_SYNC_GROUP, .other = SPAD_SYNC_GROUP},
     [SPAD_STATEMENT_WAIT_GROUP] = {.kind = SPAD_SYNC_GROUP,
@@ -492,6 +492,7 @@ static spad_status check_clauses(const spad_statement *row, const spad_kernel_sy
         {"relaxed", (row->flags & SPAD_SYNC_RELAXED) != 0, (flags & SPAD_SYNC_RELAXED) != 0},
         {"drop", (row->flags & SPAD_SYNC_DROP) != 0, (flags & SPAD_SYNC_DROP) != 0},
         {"reads", (row->flags & SPAD_SYNC_READS) != 0, (flags & SPAD_SYNC_READS) != 0},
+        {"elected", (row->flags & SPAD_BY_ONE) != 0, (flags & SPAD_BY_ONE) != 0},
     };
     for (size_t i = 0; i < sizeof clauses / sizeof clauses[0]; i++) {
         if (!clauses[i].given || clauses[i].fits) continue;

@@ -14,6 +14,31 @@ spad__edit spad__edit_of_nothing(void) {
     return (spad__edit){.flat = -1, .alias = -1, .alias_of = -1, .without_sync = -1};
 }
 
+bool spad__has_own_place(const spad_kernel *k, size_t tensor) {
+    const spad_kernel_tensor *t = &k->tensors.items[tensor];
+    return t->mode == SPAD_MODE_AUTO && t->flags == 0 && !k->target->spaces[t->space].off_chip &&
+           t->lane.value == 0 && t->lane.expr == 0;
+}
+
+bool spad__is_home(const spad_kernel *k, size_t tensor) {
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        if (i != tensor && k->tensors.items[i].home == (int64_t)tensor) return true;
+    }
+    return false;
+}
+
+spad__edit spad__edit_alias(const spad_kernel *k, size_t tensor, size_t of, int64_t *to) {
+    const size_t at = k->tensors.items[tensor].statement;
+    const size_t other_at = k->tensors.items[of].statement;
+    spad__edit edit = spad__edit_of_nothing();
+    for (size_t i = 0; i < k->statements.count; i++) to[i] = SPAD__STAYS;
+    edit.to = to;
+    edit.alias = (int64_t)tensor;
+    edit.alias_of = (int64_t)of;
+    if (at < other_at) to[at] = (int64_t)other_at + 1;
+    return edit;
+}
+
 /* The statements of the kernel in the order of the new text; *count of them. False: no memory. */
 static bool list_written(const spad_host *host, const spad_kernel *kernel, const spad__edit *edit,
                          size_t **out, size_t *count) {

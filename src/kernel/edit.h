@@ -18,11 +18,22 @@ typedef struct spad__edit {
     int64_t flat;      /* a tensor that loses its block dimensions and its ring */
     int64_t alias;     /* a tensor that gets its bytes in the first tile of `alias_of` */
     int64_t alias_of;
+    bool alias_tiles;     /* tile by tile instead: both have the same tiles */
     int64_t without_sync; /* an object whose statements are left out: its declaration, too */
 } spad__edit;
 
 /* An edit that changes nothing. */
 spad__edit spad__edit_of_nothing(void);
+
+/* Is a tensor on chip placed by the planner alone, neither input nor output? */
+bool spad__has_own_place(const spad_kernel *kernel, size_t tensor);
+
+/* Is another tensor inside it? */
+bool spad__is_home(const spad_kernel *kernel, size_t tensor);
+
+/* An edit that gives a tensor the bytes of another. `to`: room for the statements. The declaration
+ * goes after that of the other where it is in front of it. */
+spad__edit spad__edit_alias(const spad_kernel *kernel, size_t tensor, size_t of, int64_t *to);
 
 /* The kernel with an edit. Locations are those of the kernel. The statuses are those of
  * spad_kernel_parse: what does not stand where it can be read is SPAD_ERR_SYNTAX. */

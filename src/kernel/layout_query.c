@@ -41,6 +41,14 @@ bool spad__layout_alias_place(spad_rect *out, const spad_layout *layout,
     return true;
 }
 
+bool spad_layout_get_alias_place(spad_rect *out, const spad_layout *layout, int64_t tensor,
+                                 int64_t slot) {
+    if (tensor < 0 || (size_t)tensor >= layout->kernel->tensors.count || slot < 0) return false;
+    const spad_kernel_tensor *alias = &layout->kernel->tensors.items[tensor];
+    return alias->mode == SPAD_MODE_ALIAS && slot < spad__layout_alias_slots(layout, alias) &&
+           spad__layout_alias_place(out, layout, alias, slot);
+}
+
 bool spad_layout_fits(const spad_layout *layout) {
     for (size_t i = 0; i < layout->space_count; i++) {
         const spad_plan_verdict verdict = layout->spaces[i].row.verdict;

@@ -110,6 +110,21 @@ static void write_moment(spad__out *out, const spad_layout *layout, int64_t stat
     spad__out_string(out, ")");
 }
 
+enum { OWNER_MAX = 2 * SPAD_NAME_FACT_MAX };
+
+/* The name of a buffer; "acc (upper)" where agents declare several tensors of that name. */
+static void name_owner(char field[OWNER_MAX], const spad_kernel *k,
+                       const spad_layout_buffer *buffer) {
+    const char *agent;
+    spad__buffer_origin(k, buffer, &agent);
+    spad__copy_cut(field, SPAD_NAME_FACT_MAX, buffer->name);
+    bool twice = false;
+    for (size_t i = 0; agent != NULL && !twice && i < k->tensors.count; i++)
+        twice = (int64_t)i != buffer->tensor && strcmp(k->tensors.items[i].name, buffer->name) == 0;
+    const size_t used = strlen(field);
+    if (twice) snprintf(field + used, OWNER_MAX - used, " (%.*s)", SPAD_NAME_FACT_MAX - 4, agent);
+}
+
 /* The buffers from `at` on that are of the same tensor or mbarrier; *total and *padding: of all. */
 static size_t count_same_owner(const spad_layout *layout, const spad_layout_space *row, size_t at,
                                int64_t *slots, int64_t *total, int64_t *padding) {
@@ -160,8 +175,10 @@ void spad__layout_write_peak(spad__out *out, const spad_layout *layout,
             spad__out_string(out, " and smaller ones");
             break;
         }
+        char name[OWNER_MAX];
+        name_owner(name, layout->kernel, buffer);
         spad__out_string(out, shown++ == 0 ? ": " : ", ");
-        spad__out_one_line(out, buffer->name);
+        spad__out_one_line(out, name);
         if (slots > 1) spad__out_format(out, " %lld x", (long long)slots);
         spad__out_format(out, " %s", spad__grouped(buffer->rect.bytes).text);
     }
@@ -221,8 +238,10 @@ static int32_t line_of(const spad_layout *layout, int64_t statement) {
 
 static void write_owner(spad__out *out, const spad_layout *layout, const spad_layout_buffer *buffer,
                         int64_t slots, int64_t total, int64_t padding, int64_t width) {
+    char name[OWNER_MAX];
+    name_owner(name, layout->kernel, buffer);
     spad__out_string(out, "  ");
-    write_left_aligned(out, buffer->name, width);
+    write_left_aligned(out, name, width);
     spad__out_string(out, "  ");
     write_left_aligned(out, kind_of(buffer), 8);
     write_number(out, slots, 8);
@@ -241,7 +260,9 @@ static void write_space_table(spad__out *out, const spad_layout *layout,
     int64_t padding;
     int64_t width = (int64_t)strlen("reserved");
     for (size_t i = 0; i < row->buffer_count; i++) {
-        const int64_t length = (int64_t)strlen(layout->buffers.items[row->first_buffer + i].name);
+        char name[OWNER_MAX];
+        name_owner(name, layout->kernel, &layout->buffers.items[row->first_buffer + i]);
+        const int64_t length = (int64_t)strlen(name);
         if (length > width) width = length;
     }
     spad__out_string(out, space_of(layout, row)->name);

@@ -276,6 +276,8 @@ static bool read_sync_clauses(spad__reader *r, sync_text *s) {
             s->row.flags |= SPAD_SYNC_DROP;
         } else if (spad__parser_accept_word(&r->parser, "reads")) {
             s->row.flags |= SPAD_SYNC_READS;
+        } else if (spad__parser_accept_word(&r->parser, "elected")) {
+            s->row.flags |= SPAD_BY_ONE;
         } else {
             return true;
         }

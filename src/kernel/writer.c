@@ -209,10 +209,11 @@ static void put_alias(kernel_writer *w, const spad_kernel_tensor *tensor) {
     put_clause(w, "+", tensor->byte);
 }
 
-/* Its bytes in the first tile of another tensor. */
+/* Its bytes in the first tile of another tensor, or tile by tile in it. */
 static void put_edited_alias(kernel_writer *w) {
     const spad_kernel_tensor *other = &w->kernel->tensors.items[w->edit->alias_of];
     spad__out_format(&w->out, " alias of %s", other->name);
+    if (w->edit->alias_tiles) return;
     for (size_t i = 0; i < other->blocks.count; i++) {
         spad__out_string(&w->out, i == 0 ? "[0" : ", 0");
     }
@@ -298,7 +299,8 @@ static void put_placement(kernel_writer *w, const spad_kernel_tensor *tensor, bo
         put_released_ring(w, tensor);
         return;
     }
-    if (w->edit != NULL && w->edit->alias == number) {
+    const bool becomes_alias = w->edit != NULL && w->edit->alias == number;
+    if (becomes_alias) {
         put_edited_alias(w);
     } else if (tensor->mode == SPAD_MODE_ALIAS) {
         put_alias(w, tensor);
@@ -313,7 +315,7 @@ static void put_placement(kernel_writer *w, const spad_kernel_tensor *tensor, bo
     }
     if (is_hoisted(w, tensor)) {
         put_hoisted_ring(w, tensor);
-    } else if (!flat) {
+    } else if (!flat && !(becomes_alias && w->edit->alias_tiles)) {
         put_counts(w, "ring", tensor->ring);
     }
     put_clause(w, "lane", tensor->lane);
@@ -520,6 +522,7 @@ static void put_sync(kernel_writer *w, const spad_statement *s) {
     if ((s->flags & SPAD_SYNC_READS) != 0) spad__out_string(&w->out, " reads");
     if ((s->flags & SPAD_SYNC_DROP) != 0) spad__out_string(&w->out, " drop");
     if ((s->flags & SPAD_SYNC_RELAXED) != 0) spad__out_string(&w->out, " relaxed");
+    if ((s->flags & SPAD_BY_ONE) != 0) spad__out_string(&w->out, " elected");
 }
 
 static void put_for(kernel_writer *w, const spad_statement *s) {

@@ -223,12 +223,30 @@ spad_status spad__csv_life(spad__csv *r, spad_plan_buffer *b) {
     if (has_clock(r, LOWER) || has_clock(r, UPPER)) return read_clocks(r, b);
     spad_status status = spad__csv_number(r, LOWER, "lower", &b->lower);
     if (status == SPAD_OK) status = spad__csv_number(r, UPPER, "upper", &b->upper);
-    if (status != SPAD_OK || !r->inclusive || spad__add(b->upper, 1, &b->upper)) return status;
+    if (status != SPAD_OK || !r->inclusive) return status;
+    if (b->upper < b->lower)
+        return spad__csv_at(r, &r->cells[UPPER],
+                            spad__fail(r->error, SPAD_ERR_ARGUMENT,
+                                       "the end %lld, which is the last time, is before the "
+                                       "start %lld",
+                                       (long long)b->upper, (long long)b->lower));
+    if (spad__add(b->upper, 1, &b->upper)) return status;
     return spad__csv_at(r, &r->cells[UPPER],
                         spad__fail(r->error, SPAD_ERR_OVERFLOW, "end is too large"));
 }
 
 /* ---- the header -------------------------------------------------------------------- */
+
+/* Spreadsheets write "Size" and "SIZE". */
+static bool is_column(const spad__cell *c, const char *name) {
+    if (strlen(name) != c->length) return false;
+    for (size_t i = 0; i < c->length; i++) {
+        const char given = c->text[i];
+        const char small = given >= 'A' && given <= 'Z' ? (char)(given - 'A' + 'a') : given;
+        if (small != name[i]) return false;
+    }
+    return true;
+}
 
 static spad_status read_column_name(spad__csv *r, const spad__cell *c) {
     spad__nearest nearest;
@@ -241,7 +259,7 @@ static spad_status read_column_name(spad__csv *r, const spad__cell *c) {
     for (size_t k = 0; k < NAMES; k++) {
         if (column_names[k].kind >= SPACE && !r->spaces) continue;
         spad__nearest_offer(&nearest, column_names[k].name);
-        if (!spad__csv_cell_is(c, column_names[k].name)) continue;
+        if (!is_column(c, column_names[k].name)) continue;
         const column kind = column_names[k].kind;
         if (r->present[kind])
             return spad__fail(r->error, SPAD_ERR_NAME, "column '%s' appears twice", word);
@@ -281,7 +299,7 @@ spad_status spad__csv_header(spad__csv *r) {
     static const struct {
         column kind;
         const char *name;
-    } needed[] = {{LOWER, "lower"}, {UPPER, "upper"}, {SIZE, "size"}};
+    } needed[] = {{LOWER, "'lower' or 'start'"}, {UPPER, "'upper' or 'end'"}, {SIZE, "'size'"}};
     skip_mark(r);
     do spad__csv_begin_line(r);
     while (r->at < r->end && spad__csv_skip_blank(r));
@@ -309,7 +327,7 @@ spad_status spad__csv_header(spad__csv *r) {
         return spad__csv_at(
             r, &c,
             spad__fail(r->error, SPAD_ERR_SYNTAX,
-                       "the header has no column '%s'; it needs lower, upper and size",
+                       "the header has no column %s; it needs lower, upper and size",
                        needed[k].name));
     }
     return SPAD_OK;

@@ -67,8 +67,8 @@ static bool is_separator(char c) {
     return c == '-' || c == '_' || c == ' ';
 }
 
-/* "RTX4090", "rtx-4090" and "RTX 4090" are one name. */
-static bool is_same_product(const char *a, const char *b) {
+/* "RTX4090", "rtx-4090" and "RTX 4090" are one name; so are "910B" and "910b". */
+static bool is_same_name(const char *a, const char *b) {
     for (;; a++, b++) {
         while (is_separator(*a)) a++;
         while (is_separator(*b)) b++;
@@ -77,9 +77,11 @@ static bool is_same_product(const char *a, const char *b) {
     }
 }
 
+/* Aliases are exact: "a2" is an Ascend, and "A2" a GPU. */
 static bool is_product(const spad_target *target, const char *name) {
+    if (is_same_name(target->name, name)) return true;
     for (size_t i = 0; i < target->product_count; i++) {
-        if (is_same_product(target->products[i].name, name)) return true;
+        if (is_same_name(target->products[i].name, name)) return true;
     }
     return false;
 }
@@ -165,8 +167,8 @@ static spad_status find_part(size_t *out, const spad_target *target, const char 
     }
     char shown[SPAD_NAME_FACT_MAX];
     spad__copy_cut(shown, sizeof shown, name);
-    spad__fail(error, SPAD_ERR_UNKNOWN, "target '%s' has no %s '%s'; it has %s", target->name, what,
-               shown, used > 0 ? list : "none");
+    spad__fail(error, SPAD_ERR_UNKNOWN, "target '%s' has no %s '%s'%s%s", target->name, what, shown,
+               used > 0 ? "; it has " : ", and no other", list);
     spad__fact_names(error, name, target->name);
     return SPAD_ERR_UNKNOWN;
 }

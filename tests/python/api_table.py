@@ -377,6 +377,7 @@ TABLE = {
     "spad_tensor_order_pair_count": C_ONLY,
     "spad_layout_destroy": LIFE,
     "spad_layout_get_place": "Layout.place",
+    "spad_layout_get_alias_place": "Layout.place",
     "spad_layout_fits": "Layout.fits",
     "spad_layout_get_kernel": "Layout.kernel",
     "spad_layout_space_count": "Layout.spaces",

@@ -374,6 +374,18 @@ def test_recorder_has_fences_by_kind():
     assert "fence tcgen05 after\nfence shared\n" in k.text()
 
 
+def test_recorder_has_elected_arrivals_and_waits():
+    with spad.Kernel("sm_90", "one") as k:
+        full = k.mbarrier("full", count=1)
+        k.init(full)
+        with k.agent("a", threads=64):
+            k.arrive(full, elected=True)
+            k.wait(full, parity=0, elected=True)
+            k.wait(full, next=True, elected=True)
+    assert "arrive full elected\n" in k.text()
+    assert "wait full parity 0 elected\n" in k.text() and "wait full next elected\n" in k.text()
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)
@@ -546,6 +558,16 @@ def test_a_fault_names_the_python_line():
         spad.Kernel("trn2").warp("x")
     with pytest.raises(spad.StateError):
         spad.Kernel("trn2").check()
+
+
+def test_place_of_an_alias():
+    k = spad.Kernel.parse("kernel k on sm_90\ntensor a : shared f32 (64, 32)\n"
+                          "tensor b : shared f32 (32, 32) alias of a + 4096\n"
+                          "simt put writes a\nsimt get reads a\nsimt put writes b\nsimt get reads b\n")
+    layout = k.layout()
+    assert layout.place("b") == (0, layout.place("a")[1] + 4096)
+    with pytest.raises(KeyError):
+        layout.place("b", 1)
 
 
 def test_check_layout_sim_tune():

@@ -143,7 +143,7 @@ def test_a_recorded_network(root):
     arena = planner.models[0].arenas[0]
     assert arena.proved and arena.height == arena.bound == 98304
     shown = planner.text()
-    assert "the peak is 98304 B at step 53" in shown and "aten_add_tensor, steps 53 to 56" in shown
+    assert "the live peak is 98,304 B, at step 53" in shown and "aten_add_tensor, steps 53 to 56" in shown
     assert "optimal" in shown and planner.report().svg().startswith("<svg")
     # the same from a set, whose order is another in every run
     again = [Spec(first, last, size) for _, first, last, size in data["specs"]]

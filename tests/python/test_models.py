@@ -130,7 +130,8 @@ def test_a_model_is_planned_and_written(tiny, tmp_path):
 
     status, shown, messages = command(tiny, "-o", tmp_path / "out.tflite", "--report", tmp_path / "r.html",
                                       "--svg", tmp_path / "r.svg", "--data", tmp_path / "r.json")
-    assert status == 0 and messages == "" and "TFLM" in shown and "optimal" in shown
+    assert status == 0 and "TFLM" in shown and "optimal" in shown
+    assert messages == "".join(f"wrote {tmp_path}/{name}\n" for name in ("out.tflite", "r.html", "r.svg", "r.json"))
     assert (tmp_path / "out.tflite").read_bytes() == tflite.plan(tiny.read_bytes())
     assert "<html" in (tmp_path / "r.html").read_text() and "<svg" in (tmp_path / "r.svg").read_text()
     json.loads((tmp_path / "r.json").read_text())
@@ -146,6 +147,17 @@ def test_a_model_that_does_not_fit(tiny, tmp_path):
     status, shown, messages = command(tiny, "--capacity", "64", "-o", tmp_path / "out.tflite")
     assert status == 1 and "does not fit" in shown and "is not written" in messages
     assert not (tmp_path / "out.tflite").exists()
+
+
+def test_a_profile_of_pytorch(root, tmp_path):
+    trace = root / "examples" / "training_step.json"
+    status, shown, messages = command(trace, "--capacity", "1MiB", "-o", tmp_path / "rows.csv")
+    assert status == 0 and messages == f"wrote {tmp_path}/rows.csv\n" and "678,020 B" in shown
+    assert command(trace, "--capacity", "0x10000")[0] == 1
+    status, _, messages = command(trace, "--capacity", "4KB")
+    assert status == 2 and "takes bytes such as 4096, 0x1000 or 4KiB, not '4KB'" in messages
+    status, _, messages = command(trace, "-o", tmp_path / "none" / "rows.csv")
+    assert status == 3 and f"cannot write '{tmp_path}/none/rows.csv'" in messages
 
 
 def test_wrong_words(tiny, tmp_path):

@@ -75,7 +75,7 @@ def test_values(text, values):
     assert si.values_of(text) == values
 
 
-@pytest.mark.parametrize("text", ["", "1,,2", "6..1", "1..6+0", "1..6*1", "0..8*2", "0..99999999"])
+@pytest.mark.parametrize("text", ["", "1,,2", "6..1", "1..6+0", "1..6*1", "0..8*2", "0..99999999", "1..x", "1..6/2"])
 def test_bad_values(text):
     with pytest.raises(spad.ArgumentError):
         si.values_of(text)
@@ -90,6 +90,20 @@ def test_values_of_python():
         si.check_values({"S": [object()]})
     with pytest.raises(TypeError):
         spad.sweep("x.spad", args={"x": [1]})
+
+
+def test_a_kernel_takes_whole_numbers(folder):
+    for values in ("1,two", [1.5], [True], "4 KB"):
+        with pytest.raises(spad.ArgumentError, match="takes whole numbers"):
+            table("timed.spad", vary={"S": values})
+    assert [row["S"] for row in table("timed.spad", vary={"S": ["2", "0x3"]})] == [2, 3]
+
+
+@pytest.mark.parametrize("name", ["k.cu", "k.cpp", "k.h"])
+def test_source_is_recognised(folder, name):
+    (folder / name).write_text("__global__ void k();")
+    with pytest.raises(spad.ArgumentError, match="source, which spad does not read"):
+        table(name)
 
 
 # ---- rows -----------------------------------------------------------------------------------------

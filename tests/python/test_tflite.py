@@ -80,7 +80,7 @@ def test_a_plan_is_written_and_read():
     again = tflite.read(planned)
     assert again.arenas[0].their_name == "old plan" and again.arenas[0].their_bytes == arena.height
     assert arena.proved and arena.their_name == "TFLM" and arena.height <= arena.their_bytes
-    assert "chain.tflite: TFLite" in model.text() and "the peak is" in model.text()
+    assert "chain.tflite: TFLite" in model.text() and "the live peak is" in model.text()
 
 
 @needs_flatbuffers

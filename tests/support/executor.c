@@ -422,7 +422,7 @@ static void judge_first_uses(explorer *x) {
     for (size_t i = 0; i < e->ops.count; i++) {
         const op *o = &e->ops.items[i];
         const spad_fence_rule *rule = rule_of(e, o->fence);
-        bool fenced = rule == NULL || rule->kind != SPAD_FENCE_ISSUE;
+        bool fenced = o->others || rule == NULL || rule->kind != SPAD_FENCE_ISSUE;
         bool touches = false;
         for (size_t j = 0; j < o->access_count && !fenced; j++) {
             const access *a = &e->accesses.items[o->first_access + j];
@@ -692,6 +692,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.firsts.items);
     free(e.queue.items);
     free(e.loose.items);
+    free(e.shared.items);
     free(e.atoms.items);
     free(e.lives);
     free(e.conflicts.items);

@@ -393,12 +393,17 @@ static bool has_elected(const executor *e, int agent) {
     if (spad_kernel_get_agent(e->kernel, (size_t)agent)->threads.value <= 1) return false;
     for (size_t i = 0; i < spad_kernel_statement_count(e->kernel); i++) {
         const spad_statement *s = spad_kernel_get_statement(e->kernel, i);
-        if (s->agent == agent && (s->flags & SPAD_BY_ONE) != 0 &&
-            s->kind == SPAD_STATEMENT_OPERATION) {
-            return true;
-        }
+        if (s->agent == agent && (s->flags & SPAD_BY_ONE) != 0) return true;
     }
     return false;
+}
+
+/* Does an arrival say that all threads have come so far? One of each warp stands for its warp. */
+static bool arrives_for_all(const executor *e, const spad_walk_event *event, int64_t threads) {
+    const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
+    if ((s->flags & SPAD_BY_ONE) != 0) return false;
+    if (event->amount >= threads) return true;
+    return event->amount > 1 && threads % event->amount == 0 && threads / event->amount <= 32;
 }
 
 /* What happens at the end of an operation, does so when both parts are over. */
@@ -412,8 +417,25 @@ static void join_ends(executor *e, int end, int other) {
     put_order(e, other, both);
 }
 
-/* They run what all threads run, and it counts only against what the elected one does. They issue
- * their parts themselves. What an operation does at its end, it does when all parts are over. */
+/* On a unit of the order `same` (wgmma) all threads run one operation: what waits for the end of
+ * one part waits for the other one. */
+static void share_ends(executor *e) {
+    const size_t orders = e->orders.count;
+    for (size_t k = 0; k < e->shared.count; k++) {
+        const order ends = e->shared.items[k];
+        for (size_t i = 0; i < orders; i++) {
+            const order o = e->orders.items[i];
+            if (o.before != ends.before && o.before != ends.after) continue;
+            const point *after = &e->points.items[o.after]; /* not the end of writes of one part */
+            if (after->action == ACTION_END && after->op == e->points.items[o.before].op) continue;
+            put_order(e, o.before == ends.before ? ends.after : ends.before, o.after);
+        }
+    }
+    e->shared.count = 0;
+}
+
+/* They run what all threads run. They issue their parts themselves. What an operation does at its
+ * end, it does when all parts are over. */
 static void follow_operation(executor *e, const spad_walk_event *event, int agent, int first,
                              int *last) {
     const spad_statement *s = spad_kernel_get_statement(e->kernel, (size_t)event->statement);
@@ -438,6 +460,13 @@ static void follow_operation(executor *e, const spad_walk_event *event, int agen
         if (completes) e->result.unmodelled = true;
     } else {
         collect_issued(e, &o, p, reads_seen);
+    }
+    if (o.unit >= 0 && spad_kernel_get_unit(e->kernel, (size_t)o.unit)->order == SPAD_UNIT_SAME) {
+        const op *whole = &e->ops.items[e->points.items[first + 1].op];
+        PUSH(&e->shared, (order){whole->write_end, o.write_end});
+        if (whole->read_end != whole->write_end) {
+            PUSH(&e->shared, (order){whole->read_end, o.read_end});
+        }
     }
     if (o.unit >= 0 && completes) {
         const op *whole = &e->ops.items[e->points.items[first + 1].op];
@@ -467,7 +496,7 @@ static void follow_queued(executor *e, const spad_walk_event *event, int agent, 
         collect_queued(e, event, agent, last, s->unit, ACTION_NONE);
     } else if (s->kind != SPAD_STATEMENT_ARRIVE) {
         e->result.unmodelled = true;
-    } else if (event->amount >= threads) {
+    } else if (arrives_for_all(e, event, threads)) {
         collect_queued(e, event, agent, last, s->unit, ACTION_JOIN);
         const int join = (int)e->points.count - 1;
         e->points.items[first + 1].threads = thread_list(e, agent);
@@ -496,13 +525,14 @@ static void follow_sync(executor *e, const spad_walk_event *event, int agent, in
         put_order(e, first + 1, next_point(e, ACTION_NONE, agent, event->statement, last));
         return;
     case SPAD_STATEMENT_ARRIVE:
-        if (event->amount < threads) return;
+        if (!arrives_for_all(e, event, threads)) return;
         e->points.items[first].threads = thread_list(e, agent);
         next_point(e, ACTION_JOIN, agent, event->statement, last);
         e->points.items[*last].threads = thread_list(e, agent);
         e->points.items[*last].object = e->points.items[first].object;
         return;
     case SPAD_STATEMENT_WAIT_PARITY: {
+        if ((s->flags & SPAD_BY_ONE) != 0) return;
         const int p = next_point(e, ACTION_FOLLOW, agent, event->statement, last);
         e->points.items[p].first = first;
         e->points.items[p].object = e->points.items[first].object;
@@ -641,6 +671,7 @@ bool executor_collect(executor *e) {
         if (agent == 0 || !has_elected(e, agent)) continue;
         PUSH(&e->agent_points, (int)e->points.count);
         collect_others(e, agent);
+        share_ends(e);
     }
     PUSH(&e->agent_points, (int)e->points.count);
     cover_lives(e);

@@ -178,13 +178,15 @@ bool executor_has_proxies(const executor *e, size_t number) {
     return strcmp(space, "registers") != 0 && strncmp(space, "tmem", 4) != 0;
 }
 
-/* The other threads of an agent are there for what its elected thread does, in memory that they
- * share. */
+/* The other threads of an agent access memory that they share with its elected thread and with
+ * other agents. What both parts of an agent do is not compared: which of them accesses which bytes
+ * is not known. */
 static bool may_meet(const executor *e, const op *p, const op *q, const access *a) {
     if (!p->others && !q->others) return true;
     const spad_kernel_tensor *t = spad_kernel_get_tensor(e->kernel, (size_t)a->walk.tensor);
     if (spad_kernel_get_target(e->kernel)->spaces[t->space].thread_bytes > 0) return false;
-    return p->agent == q->agent && (p->one || q->one);
+    if (p->agent != q->agent) return true;
+    return p->one || q->one || (p->others && q->others);
 }
 
 static conflict compare_ops(const executor *e, const op *p, const op *q) {

@@ -150,6 +150,7 @@ typedef struct executor {
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue; /* of the agent at hand */
+    LIST(order) shared; /* ends of the two parts of an operation that is one of all threads */
     LIST(int) loose;    /* points that its next point waits for */
     LIST(int)
     agent_points;     /* first of each list, and one more: agents, and after an agent its

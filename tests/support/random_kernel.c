@@ -656,6 +656,7 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"handovers", random_handover, 75},
     {"macros", random_macros, 75},
     {"copies", random_copies, 75},
+    {"releases", random_releases, 50},
 };
 
 const char *random_kernel_family(int number) {

@@ -44,6 +44,7 @@ SPAD_PRINTF(2, 3) static inline void put(maker *m, const char *format, ...) {
 void random_epilogue(maker *m);
 void random_threads(maker *m);
 void random_copies(maker *m);
+void random_releases(maker *m);
 void random_registers(maker *m);
 void random_handover(maker *m);
 void random_macros(maker *m);

@@ -48,11 +48,61 @@ void random_epilogue(maker *m) {
     put(m, "}\nwait g pending 0\n}\n");
 }
 
+/* A ring whose consumer has 64 threads, or two such consumers. All of them read a stage, themselves
+ * or with a product on the matrix unit, and one, one of each warp, or all of them arrive. One or
+ * all wait for it to be full. */
+void random_releases(maker *m) {
+    static const char *const arrivals[] = {" elected", "", " by 2", " by 64"};
+    static const int counts[] = {1, 1, 2, 64};
+    const int d = pick(m, 1, 2);
+    const int agents = chance(m, 80) ? 1 : 2;
+    const int how = chance(m, 60) ? 0 : pick(m, 1, 3);
+    const bool product = chance(m, 40);
+    const bool polls = chance(m, 25); /* one thread waits for the stage */
+    const bool late = chance(m, 25);  /* a stage is released one iteration later */
+    put(m, "kernel releases on sm_90\nparam N = %d\nunit tma on copy free proxy\n", pick(m, 1, 3));
+    put(m, "unit mma on tensor %s proxy\ngroup g\n", chance(m, 90) ? "same" : "serial");
+    put(m, "barrier own[%d] count 64\nmbarrier full[%d] count 1\n", agents, d);
+    put(m, "mbarrier empty[%d] count %d\n", d, counts[how] * agents);
+    put(m, "tensor a : global u8 [N] (16) input\ntensor x : shared u8 [N] (16) ring %d\n", d);
+    put(m, "tensor y : shared u8 [%d] (16)\ntensor r : registers u8 [%d] (16)\n", agents, agents);
+    put(m, "for s in 0..%d {\ninit full[s]\ninit empty[s]\n}\nfence\n", d);
+    const bool loads = chance(m, 40); /* by one of many threads */
+    put(m, "agent p%s {\nfor i in 0..N {\n", loads ? " of 32 threads" : "");
+    put(m, "wait empty[i %% %d] parity (i / %d + 1) %% 2\narrive full[i %% %d] expect 16\n", d, d,
+        d);
+    put(m, "tma load reads a[i] writes x[i]%s delivers full[i %% %d]\n}\n}\n",
+        loads ? " elected" : "", d);
+    put(m, "agent c[%d] as w of 64 threads {\nfor i in 0..N {\n", agents);
+    put(m, "wait full[i %% %d] parity i / %d %% 2%s\n", d, d, polls ? " elected" : "");
+    if (polls && chance(m, 70)) put(m, "sync own[w] by 64\n");
+    if (product) put(m, "mma multiply reads x[i] writes r[w] in g\ncommit g\n");
+    if (product && !late) put(m, "wait g pending %d\n", chance(m, 90) ? 0 : 1);
+    if (!product) put(m, "simt use reads x[i] %s r[w]\n", chance(m, 80) ? "writes" : "updates");
+    if (chance(m, product ? 20 : 60)) {
+        const bool guarded = chance(m, 15);
+        put(m, "%ssync own[w] by 64%s\n", guarded ? "if i < 2 { " : "", guarded ? " }" : "");
+    }
+    if (late) put(m, "if i > 0 {\n");
+    if (product && late) put(m, "wait g pending 1\n");
+    if (chance(m, 30)) put(m, "fence\n");
+    put(m, "arrive empty[(i + %d) %% %d]%s\n%s", late ? d - 1 : 0, d, arrivals[how],
+        late ? "}\n" : "");
+    if (chance(m, 30)) put(m, "simt first writes y[w] elected\n");
+    if (chance(m, 20)) put(m, "sync own[w] by 64\nsimt last reads y[w]\n");
+    put(m, "}\n}\n");
+}
+
 static void put_thread_operation(maker *m) {
     static const char *const names[] = {"x", "x", "y", "r"};
     const char *name = any(m, names, 4);
     const bool unit = chance(m, 35);
-    put(m, "%s op", unit ? chance(m, 70) ? "tma" : "up" : "simt");
+    const bool product = unit && chance(m, 20);
+    put(m, "%s op", product ? "mma" : unit ? chance(m, 70) ? "tma" : "up" : "simt");
+    if (product) {
+        put(m, " reads %s%s\n", name[0] == 'r' ? "x" : name, chance(m, 70) ? " in g" : "");
+        return;
+    }
     if (unit && name[0] == 'r') name = "y";
     put(m, " %s %s", chance(m, 50) ? "reads" : chance(m, 70) ? "writes" : "adds", name);
     if (name[0] != 'r' && chance(m, 20)) put(m, "(0..4)");
@@ -67,10 +117,12 @@ static void put_thread_statement(maker *m, int other) {
     case 0:
     case 1: put(m, "sync own%d by 64\n", other); break;
     case 2: put(m, "sync all%s\n", chance(m, 30) ? " by 64" : ""); break;
-    case 3: put(m, "arrive k by 64\n"); break;
-    case 4: put(m, "arrive j%s\n", chance(m, 30) ? " on tma" : ""); break;
-    case 5: put(m, "wait k parity %d\n", pick(m, 0, 1)); break;
-    case 6: put(m, "wait j parity %d\n", pick(m, 0, 1)); break;
+    case 3: put(m, "arrive k by 64%s\n", chance(m, 15) ? " elected" : ""); break;
+    case 4:
+        put(m, "arrive j%s%s\n", chance(m, 30) ? " on tma" : "", chance(m, 20) ? " elected" : "");
+        break;
+    case 5: put(m, "wait k parity %d%s\n", pick(m, 0, 1), chance(m, 15) ? " elected" : ""); break;
+    case 6: put(m, "wait j parity %d%s\n", pick(m, 0, 1), chance(m, 15) ? " elected" : ""); break;
     case 7: put(m, "commit g\nwait g pending 0%s\n", chance(m, 30) ? " reads" : ""); break;
     case 8: put(m, "fence\n"); break;
     case 9: put(m, chance(m, 50) ? "commit g\n" : "wait g pending %d\n", pick(m, 0, 1)); break;
@@ -86,8 +138,8 @@ static void put_thread_statement(maker *m, int other) {
 /* Statements at random, one or two agents of 64 threads. */
 void random_threads(maker *m) {
     const int agents = pick(m, 1, 2);
-    put(m,
-        "kernel threads on sm_90\nunit tma on copy free proxy\nunit up on simt serial\ngroup g\n");
+    put(m, "kernel threads on sm_90\nunit tma on copy free proxy\nunit up on simt serial\ngroup g\n"
+           "unit mma on tensor same\n");
     put(m, "barrier own0 count 64\nbarrier own1 count 64\nbarrier all count %d\n", agents);
     put(m, "mbarrier k count 64\nmbarrier j count 1\ninit k\ninit j\nfence\n");
     put(m, "tensor x : shared u8 (8) at 64 input\ntensor y : shared u8 (8) at %d input\n",

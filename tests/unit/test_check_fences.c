@@ -189,7 +189,7 @@ static void a_target_has_its_fences(void **state) {
     } rows[] = {
         {"kernel k on sm_90\nfence tcgen05 after\n",
          "target 'sm_90' has no fence 'tcgen05'; it has shared, global, wgmma"},
-        {"kernel k on sm_80\nfence shared\n", "target 'sm_80' has no fence 'shared'; it has none"},
+        {"kernel k on sm_80\nfence shared\n", "target 'sm_80' has no fence 'shared', and no other"},
         {"kernel k on sm_90\nfence wgmma before\n", "this fence has no 'before' and no 'after'"},
         {"kernel k on sm_100\nfence tcgen05\n", "fence 'tcgen05' is 'before' or 'after'"},
         {"kernel k on sm_90\nunit u on tensor same proxy fence shared\n",

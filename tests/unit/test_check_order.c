@@ -207,6 +207,26 @@ static void test_classic_mistakes(void **unused) {
         {"16_gemm_grouped",
          "            if w == 0 { wait stores pending 0 reads } # of the block before\n", "",
          SPAD_FINDING_RACE},
+        /* scales that are read late, by threads that the one which arrives does not wait for */
+        {"16_gemm_grouped",
+         "                simt read_scales reads ssfa[stage](64 * w..64 * w + 64) writes scale\n"
+         "                fence # not in the source: the next load of the stage writes through the "
+         "async proxy\n"
+         "                fence wgmma\n"
+         "                wgmma mma reads sa[stage](64 * w..64 * w + 64, ..), sb[stage] writes acc "
+         "in mmas\n"
+         "                commit mmas\n"
+         "                wait mmas pending 0\n"
+         "                arrive empty[stage] by 4",
+         "                fence wgmma\n"
+         "                wgmma mma reads sa[stage](64 * w..64 * w + 64, ..), sb[stage] writes acc "
+         "in mmas\n"
+         "                commit mmas\n"
+         "                wait mmas pending 0\n"
+         "                simt read_scales reads ssfa[stage](64 * w..64 * w + 64) writes scale\n"
+         "                fence\n"
+         "                arrive empty[stage] by 4 elected",
+         SPAD_FINDING_MISSING_SYNC},
         {"16_gemm_grouped", "rows[g] {\n            for k", "rows[0] {\n            for k",
          SPAD_FINDING_DEADLOCK},
         {"15_split_k", "adds d", "updates d", SPAD_FINDING_RACE},

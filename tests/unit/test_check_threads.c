@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "spad/spad.h"
+#include "support/executor.h"
 #include "support/kernels.h"
 #include "support/support.h"
 
@@ -42,10 +43,10 @@ static const struct {
     {HEAD FILL "sync b by 128\n" STORE "wait g pending 0 reads\n" FILL LAST, 1},
     {HEAD FILL "sync b by 128\n" STORE "sync b by 128\nwait g pending 0 reads\n" FILL LAST, 1},
     /* the store before the last one is over, not the last */
-    {HEAD FILL "sync b by 128\n" STORE "tma store reads y writes o(0..1) elected in g\ncommit g\n"
+    {HEAD FILL "sync b by 128\n" STORE "tma store reads y elected in g\ncommit g\n"
                "wait g pending 1 reads\nsync b by 128\n" FILL LAST,
      0},
-    {HEAD FILL "sync b by 128\ntma store reads y writes o(0..1) elected in g\ncommit g\n" STORE
+    {HEAD FILL "sync b by 128\ntma store reads y elected in g\ncommit g\n" STORE
                "wait g pending 1 reads\nsync b by 128\n" FILL LAST,
      1},
     /* what tells its end to an mbarrier is waited for by all */
@@ -112,17 +113,151 @@ static const struct {
     {HEAD "simt add adds o\ntma add reads in adds o elected in g\ncommit g\n" LAST, 1},
 };
 
+/* A ring of one stage: a producer fills it, 128 threads read it, and something says that it is
+ * free. */
+#define RING(count, read, release)                                                                 \
+    "kernel k on sm_90\nparam N = 3\nunit tma on copy free proxy\nunit mma on tensor same proxy\n" \
+    "group g\nbarrier b count 128\nmbarrier full count 1\nmbarrier empty count " count "\n"        \
+    "mbarrier m count 128\ncounter n\ninit full\ninit empty\ninit m\nfence\n"                      \
+    "tensor in : global f32 [N] (256) input\ntensor x : shared f32 (256)\n"                        \
+    "tensor r : registers f32 (256)\nagent p {\nfor i in 0..N {\n"                                 \
+    "wait empty parity (i + 1) % 2\narrive full expect 1024\n"                                     \
+    "tma load reads in[i] writes x delivers full\n}\n}\nagent c of 128 threads {\n"                \
+    "for i in 0..N {\n" read release "}\n}\n"
+#define WAIT "wait full parity i % 2\n"
+#define USE WAIT "simt use reads x writes r\nfence\n"
+#define MULTIPLY WAIT "mma multiply reads x writes r in g\ncommit g\n"
+
+static const struct {
+    const char *text;
+    int64_t count;        /* of findings */
+    spad_verdict verdict; /* where there are none */
+} rings[] = {
+    /* the elected thread says that the stage is free, and the others may still read it */
+    {RING("1", USE, "arrive empty elected\n"), 1, 0},
+    {RING("1", USE, "sync b by 128\narrive empty elected\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    {RING("1", USE, "arrive empty elected\nsync b by 128\n"), 1, 0},
+    {RING("1", USE, "arrive m by 128\nwait m parity i % 2\narrive empty elected\n"), 0,
+     SPAD_VERDICT_PROVED_ALL},
+    {RING("1", USE, "if i < 2 { sync b by 128 }\narrive empty elected\n"), 0,
+     SPAD_VERDICT_PROVED_SHAPE},
+    /* all threads, or one of each warp for its warp; a thread with the count of all is one */
+    {RING("128", USE, "arrive empty by 128\nsimt first elected\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    {RING("4", USE, "arrive empty by 4\nsimt first elected\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    {RING("2", USE, "arrive empty by 2\nsimt first elected\n"), 1, 0},
+    {RING("1", USE, "arrive empty\nsimt first elected\n"), 1, 0},
+    {RING("128", USE, "arrive empty by 128 elected\n"), 1, 0},
+    /* nothing is elected: the arrival stands for the agent */
+    {RING("1", USE, "arrive empty\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    /* a product on the matrix unit is one operation of all threads */
+    {RING("1", MULTIPLY, "wait g pending 0\narrive empty elected\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    {RING("1", MULTIPLY, "arrive empty on mma elected\n"), 0, SPAD_VERDICT_PROVED_ALL},
+    /* one thread waits, and all read */
+    {RING("128", "wait full parity i % 2 elected\nsimt use reads x writes r\n",
+          "arrive empty by 128\n"),
+     1, 0},
+    {RING("128", "wait full parity i % 2 elected\nsync b by 128\nsimt use reads x writes r\n",
+          "arrive empty by 128\n"),
+     0, SPAD_VERDICT_PROVED_ALL},
+};
+
+/* Also races: where the elected thread has not waited for what it did itself. */
+static int64_t count_missing(const spad_check *check) {
+    int64_t count = 0;
+    for (size_t f = 0; f < spad_check_finding_count(check); f++) {
+        const spad_finding *finding = spad_check_get_finding(check, f);
+        count +=
+            (finding->code == SPAD_FINDING_MISSING_SYNC || finding->code == SPAD_FINDING_RACE) &&
+            finding->severity == SPAD_SEVERITY_ERROR; /* not those with other values of N */
+    }
+    return count;
+}
+
+static void an_elected_arrival_is_of_one_thread(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        spad_kernel *kernel = test_parse(rings[i].text);
+        spad_check *check;
+        spad_error error;
+        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+        const int64_t count = count_missing(check);
+        const bool fits = count > 0 || spad_check_get_verdict(check) == rings[i].verdict;
+        if (count != rings[i].count || !fits) {
+            print_error("case %zu:\n%s%s\n", i, rings[i].text, spad_check_get_reason(check));
+        }
+        assert_int_equal(count, rings[i].count);
+        assert_true(fits);
+        spad_check_destroy(check);
+        const executor_result run = executor_run(kernel, NULL);
+        assert_true(run.decided);
+        assert_int_equal(run.wrong, count > 0 ? EXECUTOR_SYNC : 0);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* The message names both accesses, the agent, and what to do. */
+static void the_message_says_where_to_sync(void **state) {
+    (void)state;
+    static const struct {
+        size_t ring;
+        const char *message;
+        const char *note;
+        int line; /* of the note */
+    } messages[] = {
+        {0,
+         "load of iteration i = 1 (p) accesses 'x', which use of iteration i = 0 (c) does by all "
+         "of "
+         "128 threads; it waits for one of them, and the others may not be done",
+         "the elected thread arrives at empty for all 128; `sync` before it", 30},
+        {13,
+         "use of iteration i = 0 (c) accesses 'x' by all of 128 threads, after load of iteration "
+         "i = 0 (p), and only one of them has waited for that",
+         "the elected thread waits for full for all 128; `sync` after it", 27},
+    };
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        spad_kernel *kernel = test_parse(rings[messages[i].ring].text);
+        spad_check *check;
+        assert_int_equal(spad_check_create(&check, kernel, NULL, NULL), SPAD_OK);
+        const spad_finding *f = spad_check_get_finding(check, 0);
+        assert_string_equal(f->message, messages[i].message);
+        assert_int_equal(f->note_count, 2);
+        assert_string_equal(f->notes[1].message, messages[i].note);
+        assert_int_equal(f->notes[1].line, messages[i].line);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+/* Only arrivals and waits at mbarriers are of one thread. */
+static void what_cannot_be_elected_is_refused(void **state) {
+    (void)state;
+    static const char *const statements[] = {
+        "sync b elected\n",        "arrive b elected\n",         "signal n elected\n",
+        "commit g elected\n",      "wait n >= 1 elected\n",      "init m elected\n",
+        "expect m by 8 elected\n", "wait g pending 0 elected\n", "take n elected\n",
+    };
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        char text[512];
+        spad_kernel *kernel;
+        spad_error error;
+        snprintf(text, sizeof text,
+                 "kernel k on sm_90\ngroup g\nbarrier b count 32\nmbarrier m count 1\ncounter n\n"
+                 "agent c of 32 threads {\n%s}\n",
+                 statements[i]);
+        assert_int_not_equal(
+            spad_kernel_parse(&kernel, text, strlen(text), "k", NULL, NULL, &error), SPAD_OK);
+        assert_non_null(strstr(error.message, "has no 'elected'"));
+    }
+}
+
 static void writes_of_all_and_actions_of_one(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         spad_kernel *kernel = test_parse(cases[i].text);
         spad_check *check;
         spad_error error;
-        int64_t count = 0;
         assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-        for (size_t f = 0; f < spad_check_finding_count(check); f++) {
-            count += spad_check_get_finding(check, f)->code == SPAD_FINDING_MISSING_SYNC;
-        }
+        const int64_t count = count_missing(check);
         if (count != cases[i].count) print_error("case %zu:\n%s", i, cases[i].text);
         assert_int_equal(count, cases[i].count);
         spad_check_destroy(check);
@@ -198,6 +333,52 @@ static void memory_that_runs_out_is_reported(void **state) {
                         "sync b by 64\n}\n}\n");
     prove_without_memory(kernel, 7);
     spad_kernel_destroy(kernel);
+    /* two agents, a product of all threads, a relaxed wait: both orders have the other threads */
+    kernel = test_parse(
+        "kernel k on sm_90\nunit mma on tensor same proxy\ngroup g\nbarrier b count 64\n"
+        "mbarrier m count 1\nmbarrier n count 64\ninit m\ninit n\nfence\n"
+        "tensor x : shared f32 (8) input\ntensor y : shared f32 (8)\nagent c of 64 threads {\n"
+        "mma multiply reads x in g\ncommit g\nwait g pending 0\narrive m elected\n"
+        "wait n parity 0\nsimt look reads y\n}\nagent d of 64 threads {\n"
+        "wait m parity 0 elected\nsimt fill writes y\narrive n by 64 relaxed\n}\n");
+    test_check_without_memory(kernel);
+    spad_kernel_destroy(kernel);
+}
+
+static spad_status order_tensors(const spad_host *host, void *context) {
+    const spad_tensor_order_options options = {.host = host};
+    spad_tensor_order *order;
+    const spad_status status = spad_tensor_order_create(&order, context, &options, NULL);
+    spad_tensor_order_destroy(order);
+    return status;
+}
+
+/* What may share bytes follows the order of all threads. */
+static void tensors_share_bytes_where_all_threads_are_in_order(void **state) {
+    (void)state;
+#define HANDOVER(release)                                                               \
+    "kernel k on sm_90\nbarrier b count 64\nmbarrier m count 1\ninit m\n"               \
+    "tensor x : shared f32 (64)\ntensor y : shared f32 (64)\nagent c of 64 threads {\n" \
+    "simt fill writes x\nsimt look reads x\n" release "}\nagent d {\nwait m parity 0\n" \
+    "simt fill writes y\nsimt look reads y\n}\n"
+    static const struct {
+        const char *text;
+        bool share;
+    } kernels[] = {
+        {HANDOVER("sync b by 64\narrive m elected\n"), true},
+        {HANDOVER("arrive m elected\n"), false},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        spad_kernel *kernel = test_parse(kernels[i].text);
+        spad_tensor_order *order;
+        spad_error error;
+        assert_ok(spad_tensor_order_create(&order, kernel, NULL, &error), &error);
+        assert_int_equal(spad_tensor_order_may_share(order, 0, 1), kernels[i].share);
+        spad_tensor_order_destroy(order);
+        test_fail_each_allocation(order_tensors, kernel);
+        spad_kernel_destroy(kernel);
+    }
+#undef HANDOVER
 }
 
 static void elected_operations_read_back(void **state) {
@@ -217,9 +398,13 @@ static void elected_operations_read_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_of_all_and_actions_of_one),
+        cmocka_unit_test(an_elected_arrival_is_of_one_thread),
+        cmocka_unit_test(the_message_says_where_to_sync),
+        cmocka_unit_test(what_cannot_be_elected_is_refused),
         cmocka_unit_test(elected_operations_in_loops),
         cmocka_unit_test(memory_that_runs_out_is_reported),
         cmocka_unit_test(elected_operations_read_back),
+        cmocka_unit_test(tensors_share_bytes_where_all_threads_are_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -618,7 +618,7 @@ static void faults_of_synchronisation_are_found(void **state) {
         {"alloc y", 1, 7, 1, "no tensor 'y' here; did you mean 'x', 'h' or 'p'?"},
         {"free x[4]", 1, 1, 9, "index 4 is outside 'x', which has 4"},
         {"alloc x[0, 1]", 1, 1, 13, "tensor 'x' has block rank 1; indices given: 2"},
-        {"free h; fence x", 1, 15, 1, "target 'trn2' has no fence 'x'; it has none"},
+        {"free h; fence x", 1, 15, 1, "target 'trn2' has no fence 'x', and no other"},
     };
     CHECK_FAULTS(prelude, "\n", cases);
 }

@@ -138,6 +138,30 @@ static void aliases_keep_their_home(void **state) {
                        "a", "b"));
 }
 
+static void aliases_have_places(void **state) {
+    (void)state;
+    spad_kernel *kernel = test_parse("kernel k on sm_90\ntensor a : shared u8 (1, 4096)\n"
+                                     "tensor b : shared u8 [2] (1, 512) alias of a + 1024\n"
+                                     "tensor c : shared u8 (1, 256)\n"
+                                     "simt p writes a\nsimt q reads a\nsimt p writes b[0], b[1], "
+                                     "c\nsimt q reads b[0], b[1], c\n");
+    spad_layout *layout = lay_out(kernel);
+    spad_rect home, rect = {9, 9, 9, 9};
+    assert_true(spad_layout_get_place(&home, layout, 0, 0));
+    for (int64_t slot = 0; slot < 2; slot++) {
+        assert_true(spad_layout_get_alias_place(&rect, layout, 1, slot));
+        assert_int_equal(rect.byte, home.byte + 1024 + slot * 512);
+        assert_int_equal(rect.bytes, 512);
+    }
+    static const int64_t none[][2] = {{1, 2}, {1, -1}, {0, 0}, {2, 0}, {-1, 0}, {3, 0}};
+    rect = (spad_rect){9, 9, 9, 9};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_false(spad_layout_get_alias_place(&rect, layout, none[i][0], none[i][1]));
+    assert_int_equal(rect.byte, 9);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 static void aliases_give_what_they_are_to_their_home(void **state) {
     (void)state;
     assert_false(
@@ -760,6 +784,7 @@ int main(void) {
         cmocka_unit_test(a_declaration_in_a_loop_carries_nothing),
         cmocka_unit_test(inputs_and_outputs_are_kept),
         cmocka_unit_test(aliases_keep_their_home),
+        cmocka_unit_test(aliases_have_places),
         cmocka_unit_test(aliases_give_what_they_are_to_their_home),
         cmocka_unit_test(what_is_outside_needs_nothing),
         cmocka_unit_test(alloc_and_free_are_touches),

@@ -65,7 +65,7 @@ static void faults_have_a_place(void **state) {
         const char *message;
     } cases[] = {
         {"", SPAD_ERR_SYNTAX, 1, 1,
-         "the header has no column 'lower'; it needs lower, upper and "
+         "the header has no column 'lower' or 'start'; it needs lower, upper and "
          "size"},
         {"id,lower,uper,size\n", SPAD_ERR_UNKNOWN, 1, 10,
          "unknown column 'uper'; did you mean 'upper'?"},
@@ -77,6 +77,10 @@ static void faults_have_a_place(void **state) {
         {"lower,upper,size\n1,2\n", SPAD_ERR_SYNTAX, 2, 3, "the row has 2 cells, the header has 3"},
         {"lower,upper,size\n1,2,3,4\n", SPAD_ERR_SYNTAX, 2, 7,
          "the row has more cells than the 3 of the header"},
+        {"id,start,end,size\na,5,3,1\n", SPAD_ERR_ARGUMENT, 2, 5,
+         "the end 3, which is the last time, is before the start 5"},
+        {"Id,Start,END,Sise\n", SPAD_ERR_UNKNOWN, 1, 14,
+         "unknown column 'Sise'; did you mean 'size' or 'slice'?"},
         {"id,lower,upper,size\n\nä,5,5,1\n", SPAD_ERR_ARGUMENT, 3, 5,
          "buffer 'ä' lives from 5 to 5: upper must be above lower"},
         {"id,lower,upper,size\na,0,1,1\na,0,1,1\n", SPAD_ERR_NAME, 3, 1,
@@ -290,6 +294,16 @@ static void bytes_are_parsed_or_refused(void **state) {
                  {"64B", 64},
                  {"1TiB", INT64_C(1) << 40},
                  {"0XfF", 255},
+                 {"4,096", 4096},
+                 {"163,840 B", 163840},
+                 {"1,048,576", 1048576},
+                 {"1,024KiB", 1048576},
+                 {",096", -1},
+                 {"4096,000", -1},
+                 {"4,09", -1},
+                 {"4,0960", -1},
+                 {"4,096,", -1},
+                 {"0x4,096", -1},
                  {"9223372036854775807", INT64_MAX},
                  {"0x7fffffffffffffff", INT64_MAX},
                  {"", -1},

@@ -200,7 +200,8 @@ static void products_are_names(void **state) {
         {"B200", "sm_100"},         {"RTX4090", "sm_89"},    {"rtx 4090", "sm_89"},
         {"RTX-3090", "sm_86"},      {"L4", "sm_89"},         {"L40S", "sm_89"},
         {"Trainium2", "trn2"},      {"Ascend910B3", "910b"}, {"ascend_910b4", "910b"},
-        {"ascend910_9391", "910b"}, {"a2", "910b"},
+        {"ascend910_9391", "910b"}, {"a2", "910b"},          {"910B", "910b"},
+        {"TRN2", "trn2"},           {"sm90", "sm_90"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_string_equal(find(names[i][0])->name, names[i][1]);
@@ -239,7 +240,7 @@ static void unknown_names_are_reported_with_what_there_is(void **state) {
                                        "scalar, gpsimd, sync, dma");
     const spad_target bare = {.name = "bare"};
     assert_int_equal(spad_target_find_engine(&index, &bare, "pe", &error), SPAD_ERR_UNKNOWN);
-    assert_string_equal(error.message, "target 'bare' has no engine 'pe'; it has none");
+    assert_string_equal(error.message, "target 'bare' has no engine 'pe', and no other");
 }
 
 /* ---- rules ------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ from .. import core
 from .._files import replace_file
 from . import trace as nt
 
+ROWS_MOST = 60  # of a table of places
 _TENSOR = re.compile(r"([A-Za-z]\w*)\[([^\[\]()]*)\]\Z")
 _TENSORS = re.compile(r"[(\[].*[A-Za-z]\w*\[.*\].*[)\]]\Z", re.DOTALL)
 
@@ -30,6 +31,8 @@ def _tensor(text):
 def _value(text):
     """What follows NAME= in an argument."""
     text = text.strip()
+    if re.match(r"[A-Za-z]\w*\[", text) and text.count("[") != text.count("]"):
+        raise argparse.ArgumentTypeError(f"'{text}' is no tensor: a bracket is missing")
     made = _tensor(text)
     if made is not None:
         return made
@@ -118,6 +121,9 @@ def _shown(options, kernel):
     elif command == "plan":
         made, more = _planned(options, kernel)
         fine = made.fits
+        table = made.table() if not options.json and fine else ""
+        if table.count("\n") <= ROWS_MOST:
+            more = f"\n{table}{more}" if table else more
     else:
         made = getattr(kernel, command)()
     text = made.json() if options.json else kernel.explain(made) if command == "check" else made.text() + more
@@ -130,6 +136,7 @@ def _write(path, write, content):
         write(path, content)
     except OSError as error:
         raise nt.TraceError(f"'{path}' cannot be written: {error.strerror or error}") from None
+    print(f"wrote {path}", file=sys.stderr)
 
 
 def _wrong_words(options):

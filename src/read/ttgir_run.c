@@ -185,7 +185,7 @@ static bool is_data(spad__ttgir *t, spad__scalar n) {
 
 /* Do the notes from `first` on nothing but load and store global memory? Only their time is of
  * interest then, and that is not known where data decides whether they happen. */
-static bool is_off_chip(const spad__ttgir *t, size_t first) {
+static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->kind == SPAD__NOTE_ELSE) continue;
@@ -237,7 +237,7 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
                                *spad__ttgir_operand(t, no, (uint32_t)i)));
     }
     if (t->dry || t->failed) return;
-    if (t->notes.count == opened || (is_data(t, condition) && is_off_chip(t, opened))) {
+    if (t->notes.count == opened || (is_data(t, condition) && notes_are_off_chip(t, opened))) {
         t->notes.count = before; /* nothing happens in it that matters */
         return;
     }
@@ -341,6 +341,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     if (!good && (dry || t->failed)) return; /* else the fault is reported below */
     if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
     if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0 && is_data(t, l->trips)) t->inner_op = self;
     t->loops++;
     const size_t before = t->notes.count;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
@@ -471,6 +472,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
         spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
     }
     if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0) t->inner_op = self;
     t->loops++;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
     if (note == NULL) return;
@@ -596,7 +598,6 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
         if (!ttgir_add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
         for (int i = 0; i < 2 * t->regions; i++) spad__ttgir_note_add(t, SPAD__NOTE_JOIN);
     }
-    spad__ttgir_take_over(t, op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         spad__ttgir_set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
     }
@@ -664,9 +665,8 @@ static bool do_mask(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value b = *spad__ttgir_operand(t, op, 1);
     spad__ttgir_value mask = nothing;
     mask.kind = SPAD__TTGIR_MASK;
-    if (spad__mlir_named(t->m, op, "tt.splat") && a.kind == SPAD__TTGIR_SCALAR &&
-        is_typed(t, op, "i1")) {
-        mask.scalar = a.scalar;
+    if (spad__mlir_named(t->m, op, "tt.splat") && is_typed(t, op, "i1")) {
+        mask.scalar = a.kind == SPAD__TTGIR_SCALAR ? a.scalar : SPAD__NO_SCALAR;
     } else if (spad__mlir_named(t->m, op, "arith.andi") &&
                (a.kind == SPAD__TTGIR_MASK || b.kind == SPAD__TTGIR_MASK)) {
         mask.scalar = a.kind != SPAD__TTGIR_MASK ? b.scalar
@@ -701,7 +701,7 @@ static int axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__mlir_is(t->m, at, "y") ? 1 : spad__mlir_is(t->m, at, "z") ? 2 : 0;
 }
 
-static void refuse(spad__ttgir *t, const spad__mlir_op *op, const char *why) {
+static void refuse_op(spad__ttgir *t, const spad__mlir_op *op, const char *why) {
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
     SPAD__TTGIR_FAULT(t, "'%.*s' %s", (int)(name->length < 60 ? name->length : 60),
                       spad__mlir_text(t->m, op->name), why);
@@ -714,7 +714,7 @@ static bool is_remote(spad__ttgir *t, const spad__mlir_op *op) {
     if (does == NULL) return false;
     snprintf(why, sizeof why, "%s: only kernels whose blocks use their own memory are read; %s",
              does, "compile with num_ctas=1");
-    refuse(t, op, why);
+    refuse_op(t, op, why);
     return true;
 }
 
@@ -755,7 +755,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     } else if (spad__mlir_named(t->m, op, "tt.store")) {
         do_global(t, op, true);
     } else if (ttgir_matters(t, op)) {
-        refuse(t, op, "is not known, and memory on chip may depend on it");
+        refuse_op(t, op, "is not known, and memory on chip may depend on it");
     }
 }
 
@@ -830,6 +830,10 @@ static bool reset_values(spad__ttgir *t) {
         t->used.items[t->m->operands.items[i].value] = true;
     }
     t->values.count = t->used.count = count;
+    t->specialised = false;
+    for (size_t i = 0; i < t->m->ops.count && !t->specialised; i++) {
+        t->specialised = spad__mlir_named(t->m, &t->m->ops.items[i], "ttg.warp_specialize");
+    }
     return true;
 }
 

@@ -53,7 +53,7 @@ static int64_t element_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     return sum;
 }
 
-static int64_t product_of(const int64_t *factors, int count) {
+static int64_t scratch_product(const int64_t *factors, int count) {
     int64_t product = 1;
     for (int d = 0; d < count; d++) {
         if (!spad__mul(product, factors[d], &product)) return SCRATCH_UNKNOWN;
@@ -61,7 +61,7 @@ static int64_t product_of(const int64_t *factors, int count) {
     return product;
 }
 
-static int64_t times(int64_t a, int64_t b) {
+static int64_t scratch_times(int64_t a, int64_t b) {
     int64_t product;
     if (a < 0 || b < 0 || !spad__mul(a, b, &product)) return SCRATCH_UNKNOWN;
     return product;
@@ -81,7 +81,7 @@ static int64_t reduce_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     if (!along_axis(t, op, &l, &axis)) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     l.shape[axis] = l.warps[axis];
-    return times(product_of(l.shape, l.rank), element_bytes(t, op));
+    return scratch_times(scratch_product(l.shape, l.rank), element_bytes(t, op));
 }
 
 static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -90,12 +90,12 @@ static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     if (!along_axis(t, op, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     for (int d = 0; d < l.rank; d++) {
-        const int64_t once = times(l.elements[d], times(l.lanes[d], l.warps[d]));
-        count = times(count, l.shape[d] / once); /* no more than the shape, by its reader */
-        count = times(count, l.warps[d]);
-        if (d != axis) count = times(count, times(l.lanes[d], l.elements[d]));
+        const int64_t once = scratch_times(l.elements[d], scratch_times(l.lanes[d], l.warps[d]));
+        count = scratch_times(count, l.shape[d] / once); /* no more than the shape, by its reader */
+        count = scratch_times(count, l.warps[d]);
+        if (d != axis) count = scratch_times(count, scratch_times(l.lanes[d], l.elements[d]));
     }
-    return times(count, element_bytes(t, op));
+    return scratch_times(count, element_bytes(t, op));
 }
 
 static int64_t histogram_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -191,8 +191,8 @@ typedef struct spad__ttgir_size {
     bool computed; /* from layouts: the text has no size */
 } spad__ttgir_size;
 
-static spad__ttgir_size size_of(spad__ttgir *t, const spad__mlir_op *op, int64_t offset,
-                                int64_t (*bytes)(spad__ttgir *t, const spad__mlir_op *op)) {
+static spad__ttgir_size scratch_size(spad__ttgir *t, const spad__mlir_op *op, int64_t offset,
+                                     int64_t (*bytes)(spad__ttgir *t, const spad__mlir_op *op)) {
     spad__ttgir_size size = {0};
     if (spad__mlir_number_of(t->m, op, "allocation.size", &size.bytes)) {
         if (size.bytes < 0) size.bytes = 0;
@@ -217,6 +217,7 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     if (fresh) {
         b->space = SPAD__TTGIR_SHARED;
         b->op = t->op;
+        b->stream = t->stream;
         b->scratch = true;
         b->computed = size.computed;
         b->dtype = SPAD_UINT8;
@@ -230,9 +231,30 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     return b->rank > 0 ? buffer : -1;
 }
 
-static void note_scratch(spad__ttgir *t, int32_t buffer, const char *word, unsigned kind) {
+/* What an agent did needs its scratch memory no more when it does the next thing, and kernels with
+ * agents have no scopes that say so: its operations have one buffer, where they have one address.
+ * -1: none so far. */
+static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
+    for (size_t i = 0; t->specialised && size > 0 && i < t->buffers.count; i++) {
+        spad__ttgir_buffer *b = &t->buffers.items[i];
+        if (!b->scratch || b->rank == 0 || b->align != SCRATCH_ALIGN || b->stream != t->stream ||
+            b->offset != offset) {
+            continue;
+        }
+        if (b->dims[0] < size) b->dims[0] = size;
+        return (int32_t)i;
+    }
+    return -1;
+}
+
+static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
+                         unsigned kind) {
     if (buffer < 0) return;
-    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    if (t->specialised && size > 0) {
+        value.view.from[0] = spad__scalar_number(&t->scalars, 0);
+        value.view.length[0] = size;
+    }
     if (spad__ttgir_note_operation(t, word, SPAD__TTGIR_NO_UNIT) == NULL) return;
     spad__ttgir_note_access(t, &value, kind);
 }
@@ -243,12 +265,14 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
     for (size_t i = 0; i < sizeof scratch_ops / sizeof *scratch_ops; i++) {
         if (!spad__mlir_named(t->m, op, scratch_ops[i].name)) continue;
         const int64_t offset = spad__ttgir_offset(t, op);
-        const spad__ttgir_size size = size_of(t, op, offset, scratch_ops[i].bytes);
+        const spad__ttgir_size size = scratch_size(t, op, offset, scratch_ops[i].bytes);
         spad__ttgir_name(t, op, name);
         if (strcmp(name, SPAD__TTGIR_NO_NAME) == 0) strcpy(name, scratch_ops[i].word);
-        const int32_t buffer = scratch_buffer(t, op->name, size, offset, SCRATCH_ALIGN, name);
-        note_scratch(t, buffer, scratch_ops[i].word, SPAD_ACCESS_WRITE);
-        note_scratch(t, buffer, scratch_ops[i].word, SPAD_ACCESS_READ);
+        int32_t buffer = common_buffer(t, size.bytes, offset);
+        if (buffer < 0) buffer = scratch_buffer(t, op->name, size, offset, SCRATCH_ALIGN, name);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_WRITE);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ);
+        if (buffer >= 0) spad__ttgir_retire(t, buffer);
         return;
     }
 }
@@ -257,7 +281,7 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* Values in a row, without gaps: a memory descriptor is an address and a number for each dimension.
  */
-static int64_t capture_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+static int64_t bytes_of_captures(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t first = t->m->regions.items[op->first_region].next;
     int64_t sum = 0;
     if (first < 0) return 0;
@@ -309,21 +333,24 @@ static int32_t states_buffer(spad__ttgir *t) {
 
 static int32_t captures_buffer(spad__ttgir *t, const spad__mlir_op *op) {
     const int64_t offset = spad__ttgir_offset(t, op);
-    return scratch_buffer(t, op->name, size_of(t, op, offset, capture_bytes), offset, CAPTURE_ALIGN,
-                          "captures");
+    return scratch_buffer(t, op->name, scratch_size(t, op, offset, bytes_of_captures), offset,
+                          CAPTURE_ALIGN, "captures");
 }
 
+/* The partitions have read what they are handed before any of them goes on: all warps meet twice.
+ */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op) {
-    note_scratch(t, captures_buffer(t, op), "hand_over", SPAD_ACCESS_WRITE);
-    note_scratch(t, states_buffer(t), "start", SPAD_ACCESS_WRITE);
-}
-
-void spad__ttgir_take_over(spad__ttgir *t, const spad__mlir_op *op) {
-    note_scratch(t, states_buffer(t), "start", SPAD_ACCESS_READ);
-    note_scratch(t, captures_buffer(t, op), "take_over", SPAD_ACCESS_READ);
+    const int32_t captures = captures_buffer(t, op), states = states_buffer(t);
+    note_scratch(t, captures, 0, "hand_over", SPAD_ACCESS_WRITE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_WRITE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_READ);
+    note_scratch(t, captures, 0, "take_over", SPAD_ACCESS_READ);
+    if (captures >= 0 && t->shared_bytes < 0) {
+        spad__ttgir_note_statement(t, SPAD_STATEMENT_FENCE);
+    }
 }
 
 void spad__ttgir_end_partitions(spad__ttgir *t) {
-    note_scratch(t, states_buffer(t), "end", SPAD_ACCESS_WRITE);
-    note_scratch(t, states_buffer(t), "end", SPAD_ACCESS_READ);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_WRITE);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_READ);
 }

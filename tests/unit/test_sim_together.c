@@ -166,7 +166,7 @@ static int64_t written_out(int blocks, int rounds) {
 static void as_if_written_out(void **state) {
     (void)state;
     char text[TEXT_MAX];
-    for (int rounds = 0; rounds < 400; rounds = 3 * rounds + 1) {
+    for (int rounds = 0; rounds < 150; rounds = 3 * rounds + 1) {
         write_ring(text, sizeof text, 1, rounds);
         run r = start_run(text);
         /* registers: two fit; the last wave has one unit, as the kernel that is written out */
@@ -185,7 +185,7 @@ static void several_as_if_written_out(void **state) {
     (void)state;
     char text[TEXT_MAX];
     for (int blocks = 2; blocks <= 3; blocks++) {
-        for (int rounds = 1; rounds < 300; rounds = 4 * rounds + 1) {
+        for (int rounds = 1; rounds < 100; rounds = 4 * rounds + 1) {
             spad_target *chip;
             spad_error error;
             char with_unit[sizeof chip_text];
@@ -224,7 +224,7 @@ static void several_as_if_written_out(void **state) {
 static void repetition_changes_nothing(void **state) {
     (void)state;
     char text[TEXT_MAX];
-    for (int rounds = 5; rounds < 1000; rounds = 3 * rounds) {
+    for (int rounds = 5; rounds < 200; rounds = 3 * rounds) {
         write_ring(text, sizeof text, 1, rounds);
         run r = start_run(text);
         assert_int_equal(wave_time(&r, 4, 2, false), wave_time(&r, 4, 2, true));
@@ -262,7 +262,7 @@ static void blocks_that_wait_forever(void **state) {
 
 static spad_status create(const spad_host *host, void *context) {
     spad_sim *sim;
-    const spad_sim_options options = {.grid = 7, .repeat_after = 16, .host = host};
+    const spad_sim_options options = {.grid = 5, .repeat_after = 4, .host = host};
     const spad_status status = spad_sim_create(&sim, context, &options, NULL);
     spad_sim_destroy(sim);
     return status;
@@ -271,7 +271,7 @@ static spad_status create(const spad_host *host, void *context) {
 static void failing_allocations(void **state) {
     (void)state;
     char text[TEXT_MAX];
-    write_ring(text, sizeof text, 1, 12);
+    write_ring(text, sizeof text, 1, 2);
     run r = start_run(text);
     test_fail_each_allocation(create, r.kernel);
     end_run(&r);

@@ -6,7 +6,8 @@
  * columns of printable characters, and nothing of a name may leave the comments and strings
  * of an emitted header.
  *
- * Input: records of an operation byte, numbers, and a name up to a NUL.
+ * Input: records of an operation byte, numbers, and a name up to a NUL. Operations from 128 on have
+ * more numbers.
  */
 #include "fuzz.h"
 #include "spad/spad.h"
@@ -204,7 +205,8 @@ static void check_header(const char *text, size_t length) {
 
 /* ---- filling ----------------------------------------------------------------------- */
 
-static void add_box(spad_report *report, spad_emit *table, fuzz_input *in) {
+/* `more`: also with what was lost to rounding, an alignment, and any padding, slots and family. */
+static void add_box(spad_report *report, spad_emit *table, fuzz_input *in, bool more) {
     char name[4096];
     const int64_t dims[] = {next_number(in), next_number(in)};
     const int flags = fuzz_next(in);
@@ -221,6 +223,15 @@ static void add_box(spad_report *report, spad_emit *table, fuzz_input *in) {
         .family = flags & 16 ? 1 : SPAD_NO_FAMILY,
         .padding = flags & 32 ? 1 : 0,
         .line = flags & 64};
+    if (more) {
+        box.rounding = next_number(in);
+        box.alignment = next_number(in);
+        box.padding = next_number(in);
+        box.slot = next_number(in);
+        box.slots = next_number(in);
+        box.family = next_number(in);
+        box.line = (int32_t)next_number(in);
+    }
     box.shape = (spad_shape){flags & 128 ? 2 : 0, dims};
     box.name = next_name(in, name, sizeof name);
     if (spad_report_add_box(report, &box, NULL) != SPAD_OK) return;
@@ -238,18 +249,24 @@ static void add_box(spad_report *report, spad_emit *table, fuzz_input *in) {
     spad_emit_add(table, &buffer, NULL);
 }
 
-static void add_bar(spad_report *report, fuzz_input *in) {
+/* `more`: also with the bytes that it reads and writes, and a line. */
+static void add_bar(spad_report *report, fuzz_input *in, bool more) {
     char row[64];
     char name[256];
     char wait[256];
     const int64_t begin = next_number(in);
-    const spad_report_bar bar = {.row = next_name(in, row, sizeof row),
-                                 .name = next_name(in, name, sizeof name),
-                                 .begin = begin,
-                                 .end = next_number(in),
-                                 .ready = fuzz_next(in) & 1 ? begin : next_number(in),
-                                 .wait = next_name(in, wait, sizeof wait),
-                                 .critical = (begin & 1) != 0};
+    spad_report_bar bar = {.row = next_name(in, row, sizeof row),
+                           .name = next_name(in, name, sizeof name),
+                           .begin = begin,
+                           .end = next_number(in),
+                           .ready = fuzz_next(in) & 1 ? begin : next_number(in),
+                           .wait = next_name(in, wait, sizeof wait),
+                           .critical = (begin & 1) != 0};
+    if (more) {
+        bar.reads = next_number(in);
+        bar.writes = next_number(in);
+        bar.line = (int32_t)next_number(in);
+    }
     spad_report_add_bar(report, &bar, NULL);
 }
 
@@ -264,18 +281,55 @@ static void add_finding(spad_report *report, fuzz_input *in) {
     spad_report_add_finding(report, &finding, NULL);
 }
 
+/* A few buffers, most of which do not fit, with the changes and the sets that help. The boxes of
+ * the plan itself are drawn where it fits, too. */
+static void add_plan(spad_report *report, fuzz_input *in) {
+    char name[64];
+    spad_plan *plan;
+    spad_plan_result *result;
+    spad_plan_reason *reason = NULL;
+    REQUIRE(spad_plan_create(&plan, NULL, NULL) == SPAD_OK);
+    REQUIRE(spad_plan_set_capacity(plan, 16 + fuzz_next(in), NULL) == SPAD_OK);
+    for (int left = 1 + fuzz_next(in) % 5; left > 0; left--) {
+        const int flags = fuzz_next(in);
+        const int64_t begin = flags % 4;
+        const spad_plan_buffer buffer = {.name = next_name(in, name, sizeof name),
+                                         .lower = begin,
+                                         .upper = begin + 1 + flags / 64,
+                                         .size = fuzz_next(in),
+                                         .alignment = INT64_C(1) << flags / 4 % 4};
+        REQUIRE(spad_plan_add(NULL, plan, &buffer, NULL) == SPAD_OK);
+    }
+    REQUIRE(spad_plan_solve(&result, plan, NULL, NULL) == SPAD_OK);
+    if (spad_report_add_plan(report, plan, result, 1, NULL) == SPAD_OK) {
+        if (result->verdict == SPAD_PLAN_INFEASIBLE || result->verdict == SPAD_PLAN_UNKNOWN)
+            REQUIRE(spad_plan_explain(&reason, plan, result, 0, NULL) == SPAD_OK);
+        /* a report has only so many notes */
+        const spad_status status = spad_report_add_reason(report, plan, result, reason, NULL);
+        REQUIRE(status == SPAD_OK || status == SPAD_ERR_ARGUMENT || status == SPAD_ERR_OVERFLOW);
+    }
+    spad_plan_reason_destroy(reason);
+    spad_plan_result_destroy(result);
+    spad_plan_destroy(plan);
+}
+
 static void fill(spad_report *report, spad_emit *table, fuzz_input *in) {
     for (int i = 0; i < 64 && in->size > 0; i++) {
         char text[512];
-        switch (fuzz_next(in) % 8) {
-        case 0: add_bar(report, in); break;
+        const int record = fuzz_next(in);
+        switch (record % 8) {
+        case 0: add_bar(report, in, record >= 128); break;
         case 1: add_finding(report, in); break;
         case 2: spad_report_add_note(report, next_name(in, text, sizeof text), NULL); break;
         case 3:
             next_name(in, text, sizeof text);
             spad_report_set_source(report, text, text, strlen(text), NULL);
             break;
-        default: add_box(report, table, in);
+        default:
+            if (record % 8 == 4 && record >= 192)
+                add_plan(report, in);
+            else
+                add_box(report, table, in, record >= 128);
         }
     }
 }

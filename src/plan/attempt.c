@@ -2,6 +2,8 @@
  *
  * A problem with changes, solved again: what changes are, and whether there is a plan with them.
  */
+#include <string.h>
+
 #include "plan/why.h"
 
 int spad__attempt_ask(void *context, const spad_plan_progress *progress) {
@@ -67,4 +69,16 @@ spad_status spad__attempt(spad__explorer *x, spad_plan_result **found, spad_erro
     spad_plan_result_destroy(*found);
     *found = NULL;
     return goes_on;
+}
+
+spad_status spad__keep_places(spad__explorer *x, const spad_plan_result *result,
+                              spad_plan_place **out, spad_error *error) {
+    const size_t n = result->count;
+    *out = NULL;
+    if (n == 0 || x->places_kept + n > SPAD_PLAN_PLACES_KEPT) return SPAD_OK;
+    *out = spad__arena_array(&x->out->arena, n, sizeof **out);
+    if (*out == NULL) return spad__fail_host_memory(error);
+    memcpy(*out, result->places, n * sizeof **out);
+    x->places_kept += n;
+    return SPAD_OK;
 }

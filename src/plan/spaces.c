@@ -118,6 +118,10 @@ spad_status spad_spaces_add_memory(size_t *out, spad_spaces *spaces, const spad_
 size_t spad__spaces_find(spad_spaces *spaces, const char *name, size_t length, spad_status *status,
                          spad_error *error) {
     *status = SPAD_OK;
+    if (memchr(name, '\0', length) != NULL) { /* it would not be found again */
+        *status = spad__fail(error, SPAD_ERR_NAME, "the name of a memory has a zero byte");
+        return SPAD_NO_MEMORY;
+    }
     const size_t known = memory_of_name(spaces, name, length);
     if (known != SPAD_NO_MEMORY) return known;
     if (!spaces->named && space_of_name(spaces->target, name, length) == NULL)

@@ -63,18 +63,6 @@ static bool list_candidates(spad__explorer *x) {
 
 /* ---- what would help --------------------------------------------------------------- */
 
-spad_status spad__keep_places(spad__explorer *x, const spad_plan_result *result,
-                              spad_plan_place **out, spad_error *error) {
-    const size_t n = result->count;
-    *out = NULL;
-    if (n == 0 || x->places_kept + n > SPAD_PLAN_PLACES_KEPT) return SPAD_OK;
-    *out = spad__arena_array(&x->out->arena, n, sizeof **out);
-    if (*out == NULL) return spad__fail_host_memory(error);
-    memcpy(*out, result->places, n * sizeof **out);
-    x->places_kept += n;
-    return SPAD_OK;
-}
-
 /* Adds a change after which there is a plan. */
 static spad_status keep_plan_change(spad__explorer *x, spad_plan_change change,
                                     const spad_plan_result *result, spad_error *error) {

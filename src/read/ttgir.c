@@ -254,7 +254,7 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
     snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
 }
 
-static long line_of(const spad__ttgir *t, int32_t op) {
+static long line_of_op(const spad__ttgir *t, int32_t op) {
     return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
 }
 
@@ -263,11 +263,11 @@ static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
     char loops[100] = "", copies[100] = "";
     if (t->inner_op >= 0) {
         snprintf(loops, sizeof loops, "the loop in line %ld has as many rounds each time",
-                 line_of(t, t->inner_op));
+                 line_of_op(t, t->inner_op));
     }
     if (t->masked_op >= 0) {
         snprintf(copies, sizeof copies, "%sthe copy in line %ld is always done",
-                 t->inner_op >= 0 ? ", " : "", line_of(t, t->masked_op));
+                 t->inner_op >= 0 ? ", " : "", line_of_op(t, t->masked_op));
     }
     snprintf(info->approximated, sizeof info->approximated, "%s%s", loops, copies);
 }
@@ -303,7 +303,7 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
     spad_status status = one_pass(t, false, out, used, error);
     if (is_unclear(t, status)) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
-                 line_of(t, t->unclear_op));
+                 line_of_op(t, t->unclear_op));
         list_assumed(t, info);
         status = run_pass(t, out, info, used, error);
         if (!info->unrolled) info->reason[0] = '\0';

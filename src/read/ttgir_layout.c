@@ -35,7 +35,7 @@ static spad__ttgir_words encoding_words(const spad__ttgir *t, uint32_t at) {
 }
 
 /* The first token after "word =", at any depth of brackets; 0: none. */
-static uint32_t value_of(const spad__ttgir *t, spad__ttgir_words words, const char *word) {
+static uint32_t word_after(const spad__ttgir *t, spad__ttgir_words words, const char *word) {
     for (uint32_t at = words.first; at + 2 < words.end; at++) {
         if (spad__mlir_is(t->m, at, word) && spad__mlir_is_mark(t->m, at + 1, '=')) return at + 2;
     }
@@ -45,7 +45,7 @@ static uint32_t value_of(const spad__ttgir *t, spad__ttgir_words words, const ch
 /* "word = [4, 1]": how many numbers there are, at most `limit`. */
 static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *word, int64_t *out,
                    int limit) {
-    const uint32_t at = value_of(t, words, word);
+    const uint32_t at = word_after(t, words, word);
     int count = 0;
     if (at == 0 || !spad__mlir_is_mark(t->m, at, '[')) return 0;
     for (uint32_t i = at + 1; i < words.end && !spad__mlir_is_mark(t->m, i, ']'); i++) {
@@ -61,7 +61,7 @@ static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *wo
  * another rank, or too many. */
 static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char *word, int rank,
                        spad__ttgir_bases *out) {
-    uint32_t at = value_of(t, words, word);
+    uint32_t at = word_after(t, words, word);
     out->count = 0;
     if (at == 0 || !spad__mlir_is_mark(t->m, at, '[')) return false;
     at++;
@@ -111,7 +111,7 @@ static bool bases_of(const spad__ttgir *t, spad__ttgir_words words, const char *
 static bool read_blocks(const spad__ttgir *t, uint32_t at, int rank, spad__ttgir_bases *out,
                         int depth) {
     const spad__ttgir_words words = encoding_words(t, at);
-    const uint32_t parent = value_of(t, words, "parent");
+    const uint32_t parent = word_after(t, words, "parent");
     int64_t dim;
     out->count = 0;
     if (depth > LAYOUTS_DEEP || rank > SPAD__TTGIR_RANK) return false;
@@ -122,7 +122,7 @@ static bool read_blocks(const spad__ttgir *t, uint32_t at, int rank, spad__ttgir
     if (!spad__mlir_is(t->m, words.first, "#ttg.slice")) {
         return read_blocks(t, parent, rank, out, depth + 1);
     }
-    const uint32_t which = value_of(t, words, "dim");
+    const uint32_t which = word_after(t, words, "dim");
     if (which == 0 || !spad__mlir_number(t->m, which, &dim) || dim < 0 || dim > rank ||
         !read_blocks(t, parent, rank + 1, out, depth + 1)) {
         return false;
@@ -153,7 +153,7 @@ void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_
 /* ---- one dimension -------------------------------------------------------------------- */
 
 /* At most as many as there is room for; what is left of the room after them. */
-static int64_t take(int64_t count, int64_t *room, bool *repeats) {
+static int64_t fit_extent(int64_t count, int64_t *room, bool *repeats) {
     const int64_t taken = count < *room ? count : *room;
     if (taken < count) *repeats = true;
     *room /= taken;
@@ -172,9 +172,9 @@ static bool read_blocked(const spad__ttgir *t, spad__ttgir_words words, spad__tt
     for (int d = 0; d < l->rank; d++) {
         int64_t room = l->shape[d];
         bool same = false; /* registers of one thread are no repetition */
-        l->elements[d] = take(elements[d], &room, &same);
-        l->lanes[d] = take(lanes[d], &room, &l->repeats);
-        l->warps[d] = take(warps[d], &room, &l->repeats);
+        l->elements[d] = fit_extent(elements[d], &room, &same);
+        l->lanes[d] = fit_extent(lanes[d], &room, &l->repeats);
+        l->warps[d] = fit_extent(warps[d], &room, &l->repeats);
     }
     l->whole = true;
     return true;
@@ -190,8 +190,8 @@ static bool read_mma(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_
     }
     for (int d = 0; d < l->rank; d++) {
         int64_t room = l->shape[d];
-        take(shape[d], &room, &l->repeats);
-        l->warps[d] = take(warps[d], &room, &l->repeats);
+        fit_extent(shape[d], &room, &l->repeats);
+        l->warps[d] = fit_extent(warps[d], &room, &l->repeats);
     }
     return true;
 }
@@ -208,8 +208,8 @@ static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l
 /* A layout of one dimension more, of which all have what the first has. */
 static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_layout *l,
                        int depth) {
-    const uint32_t parent = value_of(t, words, "parent");
-    const uint32_t at = value_of(t, words, "dim");
+    const uint32_t parent = word_after(t, words, "parent");
+    const uint32_t at = word_after(t, words, "dim");
     spad__ttgir_layout whole = {.rank = l->rank + 1};
     int64_t dim;
     if (parent == 0 || at == 0 || !spad__mlir_number(t->m, at, &dim) || dim < 0 || dim > l->rank ||

@@ -180,7 +180,7 @@ static bool is_data(spad__ttgir *t, spad__scalar n) {
 
 /* Do the notes from `first` on nothing but load and store global memory? Only their time is of
  * interest then, and that is not known where data decides whether they happen. */
-static bool is_off_chip(const spad__ttgir *t, size_t first) {
+static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->kind == SPAD__NOTE_ELSE) continue;
@@ -232,7 +232,7 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
                                *spad__ttgir_operand(t, no, (uint32_t)i)));
     }
     if (t->dry || t->failed) return;
-    if (t->notes.count == opened || (is_data(t, condition) && is_off_chip(t, opened))) {
+    if (t->notes.count == opened || (is_data(t, condition) && notes_are_off_chip(t, opened))) {
         t->notes.count = before; /* nothing happens in it that matters */
         return;
     }
@@ -696,7 +696,7 @@ static int axis_of(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__mlir_is(t->m, at, "y") ? 1 : spad__mlir_is(t->m, at, "z") ? 2 : 0;
 }
 
-static void refuse(spad__ttgir *t, const spad__mlir_op *op, const char *why) {
+static void refuse_op(spad__ttgir *t, const spad__mlir_op *op, const char *why) {
     const spad__mlir_token *name = &t->m->tokens.items[op->name];
     SPAD__TTGIR_FAULT(t, "'%.*s' %s", (int)(name->length < 60 ? name->length : 60),
                       spad__mlir_text(t->m, op->name), why);
@@ -709,7 +709,7 @@ static bool is_remote(spad__ttgir *t, const spad__mlir_op *op) {
     if (does == NULL) return false;
     snprintf(why, sizeof why, "%s: only kernels whose blocks use their own memory are read; %s",
              does, "compile with num_ctas=1");
-    refuse(t, op, why);
+    refuse_op(t, op, why);
     return true;
 }
 
@@ -750,7 +750,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     } else if (spad__mlir_named(t->m, op, "tt.store")) {
         do_global(t, op, true);
     } else if (ttgir_matters(t, op)) {
-        refuse(t, op, "is not known, and memory on chip may depend on it");
+        refuse_op(t, op, "is not known, and memory on chip may depend on it");
     }
 }
 

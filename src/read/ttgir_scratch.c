@@ -53,7 +53,7 @@ static int64_t element_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     return sum;
 }
 
-static int64_t product_of(const int64_t *factors, int count) {
+static int64_t scratch_product(const int64_t *factors, int count) {
     int64_t product = 1;
     for (int d = 0; d < count; d++) {
         if (!spad__mul(product, factors[d], &product)) return SCRATCH_UNKNOWN;
@@ -61,7 +61,7 @@ static int64_t product_of(const int64_t *factors, int count) {
     return product;
 }
 
-static int64_t times(int64_t a, int64_t b) {
+static int64_t scratch_times(int64_t a, int64_t b) {
     int64_t product;
     if (a < 0 || b < 0 || !spad__mul(a, b, &product)) return SCRATCH_UNKNOWN;
     return product;
@@ -81,7 +81,7 @@ static int64_t reduce_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     if (!along_axis(t, op, &l, &axis)) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     l.shape[axis] = l.warps[axis];
-    return times(product_of(l.shape, l.rank), element_bytes(t, op));
+    return scratch_times(scratch_product(l.shape, l.rank), element_bytes(t, op));
 }
 
 static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -90,12 +90,12 @@ static int64_t scan_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     if (!along_axis(t, op, &l, &axis) || !l.whole) return SCRATCH_UNKNOWN;
     if (l.warps[axis] == 1) return 0;
     for (int d = 0; d < l.rank; d++) {
-        const int64_t once = times(l.elements[d], times(l.lanes[d], l.warps[d]));
-        count = times(count, l.shape[d] / once); /* no more than the shape, by its reader */
-        count = times(count, l.warps[d]);
-        if (d != axis) count = times(count, times(l.lanes[d], l.elements[d]));
+        const int64_t once = scratch_times(l.elements[d], scratch_times(l.lanes[d], l.warps[d]));
+        count = scratch_times(count, l.shape[d] / once); /* no more than the shape, by its reader */
+        count = scratch_times(count, l.warps[d]);
+        if (d != axis) count = scratch_times(count, scratch_times(l.lanes[d], l.elements[d]));
     }
-    return times(count, element_bytes(t, op));
+    return scratch_times(count, element_bytes(t, op));
 }
 
 static int64_t histogram_bytes(spad__ttgir *t, const spad__mlir_op *op) {
@@ -191,8 +191,8 @@ typedef struct spad__ttgir_size {
     bool computed; /* from layouts: the text has no size */
 } spad__ttgir_size;
 
-static spad__ttgir_size size_of(spad__ttgir *t, const spad__mlir_op *op, int64_t offset,
-                                int64_t (*bytes)(spad__ttgir *t, const spad__mlir_op *op)) {
+static spad__ttgir_size scratch_size(spad__ttgir *t, const spad__mlir_op *op, int64_t offset,
+                                     int64_t (*bytes)(spad__ttgir *t, const spad__mlir_op *op)) {
     spad__ttgir_size size = {0};
     if (spad__mlir_number_of(t->m, op, "allocation.size", &size.bytes)) {
         if (size.bytes < 0) size.bytes = 0;
@@ -265,7 +265,7 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
     for (size_t i = 0; i < sizeof scratch_ops / sizeof *scratch_ops; i++) {
         if (!spad__mlir_named(t->m, op, scratch_ops[i].name)) continue;
         const int64_t offset = spad__ttgir_offset(t, op);
-        const spad__ttgir_size size = size_of(t, op, offset, scratch_ops[i].bytes);
+        const spad__ttgir_size size = scratch_size(t, op, offset, scratch_ops[i].bytes);
         spad__ttgir_name(t, op, name);
         if (strcmp(name, SPAD__TTGIR_NO_NAME) == 0) strcpy(name, scratch_ops[i].word);
         int32_t buffer = common_buffer(t, size.bytes, offset);
@@ -281,7 +281,7 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* Values in a row, without gaps: a memory descriptor is an address and a number for each dimension.
  */
-static int64_t capture_bytes(spad__ttgir *t, const spad__mlir_op *op) {
+static int64_t bytes_of_captures(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t first = t->m->regions.items[op->first_region].next;
     int64_t sum = 0;
     if (first < 0) return 0;
@@ -333,8 +333,8 @@ static int32_t states_buffer(spad__ttgir *t) {
 
 static int32_t captures_buffer(spad__ttgir *t, const spad__mlir_op *op) {
     const int64_t offset = spad__ttgir_offset(t, op);
-    return scratch_buffer(t, op->name, size_of(t, op, offset, capture_bytes), offset, CAPTURE_ALIGN,
-                          "captures");
+    return scratch_buffer(t, op->name, scratch_size(t, op, offset, bytes_of_captures), offset,
+                          CAPTURE_ALIGN, "captures");
 }
 
 /* The partitions have read what they are handed before any of them goes on: all warps meet twice.

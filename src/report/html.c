@@ -35,13 +35,22 @@ static int64_t string_number(spad__names *strings, const char *text) {
     return spad__names_add(strings, "", text) != NULL ? (int64_t)number : -1;
 }
 
-static void write_strings(spad__out *out, const spad__names *strings) {
-    spad__out_string(out, "\"strings\":[");
-    for (size_t i = 0; i < strings->names.count; i++) {
+/* A list under a key: `write` has one entry, without what separates them. */
+typedef void (*write_entry)(spad__out *out, const void *context, size_t i);
+
+static void write_key_list(spad__out *out, const char *key, size_t count, write_entry write,
+                           const void *context) {
+    spad__out_format(out, "\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) {
         if (i > 0) spad__out_string(out, ",");
-        spad__out_script_string(out, strings->names.items[i].text);
+        write(out, context, i);
     }
     spad__out_string(out, "]");
+}
+
+static void write_string_entry(spad__out *out, const void *context, size_t i) {
+    const spad__names *strings = context;
+    spad__out_script_string(out, strings->names.items[i].text);
 }
 
 /* ---- numbers ----------------------------------------------------------------------- */
@@ -363,14 +372,15 @@ static int64_t bar_cell(const void *context, size_t i, int what) {
     return 0;
 }
 
+static void write_row_entry(spad__out *out, const void *context, size_t i) {
+    const spad_report *report = context;
+    spad__out_script_string(out, report->rows.items[i]);
+}
+
 static void write_bars(page_out *page, const texts *t) {
     spad__out *out = page->json;
-    spad__out_string(out, "\"rows\":[");
-    for (size_t i = 0; i < t->report->rows.count; i++) {
-        if (i > 0) spad__out_string(out, ",");
-        spad__out_script_string(out, t->report->rows.items[i]);
-    }
-    spad__out_string(out, "],\n");
+    write_key_list(out, "rows", t->report->rows.count, write_row_entry, t->report);
+    spad__out_string(out, ",\n");
     write_key_count(out, "bars", t->report->bars.count);
     for (int c = 0; c < BAR_COLUMNS; c++) {
         write_column(page, bar_names[c], t->report->bars.count, bar_cell, t, c);
@@ -378,7 +388,17 @@ static void write_bars(page_out *page, const texts *t) {
     spad__out_string(out, "},\n");
 }
 
-static void html_finding(spad__out *out, const spad_finding *finding) {
+static void write_finding_note(spad__out *out, const void *context, size_t i) {
+    const spad_finding *finding = context;
+    spad__out_string(out, "[");
+    html_number(out, finding->notes[i].line);
+    spad__out_string(out, ",");
+    spad__out_script_string(out, finding->notes[i].message);
+    spad__out_string(out, "]");
+}
+
+static void write_finding_entry(spad__out *out, const void *context, size_t i) {
+    const spad_finding *finding = &((const spad_report *)context)->findings.items[i];
     spad__out_string(out, "{");
     write_key_string(out, "code", spad_finding_name(finding->code));
     write_key_string(out, "severity", spad_severity_name(finding->severity));
@@ -388,16 +408,8 @@ static void html_finding(spad__out *out, const spad_finding *finding) {
     write_key_number(out, "line", finding->line);
     write_key_number(out, "count", finding->count);
     if (finding->time != SPAD_NO_FACT) write_key_number(out, "time", finding->time);
-    spad__out_string(out, "\"notes\":[");
-    for (size_t i = 0; i < finding->note_count; i++) {
-        if (i > 0) spad__out_string(out, ",");
-        spad__out_string(out, "[");
-        html_number(out, finding->notes[i].line);
-        spad__out_string(out, ",");
-        spad__out_script_string(out, finding->notes[i].message);
-        spad__out_string(out, "]");
-    }
-    spad__out_string(out, "]}");
+    write_key_list(out, "notes", finding->note_count, write_finding_note, finding);
+    spad__out_string(out, "}");
 }
 
 /* "(128, 512) bfloat16" as a string of the table; -1: no memory. */
@@ -435,36 +447,49 @@ static bool has_far_source(const spad_report *report) {
     return report->source != NULL && strlen(report->source) > SOURCE_NEAR;
 }
 
-/* [name, basis, thousandths] of each roof, what they rest on, and what bounds the kernel. */
-static void write_roofs(spad__out *out, const spad_report *report) {
-    if (report->costs != NULL) write_key_string(out, "costs", report->costs);
-    if (report->bound != NULL) write_key_string(out, "bound", report->bound);
-    if (report->roofs.count == 0) return;
-    spad__out_string(out, "\"roofs\":[");
-    for (size_t i = 0; i < report->roofs.count; i++) {
-        const spad__roof_row *roof = &report->roofs.items[i];
-        spad__out_string(out, i > 0 ? ",[" : "[");
-        spad__out_script_string(out, roof->name);
-        spad__out_string(out, ",");
-        spad__out_script_string(out, roof->basis);
-        spad__out_format(out, ",%lld]", (long long)roof->busy);
-    }
-    spad__out_string(out, "],\n");
+/* [text, text, number]: a row of a table. */
+static void write_table_row(spad__out *out, const char *first, const char *second, int64_t number) {
+    spad__out_string(out, "[");
+    spad__out_script_string(out, first);
+    spad__out_string(out, ",");
+    spad__out_script_string(out, second);
+    spad__out_string(out, ",");
+    html_number(out, number);
+    spad__out_string(out, "]");
 }
 
-/* [name, sentence, bytes that leave the peak] of each change after which it fits. */
-static void write_changes(spad__out *out, const spad_report *report) {
-    if (report->changes.count == 0) return;
-    spad__out_string(out, "\"changes\":[");
-    for (size_t i = 0; i < report->changes.count; i++) {
-        const spad__report_change *change = &report->changes.items[i];
-        spad__out_string(out, i > 0 ? ",[" : "[");
-        spad__out_script_string(out, change->name);
-        spad__out_string(out, ",");
-        spad__out_script_string(out, change->text);
-        spad__out_format(out, ",%lld]", (long long)change->leaves);
+/* Name, basis, thousandths. */
+static void write_roof_entry(spad__out *out, const void *context, size_t i) {
+    const spad__roof_row *roof = &((const spad_report *)context)->roofs.items[i];
+    write_table_row(out, roof->name, roof->basis, roof->busy);
+}
+
+/* Name, sentence, bytes that leave the peak. */
+static void write_change_entry(spad__out *out, const void *context, size_t i) {
+    const spad__report_change *change = &((const spad_report *)context)->changes.items[i];
+    write_table_row(out, change->name, change->text, change->leaves);
+}
+
+static void write_note_entry(spad__out *out, const void *context, size_t i) {
+    spad__out_script_string(out, ((const spad_report *)context)->notes[i]);
+}
+
+static void write_in_tables_entry(spad__out *out, const void *context, size_t i) {
+    spad__out_string(out, ((const spad_report *)context)->in_tables[i] ? "1" : "0");
+}
+
+/* What the times rest on and what bounds the kernel, and what makes it fit. */
+static void write_tables(spad__out *out, const spad_report *report) {
+    if (report->costs != NULL) write_key_string(out, "costs", report->costs);
+    if (report->bound != NULL) write_key_string(out, "bound", report->bound);
+    if (report->roofs.count > 0) {
+        write_key_list(out, "roofs", report->roofs.count, write_roof_entry, report);
+        spad__out_string(out, ",\n");
     }
-    spad__out_string(out, "],\n");
+    if (report->changes.count > 0) {
+        write_key_list(out, "changes", report->changes.count, write_change_entry, report);
+        spad__out_string(out, ",\n");
+    }
 }
 
 static void write_report(page_out *page, const spad__page_part *part, const texts *t) {
@@ -477,27 +502,17 @@ static void write_report(page_out *page, const spad__page_part *part, const text
     write_key_string(out, "about", report->target->about);
     write_key_string(out, "unit", report->time_unit);
     if (report->badge != NULL) write_key_string(out, "badge", report->badge);
-    write_roofs(out, report);
-    write_changes(out, report);
+    write_tables(out, report);
     write_key_number(out, "begin", p->begin);
     write_key_number(out, "end", p->end);
     if (report->works_at > 0) write_key_number(out, "worksAt", report->works_at);
-    spad__out_string(out, "\"notes\":[");
-    for (size_t i = 0; i < report->note_count; i++) {
-        if (i > 0) spad__out_string(out, ",");
-        spad__out_script_string(out, report->notes[i]);
-    }
-    spad__out_string(out, "],\"inTables\":[");
-    for (size_t i = 0; i < report->note_count; i++)
-        spad__out_format(out, "%s%d", i > 0 ? "," : "", report->in_tables[i]);
-    spad__out_string(out, "],\n");
+    write_key_list(out, "notes", report->note_count, write_note_entry, report);
+    spad__out_string(out, ",");
+    write_key_list(out, "inTables", report->note_count, write_in_tables_entry, report);
+    spad__out_string(out, ",\n");
     write_bars(page, t);
-    spad__out_string(out, "\"findings\":[");
-    for (size_t i = 0; i < report->findings.count; i++) {
-        if (i > 0) spad__out_string(out, ",\n");
-        html_finding(out, &report->findings.items[i]);
-    }
-    spad__out_string(out, "],\n");
+    write_key_list(out, "findings", report->findings.count, write_finding_entry, report);
+    spad__out_string(out, ",\n");
     write_key_string(out, "file", report->file);
     if (has_far_source(report)) {
         spad__out_string(out, "\"far\":true,"); /* in an element of its own: write_far */
@@ -511,7 +526,7 @@ static void write_report(page_out *page, const spad__page_part *part, const text
         write_view(page, &s);
     }
     spad__out_string(out, "],\n");
-    write_strings(out, &t->strings);
+    write_key_list(out, "strings", t->strings.names.count, write_string_entry, &t->strings);
     spad__out_string(out, "}");
 }
 

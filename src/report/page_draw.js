@@ -174,6 +174,7 @@ function leftMargin(wide) {
   g.font = FONT;
   const labels = spaces.map((s) => bytesText(Math.max(s.peak, 0)));
   if (wide) for (const s of spaces) labels.push(addressText(Math.max(s.top, s.usable, s.size, -s.low)));
+  for (const c of charts) if (c.kind === "map" && c.space.full) { const [a0, a1] = c.space.full, step = niceStep(a1 - a0, c.plot / 48, true); labels.push(tickText(Math.floor(a1 / step) * step, step)); }
   for (const r of reports) labels.push(...r.rows.map((row) => shorten(clean(row), 40)));
   const widest = labels.reduce((width, text) => Math.max(width, widthOf(g, text)), 0);
   const folds = reports.some((r) => r.groups.some(canFold)) ? 12 : 0; // room for the marks of groups

@@ -131,7 +131,7 @@ function usesOf(report) {
   return uses;
 }
 function usersText(list) {
-  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + plain(line) + ")"))];
+  const texts = [...new Set(list.map(([by, line]) => clean(by) + " (line " + line + ")"))];
   return texts.slice(0, 4).join(", ") + (texts.length > 4 ? ", and " + plain(texts.length - 4) + " more" : "");
 }
 function userRows(report, name) {
@@ -143,7 +143,7 @@ function userRows(report, name) {
 function lineRows(report, line) {
   if (!(line > 0)) return [];
   const origin = originRows(report, line), code = (sourcesOf(report).lines[line - 1] || "").trim();
-  return [["line", plain(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
+  return [["line", String(line)], ...(code && origin.length === 0 ? [["", shorten(clean(code), 200)]] : []), ...origin];
 }
 function boxCard(s, i) {
   const rows = [];
@@ -175,12 +175,13 @@ function barCard(report, bar, waits) {
 }
 const cardOf = (mark) => (mark.card ? mark.card() : mark.bar ? barCard(mark.report, mark.bar, mark.waits) : boxCard(mark.space, mark.box));
 
+const sameMark = (a, b) => a === b || (a && b && a.bar === b.bar && a.space === b.space && a.box === b.box && a.waits === b.waits && a.key === b.key);
 // What is under a pointer that rests, after the view below it has changed.
 function lookAgain() {
   const at = state.at;
   if (!at || at.dragged) return;
-  const hover = markUnder(at.chart, at.x, at.y), same = (a, b) => a === b || (a && b && a.bar === b.bar && a.space === b.space && a.box === b.box && a.waits === b.waits && a.key === b.key);
-  if (same(hover, state.hover)) return;
+  const hover = markUnder(at.chart, at.x, at.y);
+  if (sameMark(hover, state.hover)) return;
   state.hover = hover;
   showCard(hover, at.clientX, at.clientY);
 }
@@ -191,8 +192,8 @@ function lookAway() {
 }
 function showCard(mark, x, y) {
   const card = byId("card");
-  card.hidden = !mark;
-  if (!mark) return;
+  card.hidden = !mark || Boolean(state.pinned && sameMark(mark, state.pinned)); // what is pinned has its card in the panel
+  if (card.hidden) return;
   card.replaceChildren(...cardOf(mark));
   const w = card.offsetWidth, h = card.offsetHeight;
   card.style.left = Math.max(8, x + 16 + w > innerWidth ? x - w - 12 : x + 16) + "px";
@@ -203,6 +204,7 @@ const lineOf = (mark) => (mark && !mark.card ? (mark.bar ? mark.bar[5] : mark.sp
 
 function pin(mark) {
   state.pinned = mark;
+  if (mark && state.hover && sameMark(mark, state.hover)) showCard(null);
   state.others = [];
   byId("selected").hidden = !mark;
   if (mark) {

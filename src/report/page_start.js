@@ -415,7 +415,7 @@ window.spad = {
     const c = charts.find((chart) => chart.kind === "timeline");
     if (!c) return null;
     const r = c.canvas.getBoundingClientRect();
-    return { canvas: [r.left, r.top, r.width, r.height], bars: c.report.bars.map((bar) => barPixels(c, bar)), ready: c.report.bars.map((bar) => X(c, bar[3])) };
+    return { canvas: [r.left, r.top], height: r.height, bars: c.report.bars.map((bar) => barPixels(c, bar)), ready: c.report.bars.map((bar) => X(c, bar[3])) };
   },
   under(x, y) { // of the timeline: the name of what is at a point of the page
     const c = charts.find((chart) => chart.kind === "timeline"), r = c.canvas.getBoundingClientRect(), mark = markUnder(c, x - r.left, y - r.top);

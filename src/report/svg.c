@@ -10,7 +10,8 @@
  *
  * The light picture is for notebooks: of many boxes and bars the largest are drawn, all others are
  * shades of gray in a grid, and every part of it answers to the pointer. Its detail is halved until
- * it is below LIGHT_BYTES. Its style holds for it alone, as it becomes a part of another page.
+ * it is below LIGHT_BYTES. Its style holds for it alone, as it becomes a part of another page, and
+ * has no ground and the colour of that page's text: notebooks are light or dark.
  */
 #include <string.h>
 
@@ -35,6 +36,13 @@ static const char style[] =
     ".a{fill:#9a6700;font-weight:600}"
     ".w{fill:none;stroke:#bf8700;stroke-width:1;stroke-dasharray:2 2}"
     ".d1{fill:#dfe3e8}.d2{fill:#bcc4cd}.d3{fill:#98a3af}.d4{fill:#76828f}.o{fill-opacity:0}";
+
+/* After the style, for a light picture. Names on boxes stay dark, as boxes are bright. */
+static const char light_style[] =
+    "text{fill:currentColor}.m{fill:currentColor;fill-opacity:.72}.n{fill:#24292f}"
+    ".a{fill:currentColor}.f{fill:currentColor;fill-opacity:.04}"
+    ".d1,.d2,.d3,.d4{fill:currentColor}.d1{fill-opacity:.13}.d2{fill-opacity:.27}"
+    ".d3{fill-opacity:.42}.d4{fill-opacity:.6}.l{fill-opacity:.3}";
 
 static const char patterns[] =
     "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
@@ -110,15 +118,26 @@ static int64_t page_height(const spad__picture *p, const spad__light_detail *lig
            SPAD__SVG_GAP;
 }
 
+static void write_style_rules(spad__out *out, const char *rules, const char *before) {
+    for (const char *rule = rules; *rule != '\0';) {
+        const size_t length = strcspn(rule, "}") + 1;
+        for (size_t from = 0; from < length;) { /* each of `.a,.b{...}` */
+            const size_t comma = strcspn(rule + from, ",{");
+            const bool more = rule[from + comma] == ',';
+            const size_t end = more ? from + comma + 1 : length;
+            spad__out_string(out, before);
+            spad__out_bytes(out, rule + from, end - from);
+            from = end;
+        }
+        rule += length;
+    }
+}
+
 /* The rules of the style, those of a light picture for it alone. */
 static void write_style(spad__out *out, bool is_light) {
     spad__out_string(out, "<style>");
-    for (const char *rule = style; *rule != '\0';) {
-        const size_t length = strcspn(rule, "}") + 1;
-        if (is_light) spad__out_string(out, ".spad-light ");
-        spad__out_bytes(out, rule, length);
-        rule += length;
-    }
+    write_style_rules(out, style, is_light ? ".spad-light " : "");
+    if (is_light) write_style_rules(out, light_style, ".spad-light ");
     spad__out_string(out, "</style>\n");
 }
 
@@ -133,7 +152,8 @@ static bool write_picture(spad__out *out, const spad__picture *p, const spad__li
                      SPAD__SVG_PAGE_WIDTH, height);
     write_style(out, light != NULL);
     spad__out_string(out, patterns);
-    spad__out_string(out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    if (light == NULL)
+        spad__out_string(out, "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     spad__svg_text(out, "t", "start", SPAD__SVG_LEFT * 100, 3000);
     spad__out_markup(out, report->title, 80);
     spad__out_string(out, "</text>\n");

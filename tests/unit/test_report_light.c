@@ -141,6 +141,14 @@ static void a_few_are_all_drawn(void **state) {
     assert_int_equal(count_of(&text, "<title>b"), 100);
     assert_null(strstr(text.bytes, "shades of gray"));
     assert_non_null(strstr(text.bytes, ".spad-light .t{")); /* the style is its own */
+    /* no ground, and text in the colour of the page around it, which may be dark */
+    assert_null(strstr(text.bytes, "height=\"100%\""));
+    assert_non_null(strstr(text.bytes, ".spad-light text{fill:currentColor}"));
+    assert_non_null(strstr(text.bytes, ".spad-light .d1,.spad-light .d2,"));
+    text.count = 0;
+    assert_ok(spad_report_write_svg(report, &text.sink, &error), &error); /* for paper */
+    assert_non_null(strstr(text.bytes, "height=\"100%\" fill=\"#fff\"/>"));
+    assert_null(strstr(text.bytes, "currentColor"));
     spad_report_destroy(report);
     test_text_free(&text);
 }

@@ -326,6 +326,21 @@ static void rows_that_cannot_be_are_refused(void **state) {
 }
 
 /* Alignments whose common multiple is too large. */
+/* The name of a memory ends at a zero byte, so the second pass would not find it again. */
+static void names_with_a_zero_byte_are_refused(void **state) {
+    (void)state;
+    static const char text[] = "id,lower,upper,size,space\nc,2,4,10,sq\0\0\0\n";
+    spad_error error;
+    spad_spaces *spaces = new_spaces();
+    for (int turn = 0; turn < 2; turn++) {
+        assert_int_equal(spad_spaces_read_csv(spaces, text, sizeof text - 1, "t.csv", NULL, &error),
+                         SPAD_ERR_NAME);
+        assert_non_null(strstr(error.message, "zero byte"));
+    }
+    read_text(spaces, "lower,upper,size,space\n0,1,1,sq\n");
+    spad_spaces_destroy(spaces);
+}
+
 static void alignments_without_a_multiple(void **state) {
     (void)state;
     spad_error error;
@@ -427,6 +442,7 @@ int main(void) {
                                        cmocka_unit_test(what_does_not_fit_has_a_reason),
                                        cmocka_unit_test(memories_that_cannot_be_are_refused),
                                        cmocka_unit_test(rows_that_cannot_be_are_refused),
+                                       cmocka_unit_test(names_with_a_zero_byte_are_refused),
                                        cmocka_unit_test(alignments_without_a_multiple),
                                        cmocka_unit_test(another_text_is_not_written),
                                        cmocka_unit_test(every_allocation_may_fail)};

@@ -305,8 +305,8 @@ static void views(void **state) {
         {HEAD("90") ALLOC_S "    ttg.async_copy_global_to_local %v, %x : i32\n"
                             "    ttg.async_wait\n    ttng.async_tma_store_wait\n"
                             "    %q:2 = ttng.warp_group_dot_wait %p : i32\n" CLOSE,
-         {"cp load writes x in loads\n", "wait loads pending 0\n",
-          "wait stores pending 0 reads\n", "wait mmas pending 0\n"}},
+         {"cp load writes x in loads\n", "wait loads pending 0\n", "wait stores pending 0 reads\n",
+          "wait mmas pending 0\n"}},
     };
     static const fault faults[] = {
         {HEAD("90") ALLOC_S
@@ -367,8 +367,8 @@ static void barriers(void **state) {
         {HEAD("100") ALLOC_S ALLOC_B ALLOC_T LOOP "      %q = arith.cmpi slt, %i, %c2 : i32\n"
                                                   "      ttng.tc_gen5_mma %x, %x, %a, %q, %q, %b, "
                                                   "%p, %b[%q] {is_async} : i32\n    }\n" CLOSE,
-         {"if i < 2 {\n", "tc5 dot reads x, x writes a\n",
-          "tc5 dot reads x, x updates a\n", "arrive b_bar by 1 on tc5\n"}},
+         {"if i < 2 {\n", "tc5 dot reads x, x writes a\n", "tc5 dot reads x, x updates a\n",
+          "arrive b_bar by 1 on tc5\n"}},
         {HEAD("90") ALLOC_S "    %r = ttng.warp_group_dot %x, %x, %p : " S2 " * " S2
                             " -> tensor<64x64xf32>\n" CLOSE,
          {"commit mmas\nwait mmas pending 0\n"}},

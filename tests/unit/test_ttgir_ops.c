@@ -78,8 +78,8 @@ static void views(void **state) {
                             " -> !ttg.memdesc<16x8xf16, #shared, #smem, mutable>\n"
                             "    ttg.local_store %p, %w : " S2 "\n    ttg.local_load %y : " S2
                             " -> tensor<64x32xf16>\n" CLOSE,
-         {"tensor x : shared float16 (64, 64) align 512\n",
-          "simt store writes x(8..16, 48..64)", "simt load reads x(.., 32..64)"}},
+         {"tensor x : shared float16 (64, 64) align 512\n", "simt store writes x(8..16, 48..64)",
+          "simt load reads x(.., 32..64)"}},
         {HEAD("90") ALLOC_R "    %r = ttg.memdesc_reinterpret %x : " S3 " -> " S3
                             "\n    %s = ttg.memdesc_reshape %r : " S3 " -> " S3
                             "\n    ttg.local_scatter %s[%p], %p : " S3
@@ -134,8 +134,7 @@ static void barriers_and_copies(void **state) {
                                     "    ttng.async_tma_scatter %d[%p, %c0] %x : i32\n"
                                     "    ttng.async_tma_reduce add, %d[%c0, %c0] %x : i32\n"
                                     "    ttng.async_tma_store_wait {pendings = 1 : i32}\n" CLOSE,
-         {"tma load reads d writes x delivers b_bar\n",
-          "tma store reads x adds d in stores\n",
+         {"tma load reads d writes x delivers b_bar\n", "tma store reads x adds d in stores\n",
           "tma reduce reads x adds d in stores\n", "wait stores pending 1 reads\n"}},
         {HEAD("90") ALLOC_S "    %r = ttng.warp_group_dot %x, %x, %p {isAsync = false} : " S2
                             " * " S2 " -> tensor<64x64xf32>\n" CLOSE,
@@ -171,10 +170,8 @@ static void tensor_memory(void **state) {
          "    ttng.tc_gen5_mma_scaled %x, %x, %t, %sa, %sa, %true, %true lhs = e4m3 rhs = e4m3, "
          "%b[%true] {is_async} : i32\n"
          "    ttng.tc_gen5_commit %b : i32\n    ttng.fence_async_shared {bCluster = false}\n" CLOSE,
-         {"simt store_sa writes sa\n",
-          "tc5 copy reads x writes sa\narrive b_bar by 1 on tc5\n",
-          "tc5 dot reads x, x, sa, sa updates t\narrive b_bar by 1 on tc5\n",
-          "fence shared\n"}},
+         {"simt store_sa writes sa\n", "tc5 copy reads x writes sa\narrive b_bar by 1 on tc5\n",
+          "tc5 dot reads x, x, sa, sa updates t\narrive b_bar by 1 on tc5\n", "fence shared\n"}},
         {HEAD("100") "    %t = ttng.tmem_alloc : () -> !ttg.memdesc<2x128x64xf32, #tmem, "
                      "#ttng.tensor_memory, mutable>\n    %u = ttg.memdesc_index %t[%c1] : i32\n"
                      "    ttng.tmem_store %p, %u, %true : i32\n" CLOSE,

@@ -380,11 +380,10 @@ bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Lists the functions of the module that begins with this operation. False: no memory. */
 bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
 /* Runs the function that is called, as if it were written here. */
-void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op);
+typedef bool spad__ttgir_runner(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
+void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_runner *run);
 void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
                               spad__ttgir_value value);
-/* False: stop. *end: the operation that ends the region; NULL: none does. */
-bool spad__ttgir_run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
 
 /* ---- the whole ---------------------------------------------------------------------- */
 

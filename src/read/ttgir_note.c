@@ -148,6 +148,13 @@ void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
     if (result < op->result_count) t->values.items[op->first_result + result] = value;
 }
 
+void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
+                              spad__ttgir_value value) {
+    const spad__mlir_region *r = &t->m->regions.items[region];
+    if (number >= r->argument_count) return;
+    t->values.items[t->m->arguments.items[r->first_argument + number]] = value;
+}
+
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar) {
     spad__ttgir_value value = no_value;
     value.kind = SPAD__TTGIR_SCALAR;

@@ -12,6 +12,8 @@
 
 #include "read/ttgir.h"
 
+static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
+
 /* ---- values -------------------------------------------------------------------------- */
 
 static const spad__ttgir_value nothing = {.kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
@@ -143,13 +145,6 @@ static const spad__mlir_region *region_at(const spad__ttgir *t, int32_t region) 
     return &t->m->regions.items[region];
 }
 
-void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
-                              spad__ttgir_value value) {
-    const spad__mlir_region *r = region_at(t, region);
-    if (number >= r->argument_count) return;
-    t->values.items[t->m->arguments.items[r->first_argument + number]] = value;
-}
-
 /* Views of one buffer that differ in their stage only. */
 static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
     return a->kind == b->kind && a->buffer == b->buffer &&
@@ -210,7 +205,7 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     const size_t before = t->notes.count;
     if (fixed) {
         const int32_t region = taken ? op->first_region : other;
-        if (region >= 0 && spad__ttgir_run_region(t, region, &yes) && yes != NULL) {
+        if (region >= 0 && run_region(t, region, &yes) && yes != NULL) {
             for (int32_t i = 0; i < op->result_count; i++) {
                 spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, yes, (uint32_t)i));
             }
@@ -221,12 +216,12 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_IF);
     if (note != NULL) note->scalar = condition;
     const size_t opened = t->notes.count;
-    if (!spad__ttgir_run_region(t, op->first_region, &yes)) return;
+    if (!run_region(t, op->first_region, &yes)) return;
     const size_t middle = t->notes.count;
     if (other >= 0) {
         t->op = self;
         spad__ttgir_note_add(t, SPAD__NOTE_ELSE);
-        if (!spad__ttgir_run_region(t, other, &no)) return;
+        if (!run_region(t, other, &no)) return;
         if (!t->dry && t->notes.count == middle + 1) t->notes.count = middle;
     }
     t->loops--;
@@ -335,7 +330,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     const spad__mlir_op *end = NULL;
     t->dry = true;
     enter_round(t, l);
-    const bool good = spad__ttgir_run_region(t, l->region, &end);
+    const bool good = run_region(t, l->region, &end);
     t->dry = dry;
     t->op = self;
     if (!good && (dry || t->failed)) return; /* else the fault is reported below */
@@ -350,7 +345,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         note->scalar = spad__scalar_resolve(&t->scalars, l->trips);
     }
     enter_round(t, l);
-    if (!spad__ttgir_run_region(t, l->region, &end)) return;
+    if (!run_region(t, l->region, &end)) return;
     t->loops--;
     t->op = self;
     if (t->notes.count == before + 1) {
@@ -381,7 +376,7 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
-        if (!spad__ttgir_run_region(t, l->region, &end)) return;
+        if (!run_region(t, l->region, &end)) return;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
         }
@@ -446,13 +441,13 @@ enum { ROUNDS_OF_DATA = 3, TTGIR_ROUNDS_MAX = 1 << 20 };
 static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
                         const spad__mlir_op **condition, const spad__mlir_op **end) {
     const int32_t body = region_at(t, l->region)->next;
-    if (!spad__ttgir_run_region(t, l->region, condition) || *condition == NULL) return false;
+    if (!run_region(t, l->region, condition) || *condition == NULL) return false;
     for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
         const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
         spad__ttgir_set_argument(t, body, k, value);
         spad__ttgir_set(t, l->op, (int32_t)k, value);
     }
-    return !both || spad__ttgir_run_region(t, body, end);
+    return !both || run_region(t, body, end);
 }
 
 /* Rounds that data ends: any number of them, and the condition once more. */
@@ -485,7 +480,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
     spad__ttgir_note_if(
         t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
         &open);
-    if (!spad__ttgir_run_region(t, region_at(t, l->region)->next, &end)) return;
+    if (!run_region(t, region_at(t, l->region)->next, &end)) return;
     t->op = self;
     spad__ttgir_note_end(t, open);
     spad__ttgir_note_add(t, SPAD__NOTE_END);
@@ -507,7 +502,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
             spad__ttgir_unclear(t, "how often a loop runs is decided by data");
             return;
         }
-        if (again == 0 || !spad__ttgir_run_region(t, region_at(t, l->region)->next, &end)) return;
+        if (again == 0 || !run_region(t, region_at(t, l->region)->next, &end)) return;
         t->op = self;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
@@ -601,7 +596,7 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
     for (uint32_t i = 0; i < op->operand_count; i++) {
         spad__ttgir_set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
     }
-    return spad__ttgir_run_region(t, region, &end);
+    return run_region(t, region, &end);
 }
 
 static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
@@ -622,7 +617,7 @@ static void do_warp_specialize(spad__ttgir *t, const spad__mlir_op *op) {
         }
         t->stream = SPAD__STREAM_DEFAULT;
     }
-    if (!spad__ttgir_run_region(t, op->first_region, &end)) return;
+    if (!run_region(t, op->first_region, &end)) return;
     for (int32_t i = 0; i < op->result_count && end != NULL; i++) {
         spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, end, (uint32_t)i));
     }
@@ -742,7 +737,7 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
     } else if (spad__mlir_named(t->m, op, "ttg.warp_specialize") && op->first_region >= 0) {
         do_warp_specialize(t, op);
     } else if (spad__mlir_named(t->m, op, "tt.call")) {
-        spad__ttgir_call(t, op);
+        spad__ttgir_call(t, op, run_region);
     } else if (spad__mlir_named(t->m, op, "tt.get_program_id")) {
         const int64_t number = t->program[axis_of(t, op)];
         spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, number)));
@@ -766,7 +761,8 @@ static bool is_end(const spad__ttgir *t, const spad__mlir_op *op) {
            spad__mlir_named(t->m, op, "scf.condition");
 }
 
-bool spad__ttgir_run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end) {
+/* False: stop. *end: the operation that ends the region; NULL: none does. */
+static bool run_region(spad__ttgir *t, int32_t region, const spad__mlir_op **end) {
     *end = NULL;
     if (region_at(t, region)->blocks > 0) {
         SPAD__TTGIR_FAULT(t,
@@ -847,7 +843,7 @@ bool spad__ttgir_run(spad__ttgir *t) {
         return false;
     }
     if (!set_arguments(t, function->first_region)) return false;
-    if (!spad__ttgir_run_region(t, function->first_region, &end)) return false;
+    if (!run_region(t, function->first_region, &end)) return false;
     t->op = t->function;
     if (t->regions > 0) spad__ttgir_end_partitions(t);
     return !t->failed && !t->unclear;

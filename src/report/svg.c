@@ -118,7 +118,7 @@ static int64_t page_height(const spad__picture *p, const spad__light_detail *lig
            SPAD__SVG_GAP;
 }
 
-static void write_rules(spad__out *out, const char *rules, const char *before) {
+static void write_style_rules(spad__out *out, const char *rules, const char *before) {
     for (const char *rule = rules; *rule != '\0';) {
         const size_t length = strcspn(rule, "}") + 1;
         for (size_t from = 0; from < length;) { /* each of `.a,.b{...}` */
@@ -136,8 +136,8 @@ static void write_rules(spad__out *out, const char *rules, const char *before) {
 /* The rules of the style, those of a light picture for it alone. */
 static void write_style(spad__out *out, bool is_light) {
     spad__out_string(out, "<style>");
-    write_rules(out, style, is_light ? ".spad-light " : "");
-    if (is_light) write_rules(out, light_style, ".spad-light ");
+    write_style_rules(out, style, is_light ? ".spad-light " : "");
+    if (is_light) write_style_rules(out, light_style, ".spad-light ");
     spad__out_string(out, "</style>\n");
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """triton_time.py: what the simulator says about a matmul of Triton by tile, stages and shape, beside what an H200
-measured (examples/cuda/h200_triton.csv, made with the same kernel). Nothing was fitted to these measurements.
+measured (examples/cuda/h200_triton.csv, made with the same kernel). No figure was fitted to these measurements. The
+sets: first and second are the shapes that the model was made with, other are shapes and tiles that were measured last.
 
-    PYTHONPATH=build/release/python python3 bench/triton_time.py [--clock 1500] [--chip examples/chips/h200_1500.chip]
+    PYTHONPATH=build/release/python python3 bench/triton_time.py [--set first] [--clock 1500] [--chip FILE]
 """
 
 import argparse
@@ -40,12 +41,13 @@ def main():
     parser.add_argument("--clock", default="1500")
     parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500.chip"))
     parser.add_argument("--csv", default=str(ROOT / "examples" / "cuda" / "h200_triton.csv"))
+    parser.add_argument("--set", action="append", help="first, second, other; all without it")
     options = parser.parse_args()
     chip = spad.Target.load(options.chip)
     series = {}
     with open(options.csv, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            if row["clock"] == options.clock and row["us"]:
+            if row["clock"] == options.clock and (not options.set or row["set"] in options.set):
                 key = tuple(row[name] for name in ("M", "N", "K", "BM", "BN", "BK", "warps", "group"))
                 series.setdefault(key, []).append((int(row["stages"]), float(row["us"]), predicted(row, chip), row))
     print("| shape | tile, warps | stages | measured, TFLOP/s | simulated | ratio to the best, off by | pairs in the wrong order |")

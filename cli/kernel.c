@@ -77,6 +77,9 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
         cli_message("%s: scratch memory of operations has no size in the text: %s", path,
                     info->scratch);
     }
+    if (info->approximated[0] != '\0') {
+        cli_message("%s: data decides, and here %s", path, info->approximated);
+    }
     if (info->blocks > 1) {
         cli_message("%s: what each of %lld blocks of a cluster does", path,
                     (long long)info->blocks);

@@ -242,5 +242,11 @@ if [ "$mode" = prepare ]; then
     done
     exit 0
 fi
-for name in "$@"; do stage "$name"; done
+# what is there comes first: to install may take all the time that is left
+later=
+for name in "$@"; do
+    describe "$name"
+    if [ -e "$folder/complete" ]; then stage "$name"; else later="$later $name"; fi
+done
+for name in $later; do stage "$name"; done
 [ -z "$failed" ]

@@ -11,16 +11,16 @@
 set -eu
 tools=$1
 cd "$(dirname "$0")/.."
-root=$(pwd)
 work=$(mktemp -d)
+root=$work/tree # all that follows is of the copy
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' TERM INT HUP
 quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
 
-mkdir "$work/tree"
-tar -cf - --exclude=./.git --exclude=./build . | tar -xf - -C "$work/tree"
+mkdir "$root"
+tar -cf - --exclude=./.git --exclude=./build . | tar -xf - -C "$root"
 # the tools are there already: nothing is taken from the network for the build
-quiet "$tools/bin/python" -m build --no-isolation --outdir "$work/dist" "$work/tree"
+quiet "$tools/bin/python" -m build --no-isolation --outdir "$work/dist" "$root"
 ls -l "$work"/dist/*.tar.gz "$work"/dist/*-cp311-abi3-*.whl
 "$tools/bin/auditwheel" show "$work"/dist/*.whl 2>/dev/null | tee "$work/audit"
 grep -q '"manylinux_2_[0-9]*_' "$work/audit" || { echo "the wheel is for this machine only" >&2; exit 1; }
@@ -32,7 +32,7 @@ with "$work"/dist/*.whl pytest
 (cd "$work" && PATH="$work/clean/bin:$PATH" && [ "$(command -v spad)" = "$work/clean/bin/spad" ] && spad --version &&
     spad sweep "$root/examples/kernels/08_gemm_sm90.spad" --vary S=2..5 -o sweep.html)
 [ "${SPAD_WHEEL:-}" != build ] || exit 0
-cp -R tests/python "$work/tests"
+cp -R "$root/tests/python" "$work/tests" # away from the sources of the package
 cd "$work"
 echo "without numpy:"
 SPAD_ROOT=$root clean/bin/python -m pytest -q -p no:cacheprovider tests

@@ -33,6 +33,8 @@ typedef struct spad_ttgir_info {
     int64_t blocks;    /**< of a cluster: the kernel is what each of them does; 1: no cluster */
     char scratch[200]; /**< what is not in the text about scratch memory of operations: which sizes
                             follow from layouts, and which are not known; "": nothing */
+    char
+        approximated[200]; /**< what data decides and the kernel has in one way only; "": nothing */
 } spad_ttgir_info;
 
 /** Does a text look like MLIR of Triton? O(length) at most. */

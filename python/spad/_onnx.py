@@ -34,6 +34,11 @@ def _library():
     return onnx
 
 
+def _text(name):
+    """A name in words: some versions of protobuf give one that is no UTF-8 as bytes."""
+    return name if isinstance(name, str) else bytes(name).decode("utf-8", "replace")
+
+
 class _Life:
     """A value: first and last step, bytes and extents (None: not known), and the kind of its elements."""
 
@@ -91,14 +96,14 @@ class _Values:
 
     def next(self, name):
         self.step += 1
-        self.steps[self.step] = name
+        self.steps[self.step] = _text(name)
         if self.step > STEPS_MOST:
             fault(f"more than {STEPS_MOST} nodes", self.file)
 
     def life(self, scope, name, known, owned=()):
         if name and name not in scope:
             shape, kind = self.extents(name, known.get(name))
-            scope[name] = _Life(name, self.step, self.size(name, shape, kind), shape, kind, name in owned)
+            scope[name] = _Life(_text(name), self.step, self.size(name, shape, kind), shape, kind, name in owned)
             self.lives.append(scope[name])
 
     def use(self, scopes, name):
@@ -271,7 +276,7 @@ def _parse(onnx, content, file):
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of whichever protobuf is installed
-        fault(f"not an ONNX model: {str(error)[:80] or type(error).__name__}", file)
+        fault(f"not an ONNX model: {' '.join(str(error)[:80].split()) or type(error).__name__}", file)
     if not model.graph.node:
         fault("not an ONNX model: it has no nodes", file)
     if len(model.graph.node) > STEPS_MOST:
@@ -281,7 +286,7 @@ def _parse(onnx, content, file):
     try:
         return onnx.shape_inference.infer_shapes(model, strict_mode=False, data_prop=True), named
     except Exception as error:
-        fault(f"its shapes cannot be inferred: {str(error).splitlines()[0][:120]}", file)
+        fault(f"its shapes cannot be inferred: {' '.join(str(error)[:160].split()) or type(error).__name__}", file)
 
 
 def read(content, file, defines=None, views=True, alignment=1):
@@ -293,7 +298,7 @@ def read(content, file, defines=None, views=True, alignment=1):
     values = _Values(onnx, file, defines or {}, opset, named)
     values.graph(model.graph, [])
     if values.missing:
-        names = ", ".join(sorted(values.missing)[:8])
+        names = ", ".join(sorted(map(_text, values.missing))[:8])
         fault(f"extents without a value: {names}; give them with -D NAME=N", file)
     arena = Arena("values", alignment, steps=values.steps)
     numbers = {id(life): arena.add(life.name, life.first, life.last, life.size)

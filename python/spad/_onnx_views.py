@@ -17,11 +17,19 @@ class Node:
     def __init__(self, onnx, node, shape, constant):
         self.onnx, self.node, self.shape, self._constant = onnx, node, shape, constant
 
-    def attribute(self, name, default=None):
+    def number(self, name, default):
+        """A whole number that is an attribute; None: it is something else."""
         for attribute in self.node.attribute:
             if attribute.name == name:
-                return self.onnx.helper.get_attribute_value(attribute)
+                return attribute.i if attribute.HasField("i") else None
         return default
+
+    def many(self, name):
+        """Whole numbers that are an attribute; None: there is none, or something else."""
+        for attribute in self.node.attribute:
+            if attribute.name == name:
+                return list(attribute.ints)
+        return None
 
     def numbers(self, index):
         """The whole numbers of a constant input; None: it has none, or they are not known."""
@@ -34,7 +42,7 @@ class Node:
             return None
         try:
             return [int(n) for n in self.onnx.numpy_helper.to_array(tensor).reshape(-1)]
-        except (ValueError, TypeError):  # dims and data do not agree
+        except Exception:  # dims and data that do not agree raise nearly anything
             return None
 
     def is_left_out(self, index):
@@ -58,6 +66,8 @@ def _place(shape, part, starts):
 
 
 def _axis(value, rank):
+    if value is None:
+        return None
     return value + rank if -rank <= value < 0 else value if 0 <= value < rank else None
 
 
@@ -77,7 +87,9 @@ def _transpose(n):
     source = n.shape(n.node.input[0])
     if source is None:
         return
-    order = n.attribute("perm", list(range(len(source)))[::-1])
+    order = n.many("perm")
+    if order is None:
+        order = list(range(len(source)))[::-1]
     moved = [i for i in order if 0 <= i < len(source) and source[i] != 1]
     if len(order) == len(source) and moved == sorted(moved):  # only extents of 1 change places
         yield from _same(n)
@@ -85,9 +97,10 @@ def _transpose(n):
 
 def _slice_words(n):
     """starts, ends, axes and steps; None: not known."""
-    starts = n.attribute("starts")
+    starts = n.many("starts")
     if starts is not None:  # before version 10
-        return starts, n.attribute("ends"), n.attribute("axes", list(range(len(starts)))), [1] * len(starts)
+        axes = n.many("axes")
+        return starts, n.many("ends"), list(range(len(starts))) if axes is None else axes, [1] * len(starts)
     starts, ends = n.numbers(1), n.numbers(2)
     if starts is None or ends is None:
         return None
@@ -115,7 +128,7 @@ def _slice(n):
 
 def _split(n):
     source = n.shape(n.node.input[0])
-    axis = None if source is None else _axis(n.attribute("axis", 0), len(source))
+    axis = None if source is None else _axis(n.number("axis", 0), len(source))
     results = [n.shape(name) for name in n.node.output]
     if axis is None or None in results or any(len(r) != len(source) for r in results):
         return
@@ -132,7 +145,7 @@ def _split(n):
 def _gather(n):
     """One element of an axis."""
     source, result, index = n.shape(n.node.input[0]), n.shape(n.node.output[0]), n.numbers(1)
-    axis = None if source is None else _axis(n.attribute("axis", 0), len(source))
+    axis = None if source is None else _axis(n.number("axis", 0), len(source))
     if axis is None or result is None or index is None or len(index) != 1:
         return
     start = _axis(index[0], source[axis])
@@ -146,7 +159,7 @@ def _gather(n):
 
 def _concat(n):
     result = n.shape(n.node.output[0])
-    axis = None if result is None else _axis(n.attribute("axis", 0), len(result))
+    axis = None if result is None else _axis(n.number("axis", 0), len(result))
     parts = [n.shape(name) for name in n.node.input]
     if axis is None or None in parts or any(len(p) != len(result) for p in parts):
         return

@@ -34,12 +34,21 @@ def _fail(file, message):
     raise error
 
 
+class _File:
+    """Bytes to read; without readinto, after which CPython writes a message of its own if they end early."""
+
+    def __init__(self, content):
+        stream = io.BytesIO(content)
+        self.read, self.readline = stream.read, stream.readline
+
+
 def unpickle(content, file):
     """The snapshot in the bytes of a pickle. Nothing of it is executed."""
     try:
-        return _Plain(io.BytesIO(content)).load()
+        return _Plain(_File(content)).load()
     except Exception as error:  # a broken pickle raises nearly anything
-        _fail(file, f"not a snapshot of PyTorch: {str(error)[:120] or type(error).__name__}")
+        words = " ".join(str(error)[:200].split())  # in one line
+        _fail(file, f"not a snapshot of PyTorch: {words or type(error).__name__}")
 
 
 def _word(value):

@@ -9,7 +9,9 @@ import json
 import os
 
 from . import _spad
+from . import core
 from . import kernel as _kernel
+from . import _tilelang_grid as _grid
 from . import _tilelang_jit as _jit
 from . import _tilelang_page as _page
 from . import _tilelang_tree as _tree
@@ -60,6 +62,24 @@ class LoadedKernel(_kernel.Kernel):
             if made.check().verdict.startswith("proved"):
                 best = (size, made)
         return best[1] if best else None
+
+    def sim(self, layout=None, grid=False, registers=None, reused=None, cached=None, target=None, **options):
+        """spad.sim of this kernel. With grid=True it knows what the blocks of the grid share: reused {"A": 16} or {"A": (16, 8)}
+        says how many blocks use the same tile at about the same time, and how many of them are neighbours; what is not
+        given is found out from the places that are copied. cached {"A": (1, 2)}: the last of two tiles is in the cache.
+        registers of a thread, of the compiler: they limit how many blocks a unit has. target: another chip."""
+        if not grid:
+            return super().sim(layout, **options)
+        chip = target if target is not None else self.target
+        shares = _grid.shares(self._tree, chip.data.get("units") or 1)
+        for name, value in dict(reused or {}).items():
+            both = (value, 1) if isinstance(value, int) else tuple(value)
+            shares[name] = (*both, shares.get(name, (1, 1, None))[2])
+        for name, value in dict(cached or {}).items():
+            shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
+        tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
+        text = _grid.text_of(self.text(), self._tree, registers, shares, tensor.get("latency_cycles"))
+        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), None, **options)
 
     def _shapes(self):
         """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""

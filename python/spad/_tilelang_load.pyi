@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import kernel as _kernel
-from ._spad import _Facts
+from ._spad import Layout, Sim, Target, _Facts
 from ._tilelang_calls import Unsupported as Unsupported
 from ._tilelang_page import Page
 
@@ -14,6 +14,10 @@ class LoadedKernel(_kernel.Kernel):
     def tree(self) -> dict[str, Any]: ...
     @property
     def tilelang_bytes(self) -> int: ...
+    def sim(self, layout: Layout | bool | None = None, grid: bool = False, registers: int | None = None,
+            reused: Mapping[str, int | tuple[int, int]] | None = None,
+            cached: Mapping[str, tuple[int, int]] | None = None, target: Target | None = None,
+            **options: Any) -> Sim: ...
     def plan(self) -> LoadedKernel | None: ...
     def report(self, timed: bool = True) -> Page: ...  # type: ignore[override]
 

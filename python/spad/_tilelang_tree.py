@@ -70,6 +70,7 @@ class _Dump:
         self.buffers = {}
         self.pointers = {}
         self.threads = {}
+        self.swizzle = None
 
     # ---- expressions ------------------------------------------------------------------------
 
@@ -230,6 +231,8 @@ class _Dump:
             self.threads[str(node.node.thread_tag)] = (self.names.name(node.node.var), self.expr(node.value))
             self.stmt(node.body, out)
             return
+        if key == "threadblock_swizzle_pattern":
+            self.swizzle = str(getattr(node.value, "value", node.value))
         if key in ("tl.async_scope", "lexical_alloc_scope", "pragma_unroll_explicit", "storage_alignment",
                    "kWarpSpecializationScope", "pragma_unroll_factor", "thread_block_swizzle", "tl.assume",
                    "threadblock_swizzle_pattern", "assume", "tirx.assume", "tir.assume"):
@@ -379,7 +382,8 @@ def of_function(name, function, before=None):
             "threads": [extent.get("threadIdx." + a, 1) for a in "xyz"],
             "grid": [extent.get("blockIdx." + a, 1) for a in "xyz"],
             "bound": {tag: var for tag, (var, _) in dump.threads.items()},
-            "hints": {name: var.name for var, name in dump.names.of.items() if name != var.name}}
+            "hints": {name: var.name for var, name in dump.names.of.items() if name != var.name},
+            **({"swizzle": dump.swizzle} if dump.swizzle else {})}
 
 
 def lower(function, arch, pass_configs=None):

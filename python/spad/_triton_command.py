@@ -94,6 +94,18 @@ def _show(command, kernel):
     return kernel.text() if command == "text" else kernel.sim().text(), 0
 
 
+def _tell(kernel):
+    """What is said beside the answer, on stderr."""
+    info = kernel.info
+    for text in (kernel.unplaced and f"without Triton's addresses: {kernel.unplaced}",
+                 info["unrolled"] and f"run with its sizes, without loops: no expression for {info['reason']}",
+                 info["scratch"] and f"scratch memory of operations has no size in the text: {info['scratch']}",
+                 info["approximated"] and f"data decides, and here {info['approximated']}",
+                 info["blocks"] > 1 and f"what each of {info['blocks']} blocks of a cluster does"):
+        if text:
+            print(f"spad triton: {text}", file=sys.stderr)
+
+
 def _save(kernel, output, stage, several):
     path = Path(output)
     path = path.with_name(f"{path.stem}_{stage}{path.suffix}") if several else path
@@ -118,11 +130,7 @@ def main(arguments):
         print(f"spad triton: {error}", file=sys.stderr)
         return 2
     for stage, kernel in zip(options.stages, kernels):
-        if kernel.unplaced:
-            print(f"spad triton: without Triton's addresses: {kernel.unplaced}", file=sys.stderr)
-        if kernel.info["unrolled"]:
-            print(f"spad triton: run with its sizes, without loops: no expression for {kernel.info['reason']}",
-                  file=sys.stderr)
+        _tell(kernel)
         if options.command == "report":
             print(_save(kernel, options.output, stage, len(kernels) > 1))
         elif options.command != "compare":

@@ -119,30 +119,132 @@ _GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|p
 _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
-def _clauses(match, shares, cached):
-    """Clauses of a tensor off chip: reused, near and cached."""
+def _clauses(match, shares, cached, pieces, rows):
+    """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
     name, kind, dims, role = match.groups()
     reused, near = shares.get(name, (1, 1))
-    words = [match[0]]
-    if reused > 1:
-        words.append(f"reused {reused}")
-    if min(near, reused) > 1:
-        words.append(f"near {min(near, reused)}")
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
     if hits is None and role == "input" and "," in dims and 0 < width < _LINE:
         hits = _LINE // width - 1, _LINE // width
+    tiles = ""
     if hits is not None and hits[0] > 0:
+        rows[name] = hits[1]
+        tiles = f"[{hits[1]}] "
+    words = [f"tensor {name} : global {kind} {tiles}({dims}) {role}"]
+    if reused > 1:
+        words.append(f"reused {reused}")
+    if min(near, reused) > 1:
+        words.append(f"near {min(near, reused)}")
+    if tiles:
         words.append(f"cached {hits[0]} of {hits[1]}")
+    if name in pieces:
+        words.append(f"pieces {_PIECE}")
     return " ".join(words)
 
 
+_TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
+_PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
+_THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
+_THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
+_GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
+_PIECE = 16  # bytes that a thread copies at a time
+_ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
+
+
+def _instructions(line, shapes):
+    """The instructions of a product of two tiles, one line each: threads wait where too many are under way."""
+    match = _PRODUCT.match(line)
+    if match is None:
+        return [line]
+    space, word, left, left_at, right, right_at, verb, result, rest = match.groups()
+    if any(len(shapes.get(name, ((), ""))[0]) != 2 for name in (left, right, result)):
+        return [line]
+    (rows, depth), kind = shapes[left]
+    rows_each, each = min(_ROWS, rows), max(_DEPTH // _BYTES.get(kind, 1), 1)
+    first = shapes[right][0][0] == depth
+    lines = []
+    for k in range(0, depth, each):
+        part = f"{k}..{min(k + each, depth)}"
+        of_right = f"({part}, ..)" if first else f"(.., {part})"
+        for m in range(0, rows, rows_each):
+            block = f"{m}..{min(m + rows_each, rows)}"
+            lines.append(f"{space}{word} reads {left}{left_at or ''}({block}, {part}), {right}{right_at or ''}{of_right} "
+                         f"{verb} {result}({block}, ..) {rest}")
+    return lines
+
+
+def _through_registers(lines):
+    """Loads into registers that go on to shared memory do not wait for each other: those in a row are issued first, and
+    what follows waits for all. True where there are some."""
+    out, at, found = [], 0, False
+    while at < len(lines):
+        end = at
+        while end < len(lines) and (_THREAD_LOAD.match(lines[end]) or _THREAD_STORE.match(lines[end])):
+            end += 1
+        loads = [match for match in map(_THREAD_LOAD.match, lines[at:end]) if match]
+        stores = [match for match in map(_THREAD_STORE.match, lines[at:end]) if match]
+        if not loads or len(loads) != len(stores):
+            end = max(end, at + 1)
+            out += lines[at:end]
+        else:
+            found = True
+            out += [f"{load[1]}ldg {load[2]} writes {store[1]} in lds{load[3] or ''}" for load, store in zip(loads, stores)]
+            out += [f"{loads[0][1]}commit lds", f"{loads[0][1]}wait lds pending 0"]
+        at = end
+    return out, found
+
+
+_COPY = re.compile(r"(\s*\w+ load\w* reads )(\w+)( writes \w+)(?:\[([^\]]*)\])?( .*)?$")
+_RING = re.compile(r"(.*) % \d+$")
+
+
+def _numbered(lines, rows):
+    """Loads of a tensor of which some tiles are in the cache say which tile it is, from the stage that it goes to or
+    from the loop around it."""
+    out, loops = [], []
+    for line in lines:
+        loop = re.match(r"\s*for (\w+) in ", line)
+        if line.endswith("{"):
+            loops.append(loop[1] if loop else loops[-1] if loops else None)
+        elif line.strip() == "}" and loops:
+            loops.pop()
+        match = _COPY.match(line)
+        if match and match[2] in rows:
+            ring = _RING.match(match[4] or "")
+            number = ring[1] if ring else match[4] or (loops[-1] if loops else None) or "0"
+            stage = f"[{match[4]}]" if match[4] else ""
+            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]]}]{match[3]}{stage}{match[5] or ''}"
+        elif not line.startswith("tensor "):
+            for name in rows:
+                line = re.sub(rf"\b{name}\b", f"{name}[0]", line)
+        out.append(line)
+    return out
+
+
 def text_of(text, warps, registers, shares, cached):
-    """The text of a kernel from TTGIR with what was found out about its grid. Where it has no agents and the registers of
-    a thread are known, the program becomes one, so that they limit how many blocks a unit has."""
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached), line) for line in text.split("\n")]
+    """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
+    products and of loads. Where it has no agents and the registers of a thread are known, the program becomes one, so
+    that they limit how many blocks a unit has."""
+    rows = {}
+    pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows), line) for line in text.split("\n")]
+    stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]
+    tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
+    shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}
+    lines = [_GLOBAL_STORE.sub(r"\1 reads \3_r \2 \3", line) for line in lines]
+    lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes)]
+    lines, found = _through_registers(lines)
     words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
+    if found:
+        at = next((i for i, line in enumerate(lines) if line.startswith(("unit ", "group ", "tensor "))), body)
+        lines[at:at] = ["unit ldg on simt free", "group lds"]
+        body += 2
+    for name in sorted({match[3] for match in stored}):
+        dims, kind = shapes[name]
+        lines.insert(body, f"tensor {name}_r : registers {kind} ({', '.join(map(str, dims))}) input")
+        body += 1
     if registers is None or any(line.startswith("agent ") for line in lines):
         return "\n".join(lines)
     agent = [f"agent warps of {32 * warps} threads registers {registers} {{", *lines[body:], "}"]

@@ -18,6 +18,7 @@ from .core import Plan
 LIMIT = 1 << 62  # of one size, so that sums of few stay below 2^63
 GREEDY_MOST = 4000  # its time grows with the square of the number of buffers
 NAME_MOST = 200  # characters of a name
+MESSAGE_MOST = 400  # characters of an error
 SHOWN = 12  # buffers of the peak in a text
 
 
@@ -42,7 +43,9 @@ def whole(value, what, least=0, most=LIMIT, file=None):
 
 
 def fault(message, file=None):
-    """Raises what is wrong with a file, or with an argument where there is no file."""
+    """Raises what is wrong with a file, or with an argument where there is no file: one line, whatever names
+    of a file are in it."""
+    message = "".join(c if c.isprintable() else "?" for c in message[:MESSAGE_MOST])
     if file is None:
         raise _spad.ArgumentError(message)
     error = _spad.TextError(f"{file}: {message}")
@@ -160,7 +163,7 @@ class Arena:
         whole(at, f"the place of '{inner.name}' in '{outer.name}'", 0, outer.size - inner.size)
         align = inner.alignment or self.alignment
         if at % align:
-            fault(f"'{inner.name}' begins at byte {at} of '{outer.name}', which is no multiple of its alignment {align}")
+            fault(f"'{inner.name}' begins at byte {at} of '{outer.name}': no multiple of its alignment {align}")
         self.views.append((part, whole_, at))
         self._forget()
 
@@ -382,8 +385,8 @@ class Arena:
             lines.append(f"  reserved   {self.reserved:>12,} B")
         if self.views:
             copied = sum(self.buffers[part].size for part, _, _ in self.views)
-            lines.append(f"  {len(self.views):,} buffers are bytes of another one: {copied:,} B are not copied" if self._viewed
-                         else "  every buffer has bytes of its own: with views they need more")
+            lines.append("  every buffer has bytes of its own: with views they need more" if not self._viewed else
+                         f"  {len(self.views):,} buffers are bytes of another one: {copied:,} B are not copied")
         load, step = self.load()
         peak = self.peak()
         if peak:

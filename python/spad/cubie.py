@@ -16,6 +16,7 @@ in bytes, lifetimes, budgets and block sizes, by the library (docs/registry.md).
 import functools
 import operator
 import warnings
+from array import array
 from weakref import WeakKeyDictionary
 
 from . import _spad
@@ -205,7 +206,6 @@ def _local_array(length, dtype):
     try:
         import numpy
     except ImportError:
-        from array import array
         letter = {"float32": "f", "float64": "d", "int32": "i", "int64": "q"}.get(dtype)
         if letter is None:
             raise _spad.StateError(f"an array of {dtype} needs numpy") from None
@@ -269,6 +269,8 @@ def _whole(memory, start, stop, region, buffer):
     if start < 0 or stop > len(memory):
         raise IndexError(f"elements [{start}, {stop}) are outside {region} memory of "
                          f"{len(memory)} elements")
+    if isinstance(memory, array):  # its slices are copies
+        memory = memoryview(memory)
     return memory[start:stop]
 
 

@@ -198,7 +198,8 @@ class TritonKernel(Kernel):
     @property
     def bytes(self):
         """Bytes of shared memory: Triton's own (None without its passes) and those of our layout."""
-        layout = self.release().layout()
+        free = self.ttgir.replace("allocation.offset", "spad.offset").replace("ttg.shared =", "spad.shared =")
+        layout = TritonKernel.read(free, self.file, self.sizes).layout()
         ours = max((row["height"] for row in layout.spaces if row["space"] == "shared"), default=0)
         theirs = self.info["shared_bytes"]
         return {"triton": theirs if theirs >= 0 else None, "spad": ours}

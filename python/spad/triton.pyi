@@ -18,6 +18,7 @@ class _Info(TypedDict):
     assumed: str
     blocks: int
     scratch: str
+    approximated: str
 
 class Unplaced(Exception): ...
 

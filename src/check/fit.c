@@ -24,8 +24,6 @@
 #include "kernel/origin.h"
 #include "spad/check.h"
 
-#define CHECK_EVENTS INT64_C(1000000)
-
 enum { CAPS_MOST = 4 }; /* common depths that are tried with tensors moved */
 
 /* Something that can be lowered: the depth of a ring, or a parameter that is one. */
@@ -54,36 +52,6 @@ const char *spad_fit_kind_name(spad_fit_kind kind) {
 
 /* ---- trying ------------------------------------------------------------------------ */
 
-bool spad__fit_is_fine(spad_plan_verdict verdict) {
-    return verdict == SPAD_PLAN_OPTIMAL || verdict == SPAD_PLAN_FEASIBLE;
-}
-
-static const spad_layout_space *find_space(const spad_layout *layout, size_t space) {
-    for (size_t i = 0; i < spad_layout_space_count(layout); i++) {
-        const spad_layout_space *row = spad_layout_get_space(layout, i);
-        if (row->space == space) return row;
-    }
-    return NULL;
-}
-
-/* The first error of a kernel with the places of its layout. */
-static spad_status find_error(const spad__fit_search *s, const spad_kernel *kernel,
-                              spad_layout *layout, spad_finding_code *code, spad_error *error) {
-    const spad_check_options options = {.layout = layout,
-                                        .no_advice = true,
-                                        .one_shape = true,
-                                        .event_limit = CHECK_EVENTS,
-                                        .watch = s->watch,
-                                        .host = &s->fit->host};
-    spad_check *check;
-    const spad_status status = spad_check_create(&check, kernel, &options, error);
-    *code = SPAD_FINDING_NONE;
-    if (status != SPAD_OK) return status;
-    if (spad_check_get_counts(check).errors > 0) *code = spad_check_get_finding(check, 0)->code;
-    spad_check_destroy(check);
-    return SPAD_OK;
-}
-
 /* The kernel with its depths at most `cap`. SPAD_OK and NULL: none exists. */
 static spad_status reshape(const spad__fit_search *s, const depth *depths, size_t count,
                            int64_t cap, spad_kernel **out, spad_error *error) {
@@ -106,30 +74,6 @@ static spad_status reshape(const spad__fit_search *s, const depth *depths, size_
     return spad__attempted(status, error);
 }
 
-spad_status spad__fit_try(const spad__fit_search *s, const spad_kernel *kernel,
-                          spad_fit_change *change, bool *found, spad_error *error) {
-    const spad_layout_options options = {
-        .timeout_ns = s->timeout_ns, .watch = s->watch, .host = &s->fit->host};
-    const spad_check_options checks = {.no_advice = true, .watch = s->watch, .host = &s->fit->host};
-    spad_layout *layout = NULL;
-    *found = false;
-    spad_status status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
-    if (status == SPAD_OK) {
-        const spad_layout_space *row = find_space(layout, s->row->space);
-        *found = row == NULL || spad__fit_is_fine(row->verdict);
-        if (*found && change != NULL) {
-            if (s->row->height != SPAD_UNBOUNDED) {
-                change->saved = s->row->height - (row != NULL ? row->height : 0);
-            }
-            status = find_error(s, kernel, layout, &change->wrong, error);
-        }
-    } else {
-        status = spad__attempted(status, error);
-    }
-    spad_layout_destroy(layout);
-    return status;
-}
-
 /* Lays the kernel out with the depths at most `cap`. *found: the space fits then. A kernel that
  * cannot be made with them, or not laid out, does not fit. `change` (optional) is filled in. */
 static spad_status try_cap(const spad__fit_search *s, const depth *depths, size_t count,
@@ -141,13 +85,6 @@ static spad_status try_cap(const spad__fit_search *s, const depth *depths, size_
     status = spad__fit_try(s, kernel, change, found, error);
     spad_kernel_destroy(kernel);
     return status;
-}
-
-spad_status spad__fit_add(const spad__fit_search *s, const spad_fit_change *change,
-                          const spad__fit_detail *detail, spad_error *error) {
-    if (!spad__array_reserve(&s->fit->host, &s->fit->rows, 1)) return spad__fail_host_memory(error);
-    s->fit->rows.items[s->fit->rows.count++] = (spad__fit_row){*change, *detail};
-    return SPAD_OK;
 }
 
 /* What makes every depth at most `cap`, as numbers of another kernel. False: no memory. */
@@ -514,10 +451,11 @@ static spad_status spill_with(const spad__fit_search *s, const depth_list *list,
     status = spad_layout_create_checked(&layout, NULL, kernel, &options, &checks, NULL);
     spad_finding_code wrong = SPAD_FINDING_NONE;
     if (status == SPAD_OK)
-        status = find_error(s, kernel, layout, &wrong, error);
+        status = spad__fit_find_error(s, kernel, layout, &wrong, error);
     else
         status = spad__attempted(status, error);
-    const spad_layout_space *row = layout != NULL ? find_space(layout, s->row->space) : NULL;
+    const spad_layout_space *row =
+        layout != NULL ? spad__fit_find_space(layout, s->row->space) : NULL;
     if (status == SPAD_OK && row != NULL && wrong == SPAD_FINDING_NONE &&
         !spad__fit_is_fine(row->result->verdict)) {
         spilled_layout l = {.layout = layout, .row = row, .with = words_of(s, list, cap)};
@@ -551,7 +489,7 @@ static spad_status lower_and_spill(const spad__fit_search *s, spad_error *error)
 /* ---- all --------------------------------------------------------------------------- */
 
 /* Shallower rings, then other bytes, then more traffic. */
-static int rank_of(spad_fit_kind kind) {
+static int fit_rank(spad_fit_kind kind) {
     switch (kind) {
     case SPAD_FIT_PARAM:
     case SPAD_FIT_RING:
@@ -568,7 +506,8 @@ static int compare_changes(const void *left, const void *right) {
     const spad_fit_change *b = right;
     if (a->space != b->space) return a->space < b->space ? -1 : 1;
     if ((a->wrong != 0) != (b->wrong != 0)) return a->wrong != 0 ? 1 : -1;
-    if (rank_of(a->kind) != rank_of(b->kind)) return rank_of(a->kind) < rank_of(b->kind) ? -1 : 1;
+    if (fit_rank(a->kind) != fit_rank(b->kind))
+        return fit_rank(a->kind) < fit_rank(b->kind) ? -1 : 1;
     if (a->saved != b->saved) return a->saved < b->saved ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     const int names = strcmp(a->name, b->name);
@@ -620,14 +559,6 @@ void spad_fit_destroy(spad_fit *fit) {
     spad__array_free(&host, &fit->rows);
     spad__arena_free(&fit->arena);
     spad__free(&host, fit, sizeof *fit);
-}
-
-size_t spad_fit_count(const spad_fit *fit) {
-    return fit->rows.count;
-}
-
-const spad_fit_change *spad_fit_get(const spad_fit *fit, size_t number) {
-    return number < fit->rows.count ? &fit->rows.items[number].change : NULL;
 }
 
 const spad__fit_detail *spad__fit_get_detail(const spad_fit *fit, size_t number) {

@@ -47,6 +47,13 @@ typedef struct spad__fit_search {
     spad_fit *fit;
 } spad__fit_search;
 
+/* The row of a space in a layout; NULL: the kernel does not use it. */
+const spad_layout_space *spad__fit_find_space(const spad_layout *layout, size_t space);
+
+/* The first error of a kernel with the places of its layout; NONE: none. */
+spad_status spad__fit_find_error(const spad__fit_search *search, const spad_kernel *kernel,
+                                 spad_layout *layout, spad_finding_code *code, spad_error *error);
+
 /* Lays a changed kernel out. *found: the space fits then. One that cannot be laid out does not fit.
  * `change` (optional): what it saves, and an error of the kernel with it, are filled in. */
 spad_status spad__fit_try(const spad__fit_search *search, const spad_kernel *kernel,

@@ -78,7 +78,7 @@ static bool may_be_inside(const spad__fit_search *s, size_t tensor, size_t other
 
 /* Are the bytes of a tensor worth it? Where the layout has a height, less than what is missing
  * cannot be enough. */
-static bool is_enough(const spad__fit_search *s, const spad_kernel_tensor *t) {
+static bool saves_enough(const spad__fit_search *s, const spad_kernel_tensor *t) {
     const int64_t over = s->row->height != SPAD_UNBOUNDED ? s->row->height - s->row->capacity : 0;
     int64_t bytes;
     return !spad__mul(t->tile_bytes, t->slots, &bytes) || bytes >= over;
@@ -130,7 +130,7 @@ static spad_status try_pairs(const spad__fit_search *s, spad_error *error) {
     for (size_t t = k->tensors.count; t-- > 0 && status == SPAD_OK;) { /* mostly the later one */
         const spad_kernel_tensor *tensor = &k->tensors.items[t];
         if (tensor->space != s->row->space || !spad__has_own_place(k, t) || spad__is_home(k, t) ||
-            !is_enough(s, tensor))
+            !saves_enough(s, tensor))
             continue;
         for (size_t o = 0; o < k->tensors.count && status == SPAD_OK; o++) {
             if (trials == ALIAS_TRIALS || named == ALIASES_SHOWN || !may_be_inside(s, t, o) ||

@@ -344,8 +344,10 @@ static void note_carried(spad__life *life, spad__writer writer) {
     const int64_t *then = life->values + (size_t)writer * life->depth;
     int64_t loop = k->statements.items[write->statement].loop;
     for (; loop >= 0; loop = k->loops.items[loop].outer, then++) {
-        if (is_around(k, loop, life->statement) && *then < life->loop_values[loop]) {
+        /* in this order: few values are older, and loops may be nested deeply */
+        if (*then < life->loop_values[loop] && is_around(k, loop, life->statement)) {
             life->carries[write->row] = true;
+            return;
         }
     }
 }

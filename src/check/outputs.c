@@ -284,15 +284,15 @@ static lack lack_of(const spad__outputs *o, size_t tensor) {
 static void describe_first(const spad_kernel *k, int64_t tensor, const lack *l, char *field,
                            size_t size) {
     char tile[SPAD__TILE_TEXT_MAX];
-    char lanes[160] = "";
+    char lanes[96] = "";
     spad__tile_text(k, tensor, l->first, tile, sizeof tile);
     if (!l->part) {
         snprintf(field, size, "%s", tile);
         return;
     }
     if (k->target->spaces[k->tensors.items[tensor].space].lanes > 1) {
-        snprintf(lanes, sizeof lanes, " of lanes [%s, %s)", spad__grouped(l->gap.lane).text,
-                 spad__grouped(l->gap.lane + l->gap.lanes).text);
+        snprintf(lanes, sizeof lanes, " of lanes [%lld, %lld)", (long long)l->gap.lane,
+                 (long long)(l->gap.lane + l->gap.lanes));
     }
     snprintf(field, size, "bytes [%s, %s)%s of %s", spad__grouped(l->gap.byte).text,
              spad__grouped(l->gap.byte + l->gap.bytes).text, lanes, tile);
@@ -301,7 +301,7 @@ static void describe_first(const spad_kernel *k, int64_t tensor, const lack *l, 
 static spad_status report_lack(const spad_kernel *k, int64_t tensor, const lack *l, spad__run *run,
                                spad_error *error) {
     const spad_kernel_tensor *row = &k->tensors.items[tensor];
-    char first[SPAD__TILE_TEXT_MAX + 128];
+    char first[SPAD__TILE_TEXT_MAX + 288];
     char more[192] = "";
     spad_finding finding;
     describe_first(k, tensor, l, first, sizeof first);

@@ -3,7 +3,8 @@
  * The hunt for a plan of boxes.
  *
  * 1. Greedy passes with different preferences give a first plan. Most real
- *    problems end here, at the largest load.
+ *    problems end here, at the largest load. From some hundred boxes on the plan is lowered from
+ *    its peak outwards (spread.c) and by ejection (eject.c).
  * 2. Up to SPAD__EXACT_BOXES the exact search tries to reach a target height in
  *    many short runs (Luby's sequence of node limits), each with its own taste
  *    in ordering options. Run times of such searches have heavy tails, so a
@@ -33,16 +34,22 @@
 #include "base/checked.h"
 #include "base/random.h"
 #include "plan/eject.h"
+#include "plan/spread.h"
 #include "plan/strips.h"
 #include "plan/valley.h"
 
 enum {
-    PASSES_SMALL = 8,           /* greedy passes before the exact search */
-    PASSES_WIDE = 48,           /* and where it has little hope, or none exists, */
-    PASSED_BOXES = 400 * 1000,  /* but no more than these make up, */
-    PASSES_BEFORE_CORE = 2,     /* though always one after the core */
-    EJECT_ROUNDS = 2,           /* without a deadline */
-    EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
+    PASSES_SMALL = 8,          /* greedy passes before the exact search */
+    PASSES_WIDE = 48,          /* and where it has little hope, or none exists, */
+    PASSED_BOXES = 400 * 1000, /* but no more than these make up, */
+    PASSED_LARGE = 100 * 1000, /* or these, where no exact search comes next, */
+    PASSES_BEFORE_CORE = 2,    /* though always one after the core */
+    EJECT_ROUNDS = 2,          /* without a deadline */
+    MOST_ROUNDS = 24,          /* each twice as long as the one before */
+    EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
+    SPREAD_LOOKS_PER_BOX = 2000,
+    QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
+    MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
     LEAST_FOR_STRIPS = 1 << 16, /* boxes: below it the core of the whole is better */
     MEMORY = 8,                 /* tastes remembered */
@@ -164,19 +171,22 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
-/* First plans: of a long problem from strips, if they suit it, else in passes over the whole. */
+/* First plans: of a long problem from strips, if they suit it, and if it is not too long two
+ * passes over the whole; of others in passes over the whole alone. */
 static bool greedy_passes(hunter *h, spad__pack *p) {
     const int32_t n = h->hunt->boxes->count;
     const bool wide = n > LEAST_FOR_CORE;
-    const int64_t passes = wide ? spad__min(PASSES_WIDE, PASSED_BOXES / n) : PASSES_SMALL;
+    const int64_t passed = n > SPAD__EXACT_BOXES ? PASSED_LARGE : PASSED_BOXES;
+    const int64_t passes = wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
     bool found = false;
     if (n > LEAST_FOR_STRIPS && !spad__strips_pass(p, &found)) return false;
-    if (found) return true;
+    if (found && n > MOST_SPREAD) return true;
     bool ok = spad__pack_start(p);
     for (int32_t k = 0; ok && p->height > p->enough; k++) {
+        if (found && k == PASSES_BEFORE_CORE) break;
         if (k >= passes && k > PASSES_BEFORE_CORE) break;
         note_progress(h);
-        if (k > 0 && spad__stopped(&h->stop)) break;
+        if ((found || k > 0) && spad__stopped(&h->stop)) break;
         if (wide)
             ok = pass_wide(p, k);
         else
@@ -187,23 +197,70 @@ static bool greedy_passes(hunter *h, spad__pack *p) {
     return ok;
 }
 
+/* Gives the plan of a pack to the others, or takes theirs if it is lower. */
+static void share_plan(hunter *h, spad__pack *p) {
+    spad__hunt *hunt = h->hunt;
+    const size_t room = (size_t)hunt->boxes->count * sizeof *hunt->offset;
+    lock(h);
+    if (p->height < hunt->height) {
+        hunt->height = p->height;
+        memcpy(hunt->offset, p->offset, room);
+    } else if (hunt->height < p->height) {
+        p->height = hunt->height;
+        memcpy(p->offset, hunt->offset, room);
+    }
+    unlock(h);
+}
+
+/* One round of lowering a plan from the peak outwards and by ejection. In a large problem the first
+ * round is for one of them: ejection, where a pass over all boxes takes long. */
+static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t round) {
+    const int64_t n = p->boxes->count;
+    const bool large = n > SPAD__EXACT_BOXES;
+    const bool slow = n > QUICK_SPREAD;
+    if (spread != NULL && !(slow && round == 0)) {
+        if (!spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round)) return false;
+        share_plan(h, p);
+    }
+    if (p->height <= p->enough || spad__stopped(&h->stop)) return true;
+    if (large && !slow && round == 0) return true;
+    const int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
+    const bool ok = spad__eject(p, looks << round);
+    share_plan(h, p);
+    return ok;
+}
+
 /* Lowers the plan of a wide problem: once and for a short time if the exact search comes next,
  * else for as long as there is time. */
-static bool lower_plan(hunter *h, spad__pack *p) {
-    const spad__hunt *hunt = h->hunt;
-    const int64_t n = hunt->boxes->count;
-    const bool large = n > SPAD__EXACT_BOXES;
-    const bool patient = large && hunt->options->timeout_ns > 0;
-    const int32_t rounds = large ? EJECT_ROUNDS : 1;
-    int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
-    for (int32_t round = 0; p->height > p->enough; round++, looks *= 2) {
-        if (!patient && round == rounds) break;
+static bool lower_rounds(hunter *h, spad__pack *p) {
+    const bool large = p->boxes->count > SPAD__EXACT_BOXES;
+    const bool patient = large && h->hunt->options->timeout_ns > 0;
+    const int32_t rounds = patient ? MOST_ROUNDS : large ? EJECT_ROUNDS : 1;
+    const bool wanted = p->boxes->count <= MOST_SPREAD;
+    spad__spread *spread = wanted ? spad__spread_create(p) : NULL;
+    bool ok = !wanted || spread != NULL;
+    for (int32_t round = 0; ok && round < rounds && p->height > p->enough; round++) {
         note_progress(h);
         if (spad__stopped(&h->stop)) break;
-        if (!spad__eject(p, looks)) return false;
-        h->hunt->height = p->height;
+        ok = lower_once(h, p, spread, round);
     }
-    return true;
+    spad__spread_destroy(spread);
+    return ok;
+}
+
+/* Lowers the best plan so far, in any thread. False: no memory. */
+static bool lower_plan(hunter *h) {
+    spad__hunt *hunt = h->hunt;
+    if (finished(h) || spad__stopped(&h->stop)) return true;
+    spad__pack p = {.boxes = hunt->boxes,
+                    .host = &h->host,
+                    .random = &h->random,
+                    .stop = &h->stop,
+                    .enough = spad__max(hunt->low, hunt->enough),
+                    .height = INT64_MAX,
+                    .offset = h->offset};
+    share_plan(h, &p);
+    return lower_rounds(h, &p);
 }
 
 static bool first_plan(hunter *h) {
@@ -216,9 +273,8 @@ static bool first_plan(hunter *h) {
                     .height = hunt->height,
                     .offset = hunt->offset,
                     .trial = h->offset};
-    bool ok = greedy_passes(h, &p);
+    const bool ok = greedy_passes(h, &p);
     hunt->height = p.height;
-    if (ok && hunt->boxes->count > LEAST_FOR_CORE) ok = lower_plan(h, &p);
     return ok;
 }
 
@@ -466,21 +522,29 @@ static void *hunter_work(void *argument) {
     return NULL;
 }
 
-/* The exact search: hunter 0 in this thread, the others in theirs. A helper that
- * cannot start is done without. */
-static void hunt_together(hunter *first, hunter *helpers, int32_t count) {
+/* The same for a large problem, without the exact search. */
+static void *lower_work(void *argument) {
+    hunter *h = argument;
+    h->no_memory = !lower_plan(h);
+    if (finished(h)) spad__stop_now(&h->stop);
+    return NULL;
+}
+
+/* Hunter 0 works in this thread, the others in theirs. A helper that cannot start is done
+ * without. */
+static void work_together(hunter *first, hunter *helpers, int32_t count, void *(*work)(void *)) {
     int32_t running = 0;
     for (; running < count; running++) {
         hunter *h = &helpers[running];
         const uint64_t seed = ((uint64_t)running + 1) << 32;
         if (!hunter_start(h, first->hunt, first->team, seed)) break;
         h->ejecting = running % 2 == 0;
-        if (pthread_create(&h->thread, NULL, hunter_work, h) != 0) {
+        if (pthread_create(&h->thread, NULL, work, h) != 0) {
             hunter_end(h);
             break;
         }
     }
-    hunter_work(first);
+    work(first);
     spad__stop_now(&first->stop); /* it is done, and so are they */
     for (int32_t k = 0; k < running; k++) {
         pthread_join(helpers[k].thread, NULL);
@@ -508,10 +572,12 @@ bool spad__hunt_run(spad__hunt *hunt) {
     first.stop.listener = listener;
     if (listener != NULL && count > 0) listener->host_mutex = &t.mutex;
     ok = ok && first_plan(&first);
-    if (ok && hunt->boxes->count <= SPAD__EXACT_BOXES && !finished(&first) &&
-        !spad__stopped(&first.stop)) {
+    const bool large = hunt->boxes->count > SPAD__EXACT_BOXES;
+    if (ok && !large && hunt->boxes->count > LEAST_FOR_CORE) ok = lower_plan(&first);
+    if (ok && !finished(&first) && !spad__stopped(&first.stop)) {
         if (count > 0) helpers = spad__new_array(hunt->host, (size_t)count, sizeof *helpers);
-        hunt_together(&first, helpers, helpers != NULL ? count : 0);
+        work_together(&first, helpers, helpers != NULL ? count : 0,
+                      large ? lower_work : hunter_work);
         spad__free(hunt->host, helpers, room);
     }
     hunter_end(&first);

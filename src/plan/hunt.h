@@ -9,7 +9,7 @@
 #include "plan/boxes.h"
 #include "plan/stop.h"
 
-enum { SPAD__EXACT_BOXES = 8192 }; /* beyond it only greedy passes */
+enum { SPAD__EXACT_BOXES = 8192 }; /* beyond it no exact search */
 
 /* What is looked for and what was found; heights in units. */
 typedef struct spad__hunt {

@@ -152,6 +152,8 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->unclear = t->has_offsets = t->dry = false;
     t->regions = t->loops = t->depth = t->call_depth = 0;
     t->call = 0;
+    t->inner_op = t->masked_op = -1;
+    t->retired = 0;
     t->call_base = t->call_count = 0;
     t->used_arguments = 0;
     t->register_bytes = 0;
@@ -252,6 +254,24 @@ static void list_scratch(const spad__ttgir *t, spad_ttgir_info *info) {
     snprintf(info->scratch, sizeof info->scratch, "%s%s", counted, missing);
 }
 
+static long line_of(const spad__ttgir *t, int32_t op) {
+    return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
+}
+
+/* What data decides, and has one value in the kernel. */
+static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
+    char loops[100] = "", copies[100] = "";
+    if (t->inner_op >= 0) {
+        snprintf(loops, sizeof loops, "the loop in line %ld has as many rounds each time",
+                 line_of(t, t->inner_op));
+    }
+    if (t->masked_op >= 0) {
+        snprintf(copies, sizeof copies, "%sthe copy in line %ld is always done",
+                 t->inner_op >= 0 ? ", " : "", line_of(t, t->masked_op));
+    }
+    snprintf(info->approximated, sizeof info->approximated, "%s%s", loops, copies);
+}
+
 static bool is_unclear(const spad__ttgir *t, spad_status status) {
     return status != SPAD_OK && t->unclear && !t->failed && !t->scalars.out_of_memory;
 }
@@ -283,13 +303,16 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
     spad_status status = one_pass(t, false, out, used, error);
     if (is_unclear(t, status)) {
         snprintf(info->reason, sizeof info->reason, "%s, in line %ld", t->unclear_why,
-                 (long)t->m->tokens.items[t->m->ops.items[t->unclear_op].name].line);
+                 line_of(t, t->unclear_op));
         list_assumed(t, info);
         status = run_pass(t, out, info, used, error);
         if (!info->unrolled) info->reason[0] = '\0';
     }
     info->placed = t->has_offsets;
-    if (status == SPAD_OK) list_scratch(t, info);
+    if (status == SPAD_OK) {
+        list_scratch(t, info);
+        list_approximations(t, info);
+    }
     if (status == SPAD_OK && info->assumed[0] == '\0') list_assumed(t, info);
     return status;
 }
@@ -327,8 +350,8 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     if (t->options->target == NULL) {
         if (chip[0] == '\0') {
             SPAD__MLIR_FAULT(m, m->ops.items[module].name,
-                             "no chip: 'ttg.target' is missing (TTGIR of Triton 3.0 and later has "
-                             "it); name one");
+                             "no chip: 'ttg.target' is missing (TTIR has none, and texts before "
+                             "Triton 3.3 have another dialect); name one");
             return SPAD_ERR_SYNTAX;
         }
         const spad_status found = spad_target_find(&t->target, chip, error);

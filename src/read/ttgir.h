@@ -82,6 +82,7 @@ typedef struct spad__ttgir_buffer {
     bool barrier;   /* mbarriers */
     bool moved;     /* registers that threads move a tile through */
     bool scratch;   /* of an operation, while it runs */
+    int stream;     /* scratch: whose */
     bool folded;    /* its dimensions are not those of its type: no parts of it */
     bool local;     /* declared where it is allocated or first used, in a loop */
     bool computed;  /* scratch: its size follows from layouts, and is not in the text */
@@ -226,6 +227,10 @@ typedef struct spad__ttgir {
     int64_t blocks;         /* of a cluster */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
+    bool specialised;       /* the function has a warp_specialize: its kernel has agents */
+    int retired;            /* buffers that others took the place of */
+    int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
+    int32_t masked_op;      /* a copy that data decides about; -1: none */
     int64_t register_bytes; /* of operands of products, and of tiles that threads move */
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool thread_registers;  /* its threads have registers */
@@ -337,10 +342,8 @@ void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_
 
 /* What an operation on registers writes to shared memory and reads again, if it does. */
 void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op);
-/* What the program hands over to the partitions of a warp_specialize, and what partition `which`
- * takes of it. */
+/* What the program hands over to the partitions of a warp_specialize, before they start. */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op);
-void spad__ttgir_take_over(spad__ttgir *t, const spad__mlir_op *op);
 /* After the last one: the partitions are told to end. */
 void spad__ttgir_end_partitions(spad__ttgir *t);
 
@@ -355,6 +358,9 @@ void spad__ttgir_set(spad__ttgir *t, const spad__mlir_op *op, int32_t result,
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar);
 /* The buffer of this token in this call, or a new one. -1: no memory. */
 int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh);
+/* Without loops, what is allocated again is another buffer with a life of its own: this one is not
+ * found any more. Not for mbarriers, agents, and long runs, where it stays the same one. */
+void spad__ttgir_retire(spad__ttgir *t, int32_t buffer);
 /* All of a buffer. */
 spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer);
 /* The address that the compiler gave the operation in shared memory, -1: none. */

@@ -64,7 +64,8 @@ static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char
     uint32_t at = value_of(t, words, word);
     out->count = 0;
     if (at == 0 || !spad__mlir_is_mark(t->m, at, '[')) return false;
-    for (at++; at < words.end && spad__mlir_is_mark(t->m, at, '['); at++) {
+    at++;
+    while (at < words.end && spad__mlir_is_mark(t->m, at, '[')) {
         int d = 0;
         if (out->count == SPAD__TTGIR_BASES) return false;
         for (at++; at < words.end && !spad__mlir_is_mark(t->m, at, ']'); at++) {
@@ -75,7 +76,8 @@ static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char
         }
         if (d != rank) return false;
         out->count++;
-        if (!spad__mlir_is_mark(t->m, at + 1, ',')) break;
+        at++;
+        if (!spad__mlir_is_mark(t->m, at, ',')) break;
         at++;
     }
     return true;

@@ -112,7 +112,11 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;
     }
-    const int32_t buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    int32_t buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    if (buffer >= 0 && !fresh) {
+        spad__ttgir_retire(t, buffer);
+        buffer = spad__ttgir_buffer_of(t, op->name, &fresh);
+    }
     if (buffer < 0) return;
     if (fresh) {
         fill_buffer(t, op, &type, type.tensor_memory ? SPAD__TTGIR_TMEM : SPAD__TTGIR_SHARED,
@@ -299,7 +303,9 @@ static void do_copy(spad__ttgir *t, const spad__mlir_op *op) {
     if (to == NULL) return;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
-        if (value->kind == SPAD__TTGIR_MASK) condition = value->scalar;
+        if (value->kind != SPAD__TTGIR_MASK) continue;
+        condition = value->scalar;
+        if (condition < 0 && !t->dry && t->masked_op < 0) t->masked_op = t->op;
     }
     if (!spad__ttgir_note_if(t, condition, &open)) return;
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "load", SPAD__TTGIR_CP);

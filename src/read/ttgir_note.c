@@ -174,6 +174,17 @@ int32_t spad__ttgir_buffer_of(spad__ttgir *t, uint32_t token, bool *fresh) {
     return (int32_t)t->buffers.count++;
 }
 
+void spad__ttgir_retire(spad__ttgir *t, int32_t buffer) {
+    enum { RETIRED_MAX = 20000 };
+    const spad__ttgir_buffer *b = &t->buffers.items[buffer];
+    if (!t->run || t->dry || t->specialised || b->barrier || b->space != SPAD__TTGIR_SHARED ||
+        t->retired == RETIRED_MAX) {
+        return;
+    }
+    t->retired++;
+    spad__index_remove(&t->buffer_index, b->key, (size_t)buffer);
+}
+
 spad__ttgir_value spad__ttgir_whole(const spad__ttgir *t, int32_t buffer) {
     spad__ttgir_value value = {.kind = SPAD__TTGIR_VIEW, .scalar = -1, .buffer = buffer};
     value.view.stage = -1;

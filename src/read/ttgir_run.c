@@ -341,6 +341,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     if (!good && (dry || t->failed)) return; /* else the fault is reported below */
     if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
     if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0 && is_data(t, l->trips)) t->inner_op = self;
     t->loops++;
     const size_t before = t->notes.count;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
@@ -471,6 +472,7 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
         spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
     }
     if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0) t->inner_op = self;
     t->loops++;
     spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
     if (note == NULL) return;
@@ -596,7 +598,6 @@ static bool run_partition(spad__ttgir *t, const spad__mlir_op *op, int32_t regio
         if (!ttgir_add_agent(t, warps_of(t, op, which), registers_of(t, op, which))) return false;
         for (int i = 0; i < 2 * t->regions; i++) spad__ttgir_note_add(t, SPAD__NOTE_JOIN);
     }
-    spad__ttgir_take_over(t, op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         spad__ttgir_set_argument(t, region, i, *spad__ttgir_operand(t, op, i));
     }
@@ -664,9 +665,8 @@ static bool do_mask(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value b = *spad__ttgir_operand(t, op, 1);
     spad__ttgir_value mask = nothing;
     mask.kind = SPAD__TTGIR_MASK;
-    if (spad__mlir_named(t->m, op, "tt.splat") && a.kind == SPAD__TTGIR_SCALAR &&
-        is_typed(t, op, "i1")) {
-        mask.scalar = a.scalar;
+    if (spad__mlir_named(t->m, op, "tt.splat") && is_typed(t, op, "i1")) {
+        mask.scalar = a.kind == SPAD__TTGIR_SCALAR ? a.scalar : SPAD__NO_SCALAR;
     } else if (spad__mlir_named(t->m, op, "arith.andi") &&
                (a.kind == SPAD__TTGIR_MASK || b.kind == SPAD__TTGIR_MASK)) {
         mask.scalar = a.kind != SPAD__TTGIR_MASK ? b.scalar
@@ -830,6 +830,10 @@ static bool reset_values(spad__ttgir *t) {
         t->used.items[t->m->operands.items[i].value] = true;
     }
     t->values.count = t->used.count = count;
+    t->specialised = false;
+    for (size_t i = 0; i < t->m->ops.count && !t->specialised; i++) {
+        t->specialised = spad__mlir_named(t->m, &t->m->ops.items[i], "ttg.warp_specialize");
+    }
     return true;
 }
 

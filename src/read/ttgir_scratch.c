@@ -217,6 +217,7 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     if (fresh) {
         b->space = SPAD__TTGIR_SHARED;
         b->op = t->op;
+        b->stream = t->stream;
         b->scratch = true;
         b->computed = size.computed;
         b->dtype = SPAD_UINT8;
@@ -230,9 +231,30 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
     return b->rank > 0 ? buffer : -1;
 }
 
-static void note_scratch(spad__ttgir *t, int32_t buffer, const char *word, unsigned kind) {
+/* What an agent did needs its scratch memory no more when it does the next thing, and kernels with
+ * agents have no scopes that say so: its operations have one buffer, where they have one address.
+ * -1: none so far. */
+static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
+    for (size_t i = 0; t->specialised && size > 0 && i < t->buffers.count; i++) {
+        spad__ttgir_buffer *b = &t->buffers.items[i];
+        if (!b->scratch || b->rank == 0 || b->align != SCRATCH_ALIGN || b->stream != t->stream ||
+            b->offset != offset) {
+            continue;
+        }
+        if (b->dims[0] < size) b->dims[0] = size;
+        return (int32_t)i;
+    }
+    return -1;
+}
+
+static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
+                         unsigned kind) {
     if (buffer < 0) return;
-    const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    if (t->specialised && size > 0) {
+        value.view.from[0] = spad__scalar_number(&t->scalars, 0);
+        value.view.length[0] = size;
+    }
     if (spad__ttgir_note_operation(t, word, SPAD__TTGIR_NO_UNIT) == NULL) return;
     spad__ttgir_note_access(t, &value, kind);
 }
@@ -246,9 +268,11 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
         const spad__ttgir_size size = size_of(t, op, offset, scratch_ops[i].bytes);
         spad__ttgir_name(t, op, name);
         if (strcmp(name, SPAD__TTGIR_NO_NAME) == 0) strcpy(name, scratch_ops[i].word);
-        const int32_t buffer = scratch_buffer(t, op->name, size, offset, SCRATCH_ALIGN, name);
-        note_scratch(t, buffer, scratch_ops[i].word, SPAD_ACCESS_WRITE);
-        note_scratch(t, buffer, scratch_ops[i].word, SPAD_ACCESS_READ);
+        int32_t buffer = common_buffer(t, size.bytes, offset);
+        if (buffer < 0) buffer = scratch_buffer(t, op->name, size, offset, SCRATCH_ALIGN, name);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_WRITE);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ);
+        if (buffer >= 0) spad__ttgir_retire(t, buffer);
         return;
     }
 }
@@ -313,17 +337,20 @@ static int32_t captures_buffer(spad__ttgir *t, const spad__mlir_op *op) {
                           "captures");
 }
 
+/* The partitions have read what they are handed before any of them goes on: all warps meet twice.
+ */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op) {
-    note_scratch(t, captures_buffer(t, op), "hand_over", SPAD_ACCESS_WRITE);
-    note_scratch(t, states_buffer(t), "start", SPAD_ACCESS_WRITE);
-}
-
-void spad__ttgir_take_over(spad__ttgir *t, const spad__mlir_op *op) {
-    note_scratch(t, states_buffer(t), "start", SPAD_ACCESS_READ);
-    note_scratch(t, captures_buffer(t, op), "take_over", SPAD_ACCESS_READ);
+    const int32_t captures = captures_buffer(t, op), states = states_buffer(t);
+    note_scratch(t, captures, 0, "hand_over", SPAD_ACCESS_WRITE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_WRITE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_READ);
+    note_scratch(t, captures, 0, "take_over", SPAD_ACCESS_READ);
+    if (captures >= 0 && t->shared_bytes < 0) {
+        spad__ttgir_note_statement(t, SPAD_STATEMENT_FENCE);
+    }
 }
 
 void spad__ttgir_end_partitions(spad__ttgir *t) {
-    note_scratch(t, states_buffer(t), "end", SPAD_ACCESS_WRITE);
-    note_scratch(t, states_buffer(t), "end", SPAD_ACCESS_READ);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_WRITE);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_READ);
 }

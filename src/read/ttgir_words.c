@@ -276,7 +276,9 @@ bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix) {
     char plain[SPAD__TTGIR_NAME];
     snprintf(plain, sizeof plain, "%.24s%.10s", name, suffix);
     memcpy(name, plain, sizeof plain);
-    for (unsigned n = 2; ttgir_is_taken(t, name); n++) {
+    /* of many names with one beginning, the smaller numbers are taken */
+    const unsigned first = t->names.count < 256 ? 2 : (unsigned)t->names.count;
+    for (unsigned n = first; ttgir_is_taken(t, name); n++) {
         snprintf(name, SPAD__TTGIR_NAME, "%.34s_%u", plain, n);
     }
     if (!spad__array_reserve(t->host, &t->names, 1)) return false;

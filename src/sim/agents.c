@@ -4,17 +4,19 @@
  *
  * At each moment, every runner advances as far as it can: an agent until it waits or works
  * itself, a unit until its oldest entry waits or works. Then engines are handed to those
- * that want one, in the order in which they became ready (agents before units, then by
- * number). Then time moves on to the next end or the end of a start-up. A unit has a queue for
- * each agent, and runs of each one thing at a time, in the order of issue; what is queued on it
- * with `on UNIT` is such a thing. An engine serves as many at a time as it has units; a copy engine
- * one, at the rate of all of them. An operation with a latency leaves its engine before its
- * result is there: its agent waits for the result, a unit goes on with the next entry unless it is
- * serial. An agent that waits at an mbarrier goes on a moment after the arrival of another one,
- * where the target says so. Reads and writes of an operation are done, and what it signals is
- * signalled, when its result is there.
+ * that want one, in the order in which they became ready, transfers in the order of their issue
+ * (agents before units, then by number). Then time moves on to the next end or the end of a
+ * start-up. A unit has a queue for each agent, and runs of each one thing at a time, in the order
+ * of issue; what is queued on it with `on UNIT` is such a thing. An engine serves as many at a time
+ * as it has units; a copy engine one, at the rate of all of them. An operation with a latency
+ * leaves its engine before its result is there: its agent waits for the result, a unit goes on with
+ * the next entry unless it is serial. An agent that waits at an mbarrier goes on a moment after the
+ * arrival of another one, where the target says so. Reads and writes of an operation are done, and
+ * what it signals is signalled, when its result is there.
  *
- * The waits are those of the program: bytes are not examined.
+ * The waits are those of the program: bytes are not examined. Of a grid, several blocks may run on
+ * one unit of the chip (spad_sim.together): each has agents, queues and objects of its own, and all
+ * share the engines.
  */
 #include "sim/agents.h"
 
@@ -65,6 +67,7 @@ static spad_status make_task(spad__agents_run *c, const spad__runner *agent,
                             .slot = -1,
                             .object = -1,
                             .element = -1},
+                    .agent = agent->agent,
                     .group = s->group,
                     .completion_count = event->completion_count,
                     .issued = c->now,
@@ -73,7 +76,7 @@ static spad_status make_task(spad__agents_run *c, const spad__runner *agent,
     const spad_status status = spad__sim_cost(&t.cost, c->sim, event, error);
     if (status != SPAD_OK) return status;
     t.row.path = t.cost.path;
-    if ((t.group >= 0 && !spad__objects_join(&c->objects, event->agent, t.group, &t.bundle)) ||
+    if ((t.group >= 0 && !spad__objects_join(&c->objects, agent->agent, t.group, &t.bundle)) ||
         !new_task(c, number)) {
         return spad__fail_host_memory(error);
     }
@@ -93,13 +96,16 @@ static void request_engine(spad__agents_run *c, spad__runner *r, size_t number) 
     r->state = SPAD__WANTS;
     r->task = number;
     r->ready = ready;
+    /* what moves data is under way since its issue, also while others of its queue are served */
+    r->turn = t->cost.path >= 0 ? t->issued + t->cost.startup : ready;
 }
 
 /* ---- what a runner waits for ------------------------------------------------------- */
 
-static bool all_ended(const spad__agents_run *c) {
-    for (size_t i = 1; i < c->agent_count; i++) {
-        if (c->runners[i].state != SPAD__ENDED) return false;
+/* Have the agents that the program of a block started come to their end? */
+static bool all_ended(const spad__agents_run *c, const spad__runner *program) {
+    for (size_t i = 1; i < c->agents_each; i++) {
+        if (program[i].state != SPAD__ENDED) return false;
     }
     return true;
 }
@@ -176,7 +182,6 @@ static void set_request(spad__request *r, const spad_kernel *kernel, const spad_
                         const spad_walk_event *event) {
     r->statement = event->statement;
     r->kind = s->kind;
-    r->agent = event->agent;
     r->object = event->object;
     r->element = event->element;
     r->change.flags = s->flags;
@@ -194,6 +199,7 @@ static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_
                                spad_error *error) {
     const spad_statement *s = spad_kernel_get_statement(c->sim->kernel, (size_t)event->statement);
     set_request(&r->request, c->sim->kernel, s, event);
+    r->request.agent = r->agent;
     if (s->unit >= 0) {
         const spad__entry e = {.request = r->request, .issued = c->now, .cause = r->cause};
         return queue_entry(c, r->agent, s->unit, &e, error);
@@ -202,11 +208,11 @@ static spad_status handle_sync(spad__agents_run *c, spad__runner *r, const spad_
     return c->objects.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }
 
-static void fork_agents(spad__agents_run *c, const spad__runner *main_agent) {
-    for (size_t i = 1; i < c->agent_count; i++) {
-        c->runners[i].state = SPAD__GOES_ON;
-        c->runners[i].end = main_agent->end;
-        c->runners[i].cause = main_agent->cause;
+static void fork_agents(const spad__agents_run *c, spad__runner *program) {
+    for (size_t i = 1; i < c->agents_each; i++) {
+        program[i].state = SPAD__GOES_ON;
+        program[i].end = program->end;
+        program[i].cause = program->cause;
     }
 }
 
@@ -233,7 +239,7 @@ static spad_status handle_event(spad__agents_run *c, spad__runner *r, const spad
     case SPAD_WALK_SYNC: return handle_sync(c, r, event, error);
     case SPAD_WALK_FORK: fork_agents(c, r); break;
     case SPAD_WALK_JOIN:
-        r->joins = !all_ended(c);
+        r->joins = !all_ended(c, r);
         if (r->joins) r->state = SPAD__WAITS;
         break;
     case SPAD_WALK_END: r->state = SPAD__ENDED; break;
@@ -271,7 +277,7 @@ static spad_status wake_runner(spad__agents_run *c, spad__runner *r, spad_error 
 static spad_status advance_agent(spad__agents_run *c, spad__runner *r, bool *moved,
                                  spad_error *error) {
     const spad_walk_event *event;
-    if (r->state == SPAD__WAITS && (r->joins ? all_ended(c) : try_request(c, r))) {
+    if (r->state == SPAD__WAITS && (r->joins ? all_ended(c, r) : try_request(c, r))) {
         const spad_status status = wake_runner(c, r, error);
         if (status != SPAD_OK) return status;
         r->joins = false;
@@ -353,9 +359,9 @@ static void advance_unit(spad__agents_run *c, spad__runner *r, bool *moved) {
 static void complete_task(spad__agents_run *c, size_t number, int64_t row) {
     const spad__task *t = &c->tasks.items[number];
     for (size_t k = 0; k < t->completion_count; k++) {
-        spad__objects_complete(&c->objects, &completions_of(c, number)[k], row);
+        spad__objects_complete(&c->objects, t->agent, &completions_of(c, number)[k], row);
     }
-    if (t->group >= 0) spad__objects_leave(&c->objects, t->row.agent, t->group, t->bundle, row);
+    if (t->group >= 0) spad__objects_leave(&c->objects, t->agent, t->group, t->bundle, row);
     c->ended.items[c->ended.count++] = number;
 }
 
@@ -481,7 +487,7 @@ static spad_status start_task(spad__agents_run *c, spad__runner *r, spad_error *
     return spad__sim_add(c->sim, row, &t->cost, error);
 }
 
-/* Hands free engines to those that have been ready longest. */
+/* Hands free engines to those whose turn it is. */
 static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *error) {
     *started = false;
     for (;;) {
@@ -492,7 +498,7 @@ static spad_status hand_out(spad__agents_run *c, bool *started, spad_error *erro
             const spad__task *t = &c->tasks.items[r->task];
             const size_t part = spad__sim_part(c->sim, t->row.engine, t->row.path);
             if (t->cost.need > spad__sim_capacity(c->sim, part) - c->busy[part]) continue;
-            if (next == NULL || r->ready < next->ready) next = r;
+            if (next == NULL || r->turn < next->turn) next = r;
         }
         if (next == NULL) return SPAD_OK;
         *started = true;
@@ -524,7 +530,7 @@ static const char *runner_name(const spad__agents_run *c, size_t number) {
     if (number >= c->agent_count) {
         return spad_kernel_get_unit(c->sim->kernel, (size_t)c->runners[number].unit)->name;
     }
-    return spad_kernel_get_agent(c->sim->kernel, number)->name;
+    return spad_kernel_get_agent(c->sim->kernel, number % c->agents_each)->name;
 }
 
 /* The first that waits forever, in a sentence; false: all came to their end. */
@@ -614,7 +620,9 @@ static bool number_queues(spad__agents_run *c) {
     for (size_t i = 0; i < spad_kernel_statement_count(k); i++) {
         const spad_statement *s = spad_kernel_get_statement(k, i);
         if (s->unit < 0) continue;
-        c->queues[(size_t)s->unit * c->agent_count + (size_t)s->agent] = 1;
+        for (size_t a = (size_t)s->agent; a < c->agent_count; a += c->agents_each) {
+            c->queues[(size_t)s->unit * c->agent_count + a] = 1;
+        }
     }
     c->count = c->agent_count;
     for (size_t i = 0; i < units * c->agent_count; i++) {
@@ -628,7 +636,8 @@ static void start_runner(spad__agents_run *c, size_t number) {
     r->row = r->loop = -1;
     r->agent = (int64_t)number;
     r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
-    r->state = number == 0 || number >= c->agent_count ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
+    const bool begins = number >= c->agent_count || number % c->agents_each == 0;
+    r->state = begins ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
 }
 
 /* The queues know whose they are. */
@@ -648,7 +657,9 @@ static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     spad_sim *sim = c->sim;
     const spad_host *host = &sim->host;
     const size_t parts = sim->part_count + 1;
-    c->agent_count = spad_kernel_agent_count(sim->kernel);
+    const size_t blocks = (size_t)spad__max(sim->together, 1);
+    c->agents_each = spad_kernel_agent_count(sim->kernel);
+    c->agent_count = blocks * c->agents_each;
     c->queue_most = SPAD_SIM_WINDOW;
     if (!number_queues(c)) return spad__fail_host_memory(error);
     c->runners = spad__new_array(host, c->count, sizeof *c->runners);
@@ -657,7 +668,7 @@ static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     c->loop_states =
         spad__new_array(host, spad_kernel_loop_count(sim->kernel) + 1, sizeof *c->loop_states);
     if (c->runners == NULL || c->busy == NULL || c->last == NULL || c->loop_states == NULL ||
-        !spad__objects_make(&c->objects, host, sim->kernel)) {
+        !spad__objects_make(&c->objects, host, sim->kernel, blocks)) {
         return spad__fail_host_memory(error);
     }
     for (size_t i = 0; i < parts; i++) c->last[i] = -1;
@@ -666,7 +677,7 @@ static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     start_queues(c);
     for (size_t i = 0; i < c->agent_count; i++) {
         const spad_walk_options options = {
-            .agent = (int64_t)i, .layout = sim->options.layout, .host = host};
+            .agent = (int64_t)(i % c->agents_each), .layout = sim->options.layout, .host = host};
         const spad_status status =
             spad_walk_create(&c->runners[i].walk, sim->kernel, &options, error);
         if (status != SPAD_OK) return status;

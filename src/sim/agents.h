@@ -18,7 +18,7 @@ typedef struct spad__cause {
     int64_t element;
 } spad__cause;
 
-/* One element of a barrier, counter or mbarrier. */
+/* One element of a barrier, counter or mbarrier of a block. */
 typedef struct spad__sim_object {
     spad__sync_object sync;
     int64_t row;   /* operation that last let waits pass; -1 */
@@ -39,18 +39,22 @@ typedef struct spad__bundles {
 typedef struct spad__objects {
     const spad_host *host;
     const spad_kernel *kernel;
-    spad__sim_object *objects;
-    size_t object_count;
-    size_t *first;          /* per sync object */
-    spad__bundles *bundles; /* per agent and sync object */
-    bool failed;            /* memory ran out in a commit */
-    int64_t overflown;      /* an object whose amounts do not fit 64 bits; -1: none */
+    size_t blocks;             /* that run together, each with objects of its own */
+    spad__sim_object *objects; /* of block 0, then of block 1 ... */
+    size_t object_count;       /* of a block */
+    size_t *first;             /* per sync object */
+    spad__bundles *bundles;    /* per agent of all blocks and sync object */
+    bool failed;               /* memory ran out in a commit */
+    int64_t overflown;         /* an object whose amounts do not fit 64 bits; -1: none */
 } spad__objects;
 
-bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel);
+bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel,
+                        size_t blocks);
 void spad__objects_free(spad__objects *objects);
 
-spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element);
+/* Agents of all blocks are numbered in one row: those of block 0, then those of block 1 ... */
+spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t agent, int64_t object,
+                                    int64_t element);
 
 /* A statement of synchronisation as it was walked. */
 typedef struct spad__request {
@@ -67,9 +71,9 @@ typedef struct spad__request {
 bool spad__objects_try(spad__objects *objects, spad__request *request, int64_t row,
                        int64_t *cause_row);
 
-/* What an operation does when it ends. */
-void spad__objects_complete(spad__objects *objects, const spad_walk_completion *completion,
-                            int64_t row);
+/* What an operation of an agent does when it ends. */
+void spad__objects_complete(spad__objects *objects, int64_t agent,
+                            const spad_walk_completion *completion, int64_t row);
 
 /* An operation joins the open bundle of a group, or ends. *bundle: which one. */
 bool spad__objects_join(spad__objects *objects, int64_t agent, int64_t group, size_t *bundle);
@@ -88,6 +92,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
 /* An operation from its issue to its end. */
 typedef struct spad__task {
     spad_sim_row row;
+    int64_t agent; /* the runner that issued it; row.agent is that of the kernel */
     spad__cost cost;
     int64_t group;
     size_t bundle;
@@ -132,6 +137,7 @@ typedef struct spad__runner {
     spad__runner_state state;
     size_t task;   /* SPAD__WANTS, WORKS */
     int64_t ready; /* SPAD__WANTS: since when; SPAD__WAKES: when it goes on */
+    int64_t turn;  /* SPAD__WANTS: its place among those that want the same */
     int64_t end;   /* SPAD__WORKS: until when; of the task before otherwise */
     int64_t row;   /* of the task; of the one before otherwise; -1 */
     spad__cause cause;
@@ -175,8 +181,9 @@ typedef struct spad__agents_loop {
 typedef struct spad__agents_run {
     spad_sim *sim;
     spad__objects objects;
-    spad__runner *runners; /* agents, then queues of units */
-    size_t agent_count;
+    spad__runner *runners; /* agents of each block, then queues of units */
+    size_t agent_count;    /* of all blocks */
+    size_t agents_each;    /* of a block */
     size_t count;
     size_t *queues;    /* per unit and agent: the runner; 0: the agent does not use the unit */
     size_t queue_most; /* entries after which an agent waits with the next */

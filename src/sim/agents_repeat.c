@@ -64,7 +64,7 @@ static int64_t value_of(const spad__runner *agent) {
 static void put_task(capture *l, size_t number) {
     spad__agents_run *c = l->run;
     const spad__task *t = &c->tasks.items[number];
-    const spad__runner *agent = &c->runners[t->row.agent];
+    const spad__runner *agent = &c->runners[t->agent];
     const int64_t *values = spad__task_values(c, number);
     const bool moves = outermost_loop(c->sim->kernel, t->row.statement) == agent->loop;
     put_number(l, t->row.statement);
@@ -79,7 +79,7 @@ static void put_task(capture *l, size_t number) {
     }
     if (t->group >= 0) {
         const size_t syncs = spad_kernel_sync_count(c->sim->kernel);
-        const size_t at = (size_t)t->row.agent * syncs + (size_t)t->group;
+        const size_t at = (size_t)t->agent * syncs + (size_t)t->group;
         put_number(l, (int64_t)(c->objects.bundles[at].items.count - t->bundle));
     }
     for (size_t i = 0; i < t->completion_count; i++) {
@@ -97,7 +97,8 @@ static void put_request(capture *l, const spad__request *r) {
     put_number(l, r->change.expect);
     put_number(l, r->change.kind == SPAD__ACTION_LEAVE);
     if (r->change.kind == SPAD__ACTION_LEAVE) {
-        const spad__sim_object *o = spad__objects_get(&l->run->objects, r->object, r->element);
+        const spad__sim_object *o =
+            spad__objects_get(&l->run->objects, r->agent, r->object, r->element);
         put_number(l, r->change.phase - o->sync.phase);
     }
 }
@@ -155,7 +156,7 @@ static void put_flights(capture *l) {
 
 static void put_objects(capture *l) {
     const spad__objects *objects = &l->run->objects;
-    for (size_t i = 0; i < objects->object_count; i++) {
+    for (size_t i = 0; i < objects->blocks * objects->object_count; i++) {
         const spad__sync_object *o = &objects->objects[i].sync;
         put_number(l, o->value);
         put_number(l, o->count);
@@ -188,6 +189,7 @@ static bool capture_light(spad__agents_run *c, spad__numbers *out) {
         put_number(&l, (int64_t)r->state);
         const bool later = r->state == SPAD__WANTS || r->state == SPAD__WAKES;
         put_number(&l, later ? r->ready - c->now : 0);
+        put_number(&l, r->state == SPAD__WANTS ? r->turn - c->now : 0);
         put_number(&l, r->state == SPAD__WORKS ? r->end - c->now : 0);
         put_number(&l, (int64_t)(r->queue.count - r->head));
     }
@@ -274,12 +276,12 @@ static int64_t reach_of(spad__agents_run *c, const spad__agents_snapshot *saved,
 static void move_values(spad__agents_run *c, const spad__agents_snapshot *saved, int64_t times) {
     for (size_t i = 0; i < c->tasks.count; i++) { /* those that ended do not matter */
         const spad__task *t = &c->tasks.items[i];
-        const spad__runner *agent = &c->runners[t->row.agent];
+        const spad__runner *agent = &c->runners[t->agent];
         if (t->row.value_count == 0 ||
             outermost_loop(c->sim->kernel, t->row.statement) != agent->loop) {
             continue;
         }
-        const int64_t moved = value_of(agent) - saved->values.items[t->row.agent];
+        const int64_t moved = value_of(agent) - saved->values.items[t->agent];
         spad__task_values(c, i)[0] += moved * times;
     }
     for (size_t i = 0; i < c->agent_count; i++) {
@@ -300,6 +302,7 @@ static void move_times(spad__agents_run *c, const spad__agents_snapshot *saved, 
         spad__runner *r = &c->runners[i];
         if (has_run(c, saved, i)) r->end += by;
         r->ready += by;
+        r->turn += by;
         r->landed += by;
         for (size_t k = r->head; k < r->queue.count; k++) r->queue.items[k].issued += by;
     }
@@ -379,6 +382,7 @@ spad_status spad__agents_repeat(spad__agents_run *c, size_t agent, const spad_wa
     if (c->sim->options.no_repeat || (int64_t)c->sim->rows.count < c->sim->options.repeat_after) {
         return SPAD_OK;
     }
+    if (agent >= c->agents_each) return SPAD_OK; /* block 0 finds what repeats for all */
     if (!study_loops(c)) return spad__fail_host_memory(error);
     spad__agents_loop *watch = &c->loop_states[event->loop];
     if (!watch->period.repeats) return SPAD_OK;

@@ -2,11 +2,11 @@
  *
  * The time of a grid from the time of one block.
  *
- * One block is simulated, with the share of the chip's memory rate that is left when all units of
- * the chip work. On a unit with b blocks the engines do the work of b blocks, so a wave takes the
- * longer of the time of a block and of b times its busiest engine or path: blocks fill each other's
- * waiting, and share what is busy. The last wave has fewer blocks, on fewer units if there are not
- * enough for all, which then have a larger share.
+ * The blocks that a unit has are simulated side by side, with the share of the chip's memory rate
+ * that is left when all units of the chip work: they begin together, fill each other's waiting, and
+ * share the engines. The last wave has fewer blocks, on fewer units if there are not enough for
+ * all, which then have a larger share. Of a kernel without synchronisation one block is simulated.
+ * b of them then take the longer of its time and of b times its busiest engine or path.
  */
 #include "base/assert.h"
 #include "base/checked.h"
@@ -38,29 +38,30 @@ spad_status spad__grid_start(spad_sim *sim, spad_error *error) {
     return SPAD_OK;
 }
 
-int64_t spad__grid_tail_units(const spad_sim *sim) {
-    const spad_sim_grid *g = &sim->grid;
-    if (g->units == 0 || g->tail == 0) return 0;
-    const int64_t units = spad__min(g->units, g->tail);
-    return units != sim->active_units ? units : 0;
+spad__wave spad__grid_full_wave(const spad_sim *sim) {
+    return (spad__wave){sim->grid.per_unit, sim->active_units};
 }
 
-/* The time of a wave of `blocks` on each unit. */
+spad__wave spad__grid_last_wave(const spad_sim *sim) {
+    const spad_sim_grid *g = &sim->grid;
+    return (spad__wave){g->tail / g->units + (g->tail % g->units != 0),
+                        spad__min(g->units, g->tail)};
+}
+
+/* The time of a wave from a simulation of all blocks of a unit, or of one of them. */
 static bool wave_time(const spad_sim *sim, int64_t blocks, int64_t *out) {
-    int64_t work;
-    if (!spad__mul(sim->totals.bound, blocks, &work)) return false;
+    int64_t work = 0;
+    if (sim->together <= 1 && !spad__mul(sim->totals.bound, blocks, &work)) return false;
     *out = spad__max(sim->totals.makespan, work);
     return true;
 }
 
-bool spad__grid_finish(spad_sim *sim, const spad_sim *tail) {
+bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last) {
     spad_sim_grid *g = &sim->grid;
     int64_t all;
-    sim->totals.time = sim->totals.makespan;
-    if (g->units == 0) return true;
-    const int64_t rest = g->tail / g->units + (g->tail % g->units != 0);
-    if (!wave_time(sim, g->per_unit, &g->wave_time)) return false;
-    if (g->tail > 0 && !wave_time(tail != NULL ? tail : sim, rest, &g->tail_time)) return false;
+    const int64_t rest = spad__grid_last_wave(sim).blocks;
+    if (!wave_time(full != NULL ? full : sim, g->per_unit, &g->wave_time)) return false;
+    if (rest > 0 && !wave_time(last != NULL ? last : sim, rest, &g->tail_time)) return false;
     int64_t launch;
     int64_t starts; /* of blocks; the launch has that of the first wave */
     const int64_t later = g->waves + (g->tail > 0) - 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A simulation: one block of a kernel (block.c), again for the last wave of its grid, and answers
- * to questions.
+ * A simulation: one block of a kernel (block.c), again for the blocks of a unit in the waves of its
+ * grid, and answers to questions.
  */
 #include "sim/sim.h"
 
@@ -20,30 +20,48 @@ const char *spad_wait_kind_name(spad_wait_kind kind) {
 
 /* ---- the grid ----------------------------------------------------------------------- */
 
-/* A block of the last wave of a grid, where units have another share of the memory. */
-static spad_status run_tail(spad_sim **out, const spad_sim *sim, spad_error *error) {
-    const int64_t units = spad__grid_tail_units(sim);
+/* The blocks of a unit in a wave, side by side; NULL: there is no such wave, or `sim` is that
+ * simulation. Without synchronisation a block is simulated alone: grid.c has what several take. */
+static spad_status run_wave(spad_sim **out, const spad_sim *sim, spad__wave wave,
+                            spad_error *error) {
+    const int64_t together = spad_kernel_is_implicit(sim->kernel) ? 1 : wave.blocks;
     *out = NULL;
-    if (units == 0) return SPAD_OK;
+    if (wave.blocks == 0 || (wave.units == sim->active_units && together == 1)) return SPAD_OK;
     spad_status status = spad__sim_again(out, sim, error);
     if (status != SPAD_OK) return status;
-    (*out)->active_units = units;
+    (*out)->active_units = wave.units;
+    (*out)->together = together;
     status = spad__sim_find_load(*out, error);
     return status == SPAD_OK ? spad__sim_block(*out, error) : status;
 }
 
-static spad_status run_grid(spad_sim *sim, spad_error *error) {
-    spad_sim *tail = NULL;
-    spad_status status = spad__grid_start(sim, error);
-    if (status == SPAD_OK) status = spad__sim_find_load(sim, error);
-    if (status == SPAD_OK) status = spad__sim_block(sim, error);
-    if (status == SPAD_OK && !sim->is_stuck) status = run_tail(&tail, sim, error);
-    if (status == SPAD_OK && !spad__grid_finish(sim, tail)) {
+static bool is_same_wave(spad__wave a, spad__wave b) {
+    return a.blocks == b.blocks && a.units == b.units;
+}
+
+static spad_status run_waves(spad_sim *sim, spad_error *error) {
+    const spad__wave waves[2] = {spad__grid_full_wave(sim), spad__grid_last_wave(sim)};
+    spad_sim *full = NULL;
+    spad_sim *last = NULL;
+    spad_status status = run_wave(&full, sim, waves[0], error);
+    const bool again = !is_same_wave(waves[0], waves[1]);
+    if (status == SPAD_OK && again) status = run_wave(&last, sim, waves[1], error);
+    if (status == SPAD_OK && !spad__grid_finish(sim, full, again ? last : full)) {
         status = spad__fail(error, SPAD_ERR_OVERFLOW,
                             "the grid takes more than 2^63 picoseconds; use a smaller one");
     }
-    spad_sim_destroy(tail);
+    spad_sim_destroy(full);
+    spad_sim_destroy(last);
     return status;
+}
+
+static spad_status run_grid(spad_sim *sim, spad_error *error) {
+    spad_status status = spad__grid_start(sim, error);
+    if (status == SPAD_OK) status = spad__sim_find_load(sim, error);
+    if (status == SPAD_OK) status = spad__sim_block(sim, error);
+    if (status != SPAD_OK) return status;
+    sim->totals.time = sim->totals.makespan;
+    return sim->is_stuck || sim->grid.units == 0 ? SPAD_OK : run_waves(sim, error);
 }
 
 spad_status spad_sim_create(spad_sim **out, const spad_kernel *kernel,

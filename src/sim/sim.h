@@ -61,6 +61,7 @@ struct spad_sim {
     spad__active *active; /* per part */
     unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
+    int64_t together;     /* blocks that run side by side on the unit; 0: one */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
     spad_sim_totals totals;
@@ -158,11 +159,17 @@ spad_status spad__sim_block(spad_sim *sim, spad_error *error);
 /* How the blocks of a grid are distributed. SPAD_ERR_ARGUMENT: a negative number of blocks. */
 spad_status spad__grid_start(spad_sim *sim, spad_error *error);
 
-/* Units that work in the last wave; 0: it needs no simulation of its own. */
-int64_t spad__grid_tail_units(const spad_sim *sim);
+/* Blocks that each unit has, and the units that work: in a full wave, in the last one. */
+typedef struct spad__wave {
+    int64_t blocks; /* 0: there is no such wave */
+    int64_t units;
+} spad__wave;
+spad__wave spad__grid_full_wave(const spad_sim *sim);
+spad__wave spad__grid_last_wave(const spad_sim *sim);
 
-/* The time of the grid; `tail`: of a block of the last wave, or NULL. False: it exceeds 64 bits. */
-bool spad__grid_finish(spad_sim *sim, const spad_sim *tail);
+/* The time of the grid; `full`, `last`: of the blocks of a unit in these waves. False: it exceeds
+ * 64 bits. */
+bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last);
 
 /* Engines and paths by how busy they are. False: no memory. */
 bool spad__find_roofs(spad_sim *sim);

@@ -11,23 +11,32 @@
 
 /* ---- life -------------------------------------------------------------------------- */
 
-bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel) {
+static size_t bundle_count(const spad__objects *objects) {
+    return objects->blocks * spad_kernel_agent_count(objects->kernel) *
+               spad_kernel_sync_count(objects->kernel) +
+           1;
+}
+
+bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel,
+                        size_t blocks) {
     const size_t syncs = spad_kernel_sync_count(kernel);
-    *objects = (spad__objects){.host = host, .kernel = kernel, .overflown = -1};
+    *objects = (spad__objects){.host = host, .kernel = kernel, .blocks = blocks, .overflown = -1};
     objects->first = spad__new_array(host, syncs + 1, sizeof *objects->first);
     if (objects->first == NULL) return false;
     for (size_t i = 0; i < syncs; i++) {
         objects->first[i] = objects->object_count;
         objects->object_count += (size_t)spad_kernel_get_sync(kernel, i)->elements;
     }
-    const size_t bundles = spad_kernel_agent_count(kernel) * syncs + 1;
-    objects->objects = spad__new_array(host, objects->object_count + 1, sizeof *objects->objects);
+    const size_t bundles = bundle_count(objects);
+    objects->objects =
+        spad__new_array(host, blocks * objects->object_count + 1, sizeof *objects->objects);
     objects->bundles = spad__new_array(host, bundles, sizeof *objects->bundles);
     if (objects->objects == NULL || objects->bundles == NULL) return false;
-    for (size_t i = 0; i < syncs; i++) {
-        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
+    for (size_t i = 0; i < blocks * syncs; i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i % syncs);
+        const size_t first = i / syncs * objects->object_count + objects->first[i % syncs];
         for (int64_t e = 0; e < sync->elements; e++) {
-            objects->objects[objects->first[i] + (size_t)e] = (spad__sim_object){
+            objects->objects[first + (size_t)e] = (spad__sim_object){
                 .sync = spad__sync_initial(sync->kind, sync->count.value), .row = -1};
         }
     }
@@ -37,19 +46,22 @@ bool spad__objects_make(spad__objects *objects, const spad_host *host, const spa
 void spad__objects_free(spad__objects *objects) {
     if (objects->kernel == NULL) return;
     const size_t syncs = spad_kernel_sync_count(objects->kernel);
-    const size_t bundles = spad_kernel_agent_count(objects->kernel) * syncs + 1;
+    const size_t bundles = bundle_count(objects);
     for (size_t i = 0; objects->bundles != NULL && i < bundles; i++) {
         spad__array_free(objects->host, &objects->bundles[i].items);
     }
     spad__free(objects->host, objects->bundles, bundles * sizeof *objects->bundles);
     spad__free(objects->host, objects->objects,
-               (objects->object_count + 1) * sizeof *objects->objects);
+               (objects->blocks * objects->object_count + 1) * sizeof *objects->objects);
     spad__free(objects->host, objects->first, (syncs + 1) * sizeof *objects->first);
     *objects = (spad__objects){0};
 }
 
-spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t object, int64_t element) {
-    return &objects->objects[objects->first[object] + (size_t)element];
+spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t agent, int64_t object,
+                                    int64_t element) {
+    const size_t block = (size_t)agent / spad_kernel_agent_count(objects->kernel);
+    return &objects
+                ->objects[block * objects->object_count + objects->first[object] + (size_t)element];
 }
 
 static spad__bundles *bundles_of(const spad__objects *objects, int64_t agent, int64_t group) {
@@ -73,16 +85,16 @@ bool spad__objects_by_agent(const spad__objects *objects, const spad__request *r
     if (r->object < 0 || r->kind == SPAD_STATEMENT_WAIT_GROUP) return false;
     const spad_kernel_sync *sync = spad_kernel_get_sync(objects->kernel, (size_t)r->object);
     return sync->kind == SPAD_SYNC_MBARRIER &&
-           spad__objects_get(objects, r->object, r->element)->by_agent;
+           spad__objects_get(objects, r->agent, r->object, r->element)->by_agent;
 }
 
-void spad__objects_complete(spad__objects *objects, const spad_walk_completion *completion,
-                            int64_t row) {
+void spad__objects_complete(spad__objects *objects, int64_t agent,
+                            const spad_walk_completion *completion, int64_t row) {
     spad__sync_change change = {.kind = spad__sync_completion(completion->kind),
                                 .amount = completion->amount};
     apply_outcome(objects, completion->object,
-                  spad__objects_get(objects, completion->object, completion->element), &change, row,
-                  false);
+                  spad__objects_get(objects, agent, completion->object, completion->element),
+                  &change, row, false);
 }
 
 /* ---- groups ------------------------------------------------------------------------ */
@@ -128,7 +140,7 @@ static bool commit(spad__objects *objects, const spad__request *r) {
  * so the change stays in the request, and is not made anew. */
 static bool act_on_object(spad__objects *objects, spad__request *r, int64_t row,
                           int64_t *cause_row) {
-    spad__sim_object *o = spad__objects_get(objects, r->object, r->element);
+    spad__sim_object *o = spad__objects_get(objects, r->agent, r->object, r->element);
     if (r->kind == SPAD_STATEMENT_SYNC && r->change.kind == SPAD__ACTION_ENTER) {
         apply_outcome(objects, r->object, o, &r->change, row, true);
         r->change.kind = SPAD__ACTION_LEAVE;
@@ -167,7 +179,7 @@ void spad__objects_describe(const spad__objects *objects, const spad__request *r
         snprintf(field, size, "group '%s'", name);
         return;
     }
-    const spad__sync_object *o = &spad__objects_get(objects, r->object, r->element)->sync;
+    const spad__sync_object *o = &spad__objects_get(objects, r->agent, r->object, r->element)->sync;
     switch (sync->kind) {
     case SPAD_SYNC_BARRIER:
         snprintf(field, size, "barrier '%s', where %lld of %lld have arrived", name,

@@ -178,6 +178,7 @@ static const spad_rate h200_macs[] = {
 };
 /* Measured on one H200; the file is examples/chips/h200.chip, and a test compares it with this. */
 #define H200_MEASURED "spad calibrate cuda:0, 2026-11-16"
+#define H200_COPIES "examples/cuda/copies.cu, H200 at 1500 MHz, 2026-11-16"
 #define H200_QUEUE "fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15"
 #define MEASURED_ROW(kind, count)                                   \
     {                                                               \
@@ -186,12 +187,15 @@ static const spad_rate h200_macs[] = {
             .source = H200_MEASURED                                 \
         }                                                           \
     }
-#define MEASURED_PATH(a, b, rate, ns, least)                                                   \
+#define MEASURED_PATH(a, b, rate, ns, least) PATH_FROM(H200_MEASURED, a, b, rate, ns, least)
+/* What threads copy: through registers, and by cp.async. */
+#define COPIES_PATH(a, b, rate, ns, least) PATH_FROM(H200_COPIES, a, b, rate, ns, least)
+#define PATH_FROM(text, a, b, rate, ns, least)                                                 \
     {                                                                                          \
         .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .pieces = (least), \
         .figure = {                                                                            \
             .origin = SPAD_ORIGIN_MEASURED,                                                    \
-            .source = H200_MEASURED                                                            \
+            .source = text                                                                     \
         }                                                                                      \
     }
 static const spad_rate h200_threads[] = {MEASURED_ROW(FMA, 116), MEASURED_ROW(EXP, 16),
@@ -202,13 +206,14 @@ static const spad_path h200_paths[] = {
     PATH(GLOBAL, REGISTERS, 64, 479, ESTIMATED(L2_PORT)),
     MEASURED_PATH(REGISTERS, GLOBAL, 24000, 500, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
-    PATH(GLOBAL, SHARED, 64, 479, ESTIMATED(L2_PORT)),
+    COPIES_PATH(GLOBAL, SHARED, 60000, 614, 0),
     MEASURED_PATH(REGISTERS, GLOBAL, 6200, 500, 4),
 };
 static const spad_path h200_copies[] = {
     MEASURED_PATH(GLOBAL, SHARED, 142000, 584, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(SHARED, SHARED, 32, 200, ESTIMATED("between the blocks of a cluster")),
+    COPIES_PATH(GLOBAL, SHARED, 130000, 550, 16),
 };
 static const spad_figure h200_figures[] = {
     OF_FIELD("units", MEASURED, H200_MEASURED), OF_FIELD("clock", MEASURED, H200_MEASURED),

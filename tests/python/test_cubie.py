@@ -3,6 +3,7 @@
 
 import gc
 import random
+from array import array
 
 import pytest
 
@@ -249,6 +250,16 @@ def test_a_parent_of_another_precision():
     assert registry._groups[parent].shared_layout["state"] == slice(4, 12)  # still float64
 
 
+def test_allocators_write_into_an_array_of_python(monkeypatch):
+    monkeypatch.setattr(cubie, "_device_module", lambda: None)
+    registry, parent = cubie.BufferRegistry(), Component()
+    registry.register("a", parent, 3, "shared")
+    registry.register("b", parent, 2, "shared")
+    block = array("f", [0] * 20)
+    registry.get_allocator("b", parent)(block, None, 2)[0] = 1.0
+    assert block.index(1.0) == 2 * 5 + 3 and sum(block) == 1.0
+
+
 def test_allocators_are_views_of_their_type(monkeypatch):
     np = pytest.importorskip("numpy")
     monkeypatch.setattr(cubie, "_device_module", lambda: None)
@@ -390,17 +401,26 @@ def test_device_functions_see_the_cuda_of_their_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy", numpy)
     monkeypatch.delitem(sys.modules, "spad._cubie_device", raising=False)
     monkeypatch.delattr(spad, "_cubie_device", raising=False)
-    registry, parent = cubie.BufferRegistry(), Component()
-    registry.register("plain", parent, 4, "local")
-    allocate = registry.get_allocator("plain", parent, zero=True)
-    tops = registry.get_toplevel_allocators(parent)
-    with pytest.raises(AttributeError):
-        allocate(None, None)  # the host has no cuda.local
-    for function in (allocate, *tops):
-        assert "cuda" not in function.__code__.co_freevars
-        monkeypatch.setitem(function.__globals__, "cuda", running)
-    assert allocate(None, None) == [0.0] * 4 and len(tops[1]()) == 1 and tops[0]() == []
-    monkeypatch.delitem(sys.modules, "spad._cubie_device")
+    try:
+        registry, parent = cubie.BufferRegistry(), Component()
+        registry.register("plain", parent, 4, "local")
+        allocate = registry.get_allocator("plain", parent, zero=True)
+        tops = registry.get_toplevel_allocators(parent)
+        with pytest.raises(AttributeError):
+            allocate(None, None)  # the host has no cuda.local
+        for function in (allocate, *tops):
+            assert "cuda" not in function.__code__.co_freevars
+            monkeypatch.setitem(function.__globals__, "cuda", running)
+        assert allocate(None, None) == [0.0] * 4 and len(tops[1]()) == 1 and tops[0]() == []
+    finally:  # the module that was made with these must not stay; monkeypatch would put it back
+        sys.modules.pop("spad._cubie_device", None)
+        vars(spad).pop("_cubie_device", None)
+
+
+def test_the_compiler_of_a_test_is_gone():
+    import sys
+    if getattr(spad, "_cubie_device", None) or "spad._cubie_device" in sys.modules:
+        assert "numba" in sys.modules or "cubie" in sys.modules
 
 
 def test_numba_allocators():

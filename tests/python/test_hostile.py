@@ -144,6 +144,9 @@ def test_pickles_that_are_no_data(tmp_path):
     refuse(kept(tmp_path, "a.pickle", b"\x80\x04cos\nsystem\n(S'true'\ntR."), "plain data")
     refuse(kept(tmp_path, "b.pickle", b"\x80\x04" + b"]" * 10**6), "not a snapshot")
     refuse(kept(tmp_path, "c.pickle", b"\x80\x04\x8e" + b"\xff" * 8), "not a snapshot")  # bytes of 2^64
+    # a bytearray that ends early, after which CPython has a message of its own; an object that needs two lines
+    refuse(kept(tmp_path, "d.pickle", b"\x80\x05\x96" + (100).to_bytes(8, "little") + b"abc"), "not a snapshot")
+    refuse(kept(tmp_path, "e.pickle", b"\x80\x02Q."), "not a snapshot")
 
 
 def test_logs_of_one_line(tmp_path):
@@ -207,6 +210,23 @@ def test_onnx_sizes():
         content = make.make_model(make.make_graph([make.make_node("Relu", ["x"], ["y"])], "g", infos[:1], infos[1:]))
         with pytest.raises(spad.TextError, match="m.onnx: (an extent|the size) of|inferred"):
             models.read(content.SerializeToString(), "m.onnx")
+
+
+def test_onnx_names_that_are_no_text():
+    onnx = pytest.importorskip("onnx", reason="there is no onnx")
+    make = onnx.helper
+    infos = [make.make_tensor_value_info(n, onnx.TensorProto.FLOAT, ["batch"]) for n in ("xname", "yname")]
+    nodes = [make.make_node("Relu", ["xname"], ["yname"], name="node")]
+    content = make.make_model(make.make_graph(nodes, "g", infos[:1], infos[1:])).SerializeToString()
+    for word in (b"batch", b"node", b"xname"):
+        broken = content.replace(word, b"\xff" + word[1:])
+        try:
+            models.read(broken, "m.onnx", {"batch": 4} if word != b"batch" else None).text()
+        except spad.TextError as error:
+            assert "\n" not in str(error)
+    with pytest.raises(spad.TextError, match=r"a node reads '\?name'|inferred") as caught:
+        models.read(content.replace(b"\x05xname\x12", b"\x05\nname\x12", 1), "m.onnx")
+    assert "\n" not in str(caught.value)
 
 
 def test_onnx_with_many_parts(tmp_path):

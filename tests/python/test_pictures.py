@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What notebooks show: every picture is well-formed, and text of the user stays text."""
 
-import os
-import sys
 import threading
 import xml.etree.ElementTree as xml
 
@@ -104,10 +102,10 @@ def test_many_boxes_are_a_light_picture():
     assert "small boxes" not in few and len(few) < 100000
 
 
-def test_a_notebook_shows_it_with_hover(tmp_path):
+def test_a_notebook_shows_it_with_hover(root, tmp_path, monkeypatch):
     """In a browser: every point of a map that has boxes is in something with a title, shades are seen, and
     the style is that of the picture alone."""
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "report"))
+    monkeypatch.syspath_prepend(str(root / "tests" / "report"))
     import browser
     if browser.find() is None:
         pytest.skip("no Chromium here")

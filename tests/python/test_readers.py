@@ -437,6 +437,8 @@ def random_onnx(onnx, draw):
         for name, shape in zip(made[-1].output if made else (), results):
             shapes[name] = shape
     names = [name for node in nodes for name in node.output if node.op_type != "Constant"]
+    if not names:
+        return random_onnx(onnx, draw)
     outputs = list(dict.fromkeys(draw.choices(names[-3:], k=2)))
     flat = make.make_tensor("flat", kinds.INT64, [2], [1, -1])
     g = make.make_graph(nodes, "g", [make.make_tensor_value_info("x", kinds.FLOAT, shapes["x"])],
@@ -604,8 +606,25 @@ def test_wrong_onnx(onnx):
 
 
 def test_damaged_onnx(onnx):
-    nodes = [onnx.helper.make_node("Relu", ["x"], ["a"]), onnx.helper.make_node("Concat", ["a", "x"], ["y"], axis=0)]
+    node = onnx.helper.make_node
+    nodes = [node("Relu", ["x"], ["a"]), node("Concat", ["a", "x"], ["b"], axis=0),
+             node("Constant", [], ["k"], value_ints=[1]), node("Constant", [], ["z"], value_int=0),
+             node("Slice", ["b", "k", "k", "k"], ["c"]), node("Transpose", ["b"], ["d"], perm=[0, 1]),
+             node("Split", ["b"], ["e", "f"], num_outputs=2), node("Gather", ["b", "z"], ["g"], axis=0),
+             node("Dropout", ["a"], ["h"]), node("Concat", ["h", "e"], ["y"], axis=0)]
     survive(model_of(onnx, nodes), "m.onnx")
+
+
+def test_onnx_attributes_of_other_kinds(onnx):
+    """What is no whole number is no axis, and no view."""
+    node = onnx.helper.make_node
+    for wrong in (1.5, "one", [1, 1], 99, -99):
+        for kind in ("Concat", "Split", "Gather"):
+            nodes = [node("Relu", ["x"], ["a"]), node(kind, ["a", "a"], ["y"], axis=wrong)]
+            try:
+                assert models.read(model_of(onnx, nodes), "m.onnx").arenas[0].views == []
+            except spad.TextError as error:
+                assert "inferred" in str(error)
 
 
 def test_onnx_types(onnx):

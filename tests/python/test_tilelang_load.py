@@ -565,6 +565,100 @@ def test_a_compiled_kernel_and_other_names():
         T.load(make(), target=arch, name="other")
 
 
+# ---- the time of a grid ----------------------------------------------------------------------------
+
+
+def test_the_order_of_blocks():
+    from spad._tilelang_grid import block_of
+
+    assert [block_of(n, [3, 2, 2], None) for n in (0, 1, 3, 6)] == [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+    row = 'T.tvm_tuple("rasterization2DRow", 2)'
+    order = [block_of(n, [3, 5, 1], row)[:2] for n in range(15)]
+    assert order[:6] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    assert order[6:8] == [(2, 2), (2, 3)]  # back again
+    assert order[12:] == [(0, 4), (1, 4), (2, 4)]  # what is left is narrower
+    column = row.replace("Row", "Column")
+    assert [block_of(n, [5, 3, 1], column)[:2] for n in range(15)] == [(y, x) for x, y in order]
+    assert len(set(order)) == 15
+
+
+@pytest.mark.parametrize("name", ["gemm_sm_80", "gemm_sm_90"])
+def test_what_blocks_share(name):
+    from spad._tilelang_grid import shares
+
+    tree = tree_of(name)
+    found = shares(tree, 16)
+    blocks = tree["grid"][0] * tree["grid"][1]
+    assert len(found) == 2  # A by rows of the grid, B by its columns
+    assert sorted(reused for reused, _, _ in found.values()) == sorted((tree["grid"][0], tree["grid"][1]))[:2] or blocks < 16
+    assert shares({**tree, "grid": [["x"], 1, 1]}, 16) == {}
+
+
+def test_the_time_of_a_grid(root):
+    chip = spad.Target.load(root / "examples/chips/h200_1500.chip")
+    kernel = T.load(TREES / "gemm_sm_90.json")
+    plain = kernel.sim().data["grid"]
+    sim = kernel.sim(grid=True, target=chip)
+    grid = sim.data["grid"]
+    assert grid["blocks"] == plain["blocks"] and sim.data["unknown"] == 0
+    alone = kernel.sim(grid=True, target=chip, reused={"A_desc": 1, "B_desc": (1, 1)}, cached={"A_desc": (0, 1)})
+    assert alone.data["grid"]["time_ps"] >= grid["time_ps"]
+
+
+WARP = """agent warp_{w} of 32 threads registers 240 {{
+    for k in 0..8 {{
+        sync bar_0 by 32
+        cpasync load reads A_4096B writes a({start}..{end}) in loads
+        commit loads
+        wait loads pending 0
+        wgmma mma reads a updates acc[{w}] in mmas cost 128 cycles
+        commit mmas
+        wait mmas pending 0
+    }}
+    simt store reads acc[{w}]
+}}
+"""
+WARPGROUP = """kernel k on sm_90
+grid 4
+unit cpasync on copy free
+unit wgmma on tensor same proxy
+group loads
+group mmas
+barrier bar_0 count 128
+tensor a : shared u8 (16384)
+tensor acc : registers u8 [4] (512) input
+tensor A_4096B : global u8 (4096) input
+""" + "".join(WARP.format(w=w, start=4096 * w, end=4096 * w + 4096) for w in range(4))
+STORES = {"body": [["for", "i", 0, 64, "unroll", [["store", "C", ["ramp", "i", 1, 2], ["load", "acc", "i"]]]]],
+          "buffers": {"C": {"scope": "global", "bits": 16}}}
+
+
+def test_a_warpgroup_is_one_agent():
+    from spad._tilelang_grid import text_of
+
+    text = text_of(WARPGROUP, STORES, None, {"A": (2, 2, (1, 2))}, 54)
+    spad.Kernel.parse(text)
+    assert text.count("agent ") == 1 and "agent warp_0 of 128 threads registers 240 {" in text
+    assert "sync bar_0 by 128" in text and "cost 512 cycles latency 54 cycles" in text
+    assert "tensor A_4096B : global u8 [2] (16384) input reused 2 near 2 cached 1 of 2 pieces 16" in text
+    assert "cpasync load reads A_4096B[k % 2] writes a(0..4096) in loads" in text
+    assert "tensor results : global u8 (32768) output pieces 4" in text  # 64 stores of 4 bytes, 128 threads
+    assert "    simt store reads acc[0] writes results" in text and "simt copies cost 130 ns" in text
+    # warps that differ stay agents of their own
+    other = text_of(WARPGROUP.replace("wait mmas pending 0", "wait mmas pending 1", 1), STORES, None, {}, None)
+    assert other.count("agent ") == 4 and "tensor A_4096B : global u8 (4096) input pieces 16" not in other
+    assert "cost 128 cycles\n" in other
+
+
+def test_copies_of_threads_take_time():
+    from spad import _tilelang_grid as grid
+
+    kernel = T.load(TREES / "gemm_sm_80.json")
+    text = grid.text_of(kernel.text(), kernel.tree, 168, grid.shares(kernel.tree, 132), 54)
+    assert "pieces 16" in text and "registers 168" in text
+    spad.Kernel.parse(text)
+
+
 @pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
 def test_functions_that_tilelang_compiles():
     from tilelang_kernels import jit_functions

@@ -244,3 +244,74 @@ def test_time_of_a_grid(root):
     assert hits <= shared
     agents = st.load(recorded(root, "matmul_tma_ws_sm100_s3_v39"), sizes={"K": 4096}, placed=False)
     assert agents.sim(grid=64, registers=64).data["grid"]["blocks"] == 64
+
+
+MATMUL = """kernel m on sm_90
+param K_tiles = 64
+unit wgmma on tensor same proxy
+group mmas
+tensor a_ptr : global float16 (128, 64) input
+tensor b_ptr : global float16 (64, 128) input
+tensor c_ptr : global float16 (128, 128) persistent
+tensor left : shared float16 (128, 64) at 0 align 1024
+tensor right : shared float16 (64, 128) at 16384 align 1024
+tensor tile_r : registers float16 (128, 64) persistent
+tensor tile_r_2 : registers float16 (64, 128) persistent
+tensor acc_r : registers float32 (128, 128) persistent
+for i in 0..K_tiles {
+    simt load_left reads a_ptr writes tile_r
+    simt store_left writes left
+    simt load_right reads b_ptr writes tile_r_2
+    simt store_right writes right
+    fence shared
+    wgmma dot_acc reads left, right writes acc_r in mmas
+    commit mmas
+    wait mmas pending 0
+}
+simt store_buffer adds c_ptr
+"""
+
+
+def test_what_machine_code_makes_of_a_grid():
+    from spad._triton_grid import text_of
+
+    text = text_of(MATMUL, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {})
+    lines = [line.strip() for line in text.split("\n")]
+    spad.Kernel.parse(text)
+    # products one instruction at a time: 64 rows, 32 bytes deep
+    products = [line for line in lines if line.startswith("wgmma ")]
+    assert len(products) == 8 and len(set(products)) == 8
+    assert products[3] == "wgmma dot_acc reads left(64..128, 16..32), right(16..32, ..) writes acc_r(64..128, ..) in mmas"
+    # loads through registers do not wait for each other
+    first = lines.index("ldg load_left reads a_ptr[(i) % 2] writes left in lds")
+    assert lines[first + 1:first + 4] == ["ldg load_right reads b_ptr writes right in lds", "commit lds", "wait lds pending 0"]
+    # rows of 128 bytes: the memory brings two tiles; threads copy 16 bytes at a time
+    assert "tensor a_ptr : global float16 [2] (128, 64) input reused 16 cached 1 of 2 pieces 16" in lines
+    assert "tensor b_ptr : global float16 (64, 128) input reused 8 near 8 pieces 16" in lines
+    # the result comes from registers
+    assert "simt store_buffer reads c_ptr_r adds c_ptr" in lines
+    assert "agent warps of 128 threads registers 128 {" in lines
+
+
+def test_products_that_are_not_divided():
+    from spad._triton_grid import text_of
+
+    for old, new in (("reads left, right", "reads left(0..64, ..), right"), ("(64, 128) at", "(8192) at")):
+        text = text_of(MATMUL.replace(old, new), 4, None, {}, {})
+        assert text.count("wgmma dot_acc") == 1 and "agent" not in text
+    other = MATMUL.replace("    simt store_right writes right\n", "")  # not each load goes on to shared memory
+    assert "ldg" not in text_of(other, 4, None, {}, {})
+    rows = text_of(MATMUL.replace("fence shared", "simt look reads a_ptr"), 4, None, {}, {})
+    assert "simt look reads a_ptr[0]" in rows
+    spad.Kernel.parse(rows)
+
+
+def test_more_stages_are_not_slower(root):
+    """Loads of a stage ahead hide their latency; blocks of a unit share its engines."""
+    chip = spad.Target.load(root / "examples/chips/h200_1500.chip")
+    k = st.load(recorded(root, "matmul_sm90_s3_v36"), sizes={"M": 4096, "N": 4096, "K": 4096}, placed=False)
+    grids = [k.sim(grid=1024, registers=registers, target=chip).data["grid"] for registers in (255, 168)]
+    assert [grid["per_unit"] for grid in grids] == [2, 2] or grids[0]["per_unit"] < grids[1]["per_unit"]
+    alone = k.sim(grid=132, registers=255, target=chip).data["grid"]
+    assert grids[0]["wave_ps"] > alone["wave_ps"]  # two blocks take longer than one
+    assert grids[0]["wave_ps"] < 2 * alone["wave_ps"]  # and less than twice as long

@@ -3,11 +3,13 @@
 programs in the memory of their plan and by trying all plans of small ones."""
 
 import random
+import types
 
 import pytest
 
 import spad
 from spad import arena
+from spad._onnx_views import Node, views_of
 from spad._views import PARTS_MOST, WORK_MOST, Views
 
 # ---- programs -----------------------------------------------------------------------------------
@@ -304,3 +306,72 @@ def test_contents_have_a_limit():
         many.add(i, 1, 2, 16)
         many.view(i, "x", 16 * i)
     assert 1 << 10 < len(many.slices()) < 1 << 12 and many.work < 1 << 12 < WORK_MOST  # the rest is copied
+
+
+# ---- the nodes of ONNX, without the package ------------------------------------------------------
+
+
+class Attribute:
+    def __init__(self, name, value):
+        self.name, self.i, self.ints = name, value, value if isinstance(value, list) else []
+
+    def HasField(self, name):
+        return name == "i" and isinstance(self.i, int)
+
+
+def onnx_views(kind, inputs, outputs, shapes, constants=None, **attributes):
+    """What the rules say about a node. constants: the numbers of those that are known."""
+
+    class Known(Node):
+        def numbers(self, index):
+            name = self.node.input[index] if index < len(self.node.input) else None
+            return (constants or {}).get(name)
+
+    node = types.SimpleNamespace(op_type=kind, input=inputs, output=outputs,
+                                 attribute=[Attribute(*item) for item in attributes.items()])
+    return views_of(Known(None, node, shapes.get, None))
+
+
+def test_which_onnx_values_are_views():
+    x, rows = {"x": [1, 6, 4]}, {"x": [6, 4]}
+    for kind in ("Reshape", "Flatten", "Identity", "Squeeze", "Unsqueeze", "Expand", "Dropout"):
+        assert onnx_views(kind, ["x"], ["y"], {**x, "y": [24]}) == [("y", "x", 0)]
+    assert onnx_views("Reshape", ["x"], ["y"], x) == onnx_views("Expand", ["x"], ["y"], {**x, "y": [2, 6, 4]}) == []
+    drop = {**x, "y": [1, 6, 4]}
+    assert onnx_views("Dropout", ["x", "", "t"], ["y"], drop) == []  # it may be training
+    assert len(onnx_views("Dropout", ["x", "", "t"], ["y"], drop, {"t": [0]})) == 1
+    assert len(onnx_views("Transpose", ["x"], ["y"], {**x, "y": [6, 1, 4]}, perm=[1, 0, 2])) == 1
+    assert onnx_views("Transpose", ["x"], ["y"], {**x, "y": [1, 4, 6]}, perm=[0, 2, 1]) == []
+    assert onnx_views("Transpose", ["x"], ["y"], {**x, "y": [4, 6, 1]}) == []
+    assert onnx_views("Relu", ["x"], ["y"], drop) == onnx_views("Reshape", [], [], {}) == []
+    for axis in (1, -2):
+        assert onnx_views("Split", ["x"], ["a", "b"], {**x, "a": [1, 2, 4], "b": [1, 4, 4]}, axis=axis) == \
+            [("a", "x", 0), ("b", "x", 8)]
+        assert onnx_views("Concat", ["a", "b"], ["x"], {**x, "a": [1, 2, 4], "b": [1, 4, 4]}, axis=axis) == \
+            [("a", "x", 0), ("b", "x", 8)]
+    assert onnx_views("Split", ["x"], ["a", "b"], {**x, "a": [1, 6, 2], "b": [1, 6, 2]}, axis=2) == []  # not in one piece
+    assert onnx_views("Split", ["x"], ["a", "b"], {**x, "a": [1, 2, 4], "b": [1, 2, 4]}, axis=1) == []  # not all of it
+    assert onnx_views("Concat", ["a", "b"], ["x"], {**x, "a": [1, 2, 4], "b": [1, 2, 4]}, axis=1) == []
+    assert onnx_views("Concat", ["a", "b"], ["x"], {**x, "a": [1, 2, 4]}, axis=1) == []
+    assert onnx_views("Concat", ["a"], ["x"], {**x, "a": [6, 4]}, axis=9) == []
+    assert onnx_views("Gather", ["x", "i"], ["y"], {**rows, "y": [4]}, {"i": [-2]}) == [("y", "x", 16)]
+    for index in ([6], [0, 1], None):
+        assert onnx_views("Gather", ["x", "i"], ["y"], {**rows, "y": [4]}, {"i": index}) == []
+    assert onnx_views("Gather", ["x", "i"], ["y"], {**rows, "y": [6]}, {"i": [1]}, axis=1) == []
+
+
+def test_which_onnx_slices_are_views():
+    x = {"x": [6, 4], "y": [2, 4], "z": [6, 2], "e": [1, 2]}
+
+    def cut(result, starts, ends, axes=None, steps=None):
+        names = ["x", "s", "e0", "a" if axes else "", "t" if steps else ""]
+        return onnx_views("Slice", names, [result], x, {"s": starts, "e0": ends, "a": axes, "t": steps})
+
+    assert cut("y", [1], [3]) == cut("y", [-5], [-3], [-2], [1]) == [("y", "x", 4)]
+    assert cut("y", [4], [1 << 60], [0]) == [("y", "x", 16)]
+    assert cut("z", [0], [2], [1]) == []  # two of every row
+    assert cut("e", [3, 1], [4, 3], [0, 1]) == [("e", "x", 13)]  # of one row
+    assert cut("y", [0], [4], [0], [2]) == cut("y", [0], [3]) == cut("y", [0], [2], [5]) == cut("y", [0, 1], [2]) == []
+    assert onnx_views("Slice", ["x", "s", "e0"], ["y"], x) == []  # not known
+    assert onnx_views("Slice", ["x"], ["y"], x, starts=[1], ends=[3]) == [("y", "x", 4)]  # before version 10
+    assert onnx_views("Slice", ["x"], ["y"], x, starts=[1], ends=[3], axes=[1]) == []

@@ -450,6 +450,10 @@ static void follow_operation(executor *e, const spad_walk_event *event, int agen
             .bundle = -1};
     const bool reads_seen = keep_event(e, &o, event);
     const bool completes = o.completion_count > 0;
+    for (size_t i = o.first_completion; i < e->completions.count; i++) { /* not of all threads */
+        if (e->completions.items[i].walk.kind == SPAD_COMPLETION_SIGNAL)
+            e->result.unmodelled = true;
+    }
     e->completions.count -= o.completion_count; /* the first thread has them */
     o.completion_count = 0;
     const int p =

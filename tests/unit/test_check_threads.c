@@ -195,6 +195,47 @@ static void an_elected_arrival_is_of_one_thread(void **state) {
     }
 }
 
+#define SHARED                                                                                     \
+    "kernel k on sm_90\nunit cp on copy free\nunit mma on tensor same proxy\ngroup g\n"            \
+    "barrier all count 2\nmbarrier full count 1\ncounter n\ninit full\nfence\n"                    \
+    "tensor in : global f32 (8) input\ntensor x : shared f32 (8) input\nagent c of 64 threads {\n" \
+    "simt first elected\n"
+
+/* Counters are of the elected thread; agents that meet bring all threads. */
+static void counters_and_meetings(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t count;
+    } kernels[] = {
+        {SHARED "simt look reads x\nsignal n\n}\nagent d {\nwait n >= 1\nsimt fill writes x\n}\n",
+         1},
+        {SHARED "wait n >= 1\nsimt look reads x\n}\nagent d {\nsimt fill writes x\nsignal n\n}\n",
+         1},
+        {SHARED "take n\nsimt look reads x\n}\nagent d {\nsimt fill writes x\nsignal n\n}\n", 1},
+        {SHARED "simt look reads x\nsync all\n}\nagent d {\nsync all\nsimt fill writes x\n}\n", 0},
+        {SHARED "sync all\nsimt look reads x\n}\nagent d {\nsimt fill writes x\nsync all\n}\n", 0},
+        {SHARED "mma use reads x signals n\n}\nagent d {\nwait n >= 1\nsimt fill writes x\n}\n", 1},
+        /* one thread waits for the copies that all have issued */
+        {SHARED "cp load reads in writes x\narrive full on cp\nwait full parity 0\n"
+                "simt look reads x\n}\n",
+         1},
+        /* it is let on by something else than an arrival of the elected thread */
+        {SHARED "simt look reads x\ncp load reads in elected arrives full\n}\n"
+                "agent d {\nwait full parity 0\nsimt fill writes x\n}\n",
+         1},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        spad_kernel *kernel = test_parse(kernels[i].text);
+        spad_check *check;
+        assert_int_equal(spad_check_create(&check, kernel, NULL, NULL), SPAD_OK);
+        if (count_missing(check) != kernels[i].count) print_error("%s\n", kernels[i].text);
+        assert_int_equal(count_missing(check), kernels[i].count);
+        spad_check_destroy(check);
+        spad_kernel_destroy(kernel);
+    }
+}
+
 /* The message names both accesses, the agent, and what to do. */
 static void the_message_says_where_to_sync(void **state) {
     (void)state;
@@ -399,6 +440,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_of_all_and_actions_of_one),
         cmocka_unit_test(an_elected_arrival_is_of_one_thread),
+        cmocka_unit_test(counters_and_meetings),
         cmocka_unit_test(the_message_says_where_to_sync),
         cmocka_unit_test(what_cannot_be_elected_is_refused),
         cmocka_unit_test(elected_operations_in_loops),

@@ -109,6 +109,17 @@ static const char *sync_name(const spad_kernel *kernel, int64_t object) {
     return object < 0 ? "" : spad_kernel_get_sync(kernel, (size_t)object)->name;
 }
 
+/* Without the number of a life: what a loop allocates in each round has one name in the loop, and
+ * names left, left_2, ... where there is none. */
+static void same_name(const char *loops, const char *numbers) {
+    size_t length = strlen(numbers);
+    if (strcmp(loops, numbers) == 0) return;
+    while (length > 0 && numbers[length - 1] >= '0' && numbers[length - 1] <= '9') length--;
+    if (length > 0 && numbers[length - 1] == '_') length--;
+    if (strncmp(loops, numbers, length) != 0) print_error("%s is not %s\n", loops, numbers);
+    assert_int_equal(strncmp(loops, numbers, length), 0);
+}
+
 static void same_acts(const spad_kernel *a, const spad_walk_event *x, const spad_kernel *b,
                       const spad_walk_event *y) {
     assert_int_equal(x->kind, y->kind);
@@ -126,8 +137,8 @@ static void same_acts(const spad_kernel *a, const spad_walk_event *x, const spad
         assert_int_equal(x->accesses[i].tile, y->accesses[i].tile);
         assert_int_equal(x->accesses[i].kind, y->accesses[i].kind);
         assert_memory_equal(&x->accesses[i].rect, &y->accesses[i].rect, sizeof(spad_rect));
-        assert_string_equal(spad_kernel_get_tensor(a, (size_t)x->accesses[i].tensor)->name,
-                            spad_kernel_get_tensor(b, (size_t)y->accesses[i].tensor)->name);
+        same_name(spad_kernel_get_tensor(a, (size_t)x->accesses[i].tensor)->name,
+                  spad_kernel_get_tensor(b, (size_t)y->accesses[i].tensor)->name);
     }
     assert_int_equal(x->completion_count, y->completion_count);
     for (size_t i = 0; i < x->completion_count; i++) {
@@ -294,8 +305,9 @@ static void other_texts_are_refused(void **state) {
         {"module {\n}\n", "a module without a function of Triton ('tt.func')"},
         {"module {\n  llvm.func @f() {\n  }\n}\n",
          "a module without a function of Triton ('tt.func')"},
-        {"module {\n  tt.func @f() {\n  }\n}\n",
-         "no chip: 'ttg.target' is missing (TTGIR of Triton 3.0 and later has it); name one"},
+        {"module {\n  tt.func @f() {\n  }\n}\n", "no chip: 'ttg.target' is missing (TTIR has none, "
+                                                 "and texts before Triton 3.3 have another "
+                                                 "dialect); name one"},
         {"module attributes {ttg.target = \"hip:gfx942\"} {\n  tt.func @f() {\n  }\n}\n",
          "a target of another vendor; name a chip of ours"},
         {"module attributes {ttg.target = \"cuda:90\", \"ttng.two-ctas\" = true} {\n"

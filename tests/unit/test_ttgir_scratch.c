@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "read/ttgir.h"
 #include "spad/spad.h"
 #include "support/support.h"
 #include "support/ttgir.h"
@@ -257,20 +258,158 @@ static void partitions_are_handed_values(void **state) {
     static const test_ttgir_sample samples[] = {
         {RAW BEFORE WARPS("") CLOSE,
          {"tensor captures_scratch : shared uint8 (24) align 8",
-          "tensor warps_scratch : shared uint8 (3)", "simt hand_over writes captures_scratch",
-          "agent partition1 of 32 threads {\n    simt start reads warps_scratch\n    simt "
-          "take_over reads captures_scratch\n}\nsimt end"}},
+          "tensor warps_scratch : shared uint8 (3)",
+          "simt hand_over writes captures_scratch\nsimt start writes warps_scratch\nsimt start "
+          "reads "
+          "warps_scratch\nsimt take_over reads captures_scratch\nfence shared\nagent ",
+          "agent partition1 of 32 threads {\n}\nsimt end writes warps_scratch\n"}},
         {RAW BEFORE WARPS("") WARPS("") CLOSE,
-         {"captures_scratch_2", "sync join by 1\n    simt start reads warps_scratch\n    simt "
-                                "take_over reads captures_scratch_2"}},
+         {"captures_scratch_2",
+          "agent default_warps of 128 threads {\n    sync join by 1\n    simt hand_over writes "
+          "captures_scratch_2\n"}},
         {PLACED BEFORE WARPS(" attributes {allocation.offset = 1024 : i32, allocation.size = 20 : "
                              "i32}") CLOSE,
          {"captures_scratch : shared uint8 (20) at 1024 align 8"}},
+        /* operations of one agent have one buffer */
+        {RAW BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #row>")
+             SUM("0", "", "tensor<64x64xf32, #down>") CLOSE,
+         {"tensor s_scratch : shared uint8 (1024)", "simt reduce_s writes s_scratch(0..16)",
+          "simt reduce_s writes s_scratch(0..1024)"}},
     };
     CHECK_SAMPLES(samples);
     expect_verdict(RAW BEFORE WARPS("") WARPS("") CLOSE, 0);
     expect_verdict(PLACED BEFORE WARPS(" attributes {allocation.offset = 0 : i32}") AFTER CLOSE,
-                 SPAD_FINDING_LIFETIME_CONFLICT);
+                   SPAD_FINDING_LIFETIME_CONFLICT);
+}
+
+/* ---- what data decides ----------------------------------------------------------------- */
+
+#define SPIN                                                                           \
+    "    scf.while : () -> () {\n      %l = tt.atomic_cas acq_rel, gpu, %p, %K, %K : " \
+    "(!tt.ptr<i32>, i32, i32) -> i32\n      %m = arith.cmpi eq, %l, %K : i32\n"        \
+    "      scf.condition(%m)\n    } do {\n      scf.yield\n    }\n"
+#define LOADED "    %n = tt.load %p : !tt.ptr<i32>\n    %e = arith.cmpi eq, %n, %K : i32\n"
+#define NUMBERS "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n"
+#define ROUNDS(to) "    scf.for %i = %c0 to %" to " step %c1  : i32 {\n"
+#define FILL                                                        \
+    "    %t = ttg.local_alloc : () -> " TILE                        \
+    "\n    ttg.local_store %x, %t : tensor<256xf32, #row> -> " TILE \
+    "\n    %v = ttg.local_load %t : " TILE " -> tensor<256xf32, #row>\n"
+
+static void data_decides(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        /* a lock: any number of rounds; a load and a store that depend on data are left out */
+        {RAW SPIN LOADED "    scf.if %e {\n      %o = tt.load %p : tensor<256x!tt.ptr<f32>, #row>\n"
+                         "    } else {\n      tt.store %p, %x : tensor<256x!tt.ptr<f32>, #row>\n"
+                         "    }\n" CLOSE,
+         {"param trips = 3 any", "simt atomic_l writes l_scratch"}},
+        {RAW NUMBERS LOADED ROUNDS("K") ROUNDS("n") FILL "    }\n    }\n" CLOSE,
+         {"param trips = 3 any", "tensor t : shared float32 (256)\n        simt store writes t"}},
+    };
+    CHECK_SAMPLES(samples);
+    spad_ttgir_info info;
+    spad_kernel_destroy(read_with(samples[0].text, &info));
+    assert_string_equal(info.approximated, "");
+    spad_kernel_destroy(read_with(samples[1].text, &info));
+    assert_string_equal(info.approximated, "the loop in line 17 has as many rounds each time");
+    spad_kernel_destroy(
+        read_with(RAW LOADED "    %s = tt.splat %e : i1 -> tensor<256xi1, #row>\n"
+                             "    %t = ttg.local_alloc : () -> " TILE "\n"
+                             "    %k = ttg.async_copy_global_to_local %p, %t mask %s : "
+                             "tensor<256x!tt.ptr<f32>, #row> -> <256xf32, #flat, #smem, mutable>\n"
+                             "    %g = ttg.async_commit_group tokens %k\n"
+                             "    %w = ttg.async_wait %g {num = 0 : i32}\n" CLOSE,
+                  &info));
+    assert_string_equal(info.approximated, "the copy in line 16 is always done");
+    spad_kernel_destroy(read_with(RAW NUMBERS SPIN ROUNDS("K") SPIN "    }\n" CLOSE, &info));
+    assert_string_equal(info.approximated, "the loop in line 22 has as many rounds each time");
+    static const test_ttgir_fault faults[] = {
+        {RAW LOADED "    scf.if %e {\n" FILL "    }\n" CLOSE,
+         "a condition: only a run on the device knows it"},
+    };
+    CHECK_FAULTS(faults);
+}
+
+/* ---- where buffers are declared --------------------------------------------------------- */
+
+static void buffers_of_a_loop_are_declared_in_it(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {RAW NUMBERS ROUNDS("K") FILL "    }\n" CLOSE,
+         {"for i in 0..K_tiles {\n    tensor t : shared float32 (256)\n    simt store writes t"}},
+        /* what leaves the block is declared outside */
+        {RAW NUMBERS "    %h = arith.cmpi sgt, %K, %c1 : i32\n    %u = scf.if %h -> (" TILE
+                     ") {\n" FILL "      scf.yield %t : " TILE "\n    } else {\n"
+                     "      %o = ttg.local_alloc %x : (tensor<256xf32, #row>) -> " TILE "\n"
+                     "      scf.yield %o : " TILE "\n    }\n" CLOSE,
+         {"    tensor t : shared float32 (256)", "    tensor o : shared float32 (256)"}},
+        {RAW NUMBERS "    %u = scf.for %i = %c0 to %K step %c1 iter_args(%a = %c0) -> (" TILE
+                     ")  : i32 {\n" FILL "      scf.yield %t : " TILE "\n    }\n" CLOSE,
+         {"    tensor t : shared float32 (256)"}},
+    };
+    CHECK_SAMPLES(samples);
+    static const test_ttgir_sample scales[] = {
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" LAYOUTS
+         "module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:100\"} {\n"
+         "  tt.func public @f(%x: i32) {\n    %c0 = arith.constant 0 : i32\n"
+         "    %s = ttng.tmem_alloc %x : (tensor<256x4xi8>) -> !ttg.memdesc<256x4xi8, #scales, "
+         "#ttng.tensor_memory, mutable>\n    %p = ttng.tmem_subslice %s {N = 2 : i32} : "
+         "!ttg.memdesc<256x4xi8, #scales, #ttng.tensor_memory, mutable> -> !ttg.memdesc<256x2xi8, "
+         "#scales, #ttng.tensor_memory, mutable>\n"
+         "    %q = ttg.memdesc_index %s[%c0] : !ttg.memdesc<256x4xi8, #scales, "
+         "#ttng.tensor_memory, mutable> -> !ttg.memdesc<4xi8, #scales, #ttng.tensor_memory>\n"
+         "    %v = ttng.tmem_load %p : !ttg.memdesc<256x2xi8, #scales, #ttng.tensor_memory, "
+         "mutable> "
+         "-> tensor<256x2xi8>\n"
+         "    %w = ttng.tmem_load %q : !ttg.memdesc<256x2xi8, #scales, #ttng.tensor_memory, "
+         "mutable> "
+         "-> tensor<256x2xi8>\n" CLOSE,
+         {"tensor s : tmem int8 (128, 32)", "simt load_v reads s\n", "simt load_w reads s\n"}},
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" LAYOUTS
+         "module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:100\"} {\n"
+         "  tt.func public @f(%x: i32) {\n"
+         "    %s = ttng.tmem_alloc %x : (tensor<16x4xi8>) -> !ttg.memdesc<16x4xi8, #scales, "
+         "#ttng.tensor_memory, mutable>\n" CLOSE,
+         {"tensor s : tmem int8 (128, 4)"}},
+    };
+    CHECK_SAMPLES(scales);
+}
+
+/* Run with numbers: what is used again is another buffer, but not with agents. */
+static void numbers_have_buffers_of_their_own(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t count; /* of scratch buffers */
+    } cases[] = {
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") SUM("0", "", "tensor<2048xf32, #row>") CLOSE,
+         2},
+        {RAW NUMBERS "    %c3 = arith.constant 3 : i32\n" ROUNDS("c3")
+             SUM("0", "", "tensor<1024xf32, #row>") "    }\n" CLOSE,
+         3},
+        {RAW SUM("0", "", "tensor<1024xf32, #row>") SUM("0", "", "tensor<2048xf32, #row>")
+             BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #row>") CLOSE,
+         4}, /* one before, one after, captures, warps */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const spad_kernel_options options = {0};
+        const spad__source source = {"k", cases[i].text, strlen(cases[i].text)};
+        spad_ttgir_info info = {.shared_bytes = -1};
+        spad_diagnostics *faults;
+        spad_kernel *kernel;
+        spad_error error;
+        size_t count = 0;
+        assert_ok(spad_diagnostics_create(&faults, NULL, &error), &error);
+        assert_ok(spad__ttgir_read(&kernel, &info, &source, &options, true, faults, &error),
+                  &error);
+        for (size_t k = 0; k < spad_kernel_tensor_count(kernel); k++) {
+            if (strstr(spad_kernel_get_tensor(kernel, k)->name, "scratch") != NULL) count++;
+        }
+        assert_int_equal(count, cases[i].count);
+        spad_diagnostics_destroy(faults);
+        spad_kernel_destroy(kernel);
+    }
 }
 
 /* ---- calls ---------------------------------------------------------------------------- */
@@ -308,7 +447,8 @@ static void functions_are_read_where_they_are_called(void **state) {
                 "    scf.for %i = %c0 to %K step %c1  : i32 {\n" CALL(
                     "a", "g", "i",
                     " {allocation.offset = 0 : i32}") "    }\n" END FUNCTION("g", STORE) "}\n",
-         {"for i in 0..K_tiles {\n    tensor t : shared float32 (256) at 64\n    simt store writes t"}},
+         {"for i in 0..K_tiles {\n    tensor t : shared float32 (256) at 64\n    simt store writes "
+          "t"}},
     };
     CHECK_SAMPLES(samples);
     expect_verdict(samples[0].text, 0);
@@ -366,7 +506,7 @@ static void calls_have_a_limit(void **state) {
     "    ttng.init_barrier %b, 1 : !ttg.memdesc<2xi64, #" layout ", #smem, mutable>\n"
 #define CROSS(from, to)                                                                           \
     "    %y = ttg.convert_layout %x : tensor<64x64xf32, #" from "> -> tensor<64x64xf32, #" to ">" \
-                                                                                              "\n"
+    "\n"
 
 static void blocks_have_their_own_memory(void **state) {
     (void)state;
@@ -425,6 +565,9 @@ int main(void) {
         cmocka_unit_test(what_is_not_known_is_said),
         cmocka_unit_test(scratch_is_checked),
         cmocka_unit_test(partitions_are_handed_values),
+        cmocka_unit_test(data_decides),
+        cmocka_unit_test(buffers_of_a_loop_are_declared_in_it),
+        cmocka_unit_test(numbers_have_buffers_of_their_own),
         cmocka_unit_test(functions_are_read_where_they_are_called),
         cmocka_unit_test(calls_have_a_limit),
         cmocka_unit_test(blocks_have_their_own_memory),

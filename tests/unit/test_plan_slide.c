@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Boxes that slide apart for others: what comes out is a plan at the target, the same one every
+ * time and on every processor, and fixed boxes stay where they are. From the peak outwards: a plan
+ * that is lower than the one that went in; a failed allocation leaves it as it was.
+ */
+#include "boxes_fixture.h"
+#include "plan/slide.h"
+#include "plan/spread.h"
+
+/* All boxes, and those that are given their offsets, in a window of all sections. */
+static spad__slider *slide_all_boxes(problem *p, const spad_host *host, const int64_t *fixed,
+                                     int64_t unit, int64_t target) {
+    spad__slider *s = spad__slider_create(host, BOXES, SECTIONS, &p->random, &p->stop);
+    assert_non_null(s);
+    spad__slider_clear(s, SECTIONS, unit, target);
+    for (int32_t i = 0; i < BOXES; i++)
+        spad__slider_add(s, &(spad__slide_box){.box = i,
+                                               .begin = p->begin[i],
+                                               .end = p->end[i],
+                                               .size = p->size[i],
+                                               .offset = fixed != NULL ? fixed[i] : -1,
+                                               .fixed = fixed != NULL && fixed[i] >= 0});
+    spad__slider_start(s);
+    return s;
+}
+
+static void boxes_are_put_in_below_a_target(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        static problem p;
+        problem_make(&p, seed, &host);
+        const int64_t target = p.load + p.load / 50;
+        spad__slider *s = slide_all_boxes(&p, &host, NULL, 1, target);
+        assert_false(spad__slider_run(s, 1000)); /* too short */
+        assert_true(spad__slider_looks(s) > 1000);
+        assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+        spad__slider_read(s, p.offset);
+        assert_true(checked_height(&p) <= target);
+        /* lower, from where it is */
+        spad__slider_aim(s, p.load + p.load / 100);
+        assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+        spad__slider_read(s, p.offset);
+        assert_true(checked_height(&p) <= p.load + p.load / 100);
+        spad__slider_destroy(s);
+    }
+    spad__slider_destroy(NULL);
+}
+
+/* A third of a plan is fixed; the others find places around it. */
+static void fixed_boxes_stay(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        static problem p;
+        static int64_t fixed[BOXES];
+        problem_make(&p, seed, &host);
+        const int64_t target = p.load + p.load / 20;
+        spad__slider *s = slide_all_boxes(&p, &host, NULL, 1, target);
+        assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+        spad__slider_read(s, p.offset);
+        spad__slider_destroy(s);
+        for (int32_t i = 0; i < BOXES; i++) fixed[i] = i % 3 == 0 ? p.offset[i] : -1;
+        s = slide_all_boxes(&p, &host, fixed, 1, target + p.load / 4);
+        assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+        spad__slider_read(s, p.offset);
+        assert_true(checked_height(&p) <= target + p.load / 4);
+        for (int32_t i = 0; i < BOXES; i += 3) assert_int_equal(p.offset[i], fixed[i]);
+        spad__slider_destroy(s);
+    }
+}
+
+/* Between two fixed boxes with too little room, a box has no place at all. */
+static void a_box_without_a_place_ends_a_run(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    static problem p;
+    problem_make(&p, 1, &host);
+    spad__slider *s = spad__slider_create(&host, 3, 4, &p.random, &p.stop);
+    assert_non_null(s);
+    spad__slider_clear(s, 4, 1, 10);
+    spad__slider_add(s, &(spad__slide_box){0, 0, 4, 4, 0, true});
+    spad__slider_add(s, &(spad__slide_box){1, 0, 2, 4, 6, true});
+    spad__slider_add(s, &(spad__slide_box){2, 1, 3, 3, -1, false});
+    spad__slider_start(s);
+    assert_false(spad__slider_run(s, 1000));
+    spad__slider_aim(s, 13); /* above the second one there is room */
+    assert_true(spad__slider_run(s, 1000));
+    int64_t offset[3];
+    spad__slider_read(s, offset);
+    assert_int_equal(offset[2], 10);
+    spad__slider_destroy(s);
+}
+
+/* With and without wide instructions, and with heights in coarse units. */
+static void one_seed_gives_one_plan(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    static problem p;
+    static problem q;
+    problem_make(&p, 3, &host);
+    problem_make(&q, 3, &host);
+    const int64_t target = p.load + p.load / 40;
+    spad__slider *s = slide_all_boxes(&p, &host, NULL, 1, target);
+    spad__slider *t = slide_all_boxes(&q, &host, NULL, 1, target);
+    spad__slider_narrow(t);
+    assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+    assert_true(spad__slider_run(t, 40 * 1000 * 1000));
+    assert_int_equal(spad__slider_looks(s), spad__slider_looks(t));
+    spad__slider_read(s, p.offset);
+    spad__slider_read(t, q.offset);
+    assert_memory_equal(p.offset, q.offset, sizeof p.offset);
+    spad__slider_destroy(s);
+    spad__slider_destroy(t);
+    s = slide_all_boxes(&p, &host, NULL, 8, 2 * p.load);
+    assert_true(spad__slider_run(s, 40 * 1000 * 1000));
+    spad__slider_read(s, p.offset);
+    assert_true(checked_height(&p) <= 2 * p.load);
+    for (int32_t i = 0; i < BOXES; i++) assert_int_equal(p.offset[i] % 8, 0);
+    spad__slider_destroy(s);
+}
+
+static bool spread_rounds(spad__pack *pack, int32_t rounds, int64_t looks) {
+    spad__spread *spread = spad__spread_create(pack);
+    bool ok = spread != NULL;
+    for (int32_t k = 0; ok && k < rounds; k++) ok = spad__spread_round(spread, looks << k);
+    spad__spread_destroy(spread);
+    return ok;
+}
+
+static void plans_grow_from_the_peak(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        static problem p;
+        static problem q;
+        problem_make(&p, seed, &host);
+        problem_make(&q, seed, &host);
+        assert_true(spread_rounds(&p.pack, 3, 1000 * 1000));
+        assert_int_equal(checked_height(&p), p.pack.height);
+        assert_true(p.pack.height >= p.load && 100 * p.pack.height <= 101 * p.load);
+        assert_true(spread_rounds(&q.pack, 3, 1000 * 1000));
+        assert_memory_equal(p.offset, q.offset, sizeof p.offset);
+    }
+}
+
+/* Sizes far above what a slider counts in: heights are rounded, by less than a millionth. */
+static void huge_sizes_are_counted_in_units(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    static problem p;
+    problem_make(&p, 4, &host);
+    for (int32_t i = 0; i < BOXES; i++) {
+        p.size[i] = (p.size[i] << 36) + i;
+        p.offset[i] = (p.offset[i] << 36) + INT64_C(1000) * 1000 * i;
+    }
+    memset(p.loads, 0, sizeof p.loads);
+    for (int32_t i = 0; i < BOXES; i++)
+        for (int32_t s = p.begin[i]; s < p.end[i]; s++) p.loads[s] += p.size[i];
+    for (int32_t s = 0; s < SECTIONS; s++)
+        if (p.loads[s] > p.boxes.max_load) p.boxes.max_load = p.loads[s];
+    p.pack.enough = p.boxes.max_load;
+    p.pack.height = checked_height(&p);
+    assert_true(spread_rounds(&p.pack, 3, 1000 * 1000));
+    assert_int_equal(checked_height(&p), p.pack.height);
+    assert_true(p.pack.height / 102 <= p.boxes.max_load / 100);
+}
+
+static void a_call_that_is_stopped_changes_nothing(void **state) {
+    (void)state;
+    const spad_host host = spad__host_or_default(NULL);
+    static problem p;
+    problem_make(&p, 5, &host);
+    spad__stop_now(&p.stop);
+    assert_true(spread_rounds(&p.pack, 1, 1000 * 1000));
+    assert_int_equal(p.pack.height, p.total);
+    assert_int_equal(checked_height(&p), p.total);
+}
+
+static void a_failed_allocation_changes_nothing(void **state) {
+    (void)state;
+    bool ended = false;
+    for (long n = 1; !ended; n++) {
+        test_host host;
+        static problem p;
+        test_host_init(&host);
+        problem_make(&p, 7, &host.host);
+        host.fail_at = n;
+        ended = spread_rounds(&p.pack, 1, 200 * 1000);
+        assert_int_equal(ended, host.calls < n);
+        if (!ended) assert_int_equal(p.pack.height, p.total);
+        assert_int_equal(checked_height(&p), p.pack.height);
+        test_host_assert_clean(&host);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_are_put_in_below_a_target),
+                                       cmocka_unit_test(fixed_boxes_stay),
+                                       cmocka_unit_test(a_box_without_a_place_ends_a_run),
+                                       cmocka_unit_test(one_seed_gives_one_plan),
+                                       cmocka_unit_test(plans_grow_from_the_peak),
+                                       cmocka_unit_test(huge_sizes_are_counted_in_units),
+                                       cmocka_unit_test(a_call_that_is_stopped_changes_nothing),
+                                       cmocka_unit_test(a_failed_allocation_changes_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -382,7 +382,7 @@ def test_recorder_has_elected_arrivals_and_waits():
             k.arrive(full, elected=True)
             k.wait(full, parity=0, elected=True)
             k.wait(full, next=True, elected=True)
-    assert "arrive full elected\n" in k.text()
+    assert "arrive full by 1 elected\n" in k.text()
     assert "wait full parity 0 elected\n" in k.text() and "wait full next elected\n" in k.text()
 
 

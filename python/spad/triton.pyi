@@ -36,7 +36,7 @@ class TritonKernel(Kernel):
     @classmethod
     def read(cls, text: str, file: str = '<ttgir>', sizes: Mapping[str, int] | None = None,
              target: Target | str | None = None) -> Self: ...
-    def sim(self, layout: Layout | None = None, grid: int | tuple[int, ...] = 0, registers: int | None = None,
+    def sim(self, layout: Layout | bool | None = None, grid: int | tuple[int, ...] = 0, registers: int | None = None,
             reused: Mapping[str, int | tuple[int, int]] | None = None,
             cached: Mapping[str, tuple[int, int]] | None = None, target: Target | None = None, **options: Any) -> Sim: ...
     @property

@@ -105,17 +105,17 @@ class _Table:
 
     def numbers(self, field):
         start, length = self.vector(field, 4)
-        self.file.read_bytes(4 * length)
+        self.file._count_bytes(4 * length)
         return list(struct.unpack_from(f"<{length}i", self.file.content, start))
 
     def tables(self, field):
         start, length = self.vector(field, 4)
-        self.file.read_tables(length)
+        self.file._count_tables(length)
         return [_Table(self.file, self.target(start + 4 * i)) for i in range(length)]
 
     def text(self, field):
         start, length = self.vector(field, 1)
-        self.file.read_bytes(length)
+        self.file._count_bytes(length)
         return self.file.content[start:start + length]
 
 
@@ -153,12 +153,12 @@ class TFLite:
 
     # ---- reading
 
-    def read_tables(self, count):
+    def _count_tables(self, count):
         self.tables_read += count
         if self.tables_read > TABLES_MOST:
             self.wrong(f"more than {TABLES_MOST} tables; does it have the same ones many times?")
 
-    def read_bytes(self, count):
+    def _count_bytes(self, count):
         self.bytes_read += count
         if self.bytes_read > BYTES_MOST:
             self.wrong(f"more than {BYTES_MOST} B of names and shapes; does it have the same ones many times?")

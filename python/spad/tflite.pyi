@@ -10,6 +10,8 @@ IDENTIFIER: bytes
 ALIGNMENT: int
 ONLINE: int
 STEPS_MOST: int
+TABLES_MOST: int
+BYTES_MOST: int
 FILE_MOST: int
 TYPES: dict[int, int]
 IF: int

@@ -81,6 +81,12 @@ typedef struct spad__mlir_alias {
     uint32_t end;
 } spad__mlir_alias;
 
+/* A value that can be named; the index has the newest of each name only. */
+typedef struct spad__mlir_entry {
+    int32_t value;
+    int32_t older; /* of the same name, in the scope; -1: none */
+} spad__mlir_entry;
+
 typedef struct spad__mlir {
     const spad_host *host;
     const spad__source *source;
@@ -97,8 +103,8 @@ typedef struct spad__mlir {
     int32_t first_op; /* of the text */
     int32_t last_op;
     /* while it is read */
-    SPAD_ARRAY(int32_t) scope;   /* values that can be named, the newest last */
-    SPAD_ARRAY(int32_t) pending; /* arguments of the region that opens next */
+    SPAD_ARRAY(spad__mlir_entry) scope; /* values that can be named, the newest last */
+    SPAD_ARRAY(int32_t) pending;        /* arguments of the region that opens next */
     spad__index scope_index;
     uint32_t at;
     int depth;

@@ -36,33 +36,47 @@ static bool same_name(const spad__mlir *m, uint32_t a, uint32_t b) {
            memcmp(spad__mlir_text(m, a), spad__mlir_text(m, b), token_at(m, a)->length) == 0;
 }
 
-/* The newest value of that name. */
-static int32_t find_value(const spad__mlir *m, uint32_t token) {
-    spad__probe probe = spad__index_probe(&m->scope_index, name_hash(m, token));
-    size_t newest = SPAD__NO_ITEM;
-    for (size_t at; (at = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
-        const spad__mlir_value *value = &m->values.items[m->scope.items[at]];
-        if (!same_name(m, value->token, token) || value->part != token_at(m, token)->part) continue;
-        if (newest == SPAD__NO_ITEM || at > newest) newest = at;
-    }
-    return newest == SPAD__NO_ITEM ? -1 : m->scope.items[newest];
+/* Results of one operation have one name: each has a hash of its own. */
+static uint64_t part_hash(const spad__mlir *m, uint32_t token, int32_t part) {
+    return spad__hash_add(name_hash(m, token), part);
 }
 
-static bool add_to_scope(spad__mlir *m, int32_t value) {
+/* The newest value of that name, in the scope; -1: none. */
+static int32_t find_named(const spad__mlir *m, uint32_t token, int32_t part) {
+    spad__probe probe = spad__index_probe(&m->scope_index, part_hash(m, token, part));
+    for (size_t at; (at = spad__probe_next(&probe)) != SPAD__NO_ITEM;) {
+        const spad__mlir_value *value = &m->values.items[m->scope.items[at].value];
+        if (same_name(m, value->token, token) && value->part == part) return (int32_t)at;
+    }
+    return -1;
+}
+
+static int32_t find_value(const spad__mlir *m, uint32_t token) {
+    const int32_t at = find_named(m, token, token_at(m, token)->part);
+    return at < 0 ? -1 : m->scope.items[at].value;
+}
+
+static bool add_to_scope(spad__mlir *m, int32_t number) {
+    const spad__mlir_value *value = &m->values.items[number];
+    const uint64_t hash = part_hash(m, value->token, value->part);
     if (!spad__array_reserve(m->host, &m->scope, 1) ||
         !spad__index_reserve(&m->scope_index, m->host, 1)) {
         return out_of_memory(m);
     }
-    spad__index_add(&m->scope_index, name_hash(m, m->values.items[value].token), m->scope.count);
-    m->scope.items[m->scope.count++] = value;
+    const int32_t older = find_named(m, value->token, value->part);
+    if (older >= 0) spad__index_remove(&m->scope_index, hash, (size_t)older);
+    spad__index_add(&m->scope_index, hash, m->scope.count);
+    m->scope.items[m->scope.count++] = (spad__mlir_entry){number, older};
     return true;
 }
 
 static void leave_scope(spad__mlir *m, size_t count) {
     while (m->scope.count > count) {
-        const int32_t value = m->scope.items[--m->scope.count];
-        spad__index_remove(&m->scope_index, name_hash(m, m->values.items[value].token),
-                           m->scope.count);
+        const spad__mlir_entry named = m->scope.items[--m->scope.count];
+        const spad__mlir_value *value = &m->values.items[named.value];
+        const uint64_t hash = part_hash(m, value->token, value->part);
+        spad__index_remove(&m->scope_index, hash, m->scope.count);
+        if (named.older >= 0) spad__index_add(&m->scope_index, hash, (size_t)named.older);
     }
 }
 

@@ -568,6 +568,31 @@ static void loops_that_sizes_end(void **state) {
     spad_kernel_destroy(kernel);
 }
 
+/* After a region, a name is again what it was before. Names that are given several times, which
+ * only regions that see nothing of what is around them may do, are found as quickly as others. */
+static void names_are_those_of_their_region(void **state) {
+    (void)state;
+    static const char text[] = MODULE NUMBERS
+        "    %e = arith.constant 3 : i32\n"
+        "    scf.for %i = %c0 to %c2 step %c1 : i32 {\n"
+        "      %e = arith.constant 7 : i32\n      %e = arith.addi %e, %c1 : i32\n"
+        "      scf.yield\n    }\n"
+        "    %r = scf.for %i = %c0 to %e step %c1 iter_args(%s = %c0) -> (i32)  : i32 "
+        "{\n" RING "      scf.yield %n : i32\n    }\n" CLOSE;
+    spad_kernel *kernel;
+    spad_walk *walk;
+    spad_error error;
+    int operations = 0;
+    assert_ok(spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error),
+              &error);
+    assert_ok(spad_walk_create(&walk, kernel, NULL, &error), &error);
+    for (const spad_walk_event *e; (e = next_act(walk))->kind != SPAD_WALK_END;)
+        operations += e->kind == SPAD_WALK_OPERATION;
+    assert_int_equal(operations, 6);
+    spad_walk_destroy(walk);
+    spad_kernel_destroy(kernel);
+}
+
 /* ---- host memory ----------------------------------------------------------------------- */
 
 static spad_status read_scenario(const spad_host *host, void *context) {
@@ -610,6 +635,7 @@ int main(void) {
         cmocka_unit_test(loops_that_data_ends),
         cmocka_unit_test(loops_with_a_loaded_bound),
         cmocka_unit_test(loops_that_sizes_end),
+        cmocka_unit_test(names_are_those_of_their_region),
         cmocka_unit_test(no_host_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

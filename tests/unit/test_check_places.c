@@ -45,7 +45,7 @@ static void places_of_tiles(void **state) {
            "vector b reads p[0] writes o\n",
            "3:8 SPAD-BANK-CROSSED x1: 'p[2]' takes bytes [1,536, 2,304) of psum and crosses the "
            "boundary of a bank "
-           "of 2,048; start it at a bank, or cut it in pieces of at most 2048 "
+           "of 2,048; start it at a bank, or cut it in pieces of at most 2,048 "
            "bytes\n");
     expect("kernel k on trn2\n"
            "tensor o : sbuf f32 (128, 600) output\n"

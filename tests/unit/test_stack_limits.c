@@ -274,8 +274,8 @@ static void a_long_list_of_tensors_is_cut(void **state) {
     assert_int_equal(put(&rect, stack, SPAD_MODE_STACK, LIMIT / 2, 1, &error), SPAD_ERR_NO_FIT);
     /* two of them whole; the third would have lost the end of its number */
     assert_non_null(strstr(error.message,
-                           "; largest live: activations of the first... 288230376151711744 B, "
-                           "activations of the secon... 288230376151711744 B; close a scope"));
+                           "; largest live: activations of the first... 288,230,376,151,711,744 B, "
+                           "activations of the secon... 288,230,376,151,711,744 B; close a scope"));
     assert_int_equal(error.available, LIMIT / 4);
     spad_stack_destroy(stack);
 }

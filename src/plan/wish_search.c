@@ -260,14 +260,15 @@ static spad_status bound_by_places(const spad__wishes *w, int64_t *bound) {
     spad_status status = spad__model_build(&m, w->plan, NULL);
     spad__near near;
     spad_plan_place *place = NULL;
-    int32_t *wish = NULL; /* per item: that of a buffer that may stay; -1: none */
+    int32_t *wish = NULL; /* per item: that of a buffer that may stay, or one of these: */
+    enum { NO_WISH = -1, LOST_WISH = -2 /* the item is in `near` all the same */ };
     if (status == SPAD_OK) {
         place = spad__arena_array(&m.arena, (size_t)m.item_count + 1, sizeof *place);
         wish = spad__arena_array(&m.arena, (size_t)m.item_count + 1, sizeof *wish);
         if (place == NULL || wish == NULL || !spad__near_start(&near, &m, &m.arena))
             status = SPAD_ERR_HOST_MEMORY;
     }
-    for (int32_t i = 0; status == SPAD_OK && i < m.item_count; i++) wish[i] = -1;
+    for (int32_t i = 0; status == SPAD_OK && i < m.item_count; i++) wish[i] = NO_WISH;
     for (size_t k = 0; status == SPAD_OK && k < w->count && w->items[k].b == SIZE_MAX; k++) {
         const int32_t i = m.item_of[w->items[k].a];
         spad_plan_place old;
@@ -283,10 +284,10 @@ static spad_status bound_by_places(const spad__wishes *w, int64_t *bound) {
             other = spad__near_next(&walk);
         if (other >= 0) {
             *bound += spad__min(w->items[k].cost, w->items[wish[other]].cost);
-            wish[other] = -1;
+            wish[other] = LOST_WISH;
         } else {
+            if (wish[i] == NO_WISH) spad__near_put(&near, i);
             wish[i] = (int32_t)k;
-            spad__near_put(&near, i);
         }
         if (k % 64 == 0 && spad__limit_reached(w->time)) break;
     }

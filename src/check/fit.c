@@ -421,9 +421,20 @@ static bool has_right_change(const spad__fit_search *s) {
     return false;
 }
 
+/* Can the planner's changes be enough? Not where the kernel itself places tensors outside of the
+ * space: to the planner those are bytes that are taken, up to the capacity. */
+static bool may_be_planned(const spad_layout *layout, const spad_layout_space *row) {
+    if (spad__fit_is_fine(row->result->verdict)) return false;
+    for (size_t i = row->planned_count; i < row->buffer_count; i++) {
+        const spad_layout_buffer *given = spad_layout_get_buffer(layout, row->first_buffer + i);
+        const int64_t place = given->rect.byte;
+        if (place < 0 || place + given->taken > row->capacity) return false;
+    }
+    return true;
+}
+
 static spad_status run_planner(const spad__fit_search *s, spad_error *error) {
-    if (spad__fit_is_fine(s->row->result->verdict))
-        return SPAD_OK; /* it is what the kernel placed */
+    if (!may_be_planned(s->layout, s->row)) return SPAD_OK;
     spad_plan_reason *reason;
     spad_status status = explain_space(s, s->row, &reason, error);
     if (status != SPAD_OK) return status;
@@ -457,7 +468,7 @@ static spad_status spill_with(const spad__fit_search *s, const depth_list *list,
     const spad_layout_space *row =
         layout != NULL ? spad__fit_find_space(layout, s->row->space) : NULL;
     if (status == SPAD_OK && row != NULL && wrong == SPAD_FINDING_NONE &&
-        !spad__fit_is_fine(row->result->verdict)) {
+        may_be_planned(layout, row)) {
         spilled_layout l = {.layout = layout, .row = row, .with = words_of(s, list, cap)};
         spad_plan_reason *reason = NULL;
         *right = true;

@@ -92,7 +92,7 @@ static void kernels_that_are_wrong(void **state) {
         snprintf(path, sizeof path, "%s/%s", FOLDER, files.names[i]);
         char *text = test_read_file(path);
         spad_kernel *kernel = test_parse_named(text, files.names[i], NULL);
-        fail_some(kernel, (spad_check_options){.one_shape = true}, 3);
+        fail_some(kernel, (spad_check_options){.one_shape = true}, 20);
         spad_kernel_destroy(kernel);
         free(text);
     }

@@ -216,6 +216,13 @@ static void counters_and_meetings(void **state) {
         {SHARED "simt look reads x\nsync all\n}\nagent d {\nsync all\nsimt fill writes x\n}\n", 0},
         {SHARED "sync all\nsimt look reads x\n}\nagent d {\nsimt fill writes x\nsync all\n}\n", 0},
         {SHARED "mma use reads x signals n\n}\nagent d {\nwait n >= 1\nsimt fill writes x\n}\n", 1},
+        /* other things of the elected thread come between its wait, or arrival, and the access */
+        {SHARED "take n\nsignal n\nfence\nsimt second\nsimt look reads x\n}\n"
+                "agent d {\nsimt fill writes x\nsignal n\n}\n",
+         1},
+        {SHARED "simt look reads x\nfence\nwait full parity 1\nsimt second\nsignal n\n}\n"
+                "agent d {\nwait n >= 1\nsimt fill writes x\n}\n",
+         1},
         /* one thread waits for the copies that all have issued */
         {SHARED "cp load reads in writes x\narrive full on cp\nwait full parity 0\n"
                 "simt look reads x\n}\n",

@@ -118,6 +118,13 @@ static void rings_and_parameters(void **state) {
 
 static void rings_that_would_be_wrong(void **state) {
     (void)state;
+    expect("kernel k on sm_90\nparam N = 500\ntensor in : global u8 [N] (1000) input\n"
+           "tensor out : global u8 [N] (1000) output\ntensor x : shared u8 [N] (1000)\n"
+           "for i in 0..N {\nsimt l reads in[i] writes x[i]\n"
+           "simt s reads x[i] writes out[i]\n}\n",
+           "shared is 267,552 B (261.3 KiB) too small: 500,000 B are needed together (proved)\n"
+           "  fits with --ring x=232 instead of 500, which saves 268,000 B\n"
+           "  fits if 'x' is moved to another memory, which saves 500,000 B\n");
     /* a ring for a tensor without one is offered only if it is right */
     expect("kernel k on sm_90\n"
            "param N = 6\n"

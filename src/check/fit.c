@@ -310,6 +310,7 @@ static spad_status add_planned_changes(const spad__fit_search *s, const spad_pla
         if (from->kind == SPAD_PLAN_SHORTEN || from->buffer >= s->row->planned_count) continue;
         const spad_layout_buffer *buffer =
             spad_layout_get_buffer(s->layout, s->row->first_buffer + from->buffer);
+        if (buffer->tensor < 0) continue; /* an mbarrier stays on chip, and as it is aligned */
         const bool align = from->kind == SPAD_PLAN_ALIGN;
         const spad_fit_change change = {.kind = align ? SPAD_FIT_ALIGN : SPAD_FIT_SPILL,
                                         .space = s->row->space,

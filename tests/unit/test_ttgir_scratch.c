@@ -62,6 +62,12 @@ static void sizes_follow_from_layouts(void **state) {
         {RAW SUM("0", "", "tensor<64x128xf32, #mma>") CLOSE, {"uint8 (2048)"}},
         {RAW SUM("1", "", "tensor<64x64xf32, #mma2>") CLOSE, {"uint8 (512)"}},
         {RAW SUM("1", "", "tensor<16x16xf32, #linear>") CLOSE, {"uint8 (256)"}},
+        {RAW SUM("0", "", "tensor<16xf32, #ttg.slice<{dim = 0, parent = #linear}>>") CLOSE,
+         {"uint8 (16)"}},
+        {RAW SUM("0", "",
+                 "tensor<64xf32, #ttg.slice<{dim = 1, parent = #ttg.blocked<{sizePerThread = [1, "
+                 "4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>}>>") CLOSE,
+         {"uint8 (16)"}},
         /* of 4 warps only 2 have rows of their own */
         {RAW SUM("0", "", "tensor<8x32xf32, #down>") CLOSE, {"uint8 (256)"}},
         {RAW SCAN("0", "tensor<64x64xf32, #down>") CLOSE, {"uint8 (4096)", "simt scan_s"}},
@@ -105,6 +111,11 @@ static void none_is_needed(void **state) {
         RAW SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 0, parent = #down}>>") CLOSE,
         RAW SUM("1", "", "tensor<64x128xf32, #mma>") CLOSE,
         RAW SCAN("1", "tensor<64x64xf32, #down>") CLOSE,
+        RAW SUM("0", "", "tensor<16xf32, #ttg.slice<{dim = 1, parent = #linear}>>") CLOSE,
+        RAW SUM("0", "",
+                "tensor<8x8xf32, #ttg.linear<{register = [[0, 1]], lane = [[1, 0]], warp = "
+                "[]}>>") CLOSE,
+        RAW "    tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
         RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
         RAW "    %o = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x : (tensor<512x!tt.ptr<f32>, #row>, "
             "tensor<512xf32, #row>) -> tensor<512xf32, #row>\n"
@@ -172,6 +183,29 @@ static void what_is_not_known_is_said(void **state) {
         {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<64x64xf32, #mma>\n"
              "    %q = arith.addi %o, %K : i32\n" CLOSE,
          "1 not counted", NULL},
+        {RAW "    %s = \"tt.reduce\"(%x) ({\n      tt.reduce.return %K : f32\n    }) : "
+             "(tensor<1024xf32, #row>) -> f32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW SUM("0", "", "f32") CLOSE, "1 not counted", NULL},
+        {RAW SUM("-1", "", "tensor<1024xf32, #row>") CLOSE, "1 not counted", NULL},
+        {RAW SCAN("-1", "tensor<64x64xf32, #down>") CLOSE, "1 not counted", NULL},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> tensor<16xnone, #row>\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> "
+             "tensor<4611686018427387904xi32, #row>\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<16xnone, #row>\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> "
+             "tensor<4611686018427387904x1xf32, #down>\n    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {PLACED "    %z = tt.gather %x[%x] {axis = 0 : i32, allocation.offset = 1024 : i32} : "
+                "f32\n" CLOSE,
+         "1 sized by its layouts", "uint8 (3072) at 1024"},
+        {PLACED "    %y = ttg.convert_layout %x {allocation.offset = 0 : i32} : "
+                "tensor<4611686018427387904xf32, #row> -> tensor<64xf32, #row>\n" CLOSE,
+         "1 sized by its layouts", "uint8 (4096) at 0"},
         /* with an address: at most the tensor, and what is left up to the end */
         {PLACED CONVERT(" {allocation.offset = 1024 : i32}") CLOSE, "1 sized by its layouts",
          "uint8 (3072) at 1024"},
@@ -196,6 +230,121 @@ static void what_is_not_known_is_said(void **state) {
         assert_int_equal(strstr(shown.bytes, wanted) != NULL, cases[i].tensor != NULL);
         test_text_free(&shown);
         spad_kernel_destroy(kernel);
+    }
+}
+
+/* ---- layouts that cannot be read -------------------------------------------------------- */
+
+#define ROWS "tensor<64x64xf32, #a>"
+#define BLOCKED(size, lanes, warps)                                                            \
+    "#ttg.blocked<{sizePerThread = " size ", threadsPerWarp = " lanes ", warpsPerCTA = " warps \
+    ", order = [1, 0]}>"
+#define BASE "[0, 1], "
+#define BASES_OF_8 BASE BASE BASE BASE BASE BASE BASE BASE
+
+/* The sum of a tensor of that type, where "#a" is the layout in the last line of the text. */
+static void write_sum(char *text, size_t size, const char *head, const char *layout,
+                      const char *type) {
+    const int length =
+        snprintf(text, size, "%s%s%s%s%s", head,
+                 "    %s = \"tt.reduce\"(%x) <{axis = 0 : i32}> ({\n    ^bb0(%a: f32, %b: f32):\n"
+                 "      tt.reduce.return %a : f32\n    }) : (",
+                 type, ") -> f32\n" CLOSE "#a = ", layout);
+    assert_in_range(length, 1, size - 1);
+}
+
+static void layouts_that_are_not_known(void **state) {
+    (void)state;
+    static const struct {
+        const char *layout;
+        const char *type;
+    } cases[] = {
+        {"#ttg.blocked<{threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>", ROWS},
+        {BLOCKED("4", "[4, 8]", "[4, 1]"), ROWS},
+        {BLOCKED("[0, 4]", "[4, 8]", "[4, 1]"), ROWS},
+        {BLOCKED("[1, 1, 1, 1, 1, 1, 1]", "[4, 8]", "[4, 1]"), ROWS},
+        {BLOCKED("[1, 4]", "[32]", "[4, 1]"), ROWS},
+        {BLOCKED("[1, 4]", "[4, 8]", "[4]"), ROWS},
+        {"#ttg.blocked<{sizePerThread = [1, 4", ROWS},
+        {"#ttg.nvidia_mma<{warpsPerCTA = [4, 1], instrShape = [16]}>", ROWS},
+        {"#ttg.nvidia_mma<{warpsPerCTA = [4], instrShape = [16, 64, 16]}>", ROWS},
+        {"#ttg.linear<{register = 4, lane = [], warp = []}>", ROWS},
+        {"#ttg.linear<{register = [" BASES_OF_8 BASES_OF_8 "[0, 1]], lane = [], warp = []}>", ROWS},
+        {"#ttg.linear<{register = [[1]], lane = [], warp = []}>", ROWS},
+        {"#ttg.linear<{register = [[0, 1]], warp = []}>", ROWS},
+        {"#ttg.linear<{register = [[0, 1]], lane = []}>", ROWS},
+        {"#ttg.linear<{register = [[0, 1", ROWS},
+        {"#ttg.linear<{register = [[0, 1]", ROWS},
+        {"#ttg.linear<{register = [[0, 1],", ROWS},
+        {"#ttg.linear<{register = [", ROWS},
+        {"#ttg.slice<{dim = 0}>", ROWS},
+        {"#ttg.slice<{parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = x, parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = -1, parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = 0, parent = #down}>", "tensor<2x2x2x2x2x2xf32, #a>"},
+        {"#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 4", ROWS},
+        {"#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 4\n#b = x", ROWS},
+        {"#ttg.slice<{dim = 0, parent = #ttg.blocked<{a -> b}>}>", ROWS},
+        /* more bytes than there are numbers for */
+        {BLOCKED("[1, 1, 1]", "[1, 1, 32]", "[4, 1, 1]"),
+         "tensor<4x1099511627776x1099511627776xf32, #a>"},
+        {BLOCKED("[1, 4]", "[4, 8]", "[4, 1]"), "tensor<64x1152921504606846976xf32, #a>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[8192];
+        spad_ttgir_info info;
+        write_sum(text, sizeof text, RAW, cases[i].layout, cases[i].type);
+        spad_kernel_destroy(read_with(text, &info));
+        if (strstr(info.scratch, "1 not counted") == NULL) print_error("%s\n", cases[i].layout);
+        assert_non_null(strstr(info.scratch, "1 not counted, the first is \"tt.reduce\""));
+    }
+}
+
+/* Without its end, whatever number its last token has. */
+static void layouts_at_the_end(void **state) {
+    (void)state;
+    static const char *const cut[] = {
+        "#ttg.linear<{register = [[0, 1", "#ttg.linear<{register = [[0, 1]",
+        "#ttg.linear<{register = [[0, 1],", "#ttg.slice<{dim = 0, parent = #ttg.linear<{register"};
+    for (int fill = 0; fill < 1200; fill++) { /* the list of tokens is full for some of them */
+        char head[8192] = "#b =", text[16384];
+        spad_ttgir_info info;
+        size_t length = strlen(head);
+        for (int i = 0; i < fill / 4; i++, length += 2) memcpy(head + length, " x", 2);
+        snprintf(head + length, sizeof head - length, "\n%s", RAW);
+        write_sum(text, sizeof text, head, cut[fill % 4], ROWS);
+        spad_kernel_destroy(read_with(text, &info));
+        assert_non_null(strstr(info.scratch, "1 not counted"));
+    }
+}
+
+/* What blocks of a cluster have of a tensor is not known: it may be of another block. */
+static void blocks_that_are_not_known(void **state) {
+    (void)state;
+    static const struct {
+        const char *layout;
+        const char *type;
+    } cases[] = {
+        {"x", "tensor<64x64xf32>"},
+        {"x", "f32"},
+        {"x", "tensor<64xnothing, #a>"},
+        {"#ttg.dot_op<{opIdx = 0, parent = #a}>", ROWS},
+        {"#ttg.slice<{dim = 0, parent = #a}>", ROWS},
+        {"#ttg.dot_op<{opIdx = 0, parent = #down}>", ROWS},
+        {"#ttg.slice<{parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = x, parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = -1, parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = 3, parent = #down}>", ROWS},
+        {"#ttg.slice<{dim = 1, parent = #down}>", ROWS},
+        {"#ttg.linear<{register = [], lane = [], warp = [], block = [[1, 0]]}>", ROWS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[8192];
+        const test_ttgir_fault fault = {
+            text, "'\"tt.reduce\"' moves values between the blocks of the cluster"};
+        write_sum(text, sizeof text, OPEN("\"ttg.num-ctas\" = 2 : i32, "), cases[i].layout,
+                  cases[i].type);
+        test_ttgir_refuse(&fault);
     }
 }
 
@@ -253,6 +402,11 @@ static void scratch_is_checked(void **state) {
     "    partition1(%m: " TILE ", %i: i32, %q: !tt.ptr<f16>) num_warps(1) {\n" \
     "      ttg.warp_return\n    } : (" TILE ", i32, !tt.ptr<f16>) -> ()\n"
 
+#define HANDED(type)                                                                          \
+    "    ttg.warp_specialize(%t)\n    default {\n      ttg.warp_yield\n    }\n"               \
+    "    partition0(%m: " type ") num_warps(2) {\n      ttg.warp_return\n    } : (" type ") " \
+    "-> ()\n"
+
 static void partitions_are_handed_values(void **state) {
     (void)state;
     static const test_ttgir_sample samples[] = {
@@ -277,6 +431,23 @@ static void partitions_are_handed_values(void **state) {
           "simt reduce_s writes s_scratch(0..1024)"}},
     };
     CHECK_SAMPLES(samples);
+    static const test_ttgir_sample odd[] = {
+        /* one that is not known is no common buffer, and one at another address is another */
+        {RAW BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #none>")
+             SUM("0", "", "tensor<1024xf32, #row>") CLOSE,
+         {"tensor s_scratch : shared uint8 (16)"}},
+        {PLACED BEFORE WARPS("") SUM_AT("1024") SUM_AT("2048") SUM_AT("1024") CLOSE,
+         {"shared uint8 (16) at 1024", "shared uint8 (16) at 2048"}},
+        /* values whose size is not known */
+        {RAW BEFORE HANDED("!ttg.memdesc<64xnone>") CLOSE, {"tensor warps_scratch"}},
+        {RAW BEFORE HANDED("!foo.bar") CLOSE, {"tensor warps_scratch"}},
+    };
+    CHECK_SAMPLES(odd);
+    spad_ttgir_info info;
+    for (size_t i = 2; i < 4; i++) {
+        spad_kernel_destroy(read_with(odd[i].text, &info));
+        assert_non_null(strstr(info.scratch, "1 not counted, the first is ttg.warp_specialize"));
+    }
     expect_verdict(RAW BEFORE WARPS("") WARPS("") CLOSE, 0);
     expect_verdict(PLACED BEFORE WARPS(" attributes {allocation.offset = 0 : i32}") AFTER CLOSE,
                    SPAD_FINDING_LIFETIME_CONFLICT);
@@ -451,10 +622,28 @@ static void functions_are_read_where_they_are_called(void **state) {
           "t"}},
     };
     CHECK_SAMPLES(samples);
+    static const test_ttgir_sample odd[] = {
+        /* a function without its end has no result, and a sum of addresses that is too large is
+         * no address */
+        {PLACED CALL("a", "g", "K", "") END
+         "  tt.func private @g(%q: !tt.ptr<f16>, %n: i32) -> i32 {\n" STORE "  }\n}\n",
+         {"tensor t : shared float32 (256) at 64"}},
+        {PLACED CALL("a", "g", "K", " {allocation.offset = 9223372036854775807 : i64}")
+             END FUNCTION("g", STORE) "}\n",
+         {"tensor t : shared float32 (256)\n"}},
+    };
+    CHECK_SAMPLES(odd);
     expect_verdict(samples[0].text, 0);
     expect_verdict(samples[2].text, 0);
     static const test_ttgir_fault faults[] = {
         {PLACED CALL("a", "g", "K", "") CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED NUMBERS ROUNDS("K") CALL("a", "g", "K", "") "    }\n" CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED NUMBERS ROUNDS("K") CALL("a", "g", "K", "") "    }\n" END FUNCTION(
+             "g", "    %r = tt.call @g(%q, %n) : (!tt.ptr<f16>, i32) -> i32\n") "}\n",
+         "'tt.call' more than 32 functions deep: does one call itself?"},
+        {PLACED CALL("a", "g", "K", "") END "  tt.func {\n    tt.return\n  }\n}\n",
          "'tt.call' of a function that the module does not have"},
         {PLACED "    %a = tt.call %p : i32\n" CLOSE,
          "'tt.call' of a function that the module does not have"},
@@ -481,6 +670,67 @@ static void calls_have_a_limit(void **state) {
     snprintf(text + length, sizeof text - (size_t)length, "  tt.func private @f20() {\n%s}\n", END);
     const test_ttgir_fault fault = {text, "more than 16384 calls: give smaller sizes"};
     test_ttgir_refuse(&fault);
+}
+
+/* Of more functions than that, the last ones are not known. */
+static void functions_have_a_limit(void **state) {
+    (void)state;
+    static char text[1 << 18];
+    for (int last = 4094; last < 4096; last++) {
+        int length =
+            snprintf(text, sizeof text, "%s    tt.call @f%d() : () -> ()\n%s", RAW, last, END);
+        for (int i = 0; i <= last; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               "  tt.func private @f%d() {\n    tt.return\n  }\n", i);
+        }
+        snprintf(text + length, sizeof text - (size_t)length, "}\n");
+        const test_ttgir_fault fault = {text,
+                                        "'tt.call' of a function that the module does not have"};
+        spad_ttgir_info info;
+        if (last == 4094) {
+            spad_kernel_destroy(read_with(text, &info));
+        } else {
+            test_ttgir_refuse(&fault);
+        }
+    }
+}
+
+/* Six functions, each with 50 loops around the call of the next one. */
+static void blocks_have_a_limit(void **state) {
+    (void)state;
+    static char text[1 << 16];
+    enum { LOOPS = 50, FUNCTIONS = 6 };
+    spad_kernel *kernel;
+    spad_error error;
+    for (int agents = 0; agents < 2; agents++) {
+        int length = snprintf(text, sizeof text, "%s%s    tt.call @f0(%%K) : (i32) -> ()\n%s", RAW,
+                              agents ? BEFORE WARPS("") : "", END);
+        for (int i = 0; i < FUNCTIONS; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               "  tt.func private @f%d(%%K: i32) {\n%s", i, NUMBERS);
+            for (int k = 0; k < LOOPS; k++) {
+                length += snprintf(text + length, sizeof text - (size_t)length, "%s", ROUNDS("K"));
+            }
+            length += i + 1 == FUNCTIONS
+                          ? snprintf(text + length, sizeof text - (size_t)length, "%s",
+                                     "    %t = ttg.local_alloc : () -> " TILE
+                                     "\n    ttg.local_store %K, %t : i32 -> " TILE "\n")
+                          : snprintf(text + length, sizeof text - (size_t)length,
+                                     "    tt.call @f%d(%%K) : (i32) -> ()\n", i + 1);
+            for (int k = 0; k < LOOPS; k++) {
+                length += snprintf(text + length, sizeof text - (size_t)length, "    }\n");
+            }
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s", END);
+        }
+        snprintf(text + length, sizeof text - (size_t)length, "}\n");
+        const spad_status status =
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error);
+        if (status != SPAD_ERR_ARGUMENT) print_error("%s\n", error.message);
+        assert_int_equal(status, SPAD_ERR_ARGUMENT);
+        if (strstr(error.message, "nested too deep") == NULL) print_error("%s\n", error.message);
+        assert_non_null(strstr(error.message, "nested too deep"));
+        assert_null(kernel);
+    }
 }
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -517,6 +767,13 @@ static void blocks_have_their_own_memory(void **state) {
                       "    ttng.cluster_arrive {relaxed = false}\n    ttng.cluster_wait\n" CLOSE,
          {"tensor t : shared float16 (64, 64)"}},
         {OWN TWO("\"ttng.two-ctas\" = false, ") BARRIER("own") CLOSE, {"mbarrier b_bar count 1"}},
+        {OWN TWO("\"ttng.two-ctas\" = false, ")
+             BARRIER("own") "    ttng.init_barrier %b, 1 : i32\n    ttng.init_barrier %b, 1 : "
+                            "!ttg.memdesc<2xnone, #one>\n" CLOSE,
+         {"mbarrier b_bar count 1"}},
+        {TWO("") "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n"
+                 "    tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
+         {"kernel f on sm_90"}},
         {ONE TWO("") BARRIER("one") CLOSE, {"mbarrier b_bar count 1"}}, /* 3.6: one for each */
         {SIDE TWO("") SUM("0", "", "tensor<64x64xf32, #side>") CLOSE, {"uint8 (512)"}},
         {SIDE TWO("") SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 1, parent = #side}>>") CLOSE,
@@ -551,6 +808,24 @@ static void blocks_have_their_own_memory(void **state) {
         {SIDE TWO("") SUM("1", "", "tensor<64x64xf32, #side>") CLOSE,
          "'\"tt.reduce\"' moves values between the blocks"},
         {SIDE TWO("") SUM("2", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
+        {SIDE TWO("") SUM("-1", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
+        {SIDE TWO("") SCAN("1", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
+        {SIDE TWO("") "    %z = tt.gather %x[%x] : (tensor<64x64xf32, #side>) -> "
+                      "tensor<64x64xf32, #side>\n" CLOSE,
+         "'tt.gather' moves values between"},
+        {SIDE TWO("") "    %y = ttg.convert_layout %x : tensor<64x64xf32, #side> -> f32\n" CLOSE,
+         "moves values between"},
+        {SIDE TWO("") "    %y = ttg.convert_layout %x : tensor<64x64xf32, #side> -> "
+                      "tensor<64xf32, #ttg.slice<{dim = 0, parent = #side}>>\n" CLOSE,
+         "moves values between"},
+        {SIDE "#four = #ttg.blocked<{CGALayout = [[0, 1], [0, 2]]}>\n" TWO("") CROSS("side", "four")
+             CLOSE,
+         "moves values between"},
+        {TWO("") "    %o = tt.atomic_cas acq_rel, gpu, %p, %K, %K : (!tt.ptr<i32>, i32, i32) -> "
+                 "i32\n    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "'tt.atomic_cas' moves values between"},
+        {TWO("") "    ttng.arrive_barrier %p, 1 {multicastCTA = x} : i32\n" CLOSE,
+         "'ttng.arrive_barrier' accesses memory of other blocks"},
         {TWO("") "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n"
                  "    %q = arith.addi %o, %K : i32\n" CLOSE,
          "'tt.atomic_rmw' moves values between"},
@@ -563,6 +838,9 @@ int main(void) {
         cmocka_unit_test(sizes_follow_from_layouts),
         cmocka_unit_test(none_is_needed),
         cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(layouts_that_are_not_known),
+        cmocka_unit_test(layouts_at_the_end),
+        cmocka_unit_test(blocks_that_are_not_known),
         cmocka_unit_test(scratch_is_checked),
         cmocka_unit_test(partitions_are_handed_values),
         cmocka_unit_test(data_decides),
@@ -570,6 +848,8 @@ int main(void) {
         cmocka_unit_test(numbers_have_buffers_of_their_own),
         cmocka_unit_test(functions_are_read_where_they_are_called),
         cmocka_unit_test(calls_have_a_limit),
+        cmocka_unit_test(functions_have_a_limit),
+        cmocka_unit_test(blocks_have_a_limit),
         cmocka_unit_test(blocks_have_their_own_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

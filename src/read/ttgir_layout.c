@@ -58,7 +58,7 @@ static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *wo
 }
 
 /* "word = [[0, 1], [0, 2]]": rows of numbers, each as long as the rank. False: not there, or of
- * another rank, or too many. */
+ * another rank, or too many, or without an end. */
 static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char *word, int rank,
                        spad__ttgir_bases *out) {
     uint32_t at = word_after(t, words, word);
@@ -74,7 +74,7 @@ static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char
             if (d == rank) return false;
             out->rows[out->count][d++] = by;
         }
-        if (d != rank) return false;
+        if (d != rank || at >= words.end) return false; /* of another rank, or cut off */
         out->count++;
         at++;
         if (!spad__mlir_is_mark(t->m, at, ',')) break;

@@ -269,7 +269,7 @@ static spad__ttgir_value with_part(spad__ttgir_value value, spad__scalar part) {
 
 static bool begin_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     if (!spad__array_reserve(t->host, &l->inits, l->count) ||
-        !spad__array_reserve(t->host, &l->scalars, 3 * l->count)) {
+        !spad__array_reserve(t->host, &l->scalars, 3 * l->count + 1)) {
         t->m->out_of_memory = t->failed = true;
         return false;
     }

@@ -524,6 +524,129 @@ static void locations_at_the_end(void **state) {
     }
 }
 
+/* ---- registers ------------------------------------------------------------------------- */
+
+#define LOAD(type) "    %l = tt.load %p : tensor<" type ", #row>\n"
+
+/* A tile in registers for each shape; not where threads of agents share them. */
+static void tiles_in_registers(void **state) {
+    (void)state;
+#define POINTERS(shape) LOAD(shape "x!tt.ptr<f16>")
+    test_text text;
+    char line[400];
+    test_text_init(&text);
+    PUT("module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\"} {\n");
+    PUT("  tt.func public @f(%%p0: !tt.ptr<f16>");
+    for (int i = 1; i < 24; i++) PUT(", %%p%d: !tt.ptr<f16>", i);
+    PUT(") {\n");
+    for (int i = 0; i < 24; i++) {
+        PUT("    %%l%d = tt.load %%p%d : tensor<%dx!tt.ptr<f16>, #row>\n", i, i, 16 * (i / 2 + 1));
+    }
+    PUT("    tt.return\n  }\n}\n");
+    const sample many = {text.bytes,
+                         {"tensor tile_r : registers float16 (16)",
+                          "tensor tile_r_12 : registers float16 (192)",
+                          " reads p23 writes tile_r_12\n"}};
+    test_ttgir_read(&many); /* also with no memory for each of them */
+    test_text_free(&text);
+    static const sample list[] = {
+        {HEAD("90") "    ttg.warp_specialize(%p)\n    default {\n" POINTERS(
+             "64") "      ttg.warp_yield\n    }\n"
+                   "    partition0(%p: !tt.ptr<f16>) num_warps(2) {\n" POINTERS(
+                       "64") "      ttg.warp_return\n    } : (!tt.ptr<f16>) -> ()\n" POINTERS("64")
+                       CLOSE,
+         {"agent partition0 of 64 threads {\n"}},
+    };
+    CHECK_SAMPLES(list);
+    static const char large[] = HEAD("90") POINTERS("4611686018427387904") CLOSE;
+    spad_kernel *kernel;
+    spad_error error;
+    assert_int_equal(read_one(&kernel, large, NULL, NULL, &error), SPAD_ERR_OVERFLOW);
+    assert_non_null(strstr(error.message, "do not fit 64 bits"));
+}
+
+/* ---- operations without their parts ----------------------------------------------------- */
+
+static void parts_that_are_missing(void **state) {
+    (void)state;
+    static const sample list[] = {
+        {HEAD("100") "    %n = arith.constant\n    %o = arith.constant {a = 1}\n"
+                     "    %g = tt.get_program_id\n"
+                     "    %x = ttng.tmem_alloc %p : (i32) -> !ttg.memdesc<128x64xf32, none, "
+                     "#ttng.tensor_memory>\n" CLOSE,
+         {"tensor x : tmem float32 (128, 64)"}},
+        {"module attributes {ttg.target = \"cuda:90\", ttg.shared = -1 : i32} {\n  tt.func @f() "
+         "{\n    tt.return\n  }\n}\n",
+         {"kernel f on sm_90"}},
+    };
+    CHECK_SAMPLES(list);
+#define TMEM_LOOP(attributes)                                                \
+    HEAD("100")                                                              \
+    ALLOC_T LOOP "    %u = ttng.tmem_subslice %a {" attributes "} : " T2     \
+                 " -> !ttg.memdesc<64x64xf32, #tmem, #ttng.tensor_memory>\n" \
+                 "    }\n" CLOSE
+    static const fault faults[] = {
+        {TMEM_LOOP("offset = 0 : i32, dim = 5 : i32"), "a part of tensor memory in dimension 5"},
+        {TMEM_LOOP("offset = 0 : i32, dim = -1 : i32"), "a part of tensor memory in dimension -1"},
+        {HEAD("100") ALLOC_T LOOP "    %u = ttng.tmem_subslice %a {N = 0 : i32} : " T2
+                                  " -> !ttg.memdesc<64xnone, #tmem, #ttng.tensor_memory>\n"
+                                  "    }\n" CLOSE,
+         "a type of memory that is not known"},
+        {HEAD("90") LOOP "    ttng.init_barrier %p, 1 : i32\n    }\n" CLOSE,
+         "a barrier that is no memory that was allocated"},
+        {HEAD("90") "    ttng.init_barrier 1 : i32\n" CLOSE,
+         "a barrier that is no memory that was allocated"},
+        {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %x, %a, %true, %b : i32\n" CLOSE,
+         "a value that no operation before it defines"},
+        {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %true, %x : i32\n" CLOSE,
+         "operands of a product that are not known"},
+        {HEAD("100") ALLOC_S ALLOC_T "    ttng.tc_gen5_mma %x, %true, %true : i32\n" CLOSE,
+         "operands of a product that are not known"},
+    };
+    CHECK_FAULTS(faults);
+}
+
+/* A loop of data inside of a loop, and a copy of data: both are said. */
+static void two_approximations(void **state) {
+    (void)state;
+    static const char text[] = HEAD("90") ALLOC_S
+        "    %e = arith.cmpi eq, %v, %K : i32\n    %z = tt.splat %e : i1 -> tensor<64xi1>\n" LOOP
+        "    scf.for %j = %c0 to %v step %c1  : i32 {\n"
+        "    %k = ttg.async_copy_global_to_local %p, %x mask %z : tensor<64x64x!tt.ptr<f16>> -> " S2
+        "\n    %k2 = ttg.async_copy_global_to_local %p, %x mask %z : tensor<64x64x!tt.ptr<f16>> "
+        "-> " S2 "\n    %g = ttg.async_commit_group\n    %h = ttg.async_wait {num = 0 : i32}\n"
+        "    }\n    }\n" CLOSE;
+    spad_kernel *kernel;
+    spad_ttgir_info info;
+    spad_error error;
+    assert_ok(read_one(&kernel, text, &info, NULL, &error), &error);
+    assert_string_equal(info.approximated,
+                        "the loop in line 22 has as many rounds each time, the copy in line 23 is "
+                        "always done");
+    spad_kernel_destroy(kernel);
+}
+
+/* The sizes that decide something are listed up to the 63rd. */
+static void many_short_arguments(void **state) {
+    (void)state;
+    test_text text;
+    char line[200];
+    spad_kernel *kernel;
+    spad_ttgir_info info;
+    spad_error error;
+    test_text_init(&text);
+    PUT("module attributes {ttg.target = \"cuda:90\"} {\n  tt.func public @f(%%p: !tt.ptr<f16>");
+    for (int i = 0; i < 70; i++) PUT(", %%n%d: i32", i);
+    PUT(") {\n    %%c0 = arith.constant 0 : i32\n    %%c1 = arith.constant 1 : i32\n");
+    PUT("    %%x = ttg.local_alloc : () -> !ttg.memdesc<64xf16, #ttg.shared_memory>\n");
+    PUT("    scf.for %%i = %%c0 to %%n3 step %%c1 : i32 {\n");
+    PUT("      ttg.local_store %%p, %%x : i32\n    }\n    tt.return\n  }\n}\n");
+    assert_ok(read_one(&kernel, text.bytes, &info, NULL, &error), &error);
+    assert_string_equal(info.assumed, "n3 = 4096");
+    spad_kernel_destroy(kernel);
+    test_text_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens),
@@ -540,6 +663,10 @@ int main(void) {
         cmocka_unit_test(locations),
         cmocka_unit_test(odd_names),
         cmocka_unit_test(locations_at_the_end),
+        cmocka_unit_test(tiles_in_registers),
+        cmocka_unit_test(parts_that_are_missing),
+        cmocka_unit_test(two_approximations),
+        cmocka_unit_test(many_short_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,50 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Scratch memory of operations on registers: its size by the layouts or by the text, its address,
- * and what the check says where it is over something else. Functions that are called, and blocks of
- * clusters.
+ * and what the check says where it is over something else. Functions that are called.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "read/ttgir.h"
-#include "spad/spad.h"
-#include "support/support.h"
-#include "support/ttgir.h"
-
-#undef HEAD
-#undef CLOSE
-#define LAYOUTS                                                                                  \
-    "#row = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order " \
-    "= [0]}>\n"                                                                                  \
-    "#down = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, "  \
-    "1], order = [1, 0]}>\n"                                                                     \
-    "#mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "         \
-    "instrShape = [16, 64, 16]}>\n"                                                              \
-    "#mma2 = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], "        \
-    "instrShape = [16, 8]}>\n"                                                                   \
-    "#linear = #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[1, 0], [2, 0], [4, 0], [8, "   \
-    "0], [0, 0]], warp = [[0, 4], [0, 8]], block = []}>\n"                                       \
-    "#ring = #ttg.slice<{dim = 0, parent = #ring}>\n"                                            \
-    "#odd = #ttg.linear<{register = [[1]], lane = [[0, 1, 2]], warp = [], block = []}>\n"        \
-    "#flat = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"         \
-    "#smem = #ttg.shared_memory\n"
-#define OPEN(attributes)                                                                   \
-    LAYOUTS "module attributes {\"ttg.num-warps\" = 4 : i32, " attributes                  \
-            "ttg.target = \"cuda:90\"} {\n  tt.func public @f(%p: !tt.ptr<f16>, %K: i32, " \
-            "%x: tensor<1024xf32, #row>) {\n"
-#define RAW OPEN("")
-#define PLACED OPEN("ttg.shared = 4096 : i32, ")
-#define END "    tt.return\n  }\n"
-#define CLOSE END "}\n"
-#define SUM(axis, attributes, types)                                                         \
-    "    %s = \"tt.reduce\"(%x) <{axis = " axis " : i32}> ({\n    ^bb0(%a: f32, %b: f32):\n" \
-    "      %c = arith.addf %a, %b : f32\n      tt.reduce.return %c : f32\n    })" attributes \
-    " : (" types ") -> f32\n"
-#define SCAN(axis, types)                                                                   \
-    "    %s = \"tt.scan\"(%x) <{axis = " axis " : i32, reverse = false}> ({\n    ^bb0(%a: " \
-    "f32, %b: f32):\n      tt.scan.return %a : f32\n    }) : (" types ") -> " types "\n"
-#define TILE "!ttg.memdesc<256xf32, #flat, #smem, mutable>"
+#include "ttgir_fixture.h"
 
 /* ---- sizes ---------------------------------------------------------------------------- */
 
@@ -62,6 +25,12 @@ static void sizes_follow_from_layouts(void **state) {
         {RAW SUM("0", "", "tensor<64x128xf32, #mma>") CLOSE, {"uint8 (2048)"}},
         {RAW SUM("1", "", "tensor<64x64xf32, #mma2>") CLOSE, {"uint8 (512)"}},
         {RAW SUM("1", "", "tensor<16x16xf32, #linear>") CLOSE, {"uint8 (256)"}},
+        {RAW SUM("0", "", "tensor<16xf32, #ttg.slice<{dim = 0, parent = #linear}>>") CLOSE,
+         {"uint8 (16)"}},
+        {RAW SUM("0", "",
+                 "tensor<64xf32, #ttg.slice<{dim = 1, parent = #ttg.blocked<{sizePerThread = [1, "
+                 "4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1]}>}>>") CLOSE,
+         {"uint8 (16)"}},
         /* of 4 warps only 2 have rows of their own */
         {RAW SUM("0", "", "tensor<8x32xf32, #down>") CLOSE, {"uint8 (256)"}},
         {RAW SCAN("0", "tensor<64x64xf32, #down>") CLOSE, {"uint8 (4096)", "simt scan_s"}},
@@ -87,17 +56,6 @@ static void sizes_follow_from_layouts(void **state) {
     CHECK_SAMPLES(samples);
 }
 
-/* The kernel of a text and what is said beside it. */
-static spad_kernel *read_with(const char *text, spad_ttgir_info *info) {
-    spad_kernel *kernel;
-    spad_error error;
-    const spad_status status =
-        spad_kernel_read_ttgir(&kernel, info, text, strlen(text), "k", NULL, NULL, &error);
-    if (status != SPAD_OK) print_error("%s\n", error.message);
-    assert_ok(status, &error);
-    return kernel;
-}
-
 static void none_is_needed(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -105,6 +63,11 @@ static void none_is_needed(void **state) {
         RAW SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 0, parent = #down}>>") CLOSE,
         RAW SUM("1", "", "tensor<64x128xf32, #mma>") CLOSE,
         RAW SCAN("1", "tensor<64x64xf32, #down>") CLOSE,
+        RAW SUM("0", "", "tensor<16xf32, #ttg.slice<{dim = 1, parent = #linear}>>") CLOSE,
+        RAW SUM("0", "",
+                "tensor<8x8xf32, #ttg.linear<{register = [[0, 1]], lane = [[1, 0]], warp = "
+                "[]}>>") CLOSE,
+        RAW "    tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
         RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n" CLOSE,
         RAW "    %o = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x : (tensor<512x!tt.ptr<f32>, #row>, "
             "tensor<512xf32, #row>) -> tensor<512xf32, #row>\n"
@@ -172,6 +135,29 @@ static void what_is_not_known_is_said(void **state) {
         {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<64x64xf32, #mma>\n"
              "    %q = arith.addi %o, %K : i32\n" CLOSE,
          "1 not counted", NULL},
+        {RAW "    %s = \"tt.reduce\"(%x) ({\n      tt.reduce.return %K : f32\n    }) : "
+             "(tensor<1024xf32, #row>) -> f32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW SUM("0", "", "f32") CLOSE, "1 not counted", NULL},
+        {RAW SUM("-1", "", "tensor<1024xf32, #row>") CLOSE, "1 not counted", NULL},
+        {RAW SCAN("-1", "tensor<64x64xf32, #down>") CLOSE, "1 not counted", NULL},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> tensor<16xnone, #row>\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %h = tt.histogram %x : tensor<1024xi32, #row> -> "
+             "tensor<4611686018427387904xi32, #row>\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> tensor<16xnone, #row>\n"
+             "    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {RAW "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (i32) -> "
+             "tensor<4611686018427387904x1xf32, #down>\n    %q = arith.addi %o, %K : i32\n" CLOSE,
+         "1 not counted", NULL},
+        {PLACED "    %z = tt.gather %x[%x] {axis = 0 : i32, allocation.offset = 1024 : i32} : "
+                "f32\n" CLOSE,
+         "1 sized by its layouts", "uint8 (3072) at 1024"},
+        {PLACED "    %y = ttg.convert_layout %x {allocation.offset = 0 : i32} : "
+                "tensor<4611686018427387904xf32, #row> -> tensor<64xf32, #row>\n" CLOSE,
+         "1 sized by its layouts", "uint8 (4096) at 0"},
         /* with an address: at most the tensor, and what is left up to the end */
         {PLACED CONVERT(" {allocation.offset = 1024 : i32}") CLOSE, "1 sized by its layouts",
          "uint8 (3072) at 1024"},
@@ -253,6 +239,11 @@ static void scratch_is_checked(void **state) {
     "    partition1(%m: " TILE ", %i: i32, %q: !tt.ptr<f16>) num_warps(1) {\n" \
     "      ttg.warp_return\n    } : (" TILE ", i32, !tt.ptr<f16>) -> ()\n"
 
+#define HANDED(type)                                                                          \
+    "    ttg.warp_specialize(%t)\n    default {\n      ttg.warp_yield\n    }\n"               \
+    "    partition0(%m: " type ") num_warps(2) {\n      ttg.warp_return\n    } : (" type ") " \
+    "-> ()\n"
+
 static void partitions_are_handed_values(void **state) {
     (void)state;
     static const test_ttgir_sample samples[] = {
@@ -277,6 +268,23 @@ static void partitions_are_handed_values(void **state) {
           "simt reduce_s writes s_scratch(0..1024)"}},
     };
     CHECK_SAMPLES(samples);
+    static const test_ttgir_sample odd[] = {
+        /* one that is not known is no common buffer, and one at another address is another */
+        {RAW BEFORE WARPS("") SUM("0", "", "tensor<1024xf32, #none>")
+             SUM("0", "", "tensor<1024xf32, #row>") CLOSE,
+         {"tensor s_scratch : shared uint8 (16)"}},
+        {PLACED BEFORE WARPS("") SUM_AT("1024") SUM_AT("2048") SUM_AT("1024") CLOSE,
+         {"shared uint8 (16) at 1024", "shared uint8 (16) at 2048"}},
+        /* values whose size is not known */
+        {RAW BEFORE HANDED("!ttg.memdesc<64xnone>") CLOSE, {"tensor warps_scratch"}},
+        {RAW BEFORE HANDED("!foo.bar") CLOSE, {"tensor warps_scratch"}},
+    };
+    CHECK_SAMPLES(odd);
+    spad_ttgir_info info;
+    for (size_t i = 2; i < 4; i++) {
+        spad_kernel_destroy(read_with(odd[i].text, &info));
+        assert_non_null(strstr(info.scratch, "1 not counted, the first is ttg.warp_specialize"));
+    }
     expect_verdict(RAW BEFORE WARPS("") WARPS("") CLOSE, 0);
     expect_verdict(PLACED BEFORE WARPS(" attributes {allocation.offset = 0 : i32}") AFTER CLOSE,
                    SPAD_FINDING_LIFETIME_CONFLICT);
@@ -451,10 +459,28 @@ static void functions_are_read_where_they_are_called(void **state) {
           "t"}},
     };
     CHECK_SAMPLES(samples);
+    static const test_ttgir_sample odd[] = {
+        /* a function without its end has no result, and a sum of addresses that is too large is
+         * no address */
+        {PLACED CALL("a", "g", "K", "") END
+         "  tt.func private @g(%q: !tt.ptr<f16>, %n: i32) -> i32 {\n" STORE "  }\n}\n",
+         {"tensor t : shared float32 (256) at 64"}},
+        {PLACED CALL("a", "g", "K", " {allocation.offset = 9223372036854775807 : i64}")
+             END FUNCTION("g", STORE) "}\n",
+         {"tensor t : shared float32 (256)\n"}},
+    };
+    CHECK_SAMPLES(odd);
     expect_verdict(samples[0].text, 0);
     expect_verdict(samples[2].text, 0);
     static const test_ttgir_fault faults[] = {
         {PLACED CALL("a", "g", "K", "") CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED NUMBERS ROUNDS("K") CALL("a", "g", "K", "") "    }\n" CLOSE,
+         "'tt.call' of a function that the module does not have"},
+        {PLACED NUMBERS ROUNDS("K") CALL("a", "g", "K", "") "    }\n" END FUNCTION(
+             "g", "    %r = tt.call @g(%q, %n) : (!tt.ptr<f16>, i32) -> i32\n") "}\n",
+         "'tt.call' more than 32 functions deep: does one call itself?"},
+        {PLACED CALL("a", "g", "K", "") END "  tt.func {\n    tt.return\n  }\n}\n",
          "'tt.call' of a function that the module does not have"},
         {PLACED "    %a = tt.call %p : i32\n" CLOSE,
          "'tt.call' of a function that the module does not have"},
@@ -483,79 +509,65 @@ static void calls_have_a_limit(void **state) {
     test_ttgir_refuse(&fault);
 }
 
-/* ---- clusters ------------------------------------------------------------------------- */
-
-#define TWO(attributes) OPEN("\"ttg.num-ctas\" = 2 : i32, " attributes)
-#define HALF                                                                              \
-    "#half = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0], " \
-    "CGALayout = [[1, 0]]}>\n"
-#define ONE                                                                                       \
-    "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = " \
-    "[[0]]}>\n"
-#define OWN                                                                                       \
-    "#own = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = " \
-    "[[1]]}>\n"
-#define SIDE                                                                                    \
-    "#side = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, " \
-    "1], order = [1, 0], CGALayout = [[0, 1]]}>\n"
-#define TOP                                                                                        \
-    "#top = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], " \
-    "order = [1, 0], CGALayout = [[1, 0]]}>\n"
-#define BARRIER(layout)                                                                   \
-    "    %b = ttg.local_alloc : () -> !ttg.memdesc<2xi64, #" layout ", #smem, mutable>\n" \
-    "    ttng.init_barrier %b, 1 : !ttg.memdesc<2xi64, #" layout ", #smem, mutable>\n"
-#define CROSS(from, to)                                                                           \
-    "    %y = ttg.convert_layout %x : tensor<64x64xf32, #" from "> -> tensor<64x64xf32, #" to ">" \
-    "\n"
-
-static void blocks_have_their_own_memory(void **state) {
+/* Of more functions than that, the last ones are not known. */
+static void functions_have_a_limit(void **state) {
     (void)state;
-    spad_ttgir_info info;
-    static const test_ttgir_sample samples[] = {
-        {HALF TWO("") "    %t = ttg.local_alloc %x : (tensor<128x64xf16>) -> "
-                      "!ttg.memdesc<128x64xf16, #half, #smem>\n    ttng.cluster_barrier\n"
-                      "    ttng.cluster_arrive {relaxed = false}\n    ttng.cluster_wait\n" CLOSE,
-         {"tensor t : shared float16 (64, 64)"}},
-        {OWN TWO("\"ttng.two-ctas\" = false, ") BARRIER("own") CLOSE, {"mbarrier b_bar count 1"}},
-        {ONE TWO("") BARRIER("one") CLOSE, {"mbarrier b_bar count 1"}}, /* 3.6: one for each */
-        {SIDE TWO("") SUM("0", "", "tensor<64x64xf32, #side>") CLOSE, {"uint8 (512)"}},
-        {SIDE TWO("") SUM("0", "", "tensor<64xf32, #ttg.slice<{dim = 1, parent = #side}>>") CLOSE,
-         {"uint8 (16)"}},
-        {SIDE TWO(
-             "ttg.shared = 100000 : i32, ") "    %y = ttg.convert_layout %x {allocation.offset = 0 "
-                                            ": i32} : tensor<64x64xf32, "
-                                            "#side> -> tensor<64x64xf32, #side>\n" CLOSE,
-         {"uint8 (8192) at 0"}},
-        {SIDE TWO("") "    %m = ttng.tc_gen5 {two_ctas = false, multicast = 0 : i32}\n" CLOSE,
-         {NULL}},
-    };
-    CHECK_SAMPLES(samples);
-    spad_kernel *kernel = read_with(samples[0].text, &info);
-    assert_int_equal(info.blocks, 2);
-    spad_kernel_destroy(kernel);
-    static const test_ttgir_fault faults[] = {
-        {TWO("\"ttng.two-ctas\" = true, ") CLOSE, "products of two blocks of a cluster"},
-        {RAW "    %r = ttng.map_to_remote_buffer %p, %K : i32\n" CLOSE,
-         "'ttng.map_to_remote_buffer' is memory of another block of the cluster: only kernels "
-         "whose "
-         "blocks use their own memory are read; compile with num_ctas=1"},
-        {TWO("") "    ttng.async_tma_copy_global_to_local %p {multicast} : i32\n" CLOSE,
-         "'ttng.async_tma_copy_global_to_local' accesses memory of other blocks"},
-        {TWO("") "    ttng.arrive_barrier %p, 1 {multicastCTA = 1 : i32} : i32\n" CLOSE,
-         "'ttng.arrive_barrier' accesses memory of other blocks"},
-        {ONE TWO("\"ttng.two-ctas\" = false, ") BARRIER("one") CLOSE,
-         "an mbarrier for several blocks of the cluster"},
-        {SIDE TOP TWO("") CROSS("side", "top") CLOSE,
-         "'ttg.convert_layout' moves values between the blocks of the cluster"},
-        {SIDE TWO("") CROSS("side", "down") CLOSE, "moves values between the blocks"},
-        {SIDE TWO("") SUM("1", "", "tensor<64x64xf32, #side>") CLOSE,
-         "'\"tt.reduce\"' moves values between the blocks"},
-        {SIDE TWO("") SUM("2", "", "tensor<64x64xf32, #side>") CLOSE, "moves values between"},
-        {TWO("") "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K : (!tt.ptr<i32>, i32) -> i32\n"
-                 "    %q = arith.addi %o, %K : i32\n" CLOSE,
-         "'tt.atomic_rmw' moves values between"},
-    };
-    CHECK_FAULTS(faults);
+    static char text[1 << 18];
+    for (int last = 4094; last < 4096; last++) {
+        int length =
+            snprintf(text, sizeof text, "%s    tt.call @f%d() : () -> ()\n%s", RAW, last, END);
+        for (int i = 0; i <= last; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               "  tt.func private @f%d() {\n    tt.return\n  }\n", i);
+        }
+        snprintf(text + length, sizeof text - (size_t)length, "}\n");
+        const test_ttgir_fault fault = {text,
+                                        "'tt.call' of a function that the module does not have"};
+        spad_ttgir_info info;
+        if (last == 4094) {
+            spad_kernel_destroy(read_with(text, &info));
+        } else {
+            test_ttgir_refuse(&fault);
+        }
+    }
+}
+
+/* Six functions, each with 50 loops around the call of the next one. */
+static void blocks_have_a_limit(void **state) {
+    (void)state;
+    static char text[1 << 16];
+    enum { LOOPS = 50, FUNCTIONS = 6 };
+    spad_kernel *kernel;
+    spad_error error;
+    for (int agents = 0; agents < 2; agents++) {
+        int length = snprintf(text, sizeof text, "%s%s    tt.call @f0(%%K) : (i32) -> ()\n%s", RAW,
+                              agents ? BEFORE WARPS("") : "", END);
+        for (int i = 0; i < FUNCTIONS; i++) {
+            length += snprintf(text + length, sizeof text - (size_t)length,
+                               "  tt.func private @f%d(%%K: i32) {\n%s", i, NUMBERS);
+            for (int k = 0; k < LOOPS; k++) {
+                length += snprintf(text + length, sizeof text - (size_t)length, "%s", ROUNDS("K"));
+            }
+            length += i + 1 == FUNCTIONS
+                          ? snprintf(text + length, sizeof text - (size_t)length, "%s",
+                                     "    %t = ttg.local_alloc : () -> " TILE
+                                     "\n    ttg.local_store %K, %t : i32 -> " TILE "\n")
+                          : snprintf(text + length, sizeof text - (size_t)length,
+                                     "    tt.call @f%d(%%K) : (i32) -> ()\n", i + 1);
+            for (int k = 0; k < LOOPS; k++) {
+                length += snprintf(text + length, sizeof text - (size_t)length, "    }\n");
+            }
+            length += snprintf(text + length, sizeof text - (size_t)length, "%s", END);
+        }
+        snprintf(text + length, sizeof text - (size_t)length, "}\n");
+        const spad_status status =
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", NULL, NULL, &error);
+        if (status != SPAD_ERR_ARGUMENT) print_error("%s\n", error.message);
+        assert_int_equal(status, SPAD_ERR_ARGUMENT);
+        if (strstr(error.message, "nested too deep") == NULL) print_error("%s\n", error.message);
+        assert_non_null(strstr(error.message, "nested too deep"));
+        assert_null(kernel);
+    }
 }
 
 int main(void) {
@@ -570,7 +582,8 @@ int main(void) {
         cmocka_unit_test(numbers_have_buffers_of_their_own),
         cmocka_unit_test(functions_are_read_where_they_are_called),
         cmocka_unit_test(calls_have_a_limit),
-        cmocka_unit_test(blocks_have_their_own_memory),
+        cmocka_unit_test(functions_have_a_limit),
+        cmocka_unit_test(blocks_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

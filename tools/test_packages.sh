@@ -12,8 +12,8 @@
 #
 # --until: a time (date +%s) at which everything has ended; what is left then is skipped with a message.
 # --turn: the order begins with another name for each commit, so that over a few commits each gets time.
-# --prepare: makes the first two environments in that order that are missing, and runs no tests. It may
-#            run while something else is built or tested; what it leaves incomplete is made again later.
+# --prepare: makes the first environment in that order that is missing, and runs no tests. It may
+#            run while something else is built or tested; if it is left incomplete, it is made again later.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/setup.sh
@@ -236,7 +236,7 @@ if [ "$mode" = prepare ]; then
     made=0
     for name in "$@"; do
         describe "$name"
-        if [ -e "$folder/complete" ] || [ "$made" = 2 ] || ! seconds_left; then continue; fi
+        if [ -e "$folder/complete" ] || [ "$made" = 1 ] || ! seconds_left; then continue; fi
         environment || echo "$name: $why"
         made=$((made + 1))
     done

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -206,11 +207,12 @@ def test_plan_on_a_chip():
 
 
 def hard_plan(capacity=None):
+    """Random buffers whose plan is several per cent above the bound for a long time."""
+    rng = random.Random(3)
     plan = spad.Plan(capacity=capacity)
-    n = 3000
-    plan.add_many([(i * 7919) % 1000 for i in range(n)],
-                  [(i * 7919) % 1000 + 1 + (i * 31) % 90 for i in range(n)],
-                  [1 + (i * 104729) % 5000 for i in range(n)])
+    lower = [rng.randrange(5000) for _ in range(5000)]
+    plan.add_many(lower, [at + rng.randint(1, 500) for at in lower],
+                  [rng.randint(1 << 10, 1 << 20) for _ in lower])
     return plan
 
 

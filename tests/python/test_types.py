@@ -46,7 +46,9 @@ def mypy(tmp_path_factory):
     private = "".join(f"{re.escape(name)}(\\..*)?\n" for name in private_modules())
     (folder / "allowed").write_text(ALLOWED + private, encoding="ascii")
     home = str(Path(spad.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": home, "MYPYPATH": home}
+    environment = dict(os.environ)
+    if Path(home).name != "site-packages":  # mypy finds an installed package, and refuses its folder there
+        environment.update(PYTHONPATH=home, MYPYPATH=home)
 
     def run(*command):
         done = subprocess.run([sys.executable, "-m", *command], cwd=folder, env=environment,

@@ -126,20 +126,24 @@ def _slice(n):
         yield n.node.output[0], n.node.input[0], at
 
 
-def _split(n):
-    source = n.shape(n.node.input[0])
-    axis = None if source is None else _axis(n.number("axis", 0), len(source))
-    results = [n.shape(name) for name in n.node.output]
-    if axis is None or None in results or any(len(r) != len(source) for r in results):
+def _side_by_side(n, whole, names):
+    """(name, whole, where in it) of values that make up a whole along an axis, for those that are one piece of it."""
+    extents, parts = n.shape(whole), [n.shape(name) for name in names]
+    axis = None if extents is None else _axis(n.number("axis", 0), len(extents))
+    if axis is None or None in parts or any(len(part) != len(extents) for part in parts):
         return
-    if sum(r[axis] for r in results) != source[axis]:
+    if sum(part[axis] for part in parts) != extents[axis]:
         return
-    starts = [0] * len(source)
-    for name, result in zip(n.node.output, results):
-        at = _place(source, result, starts)
+    starts = [0] * len(extents)
+    for name, part in zip(names, parts):
+        at = _place(extents, part, starts)
         if at is not None:
-            yield name, n.node.input[0], at
-        starts[axis] += result[axis]
+            yield name, whole, at
+        starts[axis] += part[axis]
+
+
+def _split(n):
+    return _side_by_side(n, n.node.input[0], n.node.output)
 
 
 def _gather(n):
@@ -158,19 +162,7 @@ def _gather(n):
 
 
 def _concat(n):
-    result = n.shape(n.node.output[0])
-    axis = None if result is None else _axis(n.number("axis", 0), len(result))
-    parts = [n.shape(name) for name in n.node.input]
-    if axis is None or None in parts or any(len(p) != len(result) for p in parts):
-        return
-    if sum(p[axis] for p in parts) != result[axis]:
-        return
-    starts = [0] * len(result)
-    for name, part in zip(n.node.input, parts):
-        at = _place(result, part, starts)
-        if at is not None:
-            yield name, n.node.output[0], at
-        starts[axis] += part[axis]
+    return _side_by_side(n, n.node.output[0], n.node.input)
 
 
 KEEP = frozenset("Cast Dropout Expand Flatten Identity Reshape Squeeze Transpose Unsqueeze".split())

@@ -274,8 +274,6 @@ bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
 /* What an operation does with other blocks of a cluster; NULL: nothing. */
 const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
-/* Does a type of the operation name memory on chip? */
-bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
 /* A name for a thing of the operation: that of the user's variable, or of the value. */

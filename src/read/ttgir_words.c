@@ -120,10 +120,6 @@ uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, i
     return 0;
 }
 
-bool spad__ttgir_on_chip(const spad__ttgir *t, const spad__mlir_op *op) {
-    return spad__ttgir_last_memdesc(t, op) != 0;
-}
-
 /* The number after "word =" in tokens [at, end). */
 static bool ttgir_find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
                               int64_t *out) {

@@ -4,6 +4,8 @@
  */
 #include "kernel/tensor_order.h"
 
+#include <string.h>
+
 #include "kernel/kernel.h"
 
 spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
@@ -52,6 +54,14 @@ size_t spad__tensor_order_narrow(spad_tensor_order *order, const spad_tensor_ord
         }
     }
     return taken;
+}
+
+bool spad__tensor_order_take(spad_tensor_order *order, const spad_tensor_order *other) {
+    if (!other->known || other->count != order->count) return false;
+    memcpy(order->shared, other->shared, order->count * order->count);
+    memcpy(order->used, other->used, order->count);
+    order->known = true;
+    return true;
 }
 
 bool spad_tensor_order_may_share(const spad_tensor_order *order, int64_t a, int64_t b) {

@@ -27,4 +27,7 @@ spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *k
  * which both are used. Returns how many. */
 size_t spad__tensor_order_narrow(spad_tensor_order *order, const spad_tensor_order *other);
 
+/* Takes the pairs of another shape of the kernel. False: they are not known. */
+bool spad__tensor_order_take(spad_tensor_order *order, const spad_tensor_order *other);
+
 #endif

@@ -457,20 +457,28 @@ static void what_many_rounds_order_is_not_shared_for_all(void **state) {
     spad_kernel_destroy(k);
 }
 
-/* Values that the text refuses order nothing; of a number no other value exists. */
+/* Values that the text refuses order nothing; of a number no other value exists; what is too long
+ * for an order has that of fewer rounds. */
 static void few_rounds_are_those_that_the_text_allows(void **state) {
     (void)state;
     static const struct {
         const char *text;
         int64_t height;
-    } cases[] = {{ROUNDS("param N = 4\nparam W = 2\ntensor pad : hbm u8 (128, 8 / W)\n"), 384},
-                 {ROUNDS("param N = 4 fixed\n"), 256}};
+        spad_plan_verdict verdict;
+    } cases[] = {{ROUNDS("param N = 4\nparam W = 2\ntensor pad : hbm u8 (128, 8 / W)\n"), 384,
+                  SPAD_PLAN_FEASIBLE},
+                 {ROUNDS("param N = 4 fixed\n"), 256, SPAD_PLAN_OPTIMAL},
+                 {ROUNDS("param N = 1000000\n"), 384, SPAD_PLAN_FEASIBLE},
+                 {ROUNDS("param N = 1000000 fixed\n"), 512, SPAD_PLAN_FEASIBLE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         spad_error error;
         spad_kernel *k = test_parse(cases[i].text);
         spad_layout *layout;
         assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
-        assert_int_equal(spad_layout_get_space(layout, 0)->height, cases[i].height);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        assert_int_equal(row->bound, 256);
         spad_layout_destroy(layout);
         spad_kernel_destroy(k);
     }
@@ -508,7 +516,7 @@ static void failing_allocations_leak_nothing(void **state) {
 static void failing_allocations_of_few_rounds_leak_nothing(void **state) {
     (void)state;
     const long step = 2000 / test_effort(300);
-    spad_kernel *k = test_parse(ROUNDS("param N = 2\n"));
+    spad_kernel *k = test_parse(ROUNDS("param N = 100000\n"));
     spad_status status = SPAD_ERR_HOST_MEMORY;
     for (long n = 1; status != SPAD_OK; n += step) {
         test_host host;

@@ -46,7 +46,7 @@ NORM_BACK = {"DX": HALF, "DY": HALF, "DW": HALF, "DB": HALF, "X": HALF, "W": HAL
 NORM_SUM = {"DW": HALF, "DB": HALF, "FINAL_DW": HALF, "FINAL_DB": HALF, "M": "i32", "N": "i32"}
 SIZES = {"M": 1024, "N": 1024, "K": 1024, "n_rows": 1024, "N_CTX": 1024, "H": 16, "Z": 1}
 # of tutorial 08, which loads the sizes of its products; where they must be numbers
-LOADED = {"group_size": 4, "gm": 1024, "gn": 1024, "gk": 1024}
+LOADED = {"group_size": 2, "gm": 512, "gn": 512, "gk": 512}
 
 
 def is_jit(decorator):

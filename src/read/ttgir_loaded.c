@@ -27,13 +27,19 @@ static bool loads_number(const spad__ttgir *t, const spad__mlir_op *op) {
     return false;
 }
 
+/* False: it is no load of a number, or has no name. */
+static bool name_of_load(const spad__ttgir *t, const spad__mlir_op *op, char *name) {
+    if (!loads_number(t, op)) return false;
+    spad__ttgir_name(t, op, name);
+    return strcmp(name, SPAD__TTGIR_NO_NAME) != 0;
+}
+
 void spad__ttgir_read_loaded(spad__ttgir *t, bool *used) {
     char name[SPAD__TTGIR_NAME];
     for (size_t d = 0; d < t->options->define_count; d++) {
         for (size_t i = 0; i < t->m->ops.count && !used[d]; i++) {
             const spad__mlir_op *op = &t->m->ops.items[i];
-            if (!loads_number(t, op)) continue;
-            spad__ttgir_name(t, op, name);
+            if (!name_of_load(t, op, name)) continue;
             t->loaded[d] = used[d] = strcmp(name, t->options->defines[d].name) == 0;
         }
         t->has_loaded = t->has_loaded || t->loaded[d];
@@ -42,8 +48,7 @@ void spad__ttgir_read_loaded(spad__ttgir *t, bool *used) {
 
 bool spad__ttgir_loaded(const spad__ttgir *t, const spad__mlir_op *op, int64_t *value) {
     char name[SPAD__TTGIR_NAME];
-    if (!loads_number(t, op)) return false;
-    spad__ttgir_name(t, op, name);
+    if (!t->has_loaded || !name_of_load(t, op, name)) return false;
     for (size_t d = 0; d < t->options->define_count; d++) {
         if (!t->loaded[d] || strcmp(name, t->options->defines[d].name) != 0) continue;
         *value = t->options->defines[d].value;
@@ -66,8 +71,7 @@ void spad__ttgir_list_loads(const spad__ttgir *t, char *text, size_t size) {
     text[0] = '\0';
     for (size_t i = 0; i < t->m->ops.count && count < LISTED_MAX; i++) {
         const spad__mlir_op *op = &t->m->ops.items[i];
-        if (!loads_number(t, op) || spad__ttgir_loaded(t, op, &value)) continue;
-        spad__ttgir_name(t, op, names[count]);
+        if (!name_of_load(t, op, names[count]) || spad__ttgir_loaded(t, op, &value)) continue;
         if (is_in_list(names, count, names[count])) continue;
         used = spad__append(text, size, used, "%s%s", count > 0 ? ", " : "", names[count]);
         count++;

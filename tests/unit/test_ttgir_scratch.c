@@ -230,6 +230,29 @@ static void scratch_is_checked(void **state) {
     expect_verdict(PLACED BEFORE SUM_AT("1000064") AFTER CLOSE, SPAD_FINDING_OUT_OF_SPACE);
 }
 
+/* Two mbarriers at one address are one object. */
+#define BARRIER_AT(name, offset)                                                              \
+    "    %" name " = ttg.local_alloc {allocation.offset = " offset " : i32} : () -> " B1 "\n" \
+    "    ttng.init_barrier %" name ", 1 : " B1 "\n"
+#define USE(name)                                                                                 \
+    "    ttng.arrive_barrier %" name ", 1 : " B1 "\n    ttng.wait_barrier %" name ", %zero : " B1 \
+    "\n"
+#define INVAL(name) "    ttng.inval_barrier %" name " : " B1 "\n"
+#define ZERO "    %zero = arith.constant 0 : i32\n"
+
+static void places_of_mbarriers_are_checked(void **state) {
+    (void)state;
+    const spad_finding_code twice = SPAD_FINDING_MBARRIER_LIFE;
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") BARRIER_AT("b", "8") USE("a") USE("b") CLOSE,
+                   0);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") BARRIER_AT("b", "0") USE("b") CLOSE, twice);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") USE("a") BARRIER_AT("b", "0") USE("b") CLOSE,
+                   twice);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") USE("a") INVAL("a") BARRIER_AT("b", "0")
+                       USE("b") INVAL("b") CLOSE,
+                   0);
+}
+
 /* ---- partitions ----------------------------------------------------------------------- */
 
 #define WARPS(attributes)                                                      \
@@ -664,6 +687,7 @@ int main(void) {
         cmocka_unit_test(none_is_needed),
         cmocka_unit_test(what_is_not_known_is_said),
         cmocka_unit_test(scratch_is_checked),
+        cmocka_unit_test(places_of_mbarriers_are_checked),
         cmocka_unit_test(partitions_are_handed_values),
         cmocka_unit_test(data_decides),
         cmocka_unit_test(loaded_numbers_can_be_given),

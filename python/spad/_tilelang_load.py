@@ -79,7 +79,7 @@ class LoadedKernel(_kernel.Kernel):
             shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
         tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
         text = _grid.text_of(self.text(), self._tree, registers, shares, tensor.get("latency_cycles"))
-        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), None, **options)
+        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), True, **options)
 
     def _shapes(self):
         """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""

@@ -147,6 +147,7 @@ _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
 _THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
+_SHARED = re.compile(r"\s*tensor \w+ : shared ")
 _GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
 _PIECE = 16  # bytes that a thread copies at a time
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
@@ -176,11 +177,12 @@ def _instructions(line, shapes):
 
 def _through_registers(lines):
     """Loads into registers that go on to shared memory do not wait for each other: those in a row are issued first, and
-    what follows waits for all. True where there are some."""
+    what follows waits for all. Tensors that are declared among them are declared before. True where there are some."""
     out, at, found = [], 0, False
+    parts = _THREAD_LOAD, _THREAD_STORE, _SHARED
     while at < len(lines):
         end = at
-        while end < len(lines) and (_THREAD_LOAD.match(lines[end]) or _THREAD_STORE.match(lines[end])):
+        while end < len(lines) and any(part.match(lines[end]) for part in parts):
             end += 1
         loads = [match for match in map(_THREAD_LOAD.match, lines[at:end]) if match]
         stores = [match for match in map(_THREAD_STORE.match, lines[at:end]) if match]
@@ -189,6 +191,7 @@ def _through_registers(lines):
             out += lines[at:end]
         else:
             found = True
+            out += filter(_SHARED.match, lines[at:end])
             out += [f"{load[1]}ldg {load[2]} writes {store[1]} in lds{load[3] or ''}" for load, store in zip(loads, stores)]
             out += [f"{loads[0][1]}commit lds", f"{loads[0][1]}wait lds pending 0"]
         at = end

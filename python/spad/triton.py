@@ -193,7 +193,8 @@ class TritonKernel(Kernel):
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
         text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
                                     dict(cached or {}))
-        return core.sim(Kernel.parse(text, "<kernel of a grid>", target=chip), None, grid=blocks, **options)
+        made = Kernel.parse(text, "<kernel of a grid>", target=chip)
+        return core.sim(made, True, grid=blocks, **options)  # the bytes of a block are those of its places
 
     @property
     def bytes(self):

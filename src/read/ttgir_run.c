@@ -544,7 +544,7 @@ static bool ttgir_add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
         t->m->out_of_memory = t->failed = true;
         return false;
     }
-    t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers};
+    t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers, -1};
     return true;
 }
 

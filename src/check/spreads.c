@@ -147,6 +147,19 @@ static spad_status find_early(spad__order *o, int32_t event, int32_t other, bool
     return spad__order_find(o, &finding, event, other, error);
 }
 
+/* Has an agent several warps? One that does not state its threads has, where it states a spread. */
+static bool has_warps(const spad_kernel *kernel, size_t agent) {
+    const int64_t threads = kernel->agents.items[agent].threads.value;
+    if (threads > 0) return threads > kernel->target->limits.warp;
+    for (size_t i = 0; i < kernel->statements.count; i++) {
+        const spad_statement *s = &kernel->statements.items[i];
+        for (size_t k = 0; s->agent == (int64_t)agent && k < s->access_count; k++) {
+            if (kernel->accesses.items[s->first_access + k].spread != NULL) return true;
+        }
+    }
+    return false;
+}
+
 static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent, uses *last,
                                  spad_error *error) {
     const spad__events *events = &o->events;
@@ -178,6 +191,7 @@ spad_status spad__spreads_find(const spad__spreads *spreads, spad__order *o, spa
     uses *last = spad__new_array(&o->net.host, count, sizeof *last);
     spad_status status = last != NULL ? SPAD_OK : spad__fail_host_memory(error);
     for (size_t agent = 0; agent + 1 < o->events.firsts.count && status == SPAD_OK; agent++) {
+        if (!has_warps(o->events.kernel, agent)) continue;
         status = find_in_agent(spreads, o, agent, last, error);
     }
     spad__free(&o->net.host, last, count * sizeof *last);

@@ -90,7 +90,7 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
         info->tensor_columns = value;
     }
     info->warps = t->warps;
-    t->meets = spad__ttgir_has_barriers(t, module);
+    t->meets = info->barriers = spad__ttgir_has_barriers(t, module);
     return true;
 }
 

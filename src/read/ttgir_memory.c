@@ -244,10 +244,6 @@ static void do_same(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t pending = 0;
     spad__mlir_number_of(t->m, op, "pendings", &pending);
-    if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
-        !spad__mlir_has(t->m, op, "warpGroupLocal")) {
-        spad__ttgir_note_meet(t);
-    }
     for (int32_t i = 0; i < op->result_count && (uint32_t)i < op->operand_count; i++) {
         spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, op, (uint32_t)i));
     }
@@ -255,6 +251,10 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
     if (note == NULL) return;
     note->group = SPAD__TTGIR_MMAS;
     note->scalar = spad__scalar_number(&t->scalars, pending);
+    if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
+        !spad__mlir_has(t->m, op, "warpGroupLocal")) {
+        spad__ttgir_note_meet(t);
+    }
 }
 
 /* ---- reads and writes of threads ------------------------------------------------------ */

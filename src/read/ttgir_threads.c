@@ -11,7 +11,8 @@
  *     ttng.warp_group_dot      a group of four warps together; all where there are several groups
  *     TMA copies, tcgen05      one thread
  *     scratch memory           by the layouts of a conversion; a number that is the result of a
- *                              reduction or of an atomic operation is read by all
+ *                              reduction or of an atomic operation is read by all; a descriptor is
+ *                              made by the first warp, whose threads issue TMA copies too
  *
  * Everything else is unknown, parts of a tile among it. Operations that meet (BarrierOpToLLVM.cpp
  * and Membar.cpp of Triton 3.9): arrivals and expectations, before they arrive; tcgen05.commit; a
@@ -106,14 +107,18 @@ static bool is_whole(const spad__ttgir *t, const spad__ttgir_type *type,
     return true;
 }
 
+/* A part of a tile has no map of the tile; but where the warps repeat one another, they do so with
+ * each element. */
 static int32_t spread_of_type(spad__ttgir *t, const spad__ttgir_type *type,
                               const spad__ttgir_value *view) {
+    static const int order[SPAD__TTGIR_RANK] = {0, 1, 2, 3, 4, 5};
     spad__ttgir_map map;
-    if (view->kind != SPAD__TTGIR_VIEW || !is_whole(t, type, view) ||
-        !spad__ttgir_read_map(t, type, view->view.order, &map)) {
+    if (view->kind != SPAD__TTGIR_VIEW) return SPAD__SPREAD_UNKNOWN;
+    const bool whole = is_whole(t, type, view);
+    if (!spad__ttgir_read_map(t, type, whole ? view->view.order : order, &map)) {
         return SPAD__SPREAD_UNKNOWN;
     }
-    return spread_of_map(t, &map);
+    return whole || map.repeats ? spread_of_map(t, &map) : SPAD__SPREAD_UNKNOWN;
 }
 
 int32_t spad__ttgir_spread_of(spad__ttgir *t, uint32_t at, const spad__ttgir_value *view) {
@@ -178,6 +183,9 @@ spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op
     spad__ttgir_exchange out = {
         .writes = SPAD__SPREAD_UNKNOWN, .reads = SPAD__SPREAD_UNKNOWN, .meets = true};
     if (spad__mlir_named(t->m, op, "ttg.convert_layout")) return exchange_of_layouts(t, op);
+    if (spad__mlir_named(t->m, op, "ttng.tensormap_create")) { /* by the first warp alone */
+        return (spad__ttgir_exchange){.writes = SPAD__SPREAD_ONE, .reads = SPAD__SPREAD_ONE};
+    }
     const bool handed = spad__mlir_named(t->m, op, "tt.reduce") ||
                         spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
                         spad__mlir_named(t->m, op, "tt.atomic_cas");

@@ -134,7 +134,7 @@ static answer ask(const page *p, int64_t n, bool one_shape) {
     return answer_for(p->text, p->used, &value, 1, one_shape);
 }
 
-static int64_t kernels = 250;
+static int64_t kernels = 100;
 static uint64_t seed = 11;
 
 static void compare(const page *one, const page *two, int64_t n, int64_t *wrong) {

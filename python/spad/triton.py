@@ -138,7 +138,7 @@ class _Passes:
         _add(self.nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
         _add(self.nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, self.chip)
         _add(self.nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
-        _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
+        return _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
 
     def run(self, text, barriers=True):
         """The text after the passes; those for shared memory only without barriers."""
@@ -146,15 +146,16 @@ class _Passes:
             module = self._module(text)
             manager = self.ir.pass_manager(module.context)
             self._add_addresses(manager)
-            if barriers:
-                self._add_barriers(manager)
+            complete = barriers and self._add_barriers(manager)
             try:
                 manager.run(module, "spad")
             except TypeError:
                 manager.run(module)
         except (AttributeError, RuntimeError, TypeError) as error:
             raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-        return module.str() if hasattr(module, "str") else str(module)
+        text = module.str() if hasattr(module, "str") else str(module)
+        # also where the pass had nothing to add: then it is checked that nothing is missing
+        return text.replace("module attributes {", "module attributes {spad.barriers, ", 1) if complete else text
 
 
 def place(ttgir, target):

@@ -14,14 +14,16 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import runpy
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 MOST = 8  # kernels of one program
+MEMORY = 10 << 30  # bytes of address space of one program
 
 
 class Stop(BaseException):
@@ -62,8 +64,10 @@ class Kernel(Anything):
         return made[0] if len(made) == 1 else made
 
 
-def on_cpu(torch):
-    """Lets a program for `cuda` make its tensors on the CPU."""
+def on_cpu(torch, arch):
+    """Lets a program for `cuda` make its tensors on the CPU, and see a GPU of that kind."""
+    major, minor = divmod(int(arch.split("_")[1].rstrip("af")), 10)
+
     def here(function):
         def call(*args, **options):
             if "device" in options:
@@ -81,11 +85,11 @@ def on_cpu(torch):
     torch.cuda.is_available = lambda: True
     torch.cuda.synchronize = lambda *a: None
     torch.cuda.current_device = lambda: 0
-    torch.cuda.get_device_capability = lambda *a: (9, 0)
+    torch.cuda.get_device_capability = lambda *a: (major, minor)
     torch.cuda.get_device_name = lambda *a: "none"
     torch.set_default_device = lambda *a: None
     torch.cuda.get_device_properties = lambda *a: type("P", (), {
-        "multi_processor_count": 132, "major": 9, "minor": 0, "name": "none", "total_memory": 1 << 36,
+        "multi_processor_count": 132, "major": major, "minor": minor, "name": "none", "total_memory": 1 << 36,
         "L2_cache_size": 50 << 20, "shared_memory_per_multiprocessor": 233472,
         "shared_memory_per_block_optin": 232448, "regs_per_multiprocessor": 65536})()
 
@@ -97,7 +101,7 @@ def run_one(program, out, arch, seconds):
 
     import spad._tilelang_tree as tree
 
-    on_cpu(torch)
+    on_cpu(torch, arch)
     seen = []
 
     def compile(func=None, out_idx=None, *args, pass_configs=None, **options):
@@ -117,8 +121,9 @@ def run_one(program, out, arch, seconds):
         return Kernel(func, out_idx)
 
     tilelang.compile = sys.modules["tilelang.jit"].compile = compile
-    signal.signal(signal.SIGALRM, lambda *a: (_ for _ in ()).throw(Stop()))
-    signal.alarm(seconds)
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGPROF, lambda *a: (_ for _ in ()).throw(Stop()))
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1)  # and again where something swallowed it
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
     try:
@@ -132,20 +137,41 @@ def run_one(program, out, arch, seconds):
     print(f"{len(seen)} kernels")
 
 
+def answer_of(program, out, arch, seconds):
+    """What run_one prints of a program, which runs in a process of its own: a copy of this one, with the packages loaded."""
+    with tempfile.TemporaryFile("w+") as said:
+        child = os.fork()
+        if not child:
+            os.dup2(said.fileno(), 1)
+            sys.stdout = os.fdopen(1, "w", buffering=1)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            with contextlib.suppress(BaseException):
+                run_one(program, out, arch, seconds)
+            os._exit(0)
+        end = time.monotonic() + 5 * seconds
+        while not os.waitpid(child, os.WNOHANG)[0]:
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return "no answer in time"
+            time.sleep(0.05)
+        said.seek(0)
+        lines = [line for line in said.read().splitlines() if line.strip()]
+    return " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
+
+
 def collect(folder, out, arch, seconds):
+    os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
+    import tilelang  # noqa: F401: for the copies of this process
+    import torch  # noqa: F401
+
     out.mkdir(parents=True, exist_ok=True)
     for program in sorted(folder.rglob("*.py")):
         name = program.name
         if name.startswith(("test_", "conftest", "__init__", "regression_")) or "tilelang" not in program.read_text():
             continue
         start = time.monotonic()
-        try:
-            done = subprocess.run([sys.executable, __file__, "one", str(program), str(out), "--arch", arch,
-                                   "--seconds", str(seconds)], capture_output=True, text=True, timeout=seconds * 3)
-            lines = [line for line in done.stdout.splitlines() if line.strip()]
-            said = " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
-        except subprocess.TimeoutExpired:
-            said = "no answer in time"
+        said = answer_of(program.resolve(), out.resolve(), arch, seconds)
         print(f"{program.relative_to(folder)}: {said} ({time.monotonic() - start:.1f} s)", flush=True)
 
 
@@ -210,7 +236,7 @@ def main():
     parser.add_argument("source", type=Path)
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--seconds", type=int, default=20)
     options = parser.parse_args()
     if options.command == "collect":
         collect(options.source, options.out, options.arch, options.seconds)

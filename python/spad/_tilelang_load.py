@@ -42,7 +42,8 @@ class LoadedKernel(_kernel.Kernel):
     @property
     def tilelang_bytes(self):
         """Bytes of dynamic shared memory that TileLang asks for, and of static buffers, without mbarriers."""
-        static = sum(f["bytes"] for f in self._tree["shared"].values() if f["at"] is None)
+        buffers = self._tree["buffers"]
+        static = sum(f["bytes"] for name, f in self._tree["shared"].items() if buffers[name]["scope"] == "shared")
         return self._tree["dynamic_bytes"] + static
 
     def plan(self):

@@ -355,6 +355,9 @@ def _shared(dump, sizes, aligns):
             if facts["bytes"] is None:
                 raise _spad.ArgumentError(f"shared buffer '{name}' has a size that is no number")
             shared[name] = {**facts, "align": int(aligns.get(var.name, 16)), "at": None}
+    dynamic = [facts for name, facts in shared.items() if dump.buffers[name]["scope"] == "shared.dyn"]
+    if len(dynamic) == 1 and dynamic[0]["at"] is None:
+        dynamic[0]["at"] = 0  # one alone is not merged: it is where dynamic memory starts
     return shared
 
 

@@ -540,9 +540,10 @@ class Walk:
                 home.append(Access(buffer, offset, runs, tile))
 
     def _whole(self, home, buffer, tile, why):
-        if buffer not in self.tracked:
-            self.note(f"'{buffer}'", f"all of it, because of {why}")
-        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile))
+        followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start
+        if followed:
+            self.note(f"'{buffer}'", f"any part of it, because of {why}")
+        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed))
 
     def size(self, buffer):
         if buffer in self.shared:
@@ -562,10 +563,10 @@ class Walk:
 
     def emit(self, op):
         """Adds an operation, unless it accesses nothing on chip."""
-        if not (op.reads or op.writes or op.updates):
+        if not op.accesses():
             return
         op.may = self.may
-        for field in ("reads", "writes", "updates"):
+        for field in Op.KINDS:
             setattr(op, field, _joined(getattr(op, field)))
         self.out.append(op)
 
@@ -597,9 +598,9 @@ def _joined(accesses):
         if isinstance(access, str):
             found.setdefault(access, access)
             continue
-        key = (access.buffer, access.tile, access.offset.key())
+        key = (access.buffer, access.tile, access.offset.key(), access.may)
         if key not in found:
-            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile)
+            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile, access.may)
         else:
             found[key].runs = _union(found[key].runs + access.runs)
     return list(found.values())

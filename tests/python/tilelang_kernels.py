@@ -113,6 +113,24 @@ def hasty():
     return tensor_memory(stages=2)
 
 
+def histogram(count=1024, bins=64):
+    """Counts in shared memory, by atomics at places that data chooses; one buffer, which is not merged with others."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((count,), "int32"), H: T.Tensor((bins,), "int32")):
+        with T.Kernel(count // 256, threads=256) as bx:
+            counts = T.alloc_shared((bins,), "int32")
+            for i in T.Parallel(bins):
+                counts[i] = 0
+            for i in T.Parallel(256):
+                T.atomic_add(counts[X[bx * 256 + i] % bins], 1)
+            for i in T.Parallel(bins):
+                T.atomic_add(H[i], counts[i])
+
+    return main
+
+
 def jit_functions():
     """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
     import tilelang
@@ -149,6 +167,9 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90")}
+
+
 def unfenced():
     """Without roles for warps: copies by cp.async, and the last rounds outside of the loop."""
     return gemm()
@@ -161,7 +182,7 @@ def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in {**CASES, **WRONG}.items():
+    for name, (make, arch) in {**CASES, **OTHER, **WRONG}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         tree, = of_prim_func(make(), arch, {"tl.disable_warp_specialized": True} if make is unfenced else None)

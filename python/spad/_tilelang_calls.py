@@ -244,7 +244,11 @@ def _cp_commit(walk, args, _):
 
 def _cp_wait(walk, args, _):
     walk.groups["loads"] = True
-    walk.line(f"wait loads pending {_number(walk, args[0], 'ptx_wait_group')}")
+    try:
+        pending = walk.inline(args[0])
+    except Opaque as why:
+        raise _unsupported(walk, "ptx_wait_group", str(why)) from None
+    walk.line(f"wait loads pending {pending}")
 
 
 def _cp_arrive(walk, args, _):

@@ -14,6 +14,7 @@ from . import kernel as _kernel
 from . import _tilelang_grid as _grid
 from . import _tilelang_jit as _jit
 from . import _tilelang_page as _page
+from . import _tilelang_sizes as _sizes
 from . import _tilelang_tree as _tree
 from . import _tilelang_write as _write
 from ._tilelang_calls import Unsupported
@@ -37,7 +38,7 @@ class LoadedKernel(_kernel.Kernel):
     @property
     def tree(self):
         """What TileLang lowered, as lists; json.dump gives a file that load() takes."""
-        return self._tree
+        return self._lowered
 
     @property
     def tilelang_bytes(self):
@@ -106,7 +107,7 @@ class LoadedKernel(_kernel.Kernel):
             made = LoadedKernel.parse(self._writer.text(), self.file)
         finally:
             self._writer.places = kept
-        made._tree, made._notes, made._writer = self._tree, self._notes, self._writer
+        made._lowered, made._tree, made._notes, made._writer = self._lowered, self._tree, self._notes, self._writer
         return made
 
     def report(self, timed=True):
@@ -114,11 +115,12 @@ class LoadedKernel(_kernel.Kernel):
         return _page.Page(self)
 
 
-def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None):
+def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None, sizes=None):
     """A spad kernel from a prim_func of TileLang, from a function of tilelang.jit, from a kernel that it compiled, or from
     a tree or a JSON file of one. target: sm_80, sm_90 or sm_100; without one that of a compiled kernel, or sm_90. block:
     the place in the grid, {"x": 0, "y": 0}; name: which device function, where there are several. arguments: those of a
-    function, by name or in their order."""
+    function, by name or in their order. sizes: dynamic sizes by name, {"k": 4096}; what holds for any number of rounds
+    needs none."""
     if isinstance(function, (str, os.PathLike)):
         function = _read(function)
     if isinstance(function, dict):
@@ -132,7 +134,7 @@ def load(function, target=None, block=None, name=None, pass_configs=None, argume
     if len(trees) != 1:
         names = ", ".join(tree["name"] for tree in trees) or "none"
         raise _spad.ArgumentError(f"one device function is loaded at a time, and there are {len(trees)} ({names}); pass its name")
-    return _of_tree(trees[0], block)
+    return _of_tree(trees[0], block, dict(sizes or {}))
 
 
 def _read(path):
@@ -146,20 +148,35 @@ def _read(path):
             raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}") from None
 
 
-def _of_tree(tree, block):
+def _of_tree(tree, block, sizes):
     _tree.validate(tree)
     if not all(isinstance(n, int) for n in tree["threads"]):
         raise Unsupported("a block whose number of threads is not a constant")
-    walk = Walk(tree, block)
-    try:
-        agents = walk.run()
-    except Opaque as why:
-        raise Unsupported(f"'{tree['name']}': {why}") from None
-    except _spad.Error:
-        raise
-    except (ArithmeticError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
-        raise Unsupported(f"'{tree['name']}' has a statement that TileLang does not make: {error!r}") from error
+    assumed = {}
+    while True:
+        walk = Walk(_sizes.with_sizes(tree, {**assumed, **sizes}), block)
+        try:
+            agents = _agents(walk)
+            break
+        except _sizes.NeedsSize as needed:
+            assumed.update((name, _sizes.ASSUMED) for name in needed.names)
+    for name, value in assumed.items():
+        walk.notes[(f"the dynamic size '{name}'", f"it decides what waits for what: {value} is assumed, pass sizes={{'{name}': N}}")] = [
+            int(agent[0].rpartition("_")[2]) for agent in agents]
     writer = _write.Writer(walk, agents, walk.fresh(tree["name"]))
     made = LoadedKernel.parse(writer.text(), f"<{tree['name']}>")
-    made._tree, made._notes, made._writer = tree, walk.notes, writer
+    made._lowered, made._tree, made._notes, made._writer = tree, walk.tree, walk.notes, writer
     return made
+
+
+def _agents(walk):
+    """What the warps do; statements that TileLang does not make are an error."""
+    name = walk.tree["name"]
+    try:
+        return walk.run()
+    except Opaque as why:
+        raise Unsupported(f"'{name}': {why}") from None
+    except (_spad.Error, _sizes.NeedsSize):
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
+        raise Unsupported(f"'{name}' has a statement that TileLang does not make: {error!r}") from error

@@ -23,4 +23,5 @@ class LoadedKernel(_kernel.Kernel):
 
 def load(function: Any, target: str | None = None, block: Mapping[str, int] | None = None,
          name: str | None = None, pass_configs: Mapping[str, Any] | None = None,
-         arguments: Mapping[str, Any] | Sequence[Any] | None = None) -> LoadedKernel: ...
+         arguments: Mapping[str, Any] | Sequence[Any] | None = None,
+         sizes: Mapping[str, int] | None = None) -> LoadedKernel: ...

@@ -13,6 +13,7 @@ from . import _spad
 from . import core
 from . import _tilelang_calls as _calls
 from . import _tilelang_sets as _sets
+from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
@@ -203,7 +204,7 @@ class Walk:
             low, count = self.scope.sum(begin), self.scope.sum(extent)
         except Opaque:
             low, count = Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
-            self.note(f"the loop over {name}", "its extent is data: any number of rounds")
+            self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
         (_, most), (least, _) = self.scope.range(low.plus(count)), self.scope.range(low)
         end = low.plus(count)
         if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars:
@@ -219,6 +220,11 @@ class Walk:
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body)
+
+    def _hint(self, tree):
+        """What to pass for an exact reading, where a dynamic size makes an expression data."""
+        found = _sets.names(tree) & set(_sizes.names(self.tree))
+        return f"; pass sizes={{{', '.join(repr(name) + ': N' for name in sorted(found))}}} for one" if found else ""
 
     def _trips(self, var, count, word):
         """The parameter for the rounds of a loop after the first: one for all loops that were the same in the program."""
@@ -412,7 +418,10 @@ class Walk:
             if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
                 self.note("a condition on data", "both sides may run")
             return
-        name = self._unknown(self.value(statement[1]), "data", "")
+        condition = self.value(statement[1])
+        if _sets.names(condition) & set(_sizes.names(self.tree)):
+            raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
+        name = self._unknown(condition, "data", "")
         self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
         self._branch(f"{name} == 1", statement)
 
@@ -680,7 +689,8 @@ def _lap(tree, var):
 
 
 def _indexed(tree):
-    """Loop variables that an index on chip uses other than below a remainder: their loops keep their extents."""
+    """Loop variables that an index on chip uses other than below a remainder, or that say how many copies a wait leaves
+    under way: their loops keep their extents."""
     found = set()
 
     def walk(part, inside):
@@ -691,6 +701,9 @@ def _indexed(tree):
         if not isinstance(part, list) or not part:
             return
         if part[0] in ("%", "s"):
+            return
+        if part[0] == "call" and part[1] == "ptx_wait_group":
+            walk(part[2], True)
             return
         if part[0] == "call" and part[1] == "tvm_access_ptr":
             facts = tree["buffers"].get(part[3]) if isinstance(part[3], str) else None

@@ -322,6 +322,51 @@ def test_atomics_are_in_any_order():
         assert "SPAD-RACE" in shown(verdict(without(tree, path)))  # with the stores before, and the reads after
 
 
+def test_dynamic_sizes():
+    """On sm_80 the depth decides which copies are under way; on sm_90 any number of rounds is proved."""
+    tree = tree_of("dynamic_sm_80")
+    assert tree["sizes"] == ["deep", "rows"]
+    kernel = T.load(tree)
+    assert kernel.check().verdict == "proved for this shape" and kernel.report().data["bytes"] == {"tilelang": 24576, "spad": 24576}
+    assert [row["what"] for row in kernel.approximations] == ["the dynamic size 'deep'"]
+    assert "1024 is assumed, pass sizes={'deep': N}" in kernel.approximations[0]["why"] and kernel.tree == tree
+    for deep in (1, 32, 64, 96, 97, 4096):
+        kernel = T.load(tree, sizes={"deep": deep, "rows": 100})
+        assert kernel.check().verdict == "proved for this shape", deep
+        assert kernel.approximations == [] and "grid 2\n" in kernel.source and "laps" not in kernel.source
+    other = T.load(tree_of("dynamic_sm_90"))
+    assert other.check().verdict == "proved for all trip counts"
+    assert "pass sizes={'deep': N}" in other.approximations[0]["why"]
+    assert T.load(tree_of("dynamic_sm_90"), sizes={"deep": 512}).check().verdict == "proved for this shape"
+
+
+def test_a_barrier_of_a_dynamic_kernel_that_is_left_out():
+    tree = tree_of("dynamic_sm_80")
+    found = [shown(T.load(without(tree, path), sizes={"deep": 256}).check()) for path in sites(tree["body"], ["ptx_wait_group"])]
+    assert found and all("SPAD-RACE" in codes for codes in found)
+
+
+def test_sizes_that_are_not_known():
+    with pytest.raises(spad.ArgumentError, match="'k' is no dynamic size of 'main_kernel': it has deep, rows"):
+        T.load(tree_of("dynamic_sm_80"), sizes={"k": 64})
+    with pytest.raises(spad.ArgumentError, match="'k' is no dynamic size of 'main_kernel': it has none"):
+        T.load(tree_of("gemm_sm_80"), sizes={"k": 64})
+    for value in (-1, 1.5, True, "64", 1 << 40):
+        with pytest.raises(spad.ArgumentError, match="the size 'deep' is a number from 0"):
+            T.load(tree_of("dynamic_sm_80"), sizes={"deep": value})
+    with pytest.raises(spad.ArgumentError, match="sizes are a list of names"):
+        T.load({**tree_of("gemm_sm_80"), "sizes": ["a b"]})
+
+
+def test_numbers_of_sizes():
+    from spad._tilelang_sizes import _folded
+
+    for tree, value in ((["//", ["+", "k", 31], 32], 4), ([">>", "k", 5], 3), (["min", 2, ["-", "k", 1]], 2), (["<", 0, "k"], 1),
+                        (["cast", "int64", "k"], 100), (["%", "k", 0], ["%", 100, 0]), (["<<", "k", 99], ["<<", 100, 99]),
+                        (["load", "k", "k"], ["load", "k", 100]), (["+", "k", "tx"], ["+", 100, "tx"]), (["f"], ["f"])):
+        assert _folded(tree, {"k": 100}) == value
+
+
 def test_one_buffer_alone_is_counted_once():
     tree = kernel_tree([["store", "s", "tx", ["f"]]])
     tree["shared"]["s"]["at"] = None  # as it is in trees of older versions

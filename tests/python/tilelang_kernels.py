@@ -113,6 +113,28 @@ def hasty():
     return tensor_memory(stages=2)
 
 
+def dynamic(stages=3):
+    """A product whose depth the host passes with each launch."""
+    import tilelang.language as T
+
+    rows, deep = T.dynamic("rows"), T.dynamic("deep")
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, deep), "float16"), B: T.Tensor((deep, 64), "float16"), C: T.Tensor((rows, 64), "float16")):
+        with T.Kernel(T.ceildiv(rows, 64), threads=128) as by:
+            a = T.alloc_shared((64, 32), "float16")
+            b = T.alloc_shared((32, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for ko in T.Pipelined(T.ceildiv(deep, 32), num_stages=stages):
+                T.copy(A[by * 64, ko * 32], a)
+                T.copy(B[ko * 32, 0], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * 64, 0])
+
+    return main
+
+
 def histogram(count=1024, bins=64):
     """Counts in shared memory, by atomics at places that data chooses; one buffer, which is not merged with others."""
     import tilelang.language as T
@@ -167,7 +189,7 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
-OTHER = {"histogram_sm_90": (histogram, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
 
 
 def unfenced():

@@ -204,16 +204,20 @@ def row_of(path):
             checked, seconds, errors, warnings, check.reason), None
 
 
+def title(path):
+    """`gemm: gemm_persistent, 2` of gemm.example_gemm_persistent.2.json."""
+    folder, program, number = path.stem.rsplit(".", 2)
+    return f"{folder}: {program.removeprefix('example_')}" + (f", {number}" if number != "1" else "")
+
+
 def table(folder):
-    """Prints a row for each tree of a folder that has something in shared memory."""
-    print("| kernel | agents | verdict | theirs | ours | approximations | s to check | s in all | findings |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    """Prints a row for each tree of a folder that has something in shared memory, and what they come to."""
     counts, refused, empty = {}, [], 0
-    sums = [0, 0, 0]
+    sums, above, rows = [0, 0, 0], [], []
     for path in sorted(folder.glob("*.json")):
         found, why = row_of(path)
         if found is None:
-            refused.append((path.stem, why))
+            refused.append((title(path), why))
             continue
         agents, verdict, theirs, ours, inexact, checked, seconds, errors, warnings, _ = found
         if not theirs:
@@ -223,13 +227,18 @@ def table(folder):
         counts[key] = counts.get(key, 0) + 1
         if ours is not None:
             sums = [sums[0] + theirs, sums[1] + ours, sums[2] + 1]
+            above += [title(path)] if ours > theirs else []
         shown = ", ".join(f"`{c}`" for c in errors + warnings)
-        print(f"| `{path.stem}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
-              f"{checked:.1f} | {seconds:.1f} | {shown} |", flush=True)
+        rows.append(f"| `{title(path)}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
+                    f"{checked:.1f} | {seconds:.1f} | {shown} |")
+    print(f"{len(rows)} kernels: " + ", ".join(f"{count} {key}" for key, count in sorted(counts.items())) + ".\n")
+    print("| kernel | agents | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    print("\n".join(rows))
     print(f"| {sums[2]} that both place | | | {sums[0]} | {sums[1]} | | | | |\n")
-    for key, count in sorted(counts.items()):
-        print(f"{count} {key}")
-    print(f"{empty} without shared memory, {len(refused)} not loaded")
+    print(f"{empty} without shared memory, {len(refused)} not loaded, {len(above)} with more bytes than TileLang's")
+    for name in above:
+        print(f"- above: `{name}`")
     for name, why in refused:
         print(f"- `{name}`: {why}")
 

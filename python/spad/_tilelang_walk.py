@@ -377,12 +377,22 @@ class Walk:
         if self.orders(statement[2]) or self.orders(statement[3]):
             self._data(statement)
             return
+        self._both(statement, "a condition of threads and loops")
+
+    def _both(self, statement, what):
+        """Both sides may run; what both store at the same places is written in any case."""
         kept, self.may = self.may, True
         self.body(statement[2])
         self.body(statement[3])
         self.may = kept
-        if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
-            self.note("a condition of threads and loops", "both sides may run")
+        if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
+            return
+        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
+        for key in first:
+            if key in second:
+                self.statement(first[key])
+        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
+            self.note(what, "both sides may run")
 
     def _symbolic(self, part, statement):
         try:
@@ -411,12 +421,7 @@ class Walk:
     def _data(self, statement):
         """A condition that data decides."""
         if not self.orders(statement[2]) and not self.orders(statement[3]):
-            kept, self.may = self.may, True
-            self.body(statement[2])
-            self.body(statement[3])
-            self.may = kept
-            if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
-                self.note("a condition on data", "both sides may run")
+            self._both(statement, "a condition on data")
             return
         condition = self.value(statement[1])
         if _sets.names(condition) & set(_sizes.names(self.tree)):
@@ -426,8 +431,9 @@ class Walk:
         self._branch(f"{name} == 1", statement)
 
     def _unknown(self, tree, name, kind):
-        """A name for a value that data decides: one for all uses of the same expression."""
-        key = json.dumps(tree)
+        """A name for a value that data decides: one for all uses of the same expression, also where the loops of producers
+        and of consumers, which were one in the program, have variables of their own."""
+        key = json.dumps(_sets.replace(tree, {name: hint for name, hint in self.tree.get("hints", {}).items() if name in self.scope.values}))
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()}
             made, number = name, 1
@@ -666,6 +672,28 @@ def _stored(body):
             if isinstance(part, list) and part and isinstance(part[0], list):
                 found |= _stored(part)
     return found
+
+
+def _plain_stores(body, loops=()):
+    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
+    same threads have the same key."""
+    for s in body:
+        if s[0] == "for":
+            yield from _plain_stores(s[5], (*loops, s))
+        elif s[0] == "store":
+            names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
+            index = _sets.replace(s[2], names)
+            if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
+                continue
+            extents = [_sets.replace(part, names) for loop in loops for part in loop[2:4]]
+            made = ["store", s[1], s[2], ["f"]]
+            for loop in reversed(loops):
+                made = [*loop[:5], [made]]
+            yield json.dumps([s[1], index, extents]), made
+
+
+def _only_stores(body):
+    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)
 
 
 def _rates(arch):

@@ -96,7 +96,7 @@ class Writer:
         for name, columns in walk.tmem.items():
             self.say(f"tensor {walk.fresh(name)}_tmem : tmem u8 (128, {columns * 4})")
         for number, size in enumerate(walk.outputs, 1):
-            self.say(f"tensor stored_{number} : global u8 ({size}) output")
+            self.say(f"tensor stored_{number} : global u8 ({size}) persistent")
         for (_, size), name in walk.globals.items():
             self.say(f"tensor {name} : global u8 ({size}) input")
 

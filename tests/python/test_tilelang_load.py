@@ -297,6 +297,55 @@ def test_conditions_on_data_may_hold():
     assert kernel.approximations[0]["what"] == "a condition on data"
 
 
+def test_what_both_sides_of_a_condition_store_is_written():
+    """Data decides what a thread stores, and not where: zeros outside of a sequence."""
+    read = ["store", "g", "tx", ["load", "s", "tx"]]
+
+    def stores(name, index):
+        return [["for", name, 0, 2, "unroll", [["store", "s", index, ["f"]]]]]
+
+    def kernel(second):
+        place = ["+", ["*", "i", 64], "tx"]
+        return T.load(kernel_tree([["if", ["<", ["load", "g", "tx"], 3], stores("i", place), second], SYNC, read]))
+
+    same = kernel(stores("j", ["+", ["*", "j", 64], "tx"]))
+    assert same.check().verdict.startswith("proved") and same.approximations == []
+    for other in ([], stores("j", ["+", ["*", "j", 64], ["-", 63, "tx"]]), stores("j", ["*", "j", 64])):
+        found = kernel(other)
+        assert not found.check().verdict.startswith("proved") and found.approximations[0]["what"] == "a condition on data"
+    call = ["do", ["call", "atomic_add_elem_op", ["call", "address_of", ["load", "s", "tx"]], 1, 0]]
+    assert kernel([*stores("j", ["+", ["*", "j", 64], "tx"]), call]).approximations[0]["what"] == "a condition on data"
+
+
+def test_one_of_two_numbers():
+    scope = sets.Scope()
+    scope.bind("b", "b", 0, 9)
+    scope.bind("k", "k", 0, 5)
+    by_two = ["select", ["<", "b", 2], ["+", "b", 2], ["-", "b", 1]]
+    assert scope.sum(by_two).text() == "b + max(0, min(1, b * (-1) + 2)) * 3 - 1"
+    assert scope.sum(["select", ["not", [">=", "b", 2]], 4, 1]).text() == "max(0, min(1, b - 1)) * (-3) + 4"
+    assert scope.sum(["select", ["<", "b", 10], "b", 0]).text() == "b" and scope.sum(["select", ["cast", "bool", [">", "b", 9]], "b", 7]).text() == "7"
+    assert scope.condition(["!=", ["select", ["<", "b", "k"], 1, 0], 0]) == [["b < k"]]
+    assert scope.condition(["select", ["<", "b", "k"], 0, 1]) == [["b >= k"]]
+    assert scope.condition(["==", ["and", ["<", "b", "k"], ["<", "b", 3]], 0]) == [["b >= k"], ["b >= 3"]]
+    assert scope.condition(["<", by_two, "k"]) == [["b + max(0, min(1, b * (-1) + 2)) * 3 - 1 < k"]]
+    for opaque in (["select", ["<", "b", "k"], "b", "k"], ["select", ["and", ["<", "b", 2], ["<", "k", 2]], 1, 2]):
+        with pytest.raises(sets.Opaque):
+            scope.sum(opaque)
+
+
+def test_one_unknown_for_the_loops_of_producers_and_consumers():
+    """The block mask is read by both; their loops have variables of their own, which were one in the program."""
+    def loop(var, inner):
+        return ["for", var, 0, 4, "serial", [["if", ["!=", ["load", "g", var], 0], [inner], []]]]
+
+    meet = ["do", ["call", "tvm_storage_sync", ["s", "shared"], 3, 64]]
+    body = [["if", ["<", "tx", 32], [loop("k", meet)], [loop("k_1", meet)]], ["store", "s", "tx", ["f"]]]
+    kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
+    assert kernel.source.count("unknown ") == 1
+    assert kernel.check().verdict.startswith("proved")
+
+
 def test_an_index_that_is_data_is_any_part_of_the_buffer():
     scatter, read = ["store", "s", ["load", "g", "bx"], ["f"]], ["store", "g", "tx", ["load", "s", "tx"]]
     tree = kernel_tree([scatter, SYNC, read], threads=[32, 1, 1])

@@ -74,6 +74,9 @@ class LoadedKernel(_kernel.Kernel):
             return super().sim(layout, **options)
         chip = target if target is not None else self.target
         shares = _grid.shares(self._tree, chip.data.get("units") or 1)
+        for name in {**(reused or {}), **(cached or {})}:
+            if name not in shares:
+                raise _spad.ArgumentError(f"'{name}' is no tensor that is copied from memory: {', '.join(sorted(shares)) or 'none'}")
         for name, value in dict(reused or {}).items():
             both = (value, 1) if isinstance(value, int) else tuple(value)
             shares[name] = (*both, shares.get(name, (1, 1, None))[2])
@@ -128,13 +131,28 @@ def load(function, target=None, block=None, name=None, pass_configs=None, argume
     else:
         if isinstance(function, (int, float, list, tuple)) or function is None:
             raise TypeError(_tree.WHAT + f", not {function!r}")
-        trees = _tree.of_prim_func(function, str(target or _jit.arch_of(function)), pass_configs, arguments)
-    if name is not None:
-        trees = [tree for tree in trees if tree["name"] == name]
-    if len(trees) != 1:
-        names = ", ".join(tree["name"] for tree in trees) or "none"
-        raise _spad.ArgumentError(f"one device function is loaded at a time, and there are {len(trees)} ({names}); pass its name")
-    return _of_tree(trees[0], block, dict(sizes or {}))
+        if hasattr(function, "record"):
+            raise TypeError(_tree.WHAT + "; a prim_func of spad.tilelang is recorded: function.record(target)")
+        trees = _tree.of_prim_func(function, _arch(target or _jit.arch_of(function)), pass_configs, arguments)
+    found = [tree for tree in trees if name is None or tree.get("name") == name]
+    if len(found) != 1:
+        names = ", ".join(str(tree.get("name")) for tree in trees) or "none"
+        raise _spad.ArgumentError(f"there is no device function '{name}', only {names}; pass its name" if name is not None else
+                                  f"one device function is loaded at a time, and there are {len(trees)} ({names}); pass its name")
+    if isinstance(block, (list, tuple)):
+        block = dict(zip("xyz", block))
+    return _of_tree(found[0], block, dict(sizes or {}))
+
+
+def _arch(target):
+    """The name that TileLang has for a chip: sm_90 of "H100"."""
+    try:
+        name = target.name if isinstance(target, core.Target) else core.Target(str(target)).name
+    except _spad.Error:
+        name = None
+    if name is None or not name.startswith("sm_"):
+        raise _spad.ArgumentError(f"'{target}' is no GPU that TileLang lowers for and spad knows: sm_80, sm_90, sm_100, or a name such as H100")
+    return name
 
 
 def _read(path):
@@ -145,7 +163,8 @@ def _read(path):
         try:
             return json.load(file)
         except (ValueError, RecursionError) as error:
-            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}") from None
+            hint = "; a function of a program is loaded as an object, or by `spad tilelang`" if os.fsdecode(path).endswith(".py") else ""
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}{hint}") from None
 
 
 def _of_tree(tree, block, sizes):

@@ -11,7 +11,7 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 GROUPS_MOST = 64  # symbolic offsets of one access
-RUNS_MOST = 512  # runs of bytes of one access
+RUNS_MOST = 2048  # runs of bytes of one access
 
 
 class Opaque(Exception):

@@ -20,7 +20,7 @@ from ._tilelang_sets import Opaque, Sum
 from ._tilelang_write import Access, Op
 
 _WARP = 32
-_POINTS_MOST = 1 << 15  # points of loops that are run for one statement of a warp
+_POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
 _THREADS = ("thread__x", "thread__y", "thread__z")
 _RESERVED = frozenset(
     "kernel param tensor unit for if else in on by at of as from and or min max step parallel break cursor advance scope "
@@ -63,7 +63,7 @@ class Walk:
         self.free_vars = _indexed(tree)
         self.written = _stored(tree["body"])
         self.agents = []
-        self._bind(block or {})
+        self._bind(dict(block or {}))
 
     def _bind(self, block):
         for axis, name in zip("xyz", _THREADS):
@@ -74,8 +74,10 @@ class Walk:
             var = self.tree["bound"].get("blockIdx." + axis)
             extent = self.tree["grid"][number]
             if var is None:
+                if block.pop(axis, 0) != 0:
+                    raise _spad.ArgumentError(f"block {axis} is outside of the grid of 1")
                 continue
-            value = int(block.get(axis, block.get(var, 0)))
+            value = int(block.pop(axis, block.pop(var, 0)))
             if isinstance(extent, int) and not 0 <= value < extent:
                 raise _spad.ArgumentError(f"block {axis} = {value} is outside of the grid of {extent}")
             if extent == 1:
@@ -83,6 +85,8 @@ class Walk:
                 continue
             self.scope.bind(var, "block_" + axis, 0, extent - 1 if isinstance(extent, int) else None)
             self.params["block_" + axis] = value
+        if block:
+            raise _spad.ArgumentError(f"'{next(iter(block))}' is no axis of the grid: x, y, z")
 
     # ---- notes ------------------------------------------------------------------------------
 
@@ -537,7 +541,7 @@ class Walk:
             index, elements = index[1], elements * int(index[3])
         tile = self.warp if buffer in self.tracked else None
         try:
-            if self._points() > 64 * _POINTS_MOST:
+            if self._points() > 16 * _POINTS_MOST:
                 raise Opaque("too many rounds to run")
             made = self._footprint(index, elements, bits)
             groups = made.runs(lanes or self.lanes)
@@ -551,8 +555,15 @@ class Walk:
             if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
                 runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
                 self.note(f"'{buffer}'", "an access that reaches outside is cut off")
-            if runs:
+            if runs and not self._inside(offset, runs, size):
+                self._whole(home, buffer, tile, "a place that a condition keeps inside of it")
+            elif runs:
                 home.append(Access(buffer, offset, runs, tile))
+
+    def _inside(self, offset, runs, size):
+        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known."""
+        low, high = self.scope.range(offset)
+        return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
 
     def _whole(self, home, buffer, tile, why):
         followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start

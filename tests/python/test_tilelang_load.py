@@ -88,6 +88,32 @@ def test_the_page(tmp_path):
     assert "40960 B" in repr(page) and "<pre>" in page._repr_html_()
 
 
+def test_mistakes_of_a_caller():
+    tree = tree_of("gemm_sm_90")
+    with pytest.raises(spad.ArgumentError, match="there is no device function 'other', only main_kernel"):
+        T.load(tree, name="other")
+    with pytest.raises(spad.ArgumentError, match="'q' is no axis of the grid"):
+        T.load(tree, block={"q": 1})
+    with pytest.raises(spad.ArgumentError, match="block z is outside of the grid of 1"):
+        T.load(tree, block=(1, 1, 1))
+    assert T.load(tree, block=(1, 2)).check()
+    with pytest.raises(spad.ArgumentError, match="'Q' is no tensor that is copied from memory: A_desc, B_desc"):
+        T.load(tree).sim(grid=True, reused={"Q": 4})
+    with pytest.raises(spad.ArgumentError, match="by `spad tilelang`"):
+        T.load(__file__)
+    for other in ("trn2", "cuda", 90):
+        with pytest.raises(spad.ArgumentError, match=f"'{other}' is no GPU"):
+            T.load(object(), target=other)
+
+    @T.prim_func
+    def recorded(A: T.Tensor((128,), "float16")):
+        with T.Kernel(1, threads=128):
+            T.alloc_shared((128,), "float16")
+
+    with pytest.raises(TypeError, match="function.record"):
+        T.load(recorded)
+
+
 def test_a_block_of_the_grid():
     assert T.load(tree_of("gemm_sm_90"), block={"x": 3, "y": 3}).check()
     with pytest.raises(spad.ArgumentError, match="block x = 4 is outside of the grid of 4"):
@@ -191,6 +217,17 @@ def test_rounds_outside_of_the_loop_have_no_fence():
 
 def test_a_slot_that_is_released_too_early():
     assert shown(verdict(tree_of("hasty_sm_100")))
+
+
+def test_two_groups_at_one_barrier():
+    """As TileLang 0.1.15 lowers it; with a barrier for each group the kernel is right."""
+    tree = tree_of("one_barrier_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-MIXED-BARRIER"}
+    second = [path for path in sites(tree["body"], ["tvm_storage_sync"]) if at(tree["body"], path)[1][2:] == [["s", "shared"], 3, 128]]
+    assert len(second) == 2
+    for path in second:
+        at(tree["body"], path)[1][3] = 4
+    assert verdict(tree).verdict == "proved for this shape"
 
 
 # ---- what is refused ---------------------------------------------------------------------------------
@@ -369,6 +406,29 @@ def test_atomics_are_in_any_order():
     assert len(barriers) == 2
     for path in barriers:
         assert "SPAD-RACE" in shown(verdict(without(tree, path)))  # with the stores before, and the reads after
+
+
+def bytewise(count, threads):
+    """Every byte of a buffer stored by a thread of its own, in rounds of which the last is not full."""
+    place = ["+", ["*", "i", threads], "tx"]
+    inside = ["if", ["<", place, count], [["store", "s", place, ["f"]]], []]
+    tree = kernel_tree([["for", "i", 0, -(-count // threads), "serial", [inside]], SYNC, ["store", "g", "tx", ["load", "s", "tx"]]],
+                       threads=[threads, 1, 1], dynamic_bytes=count)
+    tree["buffers"]["s"] = {**tree["buffers"]["s"], "dtype": "int8", "bits": 8}
+    tree["shared"]["s"].update(bytes=count, dtype="int8")
+    return tree
+
+
+def test_many_small_pieces():
+    kernel = T.load(bytewise(100001, 64))
+    assert kernel.approximations == [] and kernel.check().verdict.startswith("proved")
+
+
+def test_a_place_that_a_condition_keeps_inside():
+    """A loop that is too long to be run here: its last round is cut off by a condition, and not by the bounds of the loop."""
+    kernel = T.load(bytewise(140001, 32))
+    assert "any part of it, because of a place that a condition keeps inside of it" in [row["why"] for row in kernel.approximations]
+    assert kernel.check().verdict == "unknown"
 
 
 def test_dynamic_sizes():

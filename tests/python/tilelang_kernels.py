@@ -197,7 +197,32 @@ def unfenced():
     return gemm()
 
 
-WRONG = {"unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
+def one_barrier():
+    """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
+    two memories apart, so that both groups meet at barrier 3."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((512, 64), "float32"), B: T.Tensor((512, 64), "float32")):
+        with T.Kernel(4, threads=256) as bx:
+            a = T.alloc_shared((128, 16), "float32")
+            b = T.alloc_shared((128,), "float32", scope="shared")
+            tx = T.get_thread_binding()
+            if tx < 128:
+                for k in T.serial(4):
+                    for i in T.serial(16):
+                        a[tx, i] = A[bx * 128 + tx, k * 16 + i]
+                    for i in T.serial(16):
+                        B[bx * 128 + tx, k * 16 + i] = a[127 - tx, i]
+            else:
+                for k in T.serial(4):
+                    b[tx - 128] = A[bx * 128 + tx - 128, k]
+                    B[bx * 128 + tx - 128, k * 16] = b[255 - tx]
+
+    return main
+
+
+WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 
 
 def main():

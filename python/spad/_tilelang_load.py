@@ -17,6 +17,7 @@ from . import _tilelang_page as _page
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tree as _tree
 from . import _tilelang_write as _write
+from ._program_command import beside
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque
 from ._tilelang_walk import Walk
@@ -28,6 +29,8 @@ _FILE_MOST = 64 << 20
 class LoadedKernel(_kernel.Kernel):
     """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `plan()` gives the
     same kernel with places that spad chose. `approximations` lists what is coarser than the program, a dict each."""
+
+    IDLE = _write.IDLE
 
     @property
     def approximations(self):
@@ -116,6 +119,21 @@ class LoadedKernel(_kernel.Kernel):
     def report(self, timed=True):
         """One page: what TileLang planned, what spad plans, and whether either is wrong."""
         return _page.Page(self)
+
+
+def compare(*kernels, names=None):
+    """A table: verdict, bytes of TileLang and ours, and simulated time of each kernel. names: {kernel: what to call it}."""
+    rows = []
+    for number, kernel in enumerate(kernels):
+        planned = kernel.plan()
+        try:
+            sim = kernel.sim()
+            time = sim.time_text(sim.makespan)
+        except _spad.Error:
+            time = None
+        rows.append(((names or {}).get(kernel, f"{number}: {kernel.name}"), kernel.check().verdict, kernel.tilelang_bytes,
+                     _page.shared_bytes(planned.layout()) if planned else None, time))
+    return beside(rows, "tilelang")
 
 
 def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None, sizes=None):

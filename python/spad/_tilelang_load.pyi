@@ -21,6 +21,7 @@ class LoadedKernel(_kernel.Kernel):
     def plan(self) -> LoadedKernel | None: ...
     def report(self, timed: bool = True) -> Page: ...  # type: ignore[override]
 
+def compare(*kernels: LoadedKernel, names: Mapping[LoadedKernel, str] | None = None) -> str: ...
 def load(function: Any, target: str | None = None, block: Mapping[str, int] | None = None,
          name: str | None = None, pass_configs: Mapping[str, Any] | None = None,
          arguments: Mapping[str, Any] | Sequence[Any] | None = None,

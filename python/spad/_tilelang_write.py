@@ -4,6 +4,7 @@
 import re
 
 _WARP = 32
+IDLE = "waits at the end of a warp"  # what is left out without a loss
 
 
 class Op:
@@ -44,7 +45,7 @@ class Writer:
             kept = _without_idle_end(body)
             if len(kept) < len(body):
                 walk.warp = int(agent.rpartition("_")[2])
-                walk.note("waits at the end of a warp", "nothing depends on them: they are left out")
+                walk.note(IDLE, "nothing depends on them: they are left out")
             if kept:
                 self.agents.append((agent, kept, registers, threads))
 

@@ -862,3 +862,65 @@ def test_functions_that_tilelang_compiles():
         T.load(lazy)
     with pytest.raises(spad.ArgumentError, match="extents of its tensors"):
         T.load(eager)
+
+
+# ---- the command -----------------------------------------------------------------------------------
+
+
+def test_compare():
+    kernels = [T.load(TREES / f"{name}.json") for name in ("gemm_sm_90", "hasty_sm_100")]
+    lines = T.compare(*kernels, names={kernels[0]: "three stages"}).splitlines()
+    assert lines[0].split() == ["kernel", "verdict", "tilelang", "B", "spad", "B", "time"]
+    assert lines[1].startswith("three stages") and "24576" in lines[1] and lines[1].endswith("us")
+    assert lines[2].startswith("1: main_kernel") and lines[2].split()[2:5] == ["wrong", "65540", "-"]
+
+
+def test_values_of_an_argument():
+    from spad._tilelang_command import ways
+
+    assert ways("stages=1..3") == ("stages", [1, 2, 3]) and ways("dtype='a','b'") == ("dtype", ["a", "b"])
+    assert ways("tile=(64, 32),(128, 64)") == ("tile", [(64, 32), (128, 64)])
+    for bad in ("stages", "=1", "stages=", "stages=a b", "a b=1"):
+        with pytest.raises(Exception, match="'"):
+            ways(bad)
+
+
+def command(capsys, *words):
+    from spad._tilelang_command import main
+
+    status = main([str(word) for word in words])
+    return (status, *capsys.readouterr())
+
+
+def test_commands_about_a_tree(capsys, tmp_path):
+    gemm, wrong = TREES / "gemm_sm_90.json", TREES / "one_barrier_sm_90.json"
+    assert command(capsys, "check", gemm)[:2] == (0, "main_kernel: proved for all trip counts: for every ko_more\n")
+    status, out, _ = command(capsys, "check", wrong)
+    assert status == 1 and "SPAD-MIXED-BARRIER" in out
+    assert "layout of spad: proved" in command(capsys, "plan", gemm)[1]
+    assert command(capsys, "text", gemm)[1] == T.load(gemm).text()
+    assert json.loads(command(capsys, "tree", gemm)[1]) == tree_of("gemm_sm_90")
+    assert "us" in command(capsys, "sim", gemm)[1] and "24576" in command(capsys, "compare", gemm)[1]
+    assert command(capsys, "tree", gemm, "-o", tmp_path / "a.json")[0] == 0
+    assert json.loads((tmp_path / "a.json").read_text()) == tree_of("gemm_sm_90")
+    assert command(capsys, "report", gemm, "-o", tmp_path / "a.html")[0] == 0 and (tmp_path / "a.html").exists()
+    status, out, said = command(capsys, "check", TREES / "dynamic_sm_80.json")
+    assert status == 0 and "1024 is assumed" in said
+    assert command(capsys, "check", TREES / "dynamic_sm_80.json", "-D", "deep=64")[2] == ""
+
+
+def test_wrong_usage_of_the_command(capsys):
+    gemm = TREES / "gemm_sm_90.json"
+    for words, why in ((("report", gemm), "needs a file"), (("check", "nowhere.json"), "No such file"),
+                       (("check", gemm, "--arg", "a=1"), "a tree has no arguments"), (("check", "nowhere.py:k"), "is not FILE.py:KERNEL"),
+                       (("check", gemm, "-D", "k=1"), "no dynamic size"), (("check", f"{__file__}:nothing"), "has no 'nothing'")):
+        status, out, said = command(capsys, *words)
+        assert status == 2 and why in said and out == "", words
+
+
+@pytest.mark.skipif(not _installed(), reason="tilelang is not installed")
+def test_the_command_lowers_a_function(capsys, tmp_path):
+    place = f"{TREES.parent.parent}/tilelang_kernels.py:gemm"
+    status, out, _ = command(capsys, "report", place, "--vary", "stages=1..2", "--arg", "block=64", "--target", "H100", "-o", tmp_path / "a.html")
+    assert status == 0 and "stages = 2" in out and (tmp_path / "a_2.html").exists()
+    assert command(capsys, "check", place, "--arg", "nothing=1")[0] == 2

@@ -41,6 +41,7 @@ extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;
 extern const cli_command cli_triton;
+extern const cli_command cli_tilelang;
 extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;

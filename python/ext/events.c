@@ -21,14 +21,19 @@ typedef enum part {
     PART_OTHER
 } part;
 
+typedef struct event_place {
+    int64_t first, end; /* bytes */
+} event_place;
+
 typedef struct scan {
     const char *start, *at, *end;
     const char *fault; /* what is wrong at `at`; NULL: nothing yet */
     int depth;
     bool has_events;
-    bool is_memory;  /* the event that is read has that name */
-    int64_t *places; /* first byte and end of each event found */
-    size_t count, room, most;
+    bool is_memory; /* the event that is read has that name */
+    event_place *places;
+    size_t count, most;
+    size_t room; /* bytes of the places */
 } scan;
 
 static bool read_value(scan *s, part what);
@@ -111,15 +116,14 @@ static bool read_scalar(scan *s) {
 /* False, without a fault: there is no memory, or there are too many and the rest does not matter.
  */
 static bool keep_place(scan *s, const char *first) {
-    if (s->count == s->room) {
-        const size_t room = s->room == 0 ? 1024 : 2 * s->room;
-        int64_t *grown = realloc(s->places, room * 2 * sizeof *grown);
+    if (s->count == s->room / sizeof(event_place)) {
+        const size_t room = s->room == 0 ? 1 << 14 : 2 * s->room;
+        event_place *grown = realloc(s->places, room);
         if (grown == NULL) return false;
         s->places = grown;
         s->room = room;
     }
-    s->places[2 * s->count] = first - s->start;
-    s->places[2 * s->count++ + 1] = s->at - s->start;
+    s->places[s->count++] = (event_place){first - s->start, s->at - s->start};
     return s->count <= s->most;
 }
 
@@ -227,7 +231,7 @@ static PyObject *memory_events(PyObject *module, PyObject *args, PyObject *keywo
         out = Py_NewRef(Py_None);
     else
         out = PyBytes_FromStringAndSize((const char *)s.places,
-                                        (Py_ssize_t)(s.count * 2 * sizeof *s.places));
+                                        (Py_ssize_t)(s.count * sizeof *s.places));
     free(s.places);
     return out;
 }

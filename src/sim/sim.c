@@ -20,6 +20,26 @@ const char *spad_wait_kind_name(spad_wait_kind kind) {
 
 /* ---- the grid ----------------------------------------------------------------------- */
 
+/* How long blocks take that stay in step. Engines serve them in turn, so that what begins together
+ * ends together: they fill each other's waiting only where one is ahead. One gets ahead where
+ * they wait for memory, as in the simulation side by side, where the first is served first. Where
+ * no block waits for memory, all stay in step, which takes longer. */
+static spad_status run_in_step(spad_sim *wave, spad_error *error) {
+    spad_sim *steady = NULL;
+    if (wave->together <= 1) return SPAD_OK;
+    spad_status status = spad__sim_again(&steady, wave, error);
+    if (status == SPAD_OK) {
+        steady->active_units = wave->active_units;
+        steady->in_step = wave->together;
+        status = spad__sim_block(steady, error);
+    }
+    if (status == SPAD_OK) {
+        wave->totals.makespan = spad__max(wave->totals.makespan, steady->totals.makespan);
+    }
+    spad_sim_destroy(steady);
+    return status;
+}
+
 /* The blocks of a unit in a wave, side by side; NULL: there is no such wave, or `sim` is that
  * simulation. Without synchronisation a block is simulated alone: grid.c has what several take. */
 static spad_status run_wave(spad_sim **out, const spad_sim *sim, spad__wave wave,
@@ -32,7 +52,8 @@ static spad_status run_wave(spad_sim **out, const spad_sim *sim, spad__wave wave
     (*out)->active_units = wave.units;
     (*out)->together = together;
     status = spad__sim_find_load(*out, error);
-    return status == SPAD_OK ? spad__sim_block(*out, error) : status;
+    if (status == SPAD_OK) status = spad__sim_block(*out, error);
+    return status == SPAD_OK ? run_in_step(*out, error) : status;
 }
 
 static bool is_same_wave(spad__wave a, spad__wave b) {

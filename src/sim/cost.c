@@ -142,9 +142,8 @@ static bool kernel_latency(const spad_engine *engine, const spad_statement *s, s
                : spad__cycles_to_time(engine, s->latency.value, &out->latency);
 }
 
-/* Blocks that do the same at the same time share an engine: each has its part of it, and all are
- * done after the time of all. Whoever waits for memory does not stay in step (sim.c), so what comes
- * from there is there at once. */
+/* Blocks that do the same at the same time have each a part of an engine, and all are done after
+ * the time of all. What comes from memory off chip is there at once (sim.c). */
 static bool in_step(const spad_sim *sim, const spad_statement *s, spad__cost *out) {
     const size_t part = spad__sim_part(sim, s->engine, out->path);
     int64_t need;

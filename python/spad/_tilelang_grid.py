@@ -6,9 +6,8 @@ import math
 import re
 
 from . import _grid_cache
+from . import _grid_text
 
-_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
-_PIECE = 16  # bytes that a thread copies at a time
 # Of threads for a step that copies (examples/cuda/together.cu): what the copies themselves take, which blocks do one after
 # the other, and addresses, barriers and fences, which they do side by side.
 _CYCLES_A_KIB, _STEP_CYCLES = 4.2, 211
@@ -85,20 +84,14 @@ def _seen(tree, places, blocks):
 
 def _spread(tree, name, places, loops, seen):
     """(reused, near, cached) of the copies of one tensor among the first blocks of a grid."""
-    longest = run = 1
-    for before, now in zip(seen, seen[1:]):
-        run = run + 1 if before == now else 1
-        longest = max(longest, run)
     bits = tree["buffers"].get(name, {}).get("bits") or 16
     cached = None
     for loop in reversed(loops):
         step = [_value(place, {loop: 1}) - _value(place, {}) for place in places]
-        width = step[0] * bits // 8
         if any(step):
-            if not any(step[1:]) and 0 < width < _LINE:
-                cached = _LINE // width - 1, _LINE // width
+            cached = _grid_text.cached_of(step[0] * bits // 8) if not any(step[1:]) else None
             break
-    return max(1, round(len(seen) / len(set(seen)))), longest, cached
+    return *_grid_text.sharing(seen), cached
 
 
 def shares(tree, units, text, wave, room):
@@ -166,18 +159,6 @@ def _bytes_of_blocks(text, known):
     return sizes
 
 
-def _input(match, spread, copied):
-    name, kind, size = match.groups()
-    reused, near, cached = spread
-    tiles = f"[{cached[1]}] " if cached else ""
-    words = [f"tensor {name} : global {kind} {tiles}({size}) input"]
-    words += [f"reused {reused}"] if reused > 1 else []
-    words += [f"near {min(near, reused)}"] if min(near, reused) > 1 else []
-    words += [f"cached {cached[0]} of {cached[1]}"] if cached and cached[0] > 0 else []
-    words += [f"pieces {_PIECE}"] if name in copied else []
-    return " ".join(words)
-
-
 def _alike(line):
     """A line without what differs between the warps of a warpgroup: which of their bytes and registers it is."""
     line = re.sub(r" writes .*?(?= in | delivers |$)", " writes", line) if "cpasync" in line else line
@@ -221,36 +202,30 @@ def text_of(text, tree, registers, given, latency):
     text, joined = _warpgroups(text)
     text = _widened(text, joined)
     buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
-    lines = text.split("\n")
     copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
-    rows, out, loops, copied_bytes = {}, [], [], 0
-    each = {match[1]: int(match[3]) for match in map(_INPUT.match, lines) if match}
+    rows, out, copied_bytes = {}, [], 0
+    each = {match[1]: int(match[3]) for match in map(_INPUT.match, text.split("\n")) if match}
     bytes_, piece = stored(tree["body"], buffers)
-    for line in lines:
+    for line, loop in _grid_text.with_loops(text.split("\n")):
         match = _INPUT.match(line)
         source = _source(match[1], given) if match else None
         if source is not None:
-            if given[source][2]:
-                rows[match[1]] = given[source][2][1]
-            line = _input(match, given[source], copied)
+            *shared, cached = given[source]
+            if cached and cached[0] > 0:
+                rows[match[1]] = cached
+            line = _grid_text.tensor_line(*match.groups(), "input", shared, rows.get(match[1]), match[1] in copied)
         agent = _AGENT.match(line)
         if agent and bytes_ and not any(part.startswith("tensor results") for part in out):
             out.append(f"tensor results : global u8 ({bytes_ * _WARP * (_GROUP if joined else 1)}) output pieces {piece}")
         if agent and registers is not None and not agent[3]:
             line = f"agent {agent[1]} of {agent[2]} threads registers {registers} {{"
-        loop = re.match(r"\s*for (\w+) in ", line)
-        if line.endswith("{"):
-            loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
         copy = _COPY.match(line)
         if copy and copy[4] in rows:
-            number = (loops[-1] if loops else None) or "0"
-            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{number} % {rows[copy[4]]}] writes {copy[5]}"
+            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{loop or 0} % {rows[copy[4]][1]}] writes {copy[5]}"
         if copy and copy[2] == "cpasync":
             copied_bytes += each.get(copy["tensor"], 0)
         if re.match(r"\s*commit loads$", line):
-            if loops and loops[-1] and copied_bytes > 0:
+            if loop and copied_bytes > 0:
                 cycles = math.ceil(_CYCLES_A_KIB * copied_bytes / 1024)
                 line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency {_STEP_CYCLES} cycles"
             copied_bytes = 0

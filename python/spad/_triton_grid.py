@@ -7,9 +7,9 @@ import re
 import struct
 
 from . import _grid_cache
+from . import _grid_text
 
 _REGISTERS = 0x2F  # EIATTR_REGCOUNT of .nv.info: symbol, registers
-_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
 
 
 def registers_of(cubin):
@@ -101,15 +101,6 @@ def _first_loads(operations, sizes, program):
     return found
 
 
-def _run(places):
-    """The longest run of blocks in a row with the same place."""
-    best = length = 1
-    for before, now in zip(places, places[1:]):
-        length = length + 1 if before == now else 1
-        best = max(best, length)
-    return best
-
-
 def places_of(text, sizes, blocks):
     """{argument: where each of the first blocks of a grid begins to load}. Arguments whose places are no arithmetic of sizes
     and of the program are left out."""
@@ -122,8 +113,7 @@ def places_of(text, sizes, blocks):
 def reuse(places, blocks):
     """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
     many of them are neighbours."""
-    return {name: (max(1, round(len(rows[:blocks]) / len(set(rows[:blocks])))), _run(rows[:blocks]))
-            for name, rows in places.items()}
+    return {name: _grid_text.sharing(rows[:blocks]) for name, rows in places.items()}
 
 
 # ---- a kernel of a grid ------------------------------------------------------------------------------
@@ -145,27 +135,15 @@ def kept(text, places, wave, room):
 def _clauses(match, shares, cached, part, pieces, rows):
     """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
     name, kind, dims, role = match.groups()
-    reused, near = shares.get(name, (1, 1))
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
-    if hits is None and role == "input" and "," in dims and 0 < width < _LINE:
-        hits = _LINE // width - 1, _LINE // width
+    if hits is None and role == "input" and "," in dims:
+        hits = _grid_text.cached_of(width)
     if name not in cached:
         hits = _grid_cache.joined(part.get(name, 0), hits)
-    tiles = ""
     if hits is not None and hits[0] > 0:
-        rows[name] = hits[1]
-        tiles = f"[{hits[1]}] "
-    words = [f"tensor {name} : global {kind} {tiles}({dims}) {role}"]
-    if reused > 1:
-        words.append(f"reused {reused}")
-    if min(near, reused) > 1:
-        words.append(f"near {min(near, reused)}")
-    if tiles:
-        words.append(f"cached {hits[0]} of {hits[1]}")
-    if name in pieces:
-        words.append(f"pieces {_PIECE}")
-    return " ".join(words)
+        rows[name] = hits
+    return _grid_text.tensor_line(name, kind, dims, role, shares.get(name, (1, 1)), rows.get(name), name in pieces)
 
 
 _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
@@ -175,7 +153,6 @@ _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: fro
 _LOADED = re.compile(r"\s*\w+ load\w* reads (?P<tensor>\w+)")
 _SHARED = re.compile(r"\s*tensor \w+ : shared ")
 _GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
-_PIECE = 16  # bytes that a thread copies at a time
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
 
 
@@ -231,19 +208,14 @@ _RING = re.compile(r"(.*) % \d+$")
 def _numbered(lines, rows):
     """Loads of a tensor of which some tiles are in the cache say which tile it is, from the stage that it goes to or
     from the loop around it."""
-    out, loops = [], []
-    for line in lines:
-        loop = re.match(r"\s*for (\w+) in ", line)
-        if line.endswith("{"):
-            loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
+    out = []
+    for line, loop in _grid_text.with_loops(lines):
         match = _COPY.match(line)
         if match and match[2] in rows:
             ring = _RING.match(match[4] or "")
-            number = ring[1] if ring else match[4] or (loops[-1] if loops else None) or "0"
+            number = ring[1] if ring else match[4] or loop or "0"
             stage = f"[{match[4]}]" if match[4] else ""
-            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]]}]{match[3]}{stage}{match[5] or ''}"
+            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]][1]}]{match[3]}{stage}{match[5] or ''}"
         elif not line.startswith("tensor "):
             for name in rows:
                 line = re.sub(rf"\b{name}\b", f"{name}[0]", line)

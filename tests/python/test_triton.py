@@ -53,6 +53,17 @@ def test_numbers_where_there_is_no_expression(root):
     assert k.check().verdict == "proved for this shape"
 
 
+def test_our_places_take_no_more_bytes(root):
+    """Without a GPU or Triton: the texts have its addresses. Scratch memory of tensor maps shares the bytes of a tile
+    of the same partition, and that is proved for all trip counts."""
+    k = st.load(recorded(root, "matmul_described_ws_sm90_s2_v36_placed"), sizes={"M": 1024, "N": 1024, "K": 1024})
+    assert k.check().verdict == "proved for all trip counts"
+    assert k.bytes == {"triton": 98808, "spad": 98608}
+    for path in sorted((root / "tests" / "ttgir").glob("*_placed.ttgir")):
+        size = st.load(path, sizes={}).bytes
+        assert size["spad"] <= size["triton"], path
+
+
 def test_a_compiled_kernel_is_its_ttgir(root):
     class Compiled:
         asm = {"ttgir": recorded(root, "softmax_sm80_s3_v39")}

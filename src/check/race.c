@@ -26,8 +26,11 @@
 #include "check/fences.h"
 #include "check/order.h"
 #include "check/others.h"
+#include "check/spreads.h"
 #include "kernel/kernel.h"
 
+static const char threads_unknown[] =
+    "a sync of threads may be missing: which of them accesses which bytes is not known";
 static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
 
 /* What a cell remembers. Numbers of accesses; -1: none. */
@@ -55,6 +58,7 @@ typedef struct sweep {
     SPAD_ARRAY(pair) reported;
     SPAD_ARRAY(spad__edge) mild; /* accesses that only a warning is due to, found at the end */
     spad__fences fences;
+    spad__spreads spreads;
     uint64_t chip_spaces; /* that are on the chip */
 } sweep;
 
@@ -274,6 +278,27 @@ static spad_status compare_threads(sweep *s, int32_t x, int32_t y, spad_error *e
     return status == SPAD_OK ? spad__report_threads(&clash, error) : status;
 }
 
+/* One thread of an agent is in order; have its threads met, where that is needed? */
+static spad_status compare_spreads(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    spad__clash clash = {.order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}};
+    spad__meeting lack;
+    if (s->spreads.met == NULL || is_life(event_of_access(s, x)) ||
+        is_life(event_of_access(s, y))) {
+        return SPAD_OK;
+    }
+    spad_status status = spad__spreads_lack(&s->spreads, &clash, &lack, error);
+    if (status != SPAD_OK || lack == SPAD__MEET_NOT || is_reported(s, x, y)) return status;
+    if (lack == SPAD__MEET_MAYBE) s->order->run->gap = threads_unknown;
+    status = report_race(s, x, y, &clash, error);
+    return status == SPAD_OK ? spad__report_meeting(&clash, lack == SPAD__MEET_MUST, error)
+                             : status;
+}
+
+static spad_status compare_in_agent(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    const spad_status status = compare_threads(s, x, y, error);
+    return status == SPAD_OK ? compare_spreads(s, x, y, error) : status;
+}
+
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
@@ -283,14 +308,14 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     const spad__event *b = event_of_access(s, y);
     const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
     if (is_reported(s, x, y)) return SPAD_OK;
-    if (in_step && a->agent == b->agent) return compare_threads(s, x, y, error);
+    if (in_step && a->agent == b->agent) return compare_in_agent(s, x, y, error);
     const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));
     const int32_t to = spad__net_first(&o->net, s->event[y]);
     bool before = false;
     spad_status status = spad__causes_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
     if (before) {
-        status = compare_threads(s, x, y, error);
+        status = compare_in_agent(s, x, y, error);
         return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
     }
     bool executed = false;
@@ -426,6 +451,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
     for (size_t i = 0; i < count; i++) s->compared[i] = -1;
     list_chip_spaces(s);
     spad_status status = spad__fences_list(&s->fences, s->order, error);
+    if (status == SPAD_OK) status = spad__spreads_list(&s->spreads, s->order, error);
     for (size_t first = 0; first < count && status == SPAD_OK;) {
         size_t last = first + 1;
         const int32_t storage = o->events.storage[s->numbers[first]];
@@ -433,6 +459,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         status = sweep_storage(s, first, last - first, error);
         first = last;
     }
+    if (status == SPAD_OK) status = spad__spreads_find(&s->spreads, s->order, error);
     if (status == SPAD_OK) status = report_mild(s, error);
     if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
@@ -463,5 +490,6 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.reported);
     spad__array_free(host, &s.mild);
     spad__fences_free(&s.fences);
+    spad__spreads_free(&s.spreads, o);
     return status;
 }

@@ -55,10 +55,14 @@ def test_numbers_where_there_is_no_expression(root):
 
 def test_our_places_take_no_more_bytes(root):
     """Without a GPU or Triton: the texts have its addresses. Scratch memory of tensor maps shares the bytes of a tile
-    of the same partition, and that is proved for all trip counts."""
-    k = st.load(recorded(root, "matmul_described_ws_sm90_s2_v36_placed"), sizes={"M": 1024, "N": 1024, "K": 1024})
-    assert k.check().verdict == "proved for all trip counts"
+    of the same partition, and that is proved for all trip counts. Triton 3.6 puts four mbarriers at one address."""
+    text, sizes = recorded(root, "matmul_described_ws_sm90_s2_v36_placed"), {"M": 1024, "N": 1024, "K": 1024}
+    k = st.load(text, sizes=sizes)
+    assert {f.code for f in k.check().findings} == {"SPAD-MBARRIER-LIFE"}
     assert k.bytes == {"triton": 98808, "spad": 98608}
+    ours = st.load(text.replace("allocation.offset", "spad.offset").replace("ttg.shared =", "spad.shared ="),
+                   sizes=sizes, placed=False)
+    assert ours.check().verdict == "proved for all trip counts"
     for path in sorted((root / "tests" / "ttgir").glob("*_placed.ttgir")):
         size = st.load(path, sizes={}).bytes
         assert size["spad"] <= size["triton"], path

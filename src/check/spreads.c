@@ -122,10 +122,10 @@ spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *
 /* ---- mbarriers ---------------------------------------------------------------------- */
 
 /* What an agent did last with an mbarrier, by object; -1: nothing. */
-typedef struct uses {
+typedef struct spread_uses {
     int32_t init;
     int32_t wait;
-} uses;
+} spread_uses;
 
 static spad_status find_early(spad__order *o, int32_t event, int32_t other, bool ends,
                               spad_error *error) {
@@ -160,17 +160,17 @@ static bool has_warps(const spad_kernel *kernel, size_t agent) {
     return false;
 }
 
-static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent, uses *last,
-                                 spad_error *error) {
+static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent,
+                                 spread_uses *last, spad_error *error) {
     const spad__events *events = &o->events;
     spad_status status = SPAD_OK;
-    for (size_t i = 0; i < events->objects.count; i++) last[i] = (uses){-1, -1};
+    for (size_t i = 0; i < events->objects.count; i++) last[i] = (spread_uses){-1, -1};
     for (size_t i = events->firsts.items[agent];
          i < events->firsts.items[agent + 1] && status == SPAD_OK; i++) {
         const spad__event *e = &events->items.items[i];
         if (e->kind != SPAD_WALK_SYNC || e->object < 0 || (e->flags & SPAD_BY_ONE) != 0) continue;
         const spad_statement_kind kind = events->kernel->statements.items[e->statement].kind;
-        uses *use = &last[e->object];
+        spread_uses *use = &last[e->object];
         if (kind == SPAD_STATEMENT_INIT) use->init = (int32_t)i;
         if (kind == SPAD_STATEMENT_WAIT_PARITY) {
             use->wait = (int32_t)i;
@@ -188,7 +188,7 @@ static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t 
 spad_status spad__spreads_find(const spad__spreads *spreads, spad__order *o, spad_error *error) {
     const size_t count = o->events.objects.count + 1;
     if (spreads->met == NULL) return SPAD_OK;
-    uses *last = spad__new_array(&o->net.host, count, sizeof *last);
+    spread_uses *last = spad__new_array(&o->net.host, count, sizeof *last);
     spad_status status = last != NULL ? SPAD_OK : spad__fail_host_memory(error);
     for (size_t agent = 0; agent + 1 < o->events.firsts.count && status == SPAD_OK; agent++) {
         if (!has_warps(o->events.kernel, agent)) continue;

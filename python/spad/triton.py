@@ -18,6 +18,7 @@ import tempfile
 
 from . import _spad
 from . import _triton_grid
+from ._program_command import beside
 from . import _triton_scratch
 from . import core
 from .kernel import Kernel
@@ -194,7 +195,8 @@ class TritonKernel(Kernel):
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
         text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
                                     dict(cached or {}))
-        return core.sim(Kernel.parse(text, "<kernel of a grid>", target=chip), None, grid=blocks, **options)
+        made = Kernel.parse(text, "<kernel of a grid>", target=chip)
+        return core.sim(made, True, grid=blocks, **options)  # the bytes of a block are those of its places
 
     @property
     def bytes(self):
@@ -241,17 +243,12 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
 
 def compare(*kernels):
     """A table: verdict, bytes of Triton and ours, and simulated time of each kernel."""
-    rows = [("kernel", "verdict", "triton B", "spad B", "time")]
+    rows = []
     for number, kernel in enumerate(kernels):
-        check = kernel.check()
-        size = kernel.bytes
         try:
             sim = kernel.sim()
             time = sim.time_text(sim.makespan)
         except _spad.Error:
-            time = "-"
-        rows.append((f"{number}: {kernel.name}", check.verdict,
-                     "-" if size["triton"] is None else str(size["triton"]), str(size["spad"]), time))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
-                   for row in rows)
+            time = None
+        rows.append((f"{number}: {kernel.name}", kernel.check().verdict, kernel.bytes["triton"], kernel.bytes["spad"], time))
+    return beside(rows, "triton")

@@ -92,6 +92,36 @@ static const char *spread_of(const spad__order *o, const spad_walk_access *acces
     return o->events.kernel->accesses.items[access->row].spread;
 }
 
+/* An arrival of all threads that comes after x for each of them: is it known where y begins? */
+static spad_status arrives_between(const spad__clash *pair, int32_t arrival, bool *between,
+                                   spad_error *error) {
+    spad__order *o = pair->order;
+    const int32_t x = pair->first.event;
+    const bool writes =
+        (o->events.accesses.items[pair->first.access].kind & SPAD_ACCESS_WRITE) != 0;
+    const int32_t point = spad__net_first(&o->net, arrival);
+    const spad_status status =
+        spad__causes_before(o->visible, spad__net_last(&o->net, x, writes), point, between, error);
+    if (status != SPAD_OK || !*between) return status;
+    return spad__causes_before(o->visible, point, spad__net_first(&o->net, pair->second.event),
+                               between, error);
+}
+
+static spad_status find_arrival(const spad__clash *pair, bool *between, spad_error *error) {
+    const spad__events *events = &pair->order->events;
+    spad_status status = SPAD_OK;
+    *between = false;
+    for (int32_t e = pair->first.event + 1;
+         e < pair->second.event && !*between && status == SPAD_OK; e++) {
+        const spad__event *event = &events->items.items[e];
+        if (event->kind == SPAD_WALK_SYNC && (event->flags & SPAD_BY_ONE) == 0 &&
+            events->kernel->statements.items[event->statement].kind == SPAD_STATEMENT_ARRIVE) {
+            status = arrives_between(pair, e, between, error);
+        }
+    }
+    return status;
+}
+
 spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *pair,
                                spad__meeting *lack, spad_error *error) {
     spad__order *o = pair->order;
@@ -115,6 +145,7 @@ spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *
                                          o->net.step[met], &between, error);
         }
     }
+    if (!between && status == SPAD_OK) status = find_arrival(pair, &between, error);
     if (!between) *lack = need;
     return status;
 }

@@ -174,6 +174,18 @@ def test_scratch_is_counted(root):
     assert scratch_of(raw) == [8192, 256, 4] == scratch_of(st.load(recorded(root, "scratch_sm90_v36_placed")))[:3]
 
 
+def test_barriers_between_warps(root):
+    text = recorded(root, "softmax_sm80_s3_v39_placed")
+    k = st.load(text, sizes={"rows": 512})
+    assert k.info["barriers"] and "sync meet" in k.text() and "spread all" in k.text()
+    lines = text.split("\n")
+    first, second, last = (i for i, line in enumerate(lines) if "ttg.barrier local" in line)
+    for gone, reported in ((first, True), (second, True), (last, False)):
+        k = st.load("\n".join(lines[:gone] + lines[gone + 1:]), sizes={"rows": 512})
+        assert any(f.code == "SPAD-MISSING-SYNC" for f in k.check().findings) == reported
+    assert not st.load(recorded(root, "scratch_sm90_v36_placed")).info["barriers"]
+
+
 def test_calls_and_clusters(root):
     k = st.load(recorded(root, "calls_sm90_v39_placed"), sizes={"N": 512, "rows": 4})
     assert k.check().reason == "for every N_tiles, rows_tiles" and len(scratch_of(k)) == 2

@@ -219,6 +219,17 @@ def test_a_slot_that_is_released_too_early():
     assert shown(verdict(tree_of("hasty_sm_100")))
 
 
+def test_products_of_what_threads_stored():
+    """A proxy fence is missing before the arrival of the threads that store; with one the kernel is right."""
+    tree = tree_of("fed_by_threads_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-MISSING-FENCE"}
+    theirs = T.load(tree).report().text().split("layout of spad")[0]
+    assert theirs.count("[SPAD-MISSING-FENCE]") == 1 and "more like it" in theirs  # a line for all warps
+    fed, = [path for path in sites(tree["body"], ["ptx_arrive_barrier"]) if "full" in json.dumps(at(tree["body"], path))]
+    at(tree["body"], fed[:-1]).insert(fed[-1], ["do", ["call", "fence_proxy_async"]])
+    assert verdict(tree).verdict == "proved for all trip counts"
+
+
 def test_two_groups_at_one_barrier():
     """As TileLang 0.1.15 lowers it; with a barrier for each group the kernel is right."""
     tree = tree_of("one_barrier_sm_90")

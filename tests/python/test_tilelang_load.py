@@ -537,6 +537,28 @@ def test_counters_become_cursors():
     assert "writes s(v_s3 * 256..v_s3 * 256 + 128)" in kernel.source
 
 
+def scan_tree(name, sizes, *, fill=True):
+    both = [["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 256, mask] for mask in (1, 2)]
+    scan = ["do", ["call", "call_extern", ["s", f"tl::{name}::run"], *both, *sizes]]
+    rows = ["for", "i", 0, 4, "unroll", [["store", "s", ["+", ["*", "i", 64], "tx"], ["f"]]]]
+    return kernel_tree([*([rows, SYNC] if fill else []), scan, SYNC, ["store", "g", "tx", ["load", "s", "tx"]]])
+
+
+def test_sums_along_a_line():
+    """Lines by turns among the two warps: rows of 64 elements, columns of 4, and one line of 256 for the first warp."""
+    lines = {"CumSum2D<64, 1, false>": ((4, 64, 64, 64), ["s(0..256), s(512..768)", "s(256..512), s(768..1024)"]),
+             "CumMax1D<64, true>": ((256,), ["s\n"]),
+             "CumSum2D<64, 0, false>": ((4, 64, 64, 64), ["s(0..4), s(8..12)", "s(4..8), s(12..16)"])}
+    for name, (sizes, parts) in lines.items():
+        kernel = T.load(scan_tree(name, sizes))
+        assert [part for part in parts if f"simt scan updates {part}" in kernel.source] == parts, kernel.source
+        assert kernel.source.count("simt scan") == len(parts) and kernel.approximations == []
+        assert kernel.check().verdict.startswith("proved")
+        assert "SPAD-UNINITIALISED-READ" in shown(T.load(scan_tree(name, sizes, fill=False)).check())
+    with pytest.raises(T.Unsupported, match="CumSum3D"):
+        T.load(scan_tree("CumSum3D<64, 1, false>", (4, 64, 64, 64)))
+
+
 def test_reductions_across_warps_synchronise():
     value = ["call", "call_extern", ["s", "tl::AllReduce<tl::SumOp, 64, 1, 0, tl::NamedBarrier<64>>::run"], ["f"],
              ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 64, 3]]

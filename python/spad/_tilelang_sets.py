@@ -32,6 +32,16 @@ def names(tree):
     return set().union(*[names(part) for part in parts])
 
 
+def all_names(tree):
+    """The variables of an expression, with those that say where data is loaded from."""
+    if isinstance(tree, str):
+        return {tree}
+    if not isinstance(tree, list) or tree[0] == "s":
+        return set()
+    parts = tree[2:] if tree[0] in ("cast", "load", "call") else tree[1:]
+    return set().union(*[all_names(part) for part in parts])
+
+
 def replace(tree, lets):
     """An expression with its let variables written out."""
     if isinstance(tree, str):

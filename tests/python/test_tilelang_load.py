@@ -230,6 +230,15 @@ def test_products_of_what_threads_stored():
     assert verdict(tree).verdict == "proved for all trip counts"
 
 
+def test_a_while_loop_without_a_barrier_at_its_end():
+    """As TileLang 0.1.15 lowers it: the next round stores while others still read."""
+    tree = tree_of("while_loop_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-RACE"}
+    loop, = [s for s in tree["body"] if s[0] == "while"]
+    loop[2].append(SYNC)
+    assert verdict(tree).verdict == "proved for all trip counts"
+
+
 def test_two_groups_at_one_barrier():
     """As TileLang 0.1.15 lowers it; with a barrier for each group the kernel is right."""
     tree = tree_of("one_barrier_sm_90")
@@ -343,6 +352,28 @@ def test_conditions_on_data_may_hold():
     kernel = T.load(kernel_tree(body))
     assert "may writes s(" in kernel.source
     assert kernel.approximations[0]["what"] == "a condition on data"
+
+
+def test_data_of_a_block_has_one_value():
+    """Whether a block has work, asked twice: the second time it is the same."""
+    def kernel(place, kind="<"):
+        has = [kind, ["load", "g", place], 3]
+        return T.load(kernel_tree([["if", has, [["store", "s", "tx", ["f"]]], []], SYNC,
+                                   ["if", has, [["store", "h", "tx", ["load", "s", "tx"]]], []]]))
+
+    same = kernel("bx")
+    assert "if data == 1 {" in same.source and same.approximations == []
+    assert same.check().verdict.startswith("proved")
+    assert same.sim().makespan > 0 and "unknown data in 0..2 = 1" in same.source  # the time of a block that has work
+    assert kernel("tx").check().verdict == "unknown"
+
+
+def test_loops_without_rounds_in_some_blocks():
+    """The first block of a causal attention has one round, and rounds are taken out of its loop."""
+    body = [["store", "s", "tx", ["f"]], ["for", "k", 0, ["-", "bx", 1], "serial", [SYNC]], ["store", "s", "tx", ["f"]]]
+    for block in (0, 1):
+        kernel = T.load(kernel_tree(body), block=(block,))
+        assert "for k in 0..max(block_x - 1, 0) {" in kernel.source and kernel.check().verdict.startswith("proved")
 
 
 def test_what_both_sides_of_a_condition_store_is_written():

@@ -226,6 +226,25 @@ def fed_by_threads(size=256, block=64, deep=32):
     return main
 
 
+def while_loop():
+    """Rounds that data counts: TileLang puts a barrier between stores and loads, and none before the stores of the next round."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((1024,), "float32"), rounds: T.Tensor((8,), "int32"), Y: T.Tensor((1024,), "float32")):
+        with T.Kernel(8, threads=128) as bx:
+            x = T.alloc_shared((128,), "float32")
+            n = T.alloc_var("int32")
+            n = rounds[bx]
+            while n > 0:
+                T.copy(X[bx * 128], x)
+                for i in T.Parallel(128):
+                    Y[bx * 128 + i] = x[127 - i]
+                n = n - 1
+
+    return main
+
+
 def one_barrier():
     """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
     two memories apart, so that both groups meet at barrier 3."""
@@ -251,7 +270,8 @@ def one_barrier():
     return main
 
 
-WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "fed_by_threads_sm_90": (fed_by_threads, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
+WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "while_loop_sm_90": (while_loop, "sm_90"),
+         "fed_by_threads_sm_90": (fed_by_threads, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 
 
 def main():

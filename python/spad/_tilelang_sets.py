@@ -172,6 +172,8 @@ class Scope:
             if kind == "//":
                 return self._quotient(left, right.const)
             return self._rest(left, right.const + (kind == "&"))
+        if kind == "|":
+            return self._union(self.sum(tree[1]), self.sum(tree[2]))
         if kind == "^":
             return self._flip(self.sum(tree[1]), self.sum(tree[2]))
         if kind in ("min", "max"):
@@ -206,6 +208,13 @@ class Scope:
         if low is not None and high is not None and low // by == high // by:
             return total.plus(Sum(-(low // by) * by))
         return self._atom(f"(({total.text()}) % {by})", 0, by - 1)
+
+    def _union(self, left, right):
+        if left.terms or right.terms:
+            if left.key() == (0, ()) or right.key() == (0, ()):
+                return left.plus(right)
+            raise Opaque("'|' of a variable")
+        return Sum(left.const | right.const)
 
     def _flip(self, left, right):
         if left.terms and right.terms:

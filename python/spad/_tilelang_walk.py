@@ -430,13 +430,14 @@ class Walk:
         """A condition that data decides."""
         condition = self.value(statement[1])
         one = self._one_value(condition)
-        if not self.orders(statement[2]) and not self.orders(statement[3]) and not one:
+        orders = self.orders(statement[2]) or self.orders(statement[3])
+        if not orders and not one and self._key(condition) not in self.unknowns:
             self._both(statement, "a condition on data")
             return
         if _sets.names(condition) & set(_sizes.names(self.tree)):
             raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
         name = self._unknown(condition, "data", "")
-        if not one:
+        if orders and not one:
             self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
         self._branch(f"{name} == 1", statement)
 
@@ -448,10 +449,15 @@ class Walk:
         known = {name for name, _ in self.unknowns.values()}
         return used <= blocks and self._lasting(condition) and len(known) < _UNKNOWNS_MOST
 
+    def _key(self, tree):
+        """Equal for the same expression, also where the loops of producers and of consumers, which were one in the program,
+        have variables of their own."""
+        hints = self.tree.get("hints", {})
+        return json.dumps(_sets.replace(tree, {name: hints[name] for name in hints if name in self.scope.values}))
+
     def _unknown(self, tree, name, kind):
-        """A name for a value that data decides: one for all uses of the same expression, also where the loops of producers
-        and of consumers, which were one in the program, have variables of their own."""
-        key = json.dumps(_sets.replace(tree, {name: hint for name, hint in self.tree.get("hints", {}).items() if name in self.scope.values}))
+        """A name for a value that data decides: one for all uses of the same expression."""
+        key = self._key(tree)
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()}
             made, number = name, 1
@@ -742,8 +748,8 @@ def _lap(tree, var):
 
 
 def _indexed(tree):
-    """Loop variables that an index on chip uses other than below a remainder, or that say how many copies a wait leaves
-    under way: their loops keep their extents."""
+    """Loop variables that an index on chip or the parity of a wait uses other than below a remainder, or that say how many
+    copies a wait leaves under way: their loops keep their extents."""
     found = set()
 
     def walk(part, inside):
@@ -755,8 +761,8 @@ def _indexed(tree):
             return
         if part[0] in ("%", "s"):
             return
-        if part[0] == "call" and part[1] == "ptx_wait_group":
-            walk(part[2], True)
+        if part[0] == "call" and part[1] in ("ptx_wait_group", "mbarrier_wait_parity"):
+            walk(part[-1], True)
             return
         if part[0] == "call" and part[1] == "tvm_access_ptr":
             facts = tree["buffers"].get(part[3]) if isinstance(part[3], str) else None

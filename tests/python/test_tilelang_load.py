@@ -408,7 +408,8 @@ def test_one_of_two_numbers():
     assert scope.condition(["select", ["<", "b", "k"], 0, 1]) == [["b >= k"]]
     assert scope.condition(["==", ["and", ["<", "b", "k"], ["<", "b", 3]], 0]) == [["b >= k"], ["b >= 3"]]
     assert scope.condition(["<", by_two, "k"]) == [["b + max(0, min(1, b * (-1) + 2)) * 3 - 1 < k"]]
-    for opaque in (["select", ["<", "b", "k"], "b", "k"], ["select", ["and", ["<", "b", 2], ["<", "k", 2]], 1, 2]):
+    assert scope.sum(["|", 0, "b"]).text() == "b" and scope.sum(["|", 5, 2]).text() == "7"
+    for opaque in (["|", "b", 1], ["select", ["<", "b", "k"], "b", "k"], ["select", ["and", ["<", "b", 2], ["<", "k", 2]], 1, 2]):
         with pytest.raises(sets.Opaque):
             scope.sum(opaque)
 
@@ -423,6 +424,26 @@ def test_one_unknown_for_the_loops_of_producers_and_consumers():
     kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
     assert kernel.source.count("unknown ") == 1
     assert kernel.check().verdict.startswith("proved")
+    # what is stored and read by the same condition, without synchronisation in it, is as certain
+    for steps in body[0][2:]:
+        steps[0][5] += [["if", steps[0][5][0][1], [["store", "s", "tx", ["f"]], ["store", "h", 0, ["load", "s", "tx"]]], []]]
+    kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
+    assert "may" not in kernel.source and kernel.check().verdict.startswith("proved")
+
+
+def test_a_loop_whose_variable_is_a_parity():
+    """Two rounds: TileLang writes `k` for `k % 2`, so the loop has its two rounds and no others."""
+    bar = ["load", "b", 0]
+    body = [["if", ["call", "tl_shuffle_elect", 0], [["do", ["call", "ptx_init_barrier_thread_count", bar, 64]]], []],
+            ["do", ["call", "ptx_fence_barrier_init"]], SYNC,
+            ["for", "k", 0, 2, "serial", [["do", ["call", "ptx_arrive_barrier", bar]], ["do", ["call", "mbarrier_wait_parity", bar, "k"]],
+                                          ["store", "s", "tx", ["f"]]]]]
+    tree = kernel_tree(body)
+    tree["buffers"]["b"] = {"dtype": "uint64", "scope": "shared.barrier", "alloc": True, "bits": 64, "elements": 1}
+    kernel = T.load(tree)
+    assert "for k in 0..2 {" in kernel.source and kernel.check().verdict.startswith("proved")
+    at(tree["body"], (3, 5, 1))[1][3] = ["^", "k", 1]
+    assert "parity k * (-1) + 1" in T.load(tree).source or "parity 1 - k" in T.load(tree).source
 
 
 def test_an_index_that_is_data_is_any_part_of_the_buffer():

@@ -25,8 +25,11 @@ def main() -> None:
 
         sys.exit(sweep_main(sys.argv[2:]))
     if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
+        from ._files import limit_memory
+        from .models import MEMORY_MOST
         from .models import main as model_main
 
+        limit_memory(MEMORY_MOST)
         sys.exit(model_main(sys.argv[2:]))
     command = Path(__file__).with_name("spad")
     if not command.exists():

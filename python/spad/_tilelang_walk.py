@@ -21,7 +21,7 @@ from ._tilelang_write import Access, Op
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
-_UNKNOWNS_MOST = 6  # values of data that are told apart: a check runs a kernel for all of them
+_UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
 _THREADS = ("thread__x", "thread__y", "thread__z")
 _RESERVED = frozenset(
     "kernel param tensor unit for if else in on by at of as from and or min max step parallel break cursor advance scope "

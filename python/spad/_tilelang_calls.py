@@ -477,10 +477,45 @@ def _batch(text):
     return (int(numbers[-2]), int(numbers[-1])) if len(numbers) >= 2 else (1, 0)
 
 
+_SCAN = re.compile(r"tl::Cum(?:Sum|Max)(1D|2D)<(\d+)(?:, ([01]))?, (?:true|false)>::run$")
+
+
+def _scan(walk, args):
+    """tl::CumSum1D and 2D: a warp has a line at a time, and the next warp the next line; the first alone where there is one.
+    Nothing is synchronised."""
+    found = _SCAN.match(args[0][1]) if args and isinstance(args[0], list) and args[0][:1] == ["s"] else None
+    ends = [pointer(walk, tree) for tree in args[1:3]] if found else []
+    sizes = [walk.value(tree) for tree in args[3:]]
+    if len(ends) < 2 or None in ends or not all(isinstance(size, int) for size in sizes):
+        return False
+    if found[1] == "1D":
+        lines, length, steps, across = 1, sizes[0], (0, 0), (1, 1)
+    elif found[3] == "1":
+        (lines, length), steps, across = sizes[:2], sizes[2:4], (1, 1)
+    else:
+        (length, lines), steps, across = sizes[:2], (1, 1), sizes[2:4]
+    warps = int(found[2]) // 32
+    mine = len(range(walk.warp, lines, warps))
+    op, kept = Op("simt", "scan"), list(walk.loops)
+    same = ends[0].buffer == ends[1].buffer
+    for end, home, step, stride in zip(ends, (op.reads, op.updates if same else op.writes), steps, across):
+        if not mine or (same and home is op.reads) or not on_chip(walk, end.buffer):
+            continue
+        line = ["+", end.index, ["*", ["+", ["*", "scan__line", warps], walk.warp], step]]
+        walk.loops = [*kept, ("scan__line", 0, mine)] + ([("scan__at", 0, length)] if stride != 1 else [])
+        walk.access(home, end.buffer, line if stride == 1 else ["+", line, ["*", "scan__at", stride]],
+                    length if stride == 1 else 1, end.bits)
+    walk.loops = kept
+    walk.emit(op)
+    return True
+
+
 def _extern(walk, args, statement):
     op = Op("simt", "call")
     if args and isinstance(args[0], list) and _all_reduce(walk, args, op):
         walk.emit(op)
+        return
+    if _scan(walk, args):
         return
     _unknown(walk, args[0][1] if isinstance(args[0], list) else "call_extern", args[1:])
 

@@ -4,6 +4,7 @@
 import html
 import json
 import os
+import re
 
 from . import _spad
 from . import core
@@ -62,7 +63,7 @@ class Page:
         lines.append(f"{'all, without mbarriers':24} {'':>9} {'':>6} {total['tilelang']:>9} {total['spad']:>9}")
         for who, check in (("TileLang", self.theirs), ("spad", self.ours)):
             lines += ["", f"layout of {who}: {check.verdict}" + (f": {check.reason}" if check.reason else "")]
-            lines += [f"    {f.severity}: {f.message} [{f.code}]" for f in check.findings if f.severity != "advice"]
+            lines += _finding_lines(check)
         lines += ["", "approximations:" if data["approximations"] else "approximations: no access is approximated"]
         lines += [f"    {row['what']}: {row['why']} ({', '.join(row['agents'])})" for row in data["approximations"]]
         return "\n".join(lines) + "\n"
@@ -93,6 +94,16 @@ class Page:
     def __repr__(self):
         total = self.data["bytes"]
         return f"<spad.tilelang page of {self._tree['name']}: {total['tilelang']} B, spad {total['spad']} B>"
+
+
+def _finding_lines(check):
+    """A line for each finding; those that differ in numbers alone, such as the warps, are one line."""
+    alike = {}
+    for finding in check.findings:
+        if finding.severity != "advice":
+            alike.setdefault((finding.severity, finding.code, re.sub(r"\d[\d,]*", "#", finding.message)), []).append(finding)
+    return [f"    {severity}: {found[0].message} [{code}]" + (f", and {len(found) - 1} more like it" if len(found) > 1 else "")
+            for (severity, code, _), found in alike.items()]
 
 
 def _place(at):

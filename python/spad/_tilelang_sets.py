@@ -32,6 +32,16 @@ def names(tree):
     return set().union(*[names(part) for part in parts])
 
 
+def all_names(tree):
+    """The variables of an expression, with those that say where data is loaded from."""
+    if isinstance(tree, str):
+        return {tree}
+    if not isinstance(tree, list) or tree[0] == "s":
+        return set()
+    parts = tree[2:] if tree[0] in ("cast", "load", "call") else tree[1:]
+    return set().union(*[all_names(part) for part in parts])
+
+
 def replace(tree, lets):
     """An expression with its let variables written out."""
     if isinstance(tree, str):
@@ -162,6 +172,8 @@ class Scope:
             if kind == "//":
                 return self._quotient(left, right.const)
             return self._rest(left, right.const + (kind == "&"))
+        if kind == "|":
+            return self._union(self.sum(tree[1]), self.sum(tree[2]))
         if kind == "^":
             return self._flip(self.sum(tree[1]), self.sum(tree[2]))
         if kind in ("min", "max"):
@@ -196,6 +208,13 @@ class Scope:
         if low is not None and high is not None and low // by == high // by:
             return total.plus(Sum(-(low // by) * by))
         return self._atom(f"(({total.text()}) % {by})", 0, by - 1)
+
+    def _union(self, left, right):
+        if left.terms or right.terms:
+            if left.key() == (0, ()) or right.key() == (0, ()):
+                return left.plus(right)
+            raise Opaque("'|' of a variable")
+        return Sum(left.const | right.const)
 
     def _flip(self, left, right):
         if left.terms and right.terms:

@@ -21,6 +21,7 @@ from ._tilelang_write import Access, Op
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
+_UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
 _THREADS = ("thread__x", "thread__y", "thread__z")
 _RESERVED = frozenset(
     "kernel param tensor unit for if else in on by at of as from and or min max step parallel break cursor advance scope "
@@ -209,6 +210,9 @@ class Walk:
         except Opaque:
             low, count = Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
             self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
+        fewest, _ = self.scope.range(count)
+        if count.terms and fewest is not None and fewest < 0:  # no rounds, in some blocks
+            count = self.scope.sum(["max", extent, 0])
         (_, most), (least, _) = self.scope.range(low.plus(count)), self.scope.range(low)
         end = low.plus(count)
         if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars:
@@ -424,20 +428,36 @@ class Walk:
 
     def _data(self, statement):
         """A condition that data decides."""
-        if not self.orders(statement[2]) and not self.orders(statement[3]):
+        condition = self.value(statement[1])
+        one = self._one_value(condition)
+        orders = self.orders(statement[2]) or self.orders(statement[3])
+        if not orders and not one and self._key(condition) not in self.unknowns:
             self._both(statement, "a condition on data")
             return
-        condition = self.value(statement[1])
         if _sets.names(condition) & set(_sizes.names(self.tree)):
             raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
         name = self._unknown(condition, "data", "")
-        self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
+        if orders and not one:
+            self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
         self._branch(f"{name} == 1", statement)
 
+    def _one_value(self, condition):
+        """Whether data that decides is the same for all threads and rounds: of global memory that the kernel does not write,
+        at a place that the block alone decides."""
+        used = _sets.all_names(condition)
+        blocks = {self.tree["bound"].get("blockIdx." + axis) for axis in "xyz"}
+        known = {name for name, _ in self.unknowns.values()}
+        return used <= blocks and self._lasting(condition) and len(known) < _UNKNOWNS_MOST
+
+    def _key(self, tree):
+        """Equal for the same expression, also where the loops of producers and of consumers, which were one in the program,
+        have variables of their own."""
+        hints = self.tree.get("hints", {})
+        return json.dumps(_sets.replace(tree, {name: hints[name] for name in hints if name in self.scope.values}))
+
     def _unknown(self, tree, name, kind):
-        """A name for a value that data decides: one for all uses of the same expression, also where the loops of producers
-        and of consumers, which were one in the program, have variables of their own."""
-        key = json.dumps(_sets.replace(tree, {name: hint for name, hint in self.tree.get("hints", {}).items() if name in self.scope.values}))
+        """A name for a value that data decides: one for all uses of the same expression."""
+        key = self._key(tree)
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()}
             made, number = name, 1
@@ -728,8 +748,8 @@ def _lap(tree, var):
 
 
 def _indexed(tree):
-    """Loop variables that an index on chip uses other than below a remainder, or that say how many copies a wait leaves
-    under way: their loops keep their extents."""
+    """Loop variables that an index on chip or the parity of a wait uses other than below a remainder, or that say how many
+    copies a wait leaves under way: their loops keep their extents."""
     found = set()
 
     def walk(part, inside):
@@ -741,8 +761,8 @@ def _indexed(tree):
             return
         if part[0] in ("%", "s"):
             return
-        if part[0] == "call" and part[1] == "ptx_wait_group":
-            walk(part[2], True)
+        if part[0] == "call" and part[1] in ("ptx_wait_group", "mbarrier_wait_parity"):
+            walk(part[-1], True)
             return
         if part[0] == "call" and part[1] == "tvm_access_ptr":
             facts = tree["buffers"].get(part[3]) if isinstance(part[3], str) else None

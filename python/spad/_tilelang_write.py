@@ -58,7 +58,7 @@ class Writer:
         self.say(f"kernel {self.name} on {tree['arch']} \"lowered by TileLang {tree.get('tilelang', '')}\"")
         head = len(self.lines)
         for name, kind in walk.unknowns.values():
-            self.say(f"param {name} = 2 any" if kind else f"unknown {name}")
+            self.say(f"param {name} = 2 any" if kind else f"unknown {name} in 0..2 = 1")  # the work is done, where one value is taken
         blocks = 1
         for extent in tree["grid"]:
             blocks = blocks * extent if isinstance(extent, int) else blocks

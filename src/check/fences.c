@@ -9,6 +9,8 @@
  *
  * What an agent arrives or signals on a unit, when the operations that it issued there are done
  * (tcgen05.commit), is a `before` fence of the kind that the unit needs [PTX ISA, tcgen05.commit].
+ * These are in the order of the unit and not of the agent: a fence statement after such an arrival
+ * may come before it, so that each list has fences of one sort, and bisection is right in it.
  */
 #include "check/fences.h"
 
@@ -48,6 +50,7 @@ static bool is_fence(const spad__order *o, int32_t number, spad__fence_run *kind
     const spad_statement *s = spad_kernel_get_statement(o->events.kernel, (size_t)event->statement);
     if (s->kind == SPAD_STATEMENT_FENCE) {
         *kind = (spad__fence_run){.fence = s->fence,
+                                  .unit = -1,
                                   .when = s->flags & (SPAD_FENCE_BEFORE | SPAD_FENCE_AFTER)};
         *point = o->net.step[number];
         return true;
@@ -56,12 +59,13 @@ static bool is_fence(const spad__order *o, int32_t number, spad__fence_run *kind
     if (rule == NULL || rule->kind != SPAD_FENCE_THREADS) return false;
     if (s->kind != SPAD_STATEMENT_ARRIVE && s->kind != SPAD_STATEMENT_SIGNAL) return false;
     kind->when = SPAD_FENCE_BEFORE;
+    kind->unit = event->unit;
     *point = o->net.start[number];
     return true;
 }
 
 static bool is_same_kind(const spad__fence_run *a, const spad__fence_run *b) {
-    return a->fence == b->fence && a->when == b->when;
+    return a->fence == b->fence && a->unit == b->unit && a->when == b->when;
 }
 
 /* The fences of one kind of one agent. */

@@ -7,9 +7,11 @@
 
 #include "check/order.h"
 
-/* Fences of one kind by one agent: `points` from first to end, in its order. */
+/* Fences of one kind by one agent: `points` from first to end, in its order. What it arrives on a
+ * unit is a list of its own, in the order of the unit: it comes when the operations are done. */
 typedef struct spad__fence_run {
     int64_t fence; /* of the target; -1: a proxy fence for all memory */
+    int64_t unit;  /* of arrivals; -1: fences that are statements */
     unsigned when; /* SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER, or 0 */
     int32_t agent;
     size_t first;

@@ -219,6 +219,26 @@ def test_a_slot_that_is_released_too_early():
     assert shown(verdict(tree_of("hasty_sm_100")))
 
 
+def test_products_of_what_threads_stored():
+    """A proxy fence is missing before the arrival of the threads that store; with one the kernel is right."""
+    tree = tree_of("fed_by_threads_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-MISSING-FENCE"}
+    theirs = T.load(tree).report().text().split("layout of spad")[0]
+    assert theirs.count("[SPAD-MISSING-FENCE]") == 1 and "more like it" in theirs  # a line for all warps
+    fed, = [path for path in sites(tree["body"], ["ptx_arrive_barrier"]) if "full" in json.dumps(at(tree["body"], path))]
+    at(tree["body"], fed[:-1]).insert(fed[-1], ["do", ["call", "fence_proxy_async"]])
+    assert verdict(tree).verdict == "proved for all trip counts"
+
+
+def test_a_while_loop_without_a_barrier_at_its_end():
+    """As TileLang 0.1.15 lowers it: the next round stores while others still read."""
+    tree = tree_of("while_loop_sm_90")
+    assert shown(verdict(tree)) == {"SPAD-RACE"}
+    loop, = [s for s in tree["body"] if s[0] == "while"]
+    loop[2].append(SYNC)
+    assert verdict(tree).verdict == "proved for all trip counts"
+
+
 def test_two_groups_at_one_barrier():
     """As TileLang 0.1.15 lowers it; with a barrier for each group the kernel is right."""
     tree = tree_of("one_barrier_sm_90")
@@ -334,6 +354,28 @@ def test_conditions_on_data_may_hold():
     assert kernel.approximations[0]["what"] == "a condition on data"
 
 
+def test_data_of_a_block_has_one_value():
+    """Whether a block has work, asked twice: the second time it is the same."""
+    def kernel(place, kind="<"):
+        has = [kind, ["load", "g", place], 3]
+        return T.load(kernel_tree([["if", has, [["store", "s", "tx", ["f"]]], []], SYNC,
+                                   ["if", has, [["store", "h", "tx", ["load", "s", "tx"]]], []]]))
+
+    same = kernel("bx")
+    assert "if data == 1 {" in same.source and same.approximations == []
+    assert same.check().verdict.startswith("proved")
+    assert same.sim().makespan > 0 and "unknown data in 0..2 = 1" in same.source  # the time of a block that has work
+    assert kernel("tx").check().verdict == "unknown"
+
+
+def test_loops_without_rounds_in_some_blocks():
+    """The first block of a causal attention has one round, and rounds are taken out of its loop."""
+    body = [["store", "s", "tx", ["f"]], ["for", "k", 0, ["-", "bx", 1], "serial", [SYNC]], ["store", "s", "tx", ["f"]]]
+    for block in (0, 1):
+        kernel = T.load(kernel_tree(body), block=(block,))
+        assert "for k in 0..max(block_x - 1, 0) {" in kernel.source and kernel.check().verdict.startswith("proved")
+
+
 def test_what_both_sides_of_a_condition_store_is_written():
     """Data decides what a thread stores, and not where: zeros outside of a sequence."""
     read = ["store", "g", "tx", ["load", "s", "tx"]]
@@ -366,7 +408,8 @@ def test_one_of_two_numbers():
     assert scope.condition(["select", ["<", "b", "k"], 0, 1]) == [["b >= k"]]
     assert scope.condition(["==", ["and", ["<", "b", "k"], ["<", "b", 3]], 0]) == [["b >= k"], ["b >= 3"]]
     assert scope.condition(["<", by_two, "k"]) == [["b + max(0, min(1, b * (-1) + 2)) * 3 - 1 < k"]]
-    for opaque in (["select", ["<", "b", "k"], "b", "k"], ["select", ["and", ["<", "b", 2], ["<", "k", 2]], 1, 2]):
+    assert scope.sum(["|", 0, "b"]).text() == "b" and scope.sum(["|", 5, 2]).text() == "7"
+    for opaque in (["|", "b", 1], ["select", ["<", "b", "k"], "b", "k"], ["select", ["and", ["<", "b", 2], ["<", "k", 2]], 1, 2]):
         with pytest.raises(sets.Opaque):
             scope.sum(opaque)
 
@@ -381,6 +424,26 @@ def test_one_unknown_for_the_loops_of_producers_and_consumers():
     kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
     assert kernel.source.count("unknown ") == 1
     assert kernel.check().verdict.startswith("proved")
+    # what is stored and read by the same condition, without synchronisation in it, is as certain
+    for steps in body[0][2:]:
+        steps[0][5] += [["if", steps[0][5][0][1], [["store", "s", "tx", ["f"]], ["store", "h", 0, ["load", "s", "tx"]]], []]]
+    kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
+    assert "may" not in kernel.source and kernel.check().verdict.startswith("proved")
+
+
+def test_a_loop_whose_variable_is_a_parity():
+    """Two rounds: TileLang writes `k` for `k % 2`, so the loop has its two rounds and no others."""
+    bar = ["load", "b", 0]
+    body = [["if", ["call", "tl_shuffle_elect", 0], [["do", ["call", "ptx_init_barrier_thread_count", bar, 64]]], []],
+            ["do", ["call", "ptx_fence_barrier_init"]], SYNC,
+            ["for", "k", 0, 2, "serial", [["do", ["call", "ptx_arrive_barrier", bar]], ["do", ["call", "mbarrier_wait_parity", bar, "k"]],
+                                          ["store", "s", "tx", ["f"]]]]]
+    tree = kernel_tree(body)
+    tree["buffers"]["b"] = {"dtype": "uint64", "scope": "shared.barrier", "alloc": True, "bits": 64, "elements": 1}
+    kernel = T.load(tree)
+    assert "for k in 0..2 {" in kernel.source and kernel.check().verdict.startswith("proved")
+    at(tree["body"], (3, 5, 1))[1][3] = ["^", "k", 1]
+    assert "parity k * (-1) + 1" in T.load(tree).source or "parity 1 - k" in T.load(tree).source
 
 
 def test_an_index_that_is_data_is_any_part_of_the_buffer():
@@ -524,6 +587,28 @@ def test_counters_become_cursors():
     kernel = T.load(kernel_tree(body))
     assert "cursor v_s3, v_p3 mod 3" in kernel.source and "advance v_s3" in kernel.source
     assert "writes s(v_s3 * 256..v_s3 * 256 + 128)" in kernel.source
+
+
+def scan_tree(name, sizes, *, fill=True):
+    both = [["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 256, mask] for mask in (1, 2)]
+    scan = ["do", ["call", "call_extern", ["s", f"tl::{name}::run"], *both, *sizes]]
+    rows = ["for", "i", 0, 4, "unroll", [["store", "s", ["+", ["*", "i", 64], "tx"], ["f"]]]]
+    return kernel_tree([*([rows, SYNC] if fill else []), scan, SYNC, ["store", "g", "tx", ["load", "s", "tx"]]])
+
+
+def test_sums_along_a_line():
+    """Lines by turns among the two warps: rows of 64 elements, columns of 4, and one line of 256 for the first warp."""
+    lines = {"CumSum2D<64, 1, false>": ((4, 64, 64, 64), ["s(0..256), s(512..768)", "s(256..512), s(768..1024)"]),
+             "CumMax1D<64, true>": ((256,), ["s\n"]),
+             "CumSum2D<64, 0, false>": ((4, 64, 64, 64), ["s(0..4), s(8..12)", "s(4..8), s(12..16)"])}
+    for name, (sizes, parts) in lines.items():
+        kernel = T.load(scan_tree(name, sizes))
+        assert [part for part in parts if f"simt scan updates {part}" in kernel.source] == parts, kernel.source
+        assert kernel.source.count("simt scan") == len(parts) and kernel.approximations == []
+        assert kernel.check().verdict.startswith("proved")
+        assert "SPAD-UNINITIALISED-READ" in shown(T.load(scan_tree(name, sizes, fill=False)).check())
+    with pytest.raises(T.Unsupported, match="CumSum3D"):
+        T.load(scan_tree("CumSum3D<64, 1, false>", (4, 64, 64, 64)))
 
 
 def test_reductions_across_warps_synchronise():

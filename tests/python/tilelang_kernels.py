@@ -197,6 +197,54 @@ def unfenced():
     return gemm()
 
 
+def fed_by_threads(size=256, block=64, deep=32):
+    """Roles for warps written by hand: threads of one group store tiles for products of the other, and arrive."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float16")):
+        with T.Kernel(size // block, size // block, threads=256) as (bx, by):
+            a = T.alloc_shared((2, block, deep), "float16")
+            b = T.alloc_shared((2, deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            full, empty = T.alloc_barrier([128] * 2), T.alloc_barrier([128] * 2)
+            tx = T.get_thread_binding()
+            if tx >= 128:
+                for k in T.serial(size // deep):
+                    T.barrier_wait(empty[k % 2], k // 2 % 2 ^ 1)
+                    T.copy(A[by * block:by * block + block, k * deep:k * deep + deep], a[k % 2, :, :])
+                    T.copy(B[k * deep:k * deep + deep, bx * block:bx * block + block], b[k % 2, :, :])
+                    T.barrier_arrive(full[k % 2])
+            else:
+                T.clear(acc)
+                for k in T.serial(size // deep):
+                    T.barrier_wait(full[k % 2], k // 2 % 2)
+                    T.gemm(a[k % 2, :, :], b[k % 2, :, :], acc)
+                    T.barrier_arrive(empty[k % 2])
+                T.copy(acc, C[by * block, bx * block])
+
+    return main
+
+
+def while_loop():
+    """Rounds that data counts: TileLang puts a barrier between stores and loads, and none before the stores of the next round."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((1024,), "float32"), rounds: T.Tensor((8,), "int32"), Y: T.Tensor((1024,), "float32")):
+        with T.Kernel(8, threads=128) as bx:
+            x = T.alloc_shared((128,), "float32")
+            n = T.alloc_var("int32")
+            n = rounds[bx]
+            while n > 0:
+                T.copy(X[bx * 128], x)
+                for i in T.Parallel(128):
+                    Y[bx * 128 + i] = x[127 - i]
+                n = n - 1
+
+    return main
+
+
 def one_barrier():
     """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
     two memories apart, so that both groups meet at barrier 3."""
@@ -222,7 +270,8 @@ def one_barrier():
     return main
 
 
-WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
+WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "while_loop_sm_90": (while_loop, "sm_90"),
+         "fed_by_threads_sm_90": (fed_by_threads, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 
 
 def main():

@@ -79,6 +79,16 @@ static const struct {
      "no `fence tcgen05 after` of issuer comes between"},
     {TMEM ISSUER "wait empty parity 0\n" AFTER AGAIN READER AFTER LD LAST, 1,
      "no `fence tcgen05 before` of reader comes between"},
+    /* a fence after an arrival on the unit comes before the operations are done, and changes
+       nothing */
+    {TMEM ISSUER BEFORE "wait empty parity 0\n" AFTER
+                        "mma mul reads x writes t\narrive full on mma\n" BEFORE
+                        "}\n" READER AFTER LD BEFORE LAST,
+     0, NULL},
+    {TMEM ISSUER BEFORE "wait empty parity 0\n" AFTER
+                        "mma mul reads x writes t\narrive full on mma\n" BEFORE
+                        "}\n" READER LD BEFORE LAST,
+     1, "no `fence tcgen05 after` of reader comes between"},
     /* too early, or too late */
     {TMEM ISSUER "wait empty parity 0\n" AFTER AGAIN READER AFTER BEFORE LD LAST, 1, NULL},
     {TMEM ISSUER AFTER "wait empty parity 0\n" AGAIN READER AFTER LD BEFORE LAST, 1, NULL},

@@ -109,6 +109,12 @@ typedef struct spad__life {
                       iteration */
 } spad__life;
 
+/* life_uses.c: which tensors are followed, and the tables of their tiles. */
+spad_status spad__life_find_uses(spad__life *life, spad_error *error);
+
+/* Has it bytes that no other tensor can have? */
+bool spad__life_is_private(const spad__life *life, const spad_kernel_tensor *home);
+
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
 void spad__life_destroy(spad__life *life);
 

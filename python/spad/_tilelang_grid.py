@@ -2,11 +2,15 @@
 """What the text of a lowered kernel does not say about its grid, found out for spad.tilelang from the tree: which blocks
 share a tile, which tiles the cache has, and what is stored at the end."""
 
+import math
 import re
 
-_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
-_PIECE = 16  # bytes that a thread copies at a time
-_STEP_NS = 130  # of threads for a step that copies: addresses, issue, barriers (examples/cuda/copies.cu)
+from . import _grid_cache
+from . import _grid_text
+
+# Of threads for a step that copies (examples/cuda/together.cu): what the copies themselves take, which blocks do one after
+# the other, and addresses, barriers and fences, which they do side by side.
+_CYCLES_A_KIB, _STEP_CYCLES = 4.2, 211
 _WARP, _GROUP = 32, 4  # threads of a warp, warps of a warpgroup
 _SWIZZLE = re.compile(r"rasterization2D(Row|Column)\W+(\d+)")
 _BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
@@ -66,8 +70,8 @@ def _loads(node, on_chip, loops, found):
         _loads(part, on_chip, loops, found)
 
 
-def _spread(tree, name, places, loops, blocks):
-    """(reused, near, cached) of the copies of one tensor among the first blocks of a grid; None: not known."""
+def _seen(tree, places, blocks):
+    """Where each of the first blocks of a grid copies from; None: not known."""
     axes = [tree["bound"].get("blockIdx." + axis) for axis in "xyz"]
     seen = []
     for number in range(blocks):
@@ -75,36 +79,40 @@ def _spread(tree, name, places, loops, blocks):
         seen.append(tuple(_value(place, values) for place in places))
         if None in seen[-1]:
             return None
-    longest = run = 1
-    for before, now in zip(seen, seen[1:]):
-        run = run + 1 if before == now else 1
-        longest = max(longest, run)
+    return seen
+
+
+def _spread(tree, name, places, loops, seen):
+    """(reused, near, cached) of the copies of one tensor among the first blocks of a grid."""
     bits = tree["buffers"].get(name, {}).get("bits") or 16
     cached = None
     for loop in reversed(loops):
         step = [_value(place, {loop: 1}) - _value(place, {}) for place in places]
-        width = step[0] * bits // 8
         if any(step):
-            if not any(step[1:]) and 0 < width < _LINE:
-                cached = _LINE // width - 1, _LINE // width
+            cached = _grid_text.cached_of(step[0] * bits // 8) if not any(step[1:]) else None
             break
-    return max(1, round(blocks / len(set(seen)))), longest, cached
+    return *_grid_text.sharing(seen), cached
 
 
-def shares(tree, units):
-    """{tensor: (reused, near, cached)} of what is copied from memory, as far as the places are arithmetic."""
+def shares(tree, units, text, wave, room):
+    """{tensor: (reused, near, cached)} of what is copied from memory, as far as the places are arithmetic. text: of the
+    kernel, wave: blocks at a time, room: bytes of the cache."""
     grid = tree["grid"]
     if not all(isinstance(extent, int) for extent in grid):
         return {}
-    found, made = {}, {}
+    found, made, seen = {}, {}, {}
     on_chip = {name for name, facts in tree["buffers"].items() if facts["scope"] != "global"} | set(tree["shared"])
     _loads(tree["body"], on_chip, [], found)
+    blocks = grid[0] * grid[1] * grid[2]
     for name, copies in found.items():
         places, loops = max(copies, key=lambda copy: len(copy[1]))
-        spread = _spread(tree, name, places, loops, min(units, grid[0] * grid[1] * grid[2]))
-        if spread is not None:
-            made[name] = spread
-    return made
+        rows = _seen(tree, places, min(units * _grid_cache.WAVES, blocks))
+        if rows is not None:
+            made[name] = _spread(tree, name, places, loops, rows[:units])
+            seen[name] = rows
+    sizes = _bytes_of_blocks(text, made)
+    kept = _grid_cache.kept({name: rows for name, rows in seen.items() if name in sizes}, sizes, wave, room)
+    return {name: (*row[:2], _grid_cache.joined(kept.get(name, 0), row[2])) for name, row in made.items()}
 
 
 def stored(node, buffers, times=1):
@@ -128,7 +136,7 @@ def stored(node, buffers, times=1):
 
 _INPUT = re.compile(r"tensor (\w+) : global (\w+) \((\d+)\) input$")
 _AGENT = re.compile(r"agent (\w+) of (\d+) threads( registers \d+)? \{$")
-_COPY = re.compile(r"(\s*)(cpasync|tma|simt) (\w+) reads (\w+) writes (.*)$")
+_COPY = re.compile(r"(\s*)(cpasync|tma|simt) (\w+) reads (?P<tensor>\w+) writes (.*)$")
 _PRODUCT = re.compile(r"\s*wgmma \w+ .* cost \d+ cycles$")
 _RESULT = re.compile(r"    simt store reads (\w+\[\d+\])$")
 
@@ -139,16 +147,16 @@ def _source(name, known):
     return next((source for source in (word, word.rstrip("_")) if source in known), None)
 
 
-def _input(match, spread, copied):
-    name, kind, size = match.groups()
-    reused, near, cached = spread
-    tiles = f"[{cached[1]}] " if cached else ""
-    words = [f"tensor {name} : global {kind} {tiles}({size}) input"]
-    words += [f"reused {reused}"] if reused > 1 else []
-    words += [f"near {min(near, reused)}"] if min(near, reused) > 1 else []
-    words += [f"cached {cached[0]} of {cached[1]}"] if cached and cached[0] > 0 else []
-    words += [f"pieces {_PIECE}"] if name in copied else []
-    return " ".join(words)
+def _bytes_of_blocks(text, known):
+    """{tensor of the tree: bytes that a block copies of it}."""
+    lines = text.split("\n")
+    inputs = [match for match in map(_INPUT.match, lines) if match]
+    sizes = {}
+    for name, bytes_ in _grid_cache.bytes_read(lines, _COPY, {match[1]: int(match[3]) for match in inputs}).items():
+        source = _source(name, known)
+        if source is not None:
+            sizes[source] = sizes.get(source, 0) + bytes_
+    return sizes
 
 
 def _alike(line):
@@ -194,33 +202,33 @@ def text_of(text, tree, registers, given, latency):
     text, joined = _warpgroups(text)
     text = _widened(text, joined)
     buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
-    lines = text.split("\n")
     copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
-    rows, out, loops = {}, [], []
+    rows, out, copied_bytes = {}, [], 0
+    each = {match[1]: int(match[3]) for match in map(_INPUT.match, text.split("\n")) if match}
     bytes_, piece = stored(tree["body"], buffers)
-    for line in lines:
+    for line, loop in _grid_text.with_loops(text.split("\n")):
         match = _INPUT.match(line)
         source = _source(match[1], given) if match else None
         if source is not None:
-            if given[source][2]:
-                rows[match[1]] = given[source][2][1]
-            line = _input(match, given[source], copied)
+            *shared, cached = given[source]
+            if cached and cached[0] > 0:
+                rows[match[1]] = cached
+            line = _grid_text.tensor_line(*match.groups(), "input", shared, rows.get(match[1]), match[1] in copied)
         agent = _AGENT.match(line)
         if agent and bytes_ and not any(part.startswith("tensor results") for part in out):
             out.append(f"tensor results : global u8 ({bytes_ * _WARP * (_GROUP if joined else 1)}) output pieces {piece}")
         if agent and registers is not None and not agent[3]:
             line = f"agent {agent[1]} of {agent[2]} threads registers {registers} {{"
-        loop = re.match(r"\s*for (\w+) in ", line)
-        if line.endswith("{"):
-            loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
         copy = _COPY.match(line)
         if copy and copy[4] in rows:
-            number = (loops[-1] if loops else None) or "0"
-            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{number} % {rows[copy[4]]}] writes {copy[5]}"
-        if loops and loops[-1] and re.match(r"\s*commit loads$", line) and any("cpasync" in part for part in out[-8:]):
-            line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {_STEP_NS} ns"
+            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{loop or 0} % {rows[copy[4]][1]}] writes {copy[5]}"
+        if copy and copy[2] == "cpasync":
+            copied_bytes += each.get(copy["tensor"], 0)
+        if re.match(r"\s*commit loads$", line):
+            if loop and copied_bytes > 0:
+                cycles = math.ceil(_CYCLES_A_KIB * copied_bytes / 1024)
+                line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency {_STEP_CYCLES} cycles"
+            copied_bytes = 0
         if _PRODUCT.match(line) and latency:
             line += f" latency {latency} cycles"
         if bytes_ and _RESULT.match(line):

@@ -16,8 +16,10 @@ import os
 import re
 import tempfile
 
+from . import _grid_cache
 from . import _spad
 from . import _triton_grid
+from ._program_command import beside
 from . import _triton_scratch
 from . import core
 from .kernel import Kernel
@@ -138,7 +140,7 @@ class _Passes:
         _add(self.nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
         _add(self.nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, self.chip)
         _add(self.nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
-        _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
+        return _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
 
     def run(self, text, barriers=True):
         """The text after the passes; those for shared memory only without barriers."""
@@ -146,15 +148,16 @@ class _Passes:
             module = self._module(text)
             manager = self.ir.pass_manager(module.context)
             self._add_addresses(manager)
-            if barriers:
-                self._add_barriers(manager)
+            complete = barriers and self._add_barriers(manager)
             try:
                 manager.run(module, "spad")
             except TypeError:
                 manager.run(module)
         except (AttributeError, RuntimeError, TypeError) as error:
             raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-        return module.str() if hasattr(module, "str") else str(module)
+        text = module.str() if hasattr(module, "str") else str(module)
+        # also where the pass had nothing to add: then it is checked that nothing is missing
+        return text.replace("module attributes {", "module attributes {spad.barriers, ", 1) if complete else text
 
 
 def place(ttgir, target):
@@ -188,12 +191,20 @@ class TritonKernel(Kernel):
         chip = target if target is not None else self.target
         blocks = grid if isinstance(grid, int) else math.prod(grid)
         units = chip.data.get("units") or 1
-        shares = _triton_grid.reuse(self.ttgir, self.sizes, min(blocks, units))
+        places = _triton_grid.places_of(self.ttgir, self.sizes, min(blocks, units * _grid_cache.WAVES))
+        shares = _triton_grid.reuse(places, min(blocks, units))
         for name, value in dict(reused or {}).items():
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
-        text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
-                                    dict(cached or {}))
-        return core.sim(Kernel.parse(text, "<kernel of a grid>", target=chip), None, grid=blocks, **options)
+        text, room, given = self.text(), _grid_cache.room_of(chip), dict(cached or {})
+
+        def text_of(wave):
+            part = _triton_grid.kept(text, places, wave, room)
+            return _triton_grid.text_of(text, self.info["warps"], registers or self.registers, shares, given, part)
+
+        def sim_of(made):  # the bytes of a block are those of its places
+            return core.sim(Kernel.parse(made, "<kernel of a grid>", target=chip), True, grid=blocks, **options)
+
+        return _grid_cache.simulated(text_of, sim_of, units)
 
     @property
     def bytes(self):
@@ -240,17 +251,12 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
 
 def compare(*kernels):
     """A table: verdict, bytes of Triton and ours, and simulated time of each kernel."""
-    rows = [("kernel", "verdict", "triton B", "spad B", "time")]
+    rows = []
     for number, kernel in enumerate(kernels):
-        check = kernel.check()
-        size = kernel.bytes
         try:
             sim = kernel.sim()
             time = sim.time_text(sim.makespan)
         except _spad.Error:
-            time = "-"
-        rows.append((f"{number}: {kernel.name}", check.verdict,
-                     "-" if size["triton"] is None else str(size["triton"]), str(size["spad"]), time))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
-                   for row in rows)
+            time = None
+        rows.append((f"{number}: {kernel.name}", kernel.check().verdict, kernel.bytes["triton"], kernel.bytes["spad"], time))
+    return beside(rows, "triton")

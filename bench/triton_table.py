@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """triton_table.py: the kernels of tests/ttgir/kernels.py, compiled by the Triton that is installed for three
-chips and several stage counts, at sizes of 512: verdict, bytes of shared memory of Triton and ours, and seconds to check.
+chips and several stage counts, at sizes of 512: verdict, bytes of shared memory of Triton and ours, and seconds of the processor to check.
 
     PYTHONPATH=build/release/python python3 bench/triton_table.py [--stages 1..5] [--rows]
 
@@ -55,14 +55,14 @@ def rows(chips, stages):
                 except Exception:
                     yield chip, stage, name, "Triton fails", None, None, 0.0, False
                     continue
-                start = time.perf_counter()
+                start = time.process_time()
                 try:
                     kernel = st.load(text, sizes={name: 512 for name in ("M", "N", "K", "rows") if name in signature})
                     check = kernel.check()
                 except spad.Error as error:
                     yield chip, stage, name, f"not read: {error}", None, None, 0.0, False
                     continue
-                spent = time.perf_counter() - start
+                spent = time.process_time() - start
                 size = kernel.bytes
                 verdict = check.verdict
                 if verdict == "wrong":

@@ -219,7 +219,8 @@ class TritonKernel(Kernel):
 def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, num_warps=None, sizes=None,
          placed=True, **options):
     """A TritonKernel of a @triton.jit function with its signature, of a compiled kernel, of TTGIR or of
-    the path of a .ttgir file. sizes: values of integer arguments, for what cannot stay symbolic.
+    the path of a .ttgir file. sizes: values of integer arguments, for what cannot stay symbolic, and of variables
+    that the kernel loads.
     placed: with the addresses, fences and barriers of Triton's own passes where they can be run;
     k.unplaced says why not."""
     file, text = "<ttgir>", None

@@ -13,6 +13,7 @@ class _Info(TypedDict):
     tensor_columns: int
     warps: int
     placed: bool
+    barriers: bool
     unrolled: bool
     reason: str
     assumed: str

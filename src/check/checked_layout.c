@@ -109,7 +109,7 @@ static spad_status narrow_by(proposal *p, const spad_define *defines, size_t cou
 }
 
 /* Parameters above a value, set to it. */
-static size_t list_params(const proposal *p, int64_t most, spad_define *defines) {
+static size_t list_longer_params(const proposal *p, int64_t most, spad_define *defines) {
     size_t count = 0;
     for (size_t i = 0; i < spad_kernel_param_count(p->kernel) && count < PARAMS_MAX; i++) {
         const spad_kernel_param *param = spad_kernel_get_param(p->kernel, i);
@@ -124,7 +124,7 @@ static spad_status narrow_order(proposal *p, size_t *taken, spad_error *error) {
     spad_define defines[PARAMS_MAX];
     spad_status status = SPAD_OK;
     for (int64_t value = 0; value <= 1; value++) {
-        const size_t count = list_params(p, value, defines);
+        const size_t count = list_longer_params(p, value, defines);
         for (size_t i = 0; i < count && status == SPAD_OK; i++)
             status = narrow_by(p, &defines[i], 1, taken, error);
         if (status == SPAD_OK && count > 1) status = narrow_by(p, defines, count, taken, error);
@@ -133,13 +133,13 @@ static spad_status narrow_order(proposal *p, size_t *taken, spad_error *error) {
 }
 
 /* The order of the kernel, or of one with fewer rounds where that is too long. */
-static spad_status find_order(proposal *p, spad_error *error) {
+static spad_status order_of_rounds(proposal *p, spad_error *error) {
     static const int64_t fewer[] = {8, 3};
     spad_status status = order_of(p, p->kernel, &p->order, error);
     for (size_t i = 0; i < 2 && status == SPAD_OK && !p->order->known; i++) {
         spad_define defines[PARAMS_MAX];
         spad_tensor_order *order;
-        const size_t count = list_params(p, fewer[i], defines);
+        const size_t count = list_longer_params(p, fewer[i], defines);
         if (count == 0) continue;
         status = order_with(p, defines, count, &order, error);
         if (order != NULL) p->shorter = spad__tensor_order_take(p->order, order);
@@ -269,7 +269,7 @@ static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
 
 static spad_status try_order(proposal *p, spad_error *error) {
     bool taken = false;
-    spad_status status = find_order(p, error);
+    spad_status status = order_of_rounds(p, error);
     if (status == SPAD_OK) status = propose(p, error);
     if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
     if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);

@@ -92,6 +92,36 @@ static const char *spread_of(const spad__order *o, const spad_walk_access *acces
     return o->events.kernel->accesses.items[access->row].spread;
 }
 
+/* An arrival of all threads that comes after x for each of them: is it known where y begins? */
+static spad_status arrives_between(const spad__clash *pair, int32_t arrival, bool *between,
+                                   spad_error *error) {
+    spad__order *o = pair->order;
+    const int32_t x = pair->first.event;
+    const bool writes =
+        (o->events.accesses.items[pair->first.access].kind & SPAD_ACCESS_WRITE) != 0;
+    const int32_t point = spad__net_first(&o->net, arrival);
+    const spad_status status =
+        spad__causes_before(o->visible, spad__net_last(&o->net, x, writes), point, between, error);
+    if (status != SPAD_OK || !*between) return status;
+    return spad__causes_before(o->visible, point, spad__net_first(&o->net, pair->second.event),
+                               between, error);
+}
+
+static spad_status find_arrival(const spad__clash *pair, bool *between, spad_error *error) {
+    const spad__events *events = &pair->order->events;
+    spad_status status = SPAD_OK;
+    *between = false;
+    for (int32_t e = pair->first.event + 1;
+         e < pair->second.event && !*between && status == SPAD_OK; e++) {
+        const spad__event *event = &events->items.items[e];
+        if (event->kind == SPAD_WALK_SYNC && (event->flags & SPAD_BY_ONE) == 0 &&
+            events->kernel->statements.items[event->statement].kind == SPAD_STATEMENT_ARRIVE) {
+            status = arrives_between(pair, e, between, error);
+        }
+    }
+    return status;
+}
+
 spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *pair,
                                spad__meeting *lack, spad_error *error) {
     spad__order *o = pair->order;
@@ -115,6 +145,7 @@ spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *
                                          o->net.step[met], &between, error);
         }
     }
+    if (!between && status == SPAD_OK) status = find_arrival(pair, &between, error);
     if (!between) *lack = need;
     return status;
 }
@@ -122,10 +153,10 @@ spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *
 /* ---- mbarriers ---------------------------------------------------------------------- */
 
 /* What an agent did last with an mbarrier, by object; -1: nothing. */
-typedef struct uses {
+typedef struct spread_uses {
     int32_t init;
     int32_t wait;
-} uses;
+} spread_uses;
 
 static spad_status find_early(spad__order *o, int32_t event, int32_t other, bool ends,
                               spad_error *error) {
@@ -160,17 +191,17 @@ static bool has_warps(const spad_kernel *kernel, size_t agent) {
     return false;
 }
 
-static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent, uses *last,
-                                 spad_error *error) {
+static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent,
+                                 spread_uses *last, spad_error *error) {
     const spad__events *events = &o->events;
     spad_status status = SPAD_OK;
-    for (size_t i = 0; i < events->objects.count; i++) last[i] = (uses){-1, -1};
+    for (size_t i = 0; i < events->objects.count; i++) last[i] = (spread_uses){-1, -1};
     for (size_t i = events->firsts.items[agent];
          i < events->firsts.items[agent + 1] && status == SPAD_OK; i++) {
         const spad__event *e = &events->items.items[i];
         if (e->kind != SPAD_WALK_SYNC || e->object < 0 || (e->flags & SPAD_BY_ONE) != 0) continue;
         const spad_statement_kind kind = events->kernel->statements.items[e->statement].kind;
-        uses *use = &last[e->object];
+        spread_uses *use = &last[e->object];
         if (kind == SPAD_STATEMENT_INIT) use->init = (int32_t)i;
         if (kind == SPAD_STATEMENT_WAIT_PARITY) {
             use->wait = (int32_t)i;
@@ -188,7 +219,7 @@ static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t 
 spad_status spad__spreads_find(const spad__spreads *spreads, spad__order *o, spad_error *error) {
     const size_t count = o->events.objects.count + 1;
     if (spreads->met == NULL) return SPAD_OK;
-    uses *last = spad__new_array(&o->net.host, count, sizeof *last);
+    spread_uses *last = spad__new_array(&o->net.host, count, sizeof *last);
     spad_status status = last != NULL ? SPAD_OK : spad__fail_host_memory(error);
     for (size_t agent = 0; agent + 1 < o->events.firsts.count && status == SPAD_OK; agent++) {
         if (!has_warps(o->events.kernel, agent)) continue;

@@ -13,8 +13,9 @@
  *
  * All threads of an agent run its statements in the same order, so what one of them has done before
  * a `sync` of all of them is over for each of them after it. That is the only way in which a thread
- * learns how far another one is, but for the end of an operation of one thread on a unit: where it
- * has no group, phases tell it to all threads that wait for them.
+ * learns how far another one is, but for the end of an operation of one thread on a unit, where it
+ * has no group, and for arrivals, which are of all threads unless they are elected: phases tell of
+ * them to all that wait.
  */
 #ifndef SPAD_CHECK_SPREADS_H
 #define SPAD_CHECK_SPREADS_H

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include "read/ttgir.h"
 
-enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = 256 };
+enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* ---- what it is ---------------------------------------------------------------------- */
 
@@ -263,7 +263,8 @@ static long line_of_op(const spad__ttgir *t, int32_t op) {
 
 /* What data decides, and has one value in the kernel. */
 static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
-    char loops[100] = "", copies[100] = "";
+    char loops[100] = "", copies[100] = "", loaded[80];
+    size_t used;
     if (t->inner_op >= 0) {
         snprintf(loops, sizeof loops, "the loop in line %ld has as many rounds each time",
                  line_of_op(t, t->inner_op));
@@ -272,7 +273,11 @@ static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
         snprintf(copies, sizeof copies, "%sthe copy in line %ld is always done",
                  t->inner_op >= 0 ? ", " : "", line_of_op(t, t->masked_op));
     }
-    snprintf(info->approximated, sizeof info->approximated, "%s%s", loops, copies);
+    used = spad__append(info->approximated, sizeof info->approximated, 0, "%s%s", loops, copies);
+    spad__ttgir_list_loaded(t, loaded, sizeof loaded);
+    if (loaded[0] == '\0') return;
+    spad__append(info->approximated, sizeof info->approximated, used,
+                 "%sloads of %s have the given value each time", used > 0 ? ", " : "", loaded);
 }
 
 static bool is_unclear(const spad__ttgir *t, spad_status status) {
@@ -294,8 +299,16 @@ static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
         info->unrolled = false;
         if (!is_unclear(t, status)) return status;
     }
+    char names[120];
     t->op = op;
-    SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", why);
+    spad__ttgir_list_loads(t, names, sizeof names);
+    if (names[0] == '\0') {
+        SPAD__TTGIR_FAULT(t, "%s: only a run on the device knows it", why);
+    } else {
+        SPAD__TTGIR_FAULT(
+            t, "%s: only a run on the device knows it; with -D NAME=N loads have a value: %s", why,
+            names);
+    }
     return SPAD_ERR_SYNTAX;
 }
 
@@ -369,6 +382,7 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
     ttgir_read_program(t, used);
+    spad__ttgir_read_loaded(t, used);
     return two_ways(t, out, info, used, error);
 }
 

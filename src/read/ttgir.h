@@ -214,6 +214,9 @@ typedef struct spad__ttgir_place {
     uint32_t call; /* the token of the location of the call; 0: none */
 } spad__ttgir_place;
 
+/* Values of the caller. */
+enum { SPAD__TTGIR_DEFINES = 256 };
+
 typedef struct spad__ttgir {
     spad__mlir *m;
     const spad_host *host;
@@ -246,11 +249,13 @@ typedef struct spad__ttgir {
     uint32_t call;                        /* that is run, from 1 on; 0: the function itself */
     int64_t call_base;                    /* of the shared memory of that call */
     int call_depth;
-    int64_t call_count; /* in this pass */
-    int regions;        /* warp_specialize so far */
-    int loops;          /* around */
-    int64_t programs;   /* tt.get_num_programs */
-    int64_t program[3]; /* tt.get_program_id x, y, z */
+    int64_t call_count;               /* in this pass */
+    int regions;                      /* warp_specialize so far */
+    int loops;                        /* around */
+    int64_t programs;                 /* tt.get_num_programs */
+    int64_t program[3];               /* tt.get_program_id x, y, z */
+    bool loaded[SPAD__TTGIR_DEFINES]; /* by value of the caller: it is that of a load */
+    bool has_loaded;                  /* one of them is */
     int64_t warps;
     int64_t blocks;         /* of a cluster */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
@@ -311,6 +316,16 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
 void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name);
 /* Makes the name one that no other thing has. False: no memory. */
 bool spad__ttgir_unique(spad__ttgir *t, char *name, const char *suffix);
+
+/* ---- numbers from memory ------------------------------------------------------------ */
+
+/* Which values of the caller are those of loads, and not of something else. */
+void spad__ttgir_read_loaded(spad__ttgir *t, bool *used);
+/* Is the operation a load of a number that the caller has given? */
+bool spad__ttgir_loaded(const spad__ttgir *t, const spad__mlir_op *op, int64_t *value);
+/* The first names of numbers that are loaded and have no value, and of all that have one. */
+void spad__ttgir_list_loads(const spad__ttgir *t, char *text, size_t size);
+void spad__ttgir_list_loaded(const spad__ttgir *t, char *text, size_t size);
 
 /* ---- notes -------------------------------------------------------------------------- */
 

@@ -534,6 +534,16 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
     return spad_kernel_builder_tensor(&b->row, t->builder, &tensor, error);
 }
 
+/* An mbarrier that the compiler has put where an earlier one is; -1: none. To the chip the two are
+ * one object, which is to be invalidated before it is initialised again. */
+static int64_t same_barrier(const spad__ttgir *t, const spad__ttgir_buffer *b) {
+    for (const spad__ttgir_buffer *o = t->buffers.items; o < b && b->offset >= 0; o++) {
+        if (o->barrier && o->row >= 0 && o->offset == b->offset && o->stages == b->stages)
+            return o->row;
+    }
+    return -1;
+}
+
 static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error *error) {
     const spad_amount stages = {.value = b->stages};
     const spad_amount count = {.value = b->count > 0 ? b->count : 1};
@@ -542,6 +552,8 @@ static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
                          : b->scratch                        ? "_scratch"
                          : b->space == SPAD__TTGIR_REGISTERS ? "_r"
                                                              : "";
+    if (b->barrier) b->row = same_barrier(t, b);
+    if (b->barrier && b->row >= 0) return SPAD_OK;
     TRY(go_to(t, b->op, error));
     if (!spad__ttgir_unique(t, b->name, suffix)) return spad__fail_host_memory(error);
     if (!b->barrier) return emit_tensor(t, b, error);

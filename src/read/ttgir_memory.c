@@ -562,7 +562,8 @@ static void note_product(spad__ttgir *t, const spad__ttgir_value *const *reads, 
     note->group = waits ? SPAD__TTGIR_DONE : SPAD__TTGIR_NO_GROUP;
     for (size_t i = 0; i < count; i++) {
         spad__ttgir_note_access(t, reads[i], SPAD_ACCESS_READ);
-        spad__ttgir_note_spread(t, SPAD__SPREAD_ONE);
+        /* all threads wait for one that ends at once, in a way of its own */
+        spad__ttgir_note_spread(t, waits ? SPAD__SPREAD_NONE : SPAD__SPREAD_ONE);
     }
     spad__ttgir_note_access(t, to, updates ? SPAD_ACCESS_UPDATE : SPAD_ACCESS_WRITE);
 }

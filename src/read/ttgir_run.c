@@ -548,6 +548,8 @@ static void do_while(spad__ttgir *t, const spad__mlir_op *op) {
         }
         if (t->run) {
             unroll_while(t, &l);
+        } else if (t->has_loaded && !t->any_rounds) { /* the caller has numbers for it */
+            spad__ttgir_unclear(t, "a loop with a condition instead of a number of rounds");
         } else {
             keep_while(t, &l);
         }
@@ -763,8 +765,12 @@ static void run_op(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0,
                         spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, t->programs)));
     } else if (spad__mlir_named(t->m, op, "tt.load")) {
+        int64_t value;
         do_global(t, op, false);
-        spad__ttgir_set(t, op, 0, nothing);
+        spad__ttgir_set(t, op, 0,
+                        spad__ttgir_loaded(t, op, &value)
+                            ? spad__ttgir_of_scalar(spad__scalar_number(&t->scalars, value))
+                            : nothing);
     } else if (spad__mlir_named(t->m, op, "tt.store")) {
         do_global(t, op, true);
     } else if (ttgir_matters(t, op)) {

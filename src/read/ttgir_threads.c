@@ -94,8 +94,8 @@ static int32_t spread_of_map(spad__ttgir *t, const spad__ttgir_map *map) {
 }
 
 /* Is the view all of its tile, in the shape of the type? */
-static bool is_whole(const spad__ttgir *t, const spad__ttgir_type *type,
-                     const spad__ttgir_value *view) {
+static bool is_whole_tile(const spad__ttgir *t, const spad__ttgir_type *type,
+                          const spad__ttgir_value *view) {
     const spad__ttgir_buffer *b = &t->buffers.items[view->buffer];
     int64_t split[SPAD__TTGIR_RANK];
     if (b->folded || b->rank != type->rank || view->view.rank != type->rank) return false;
@@ -114,7 +114,7 @@ static int32_t spread_of_type(spad__ttgir *t, const spad__ttgir_type *type,
     static const int order[SPAD__TTGIR_RANK] = {0, 1, 2, 3, 4, 5};
     spad__ttgir_map map;
     if (view->kind != SPAD__TTGIR_VIEW) return SPAD__SPREAD_UNKNOWN;
-    const bool whole = is_whole(t, type, view);
+    const bool whole = is_whole_tile(t, type, view);
     if (!spad__ttgir_read_map(t, type, whole ? view->view.order : order, &map)) {
         return SPAD__SPREAD_UNKNOWN;
     }

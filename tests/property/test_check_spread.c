@@ -14,7 +14,7 @@
 
 enum { STATEMENTS = 12, ROUNDS = 5 };
 
-typedef enum kind { ACCESS, COPY, WAIT, SYNC, FILL, KINDS } kind;
+typedef enum kind { ACCESS, COPY, WAIT, SYNC, FILL, PASS } kind;
 
 /* Which half of a tile each thread has: p and q are divisions. */
 typedef enum spread { P, Q, ONE, ALL } spread;
@@ -51,7 +51,12 @@ static void make_steps(page *p, program *m, int part, bool fills) {
         if (s->writes && s->spread == ALL) s->spread = P; /* both would write the same bytes */
         if (part == 1 && s->kind != COPY) s->condition = pick(p, 5) == 0 ? 1 + pick(p, 3) : 0;
     }
-    if (fills) {
+    if (fills && pick(p, 2) == 0) {
+        m->steps[part][m->counts[part]++] = (step){.kind = PASS,
+                                                   .spread = (spread)pick(p, 3),
+                                                   .tile = pick(p, 3),
+                                                   .writes = pick(p, 2) == 0};
+    } else if (fills) {
         m->steps[part][m->counts[part]++] = (step){.kind = FILL, .spread = ONE, .tile = pick(p, 3)};
     }
 }
@@ -87,6 +92,14 @@ static void put_step(page *p, const step *s, int part, int thread) {
         break;
     case WAIT: put(p, "wait g pending %d", s->pending); break;
     case SYNC: put(p, "sync b"); break;
+    case PASS: /* both arrive when their copies are done, and wait for that */
+        if (runs) {
+            put(p, "cp load reads in writes ");
+            put_part(p, s, part, thread);
+            put(p, s->writes ? "; " : " in g; ");
+        }
+        put(p, "commit g; arrive done on cp; wait done parity i %% 2");
+        break;
     default: /* one thread copies, and both wait for the bytes */
         put(p, "sync b; ");
         if (runs) {
@@ -113,10 +126,11 @@ static void put_program(page *p, const program *m, bool agents) {
     p->used = 0;
     put(p,
         "kernel k on sm_90\nparam N = 3\nunit cp on copy free\nunit tma on copy free\ngroup g\n");
-    put(p, "barrier b count %d\nmbarrier full count 1\n", agents ? 2 : 1);
+    put(p, "barrier b count %d\nmbarrier full count 1\nmbarrier done count %d\n", agents ? 2 : 1,
+        agents ? 2 : 1);
     put(p, "tensor in : global f32 (2, 64) input\n");
     put(p, "tensor x : shared f32 [2] (2, 64) input\ntensor y : shared f32 (2, 64) input\n");
-    put(p, "init full\n");
+    put(p, "init full\ninit done\n");
     if (!agents) {
         put(p, "sync b\n");
         put_steps(p, m, -1);
@@ -156,7 +170,7 @@ static void threads_are_like_agents(void **state) {
     for (int64_t k = 0; k < kernels; k++) {
         program m = {.counts = {0}};
         for (int part = 0; part < 3; part++) {
-            make_steps(&one, &m, part, part == 1 && pick(&one, 4) == 0);
+            make_steps(&one, &m, part, part == 1 && pick(&one, 3) == 0);
         }
         put_program(&one, &m, false);
         put_program(&two, &m, true);

@@ -73,6 +73,23 @@ static const sample samples[] = {
     {HEAD "cp load reads in writes x spread a in g\ncommit g\nsync b\nwait g pending 0\n"
           "simt use reads x spread b\n" LAST,
      1, 0},
+    /* or all arrive when their part is done */
+    {HEAD "init m\nsync b\ncp load reads in writes x spread a\narrive m on cp\nwait m parity 0\n"
+          "simt use reads x spread b\n" LAST,
+     0, 0},
+    {HEAD "init m\nsync b\ncp load reads in writes x spread a in g\ncommit g\narrive m on cp\n"
+          "wait m parity 0\nsimt use reads x spread b\n" LAST,
+     0, 0},
+    {HEAD "init m\nsync b\narrive m on cp\ncp load reads in writes x spread a in g\ncommit g\n"
+          "wait m parity 0\nwait g pending 0\nsimt use reads x spread b\n" LAST,
+     1, 0},
+    {HEAD "init m\nsync b\ncp load reads in writes x spread a in g\ncommit g\narrive m on cp\n"
+          "wait g pending 0\nsimt use reads x spread b\nwait m parity 0\n" LAST,
+     1, 0},
+    {HEAD
+     "init m\nsync b\ncp load reads in writes x spread a in g\ncommit g\n"
+     "arrive m on cp elected\nwait m parity 0\nwait g pending 0\nsimt use reads x spread b\n" LAST,
+     1, 0},
     /* one thread issues, and all learn of the end from an mbarrier; of a group it alone does */
     {HEAD "init m\nfence\nsync b\narrive m expect 256\n"
           "tma load reads in writes x spread one delivers m\nwait m parity 0\n"
@@ -244,6 +261,10 @@ static void they_are_written_and_read(void **state) {
     spad_kernel_destroy(again);
     spad_kernel_destroy(kernel);
     spad_error error;
+    assert_int_equal(spad_kernel_parse(&kernel, HEAD "simt fill writes x spread\n",
+                                       sizeof HEAD "simt fill writes x spread\n" - 1, "k", NULL,
+                                       NULL, &error),
+                     SPAD_ERR_SYNTAX);
     assert_int_equal(spad_kernel_parse(&kernel, HEAD "simt fill writes x spread 4\n",
                                        sizeof HEAD "simt fill writes x spread 4\n" - 1, "k", NULL,
                                        NULL, &error),

@@ -515,7 +515,7 @@ static void failing_allocations_leak_nothing(void **state) {
  * all that come after it. */
 static void failing_allocations_of_few_rounds_leak_nothing(void **state) {
     (void)state;
-    const long step = 2000 / test_effort(300);
+    const long step = 2000 / test_effort(96);
     spad_kernel *k = test_parse(ROUNDS("param N = 100000\n"));
     spad_status status = SPAD_ERR_HOST_MEMORY;
     for (long n = 1; status != SPAD_OK; n += step) {

@@ -4,6 +4,7 @@
  * and what the check says where it is over something else. Functions that are called.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "read/ttgir.h"
@@ -229,6 +230,29 @@ static void scratch_is_checked(void **state) {
     expect_verdict(PLACED BEFORE SUM_AT("1000064") AFTER CLOSE, SPAD_FINDING_OUT_OF_SPACE);
 }
 
+/* Two mbarriers at one address are one object. */
+#define BARRIER_AT(name, offset)                                                              \
+    "    %" name " = ttg.local_alloc {allocation.offset = " offset " : i32} : () -> " B1 "\n" \
+    "    ttng.init_barrier %" name ", 1 : " B1 "\n"
+#define USE(name)                                                                                 \
+    "    ttng.arrive_barrier %" name ", 1 : " B1 "\n    ttng.wait_barrier %" name ", %zero : " B1 \
+    "\n"
+#define INVAL(name) "    ttng.inval_barrier %" name " : " B1 "\n"
+#define ZERO "    %zero = arith.constant 0 : i32\n"
+
+static void places_of_mbarriers_are_checked(void **state) {
+    (void)state;
+    const spad_finding_code twice = SPAD_FINDING_MBARRIER_LIFE;
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") BARRIER_AT("b", "8") USE("a") USE("b") CLOSE,
+                   0);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") BARRIER_AT("b", "0") USE("b") CLOSE, twice);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") USE("a") BARRIER_AT("b", "0") USE("b") CLOSE,
+                   twice);
+    expect_verdict(PLACED ZERO BARRIER_AT("a", "0") USE("a") INVAL("a") BARRIER_AT("b", "0")
+                       USE("b") INVAL("b") CLOSE,
+                   0);
+}
+
 /* ---- partitions ----------------------------------------------------------------------- */
 
 #define WARPS(attributes)                                                      \
@@ -337,6 +361,93 @@ static void data_decides(void **state) {
          "a condition: only a run on the device knows it"},
     };
     CHECK_FAULTS(faults);
+}
+
+/* The text of a kernel that is read with values of the caller. */
+static char *text_with(const char *text, const spad_define *defines, size_t count,
+                       spad_ttgir_info *info) {
+    const spad_kernel_options options = {.defines = defines, .define_count = count};
+    test_text shown;
+    spad_error error;
+    spad_kernel *kernel;
+    const spad_status status =
+        spad_kernel_read_ttgir(&kernel, info, text, strlen(text), "k", &options, NULL, &error);
+    if (status != SPAD_OK) print_error("%s\n", error.message);
+    assert_ok(status, &error);
+    test_text_init(&shown);
+    assert_ok(spad_kernel_write_text(kernel, &shown.sink, &error), &error);
+    spad_kernel_destroy(kernel);
+    return shown.bytes;
+}
+
+#define LOAD_OF(name, type) "    %" name " = tt.load %p : " type "\n"
+#define LOAD_AS(name, variable, type) \
+    "    %" name " = tt.load %p : " type " loc(\"" variable "\"(\"k.py\":1:1))\n"
+/* Ends when a number from memory is reached. */
+#define COUNTED                                                                     \
+    "    %z = scf.while (%a = %c0) : (i32) -> i32 {\n"                              \
+    "      %m = arith.cmpi slt, %a, %n : i32\n      scf.condition(%m) %a : i32\n"   \
+    "    } do {\n    ^bb0(%b: i32):\n" FILL "      %d = arith.addi %b, %c1 : i32\n" \
+    "      scf.yield %d : i32\n    }\n"
+
+/* The name is that of the variable, without the number that a printer adds. */
+static void loaded_numbers_can_be_given(void **state) {
+    (void)state;
+    static const spad_define values[] = {{"n", 4}, {"m", 2}};
+    static const struct {
+        const char *text;
+        size_t count; /* of values */
+        const char *wanted;
+        const char *missing;
+        const char *approximated;
+    } cases[] = {
+        {RAW NUMBERS LOADED ROUNDS("n") FILL "    }\n" CLOSE, 1, "for i in 0..4 {", "any",
+         "loads of n have the given value each time"},
+        {RAW NUMBERS LOAD_AS("m_7", "m", "!tt.ptr<i64>") LOAD_OF("n", "!tt.ptr<i32>") ROUNDS("n")
+             ROUNDS("m_7") FILL "    }\n    }\n" CLOSE,
+         2, "for i_2 in 0..2 {", "any", "loads of n, m have the given value each time"},
+        {RAW NUMBERS LOADED COUNTED CLOSE, 1, "simt store writes t_4", "for ",
+         "loads of n have the given value each time"},
+        /* one of two is not given: any number of rounds */
+        {RAW NUMBERS LOADED LOAD_OF("m", "!tt.ptr<i8>") ROUNDS("m") FILL "    }\n" COUNTED CLOSE, 1,
+         "any", "unrolled", "loads of n have the given value each time"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_ttgir_info info;
+        char *text = text_with(cases[i].text, values, cases[i].count, &info);
+        if (strstr(text, cases[i].wanted) == NULL) print_error("%s\n", text);
+        assert_non_null(strstr(text, cases[i].wanted));
+        assert_null(strstr(text, cases[i].missing));
+        assert_string_equal(info.approximated, cases[i].approximated);
+        free(text);
+    }
+}
+
+/* Loads of tensors have no value, and an argument of the same name has it. */
+static void what_loads_is_named(void **state) {
+    (void)state;
+    static const test_ttgir_fault faults[] = {
+        {RAW LOADED LOAD_OF("m", "!tt.ptr<i16>") LOAD_AS("n_3", "n", "!tt.ptr<i32>")
+             LOAD_OF("f", "!tt.ptr<f32>") "    scf.if %e {\n" FILL "    }\n" CLOSE,
+         "a condition: only a run on the device knows it; with -D NAME=N loads have a value: n, m"},
+    };
+    CHECK_FAULTS(faults);
+    static const spad_define values[] = {{"K", 64}, {"o", 1}};
+    static const char text[] = RAW NUMBERS LOAD_OF(
+        "K_1", "!tt.ptr<i32>") "    %o = tt.load %p : tensor<256x!tt.ptr<f32>, #row>\n" ROUNDS("K")
+        FILL "    }\n" CLOSE;
+    spad_ttgir_info info;
+    char *shown = text_with(text, values, 1, &info);
+    assert_non_null(strstr(shown, "param K_tiles = 64"));
+    assert_string_equal(info.approximated, "");
+    free(shown);
+    spad_kernel *kernel;
+    spad_error error;
+    const spad_kernel_options options = {.defines = values, .define_count = 2};
+    assert_int_equal(
+        spad_kernel_read_ttgir(&kernel, &info, text, strlen(text), "k", &options, NULL, &error),
+        SPAD_ERR_UNKNOWN);
+    assert_non_null(strstr(error.message, "no parameter 'o' here"));
 }
 
 /* ---- where buffers are declared --------------------------------------------------------- */
@@ -576,8 +687,11 @@ int main(void) {
         cmocka_unit_test(none_is_needed),
         cmocka_unit_test(what_is_not_known_is_said),
         cmocka_unit_test(scratch_is_checked),
+        cmocka_unit_test(places_of_mbarriers_are_checked),
         cmocka_unit_test(partitions_are_handed_values),
         cmocka_unit_test(data_decides),
+        cmocka_unit_test(loaded_numbers_can_be_given),
+        cmocka_unit_test(what_loads_is_named),
         cmocka_unit_test(buffers_of_a_loop_are_declared_in_it),
         cmocka_unit_test(numbers_have_buffers_of_their_own),
         cmocka_unit_test(functions_are_read_where_they_are_called),

@@ -43,7 +43,7 @@ typedef struct spad__life_tensor {
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
-    bool wrong;       /* a read of it was: no wonder that its writes are not read */
+    bool wrong;       /* a read of it was, so its writes are not reported as unread */
     bool jumps;       /* its tiles are not written in ascending order */
     uint8_t *dead;    /* per tile; NULL: all are alive */
     uint32_t *births; /* per tile, with `dead`: how often it was allocated */

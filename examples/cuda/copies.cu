@@ -55,6 +55,24 @@ __device__ __forceinline__ void products(float (&acc)[R][N / 2], uint32_t stage,
     }
 }
 
+template <int R, int N> __device__ __forceinline__ void clear(float (&acc)[R][N]) {
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < N; i++) acc[r][i] = 0.0f;
+}
+
+// What is never read would not be computed.
+template <int R, int N>
+__device__ __forceinline__ void keep(const float (&acc)[R][N], float *sink) {
+    float sum = 0;
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < N; i++) sum += acc[r][i];
+    if (sum == 1.2345f) *sink = sum;
+}
+
 template <int STAGES, int BM, int BN, int WG, bool LOADS, bool PRODUCTS>
 __global__ void __launch_bounds__(128 * WG) step(const char *a, const char *b, int m, int n, int k,
                                                  int wrap, int group, int tiles, float *sink) {
@@ -63,10 +81,7 @@ __global__ void __launch_bounds__(128 * WG) step(const char *a, const char *b, i
     constexpr int T = S::T;
     const uint32_t base = hopper::address_of(sh), own = base + threadIdx.x * 16;
     float acc[S::R][BN / 2];
-#pragma unroll
-    for (int r = 0; r < S::R; r++)
-#pragma unroll
-        for (int i = 0; i < BN / 2; i++) acc[r][i] = 0.0f;
+    clear(acc);
     const int steps = k / 64;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const place p = begin<BM, BN, WG>(a, b, m, n, k, group, tile);
@@ -107,12 +122,7 @@ __global__ void __launch_bounds__(128 * WG) step(const char *a, const char *b, i
         wait_copies<0>();
         __syncthreads();
     }
-    float sum = 0;
-#pragma unroll
-    for (int r = 0; r < S::R; r++)
-#pragma unroll
-        for (int i = 0; i < BN / 2; i++) sum += acc[r][i];
-    if (sum == 1.2345f) *sink = sum;
+    keep(acc, sink);
 }
 
 template <int BM, int BN, int WG, bool PRODUCTS>
@@ -125,10 +135,7 @@ __global__ void __launch_bounds__(128 * WG)
     uint4 *own = reinterpret_cast<uint4 *>(sh) + threadIdx.x;
     const uint32_t base = hopper::address_of(sh);
     float acc[S::R][BN / 2];
-#pragma unroll
-    for (int r = 0; r < S::R; r++)
-#pragma unroll
-        for (int i = 0; i < BN / 2; i++) acc[r][i] = 0.0f;
+    clear(acc);
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const place p = begin<BM, BN, WG>(a, b, m, n, k, group, tile);
         for (int kk = 0; kk < k / 64; kk++) {
@@ -157,36 +164,27 @@ __global__ void __launch_bounds__(128 * WG)
             }
         }
     }
-    float sum = 0;
-#pragma unroll
-    for (int r = 0; r < S::R; r++)
-#pragma unroll
-        for (int i = 0; i < BN / 2; i++) sum += acc[r][i];
-    if (sum == 1.2345f) *sink = sum;
+    keep(acc, sink);
 }
 
 // Cycles from the first product to after the issue of each.
 template <int N> __global__ void issue(long long *out, float *sink) {
     extern __shared__ __align__(1024) unsigned char sh[];
     const uint32_t base = hopper::address_of(sh);
-    float d[N / 2];
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) d[i] = 0;
+    float d[1][N / 2];
+    clear(d);
     long long at[13];
     hopper::start_products();
     at[0] = clock64();
 #pragma unroll
     for (int i = 0; i < 12; i++) {
-        hopper::multiply<N>(d, hopper::descriptor(base), hopper::descriptor(base + 8192));
+        hopper::multiply<N>(d[0], hopper::descriptor(base), hopper::descriptor(base + 8192));
         asm volatile("mov.u64 %0, %%clock64;" : "=l"(at[i + 1])::"memory");
     }
     hopper::commit_products();
     hopper::wait_products<0>();
     const long long end = clock64();
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) sum += d[i];
-    if (sum == 1.2345f) *sink = sum;
+    keep(d, sink);
     if (threadIdx.x == 0) {
         for (int i = 0; i < 13; i++) out[i] = at[i] - at[0];
         out[13] = end - at[0];

@@ -308,7 +308,7 @@ def _descriptor_more(walk, args, _):
 
 
 def operand(walk, op, name, steps, rows, depth, k_major, bits):
-    """What a matrix operand behind a descriptor covers: rows x depth elements from `steps` 16-byte units on. The swizzle
+    """What a matrix operand that a descriptor gives covers: rows x depth elements from `steps` 16-byte units on. The swizzle
     exchanges 16-byte units of a row, so it decides which units a part of a row is."""
     if name not in walk.descriptors:
         raise _unsupported(walk, "a wgmma", f"descriptor '{name}' is not initialised")

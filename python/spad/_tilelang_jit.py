@@ -70,7 +70,7 @@ def prim_func_of(function, arguments=None, pass_configs=None):
 
 
 def arch_of(function):
-    """The chip that a compiled kernel was made for, or that tilelang.jit was told; sm_90 else."""
+    """The chip that a compiled kernel was made for, or that was given to tilelang.jit; otherwise sm_90."""
     target = getattr(jit_of(function) or function, "target", None)
     arch = str(getattr(target, "arch", ""))
     if not arch and isinstance(target, str) and "sm_" in target:

@@ -43,7 +43,7 @@ typedef struct spad__life_tensor {
     bool shown;       /* an output of this storage is a view */
     bool allocated;   /* by `alloc` statements */
     bool heap;        /* a heap tensor that is alive */
-    bool wrong;       /* a read of it was: no wonder that its writes are not read */
+    bool wrong;       /* a read of it was, so its writes are not reported as unread */
     bool jumps;       /* its tiles are not written in ascending order */
     uint8_t *dead;    /* per tile; NULL: all are alive */
     uint32_t *births; /* per tile, with `dead`: how often it was allocated */
@@ -108,6 +108,12 @@ typedef struct spad__life {
     bool *carries; /* per access of the kernel: something that it wrote was read in a later
                       iteration */
 } spad__life;
+
+/* life_uses.c: which tensors are followed, and the tables of their tiles. */
+spad_status spad__life_find_uses(spad__life *life, spad_error *error);
+
+/* Has it bytes that no other tensor can have? */
+bool spad__life_is_private(const spad__life *life, const spad_kernel_tensor *home);
 
 spad_status spad__life_create(spad__life **out, spad__run *run, spad_error *error);
 void spad__life_destroy(spad__life *life);

@@ -36,10 +36,7 @@
  *
  * Memory of failures. What happens in a part depends only on its unplaced boxes
  * and the slack of its sections (floors follow from both), so a part that
- * failed once fails always. The table keeps a 64-bit tag under a slot chosen
- * by an independent hash: a look-up is wrong with probability 2^-64, so N
- * look-ups of a proof with at most N x 2^-64, below 10^-9 for 10^10 nodes.
- * The table survives restarts.
+ * failed once fails always (failures.h). What is known survives restarts.
  *
  * Cost. A node examines the runs of its part and recounts the changed run and
  * its neighbours: O(runs + boxes and sections of those runs), typically under
@@ -51,18 +48,12 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "base/hash.h"
 #include "base/random.h"
-#include "plan/units.h"
+#include "plan/failures.h"
 
 #define INFINITE INT64_MAX
 
-enum {
-    NOT_A_VALLEY = INT32_MAX,
-    TABLE_FIRST = 1 << 9,
-    TABLE_LARGEST = 1 << 20, /* 8 MiB: stays near the processor */
-    NODES_PER_CLOCK_CHECK = 512
-};
+enum { NOT_A_VALLEY = INT32_MAX, NODES_PER_CLOCK_CHECK = 512 };
 
 /* A maximal run [l, r) of sections with one floor, kept at its two ends:
  *   runs[l].end = r,  runs[r - 1].begin = l;
@@ -80,11 +71,6 @@ typedef struct saved_run {
     valley_run value;
 } saved_run;
 
-typedef struct key {
-    uint64_t slot;
-    uint64_t tag;
-} key;
-
 /* Sections [lo, hi) that only `left` unplaced boxes cover, connected by them.
  * Boxes at or above `top` are placed. */
 typedef struct valley_part {
@@ -94,7 +80,7 @@ typedef struct valley_part {
     int32_t next;    /* the part to solve afterwards, or -1 */
     int32_t creator; /* the frame whose choice made it, or -1 */
     int64_t top;
-    key key;
+    spad__search_key key;
 } valley_part;
 
 /* `by` bytes given up in each of the sections [begin, end). */
@@ -111,8 +97,8 @@ typedef struct option {
 
 /* A choice: the options are tried in turn, then the raise. */
 typedef struct frame {
-    key key;          /* of the part before the choice */
-    int64_t raise_by; /* 0: not possible, or done */
+    spad__search_key key; /* of the part before the choice */
+    int64_t raise_by;     /* 0: not possible, or done */
     int32_t part;
     int32_t left;
     int32_t back; /* the frame to continue with when this one fails */
@@ -141,8 +127,7 @@ typedef struct tally {
  *   bit i of unplaced is set exactly when box i is in no part's past
  *   slack[s] = top of the part - floor of s - sizes of unplaced boxes over s >= 0
  *   slack_key[s] = hash of (s, slack[s])
- *   key of a part = sum of box_key over its unplaced boxes and of slack_key over its sections;
- *     all of it is a sum, so it does not depend on the order of the choices that led here
+ *   key of a part = sum of box_key over its unplaced boxes and of slack_key over its sections
  */
 struct spad__valley {
     spad_host host;
@@ -152,10 +137,10 @@ struct spad__valley {
     spad__taste taste;
     valley_run *runs;
     int64_t *slack;
-    key *slack_key;
+    spad__search_key *slack_key;
     int32_t *crossing;
     uint64_t *unplaced;
-    key *box_key;
+    spad__search_key *box_key;
     int32_t *weight; /* static part of the score of an option */
     int64_t *offset;
     int64_t *guide; /* offset of a box in a known plan, or -1 */
@@ -171,10 +156,9 @@ struct spad__valley {
     int32_t part; /* -1: nothing is left */
     int32_t left;
     int32_t back;
-    key key;
+    spad__search_key key;
     bool hollow; /* the run just counted is a valley that no box fits into */
-    /* known failures */
-    SPAD_ARRAY(uint64_t) table; /* capacity: a power of two; count: entries written */
+    spad__failures failures;
     int64_t nodes;
     int64_t deepest;
 };
@@ -263,26 +247,12 @@ static void untake_box(spad__valley *v, int32_t i) {
 
 /* ---- giving up bytes --------------------------------------------------------------- */
 
-/* Two hashes of one slack that have nothing to do with each other. Every bit of the
- * slack counts: it is mixed by itself before the section comes in. */
-static uint64_t slack_hash(uint64_t salt, int32_t section, int64_t slack) {
-    return spad__hash_finish(spad__hash_finish((uint64_t)slack ^ salt) +
-                             (uint64_t)section * SPAD__HASH_FACTOR);
-}
-
-static key slack_key(int32_t section, int64_t slack) {
-    return (key){.slot = slack_hash(UINT64_C(0xA24BAED4963EE407), section, slack),
-                 .tag = slack_hash(UINT64_C(0x8EBC6AF09C88C6E3), section, slack)};
-}
-
 static void change_slack(spad__valley *v, int32_t s, int64_t by) {
     v->slack[s] += by;
     spad__assert(v->slack[s] >= 0);
-    const key old = v->slack_key[s];
-    const key now = slack_key(s, v->slack[s]);
-    v->slack_key[s] = now;
-    v->key.slot += now.slot - old.slot;
-    v->key.tag += now.tag - old.tag;
+    const spad__search_key others = spad__keys_less(v->key, v->slack_key[s]);
+    v->slack_key[s] = spad__slack_key(s, v->slack[s]);
+    v->key = spad__keys_sum(others, v->slack_key[s]);
 }
 
 /* Gives up `by` bytes over [begin, end); false: not enough slack, nothing done. */
@@ -322,17 +292,6 @@ static bool tally_boxes(spad__valley *v, int32_t l, int32_t r) {
     return before >= 0;
 }
 
-/* How urgent a section is: dead ends and forced moves first, the others by the rule. */
-static int32_t rank_of(const spad__taste *taste, int32_t options, int64_t slack) {
-    spad__assert(options > 0 && slack >= 0);
-    enum { SLACK_STEPS = 4096, MOST_OPTIONS = 2047, LATER = (MOST_OPTIONS + 1) * SLACK_STEPS };
-    const int32_t few = options < MOST_OPTIONS ? options : MOST_OPTIONS;
-    const int32_t rank = few * SLACK_STEPS + (int32_t)spad__min(slack, SLACK_STEPS - 1);
-    if (options < 2 || slack == 0 || taste->rule == SPAD__FEW_FIRST) return rank;
-    if (taste->rule == SPAD__TIGHT_FIRST) return LATER + rank;
-    return LATER + (int32_t)(slack / taste->slack_step) * (MOST_OPTIONS + 1) + few;
-}
-
 /* Recounts the run at l and picks its section to branch on; false: a dead end. */
 static bool count_options(spad__valley *v, const valley_part *p, int32_t l) {
     spad__assert(v->runs[l].end <= p->hi);
@@ -363,7 +322,7 @@ static bool count_options(spad__valley *v, const valley_part *p, int32_t l) {
         const int64_t slack = v->slack[s];
         const int32_t options = count + (least <= slack);
         if (options == 0 || depth - fill > slack) return false;
-        const int32_t rank = rank_of(&v->taste, options, slack);
+        const int32_t rank = spad__taste_rank(&v->taste, options, slack);
         if (rank >= valley->rank) continue;
         valley->rank = rank;
         valley->section = s;
@@ -429,14 +388,10 @@ static void add_part(spad__valley *v, int32_t lo, int32_t hi, int64_t top, int32
     for
         EACH_UNPLACED(v, i, v->boxes->first[lo], stop) {
             p.left++;
-            p.key.slot += v->box_key[i].slot;
-            p.key.tag += v->box_key[i].tag;
+            p.key = spad__keys_sum(p.key, v->box_key[i]);
         }
     if (p.left == 0) return;
-    for (int32_t s = lo; s < hi; s++) {
-        p.key.slot += v->slack_key[s].slot;
-        p.key.tag += v->slack_key[s].tag;
-    }
+    for (int32_t s = lo; s < hi; s++) p.key = spad__keys_sum(p.key, v->slack_key[s]);
     *chain = (int32_t)v->parts.count;
     spad__assert(v->parts.count < v->parts.capacity);
     v->parts.items[v->parts.count++] = p;
@@ -519,7 +474,7 @@ static bool place_box(spad__valley *v, int32_t at, int32_t i) {
     v->part = f->part;
     v->back = at;
     v->left = f->left - 1;
-    v->key = (key){f->key.slot - v->box_key[i].slot, f->key.tag - v->box_key[i].tag};
+    v->key = spad__keys_less(f->key, v->box_key[i]);
     spad__assert(f->left > 0 && f->valley <= b->begin[i] && b->end[i] <= v->runs[f->valley].end);
     const bool cut = take_box(v, i, floor);
     if (v->left == 0) {
@@ -631,26 +586,6 @@ static void push_frame(spad__valley *v) {
     v->frames.items[v->frames.count++] = f;
 }
 
-static bool failed_before(const spad__valley *v, key k) {
-    return v->table.items[k.slot & (v->table.capacity - 1)] == k.tag;
-}
-
-/* Once half full the table starts again four times as large, up to its limit. */
-static void remember_failure(spad__valley *v, key k) {
-    if (v->table.count > v->table.capacity / 2 && v->table.capacity < TABLE_LARGEST) {
-        const size_t larger = v->table.capacity * 4;
-        uint64_t *items = spad__new_array(&v->host, larger, sizeof *items);
-        if (items != NULL) {
-            spad__array_free(&v->host, &v->table);
-            v->table.items = items;
-            v->table.capacity = larger;
-        }
-    }
-    spad__assert((v->table.capacity & (v->table.capacity - 1)) == 0);
-    v->table.items[k.slot & (v->table.capacity - 1)] = k.tag;
-    v->table.count++;
-}
-
 /* Tries the next option of frame `at`, or of those it falls back to. False: none left. */
 static bool advance_frontier(spad__valley *v, int32_t at) {
     while (at >= 0) {
@@ -665,7 +600,7 @@ static bool advance_frontier(spad__valley *v, int32_t at) {
             f->raise_by = 0;
             if (raise_section(v, at, by)) return true;
         } else {
-            remember_failure(v, f->key);
+            spad__failures_add(&v->failures, &v->host, f->key);
             spad__assert(f->back < at); /* choices are undone from the newest to the oldest */
             at = f->back;
         }
@@ -688,18 +623,6 @@ static bool reserve_memo(spad__valley *v) {
            spad__array_reserve(&v->host, &v->options, n);
 }
 
-static void weigh_boxes(spad__valley *v, uint64_t seed) {
-    const spad__boxes *b = v->boxes;
-    spad__random random = {seed};
-    for (int32_t i = 0; i < b->count; i++) {
-        int64_t weight = (int64_t)v->taste.width * spad__log2(b->end[i] - b->begin[i]) +
-                         (int64_t)v->taste.size * spad__log2(b->size[i]);
-        weight /= 256;
-        if (v->taste.noise > 0) weight += spad__random_in(&random, 0, v->taste.noise);
-        v->weight[i] = (int32_t)weight;
-    }
-}
-
 static bool start_valley(spad__valley *v) {
     static const frame beginning = {.part = -1};
     undo_frame(v, &beginning);
@@ -715,15 +638,13 @@ static bool start_valley(spad__valley *v) {
 
 /* The key of the part at hand, from nothing but its unplaced boxes and its slack. */
 static bool key_is_valid(const spad__valley *v, const valley_part *p) {
-    key sum = {0};
+    spad__search_key sum = {0};
     for (int32_t i = v->boxes->first[p->lo]; i < v->boxes->first[p->hi]; i++) {
         if ((v->unplaced[i >> 6] >> (i & 63) & 1) == 0) continue;
-        sum = (key){sum.slot + v->box_key[i].slot, sum.tag + v->box_key[i].tag};
+        sum = spad__keys_sum(sum, v->box_key[i]);
     }
-    for (int32_t s = p->lo; s < p->hi; s++) {
-        const key k = slack_key(s, v->slack[s]);
-        sum = (key){sum.slot + k.slot, sum.tag + k.tag};
-    }
+    for (int32_t s = p->lo; s < p->hi; s++)
+        sum = spad__keys_sum(sum, spad__slack_key(s, v->slack[s]));
     return sum.slot == v->key.slot && sum.tag == v->key.tag;
 }
 
@@ -754,7 +675,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
                                int64_t node_limit, spad__stop *stop, int64_t *offset) {
     v->taste = *taste;
     v->taste.slack_step = v->capacity / 10 + 1;
-    weigh_boxes(v, seed);
+    spad__taste_weigh(&v->taste, v->boxes, seed, v->weight);
     if (!reserve_memo(v)) return SPAD__NO_MEMORY;
     if (!start_valley(v)) return SPAD__NONE;
     for (const int64_t limit = v->nodes + node_limit; v->part >= 0;) {
@@ -765,7 +686,7 @@ spad__verdict spad__valley_run(spad__valley *v, const spad__taste *taste, uint64
         spad__assert_valid(v->nodes % SPAD__FEW != 0 || v->boxes->count > SPAD__FEW ||
                            part_is_valid(v, &v->parts.items[v->part]));
         int32_t at = v->back;
-        if (!failed_before(v, v->key)) {
+        if (!spad__failures_has(&v->failures, v->key)) {
             at = (int32_t)v->frames.count;
             push_frame(v);
         }
@@ -791,11 +712,9 @@ static bool allocate_valley(spad__valley *v) {
     v->weight = spad__arena_array(&v->arena, n, sizeof *v->weight);
     v->offset = spad__arena_array(&v->arena, n, sizeof *v->offset);
     v->guide = spad__arena_array(&v->arena, n, sizeof *v->guide);
-    v->table.items = spad__new_array(&v->host, TABLE_FIRST, sizeof *v->table.items);
-    if (v->table.items != NULL) v->table.capacity = TABLE_FIRST;
     return v->runs != NULL && v->slack != NULL && v->slack_key != NULL && v->crossing != NULL &&
            v->tallies != NULL && v->unplaced != NULL && v->box_key != NULL && v->weight != NULL &&
-           v->offset != NULL && v->guide != NULL && v->table.items != NULL;
+           v->offset != NULL && v->guide != NULL && spad__failures_init(&v->failures, &v->host);
 }
 
 spad__valley *spad__valley_create(const spad__boxes *boxes, const spad_host *host) {
@@ -828,7 +747,7 @@ void spad__valley_destroy(spad__valley *v) {
     spad__array_free(&host, &v->parts);
     spad__array_free(&host, &v->frames);
     spad__array_free(&host, &v->options);
-    spad__array_free(&host, &v->table);
+    spad__failures_free(&v->failures, &host);
     spad__arena_free(&v->arena);
     spad__free(&host, v, sizeof *v);
 }
@@ -841,7 +760,7 @@ void spad__valley_capacity(spad__valley *v, int64_t capacity) {
     for (int32_t s = 0; s < sections; s++) {
         v->runs[s] = (valley_run){.rank = NOT_A_VALLEY};
         v->slack[s] = capacity - v->boxes->load[s];
-        v->slack_key[s] = slack_key(s, v->slack[s]);
+        v->slack_key[s] = spad__slack_key(s, v->slack[s]);
     }
     v->runs[0].end = sections;
     v->runs[sections - 1].begin = 0;

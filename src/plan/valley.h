@@ -7,6 +7,7 @@
 
 #include "plan/boxes.h"
 #include "plan/stop.h"
+#include "plan/taste.h"
 
 typedef struct spad__valley spad__valley;
 
@@ -16,25 +17,6 @@ typedef enum spad__verdict {
     SPAD__CUT,      /* node limit, deadline or cancelled */
     SPAD__NO_MEMORY /* the host has no more */
 } spad__verdict;
-
-/* Which section to branch on, after dead ends and forced moves. */
-typedef enum spad__branching {
-    SPAD__FEW_FIRST,   /* few options, then little slack */
-    SPAD__TIGHT_FIRST, /* no slack, then as above */
-    SPAD__SLACK_FIRST  /* little slack in tenths of the capacity, then few options */
-} spad__branching;
-
-/* How one run orders its options. Weights are per binary logarithm in 1/256. */
-typedef struct spad__taste {
-    int32_t width; /* weight of log2(sections of the box) */
-    int32_t size;  /* weight of log2(size) */
-    int32_t noise; /* largest random addition */
-    int32_t edge;  /* bonus per side that touches a wall of the valley */
-    int32_t flush; /* bonus per wall whose height the top meets exactly */
-    int32_t guide; /* bonus for resting where the guide (below) has it */
-    spad__branching rule;
-    int64_t slack_step; /* set by the run */
-} spad__taste;
 
 /* boxes are borrowed, at least one. NULL: no memory. */
 spad__valley *spad__valley_create(const spad__boxes *boxes, const spad_host *host);

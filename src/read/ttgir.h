@@ -420,7 +420,7 @@ const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_acce
 void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op);
 /* What the program hands over to the partitions of a warp_specialize, before they start. */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op);
-/* After the last one: the partitions are told to end. */
+/* After the last one: the partitions get the signal to end. */
 void spad__ttgir_end_partitions(spad__ttgir *t);
 
 /* ---- operations ---------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ static bool read_dtype(const char *text, size_t length, spad_dtype *out) {
     return spad_dtype_parse(out, name, NULL) == SPAD_OK;
 }
 
-/* The extents of "3x128x64xf16" or "128x64x"; *after: what is behind the last 'x'. */
+/* The extents of "3x128x64xf16" or "128x64x"; *after: what follows the last 'x'. */
 static bool read_extents(const char *text, size_t length, spad__ttgir_type *out, size_t *after) {
     size_t at = 0;
     while (at < length && text[at] >= '0' && text[at] <= '9') {

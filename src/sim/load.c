@@ -4,7 +4,7 @@
  *
  * The more of it all units use, the longer a transfer waits for those of others (a queue; see
  * cost_rates.c). And the longer they wait, the less a unit uses. So the use that a simulation is
- * told must be the one that comes out of it: the point is found by bisection, since the one falls
+ * given must be the one that comes out of it: the point is found by bisection, since the one falls
  * as the other rises.
  */
 #include "base/checked.h"

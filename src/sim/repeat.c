@@ -156,7 +156,7 @@ static bool study_statement(study *s, const spad_statement *st, int64_t *factor,
     if (st->kind == SPAD_STATEMENT_BREAK) return false;
     if ((st->flags & SPAD_SYNC_NEXT) != 0 && st->amount == 0) return false; /* as with cursors */
     if (st->kind == SPAD_STATEMENT_CURSOR || st->kind == SPAD_STATEMENT_ADVANCE) {
-        return s->kernel->cursors.items[st->item].even; /* else a jump would leave it behind */
+        return s->kernel->cursors.items[st->item].even; /* otherwise a jump would not advance it */
     }
     for (size_t i = 0; i < st->index_count; i++) {
         if (st->kind != SPAD_STATEMENT_ALLOC && st->kind != SPAD_STATEMENT_FREE &&

@@ -48,10 +48,10 @@ static void run_small(const output_case *c) {
 }
 
 #define IN "tensor x : sbuf u8 (128, 8) input\n"
-#define LARGE(size, body)                                                                       \
-    "kernel k on trn2\nparam N = 1000000\n" IN "tensor out : hbm u8 " size " (128, 8) output\n" \
+#define LARGE(size, body)                                                                      \
+    "kernel k on trn2\nparam N = 200000\n" IN "tensor out : hbm u8 " size " (128, 8) output\n" \
     "for i in 0..N {\n" body "}\n"
-#define TWO(rest) "kernel k on trn2\nparam N = 100000\nparam M = 100000\n" IN rest
+#define TWO(rest) "kernel k on trn2\nparam N = 200000\nparam M = 100000\n" IN rest
 #define PUT(index) "dma a reads x writes out" index "\n"
 
 static void shapes_that_do_not_show_it(void **state) {

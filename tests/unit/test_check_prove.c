@@ -435,13 +435,13 @@ static void leave_out_from(char *reason) {
  * small values do not show. */
 static void outputs_of_large_shapes(void **state) {
     (void)state;
-#define LARGE(size, body)                                                      \
-    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n" \
+#define LARGE(size, body)                                                     \
+    "kernel k on trn2\nparam N = 100000\ntensor x : sbuf u8 (128, 8) input\n" \
     "tensor out : hbm u8 " size " (128, 8) output\nfor i in 0..N {\n" body "}\n"
 #define PUT(index) "dma a reads x writes out" index "\n"
 /* steps of 4: a ring of 4 */
 #define RINGS(size, body)                                                                     \
-    "kernel k on trn2\nparam N = 1000000\ntensor x : sbuf u8 (128, 8) input\n"                \
+    "kernel k on trn2\nparam N = 100000\ntensor x : sbuf u8 (128, 8) input\n"                 \
     "tensor r : sbuf u8 [N + 4] (128, 8) ring 4\ntensor out : hbm u8 " size                   \
     " (128, 8) output\nfor i in 0..N + 4 {\nvector w writes r[i]\nvector v reads r[i]\n" body \
     "}\n"

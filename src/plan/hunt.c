@@ -47,7 +47,7 @@ enum {
     EJECT_ROUNDS = 2,          /* without a deadline */
     MOST_ROUNDS = 24,          /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
-    SPREAD_LOOKS_PER_BOX = 1000,
+    SPREAD_LOOKS_PER_BOX = 500,
     QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
     MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
@@ -172,19 +172,21 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
 }
 
 /* First plans: of a long problem from strips, if they suit it, and if it is not too long two
- * passes over the whole; of others in passes over the whole alone. */
+ * passes over the whole; of others in passes over the whole alone, and in one where lowering it is
+ * quick. */
 static bool greedy_passes(hunter *h, spad__pack *p) {
     const int32_t n = h->hunt->boxes->count;
     const bool wide = n > LEAST_FOR_CORE;
     const int64_t passed = n > SPAD__EXACT_BOXES ? PASSED_LARGE : PASSED_BOXES;
-    const int64_t passes = wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
+    const bool quick = n > SPAD__EXACT_BOXES && n <= QUICK_SPREAD;
+    const int64_t passes = quick ? 1 : wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
     bool found = false;
     if (n > LEAST_FOR_STRIPS && !spad__strips_pass(p, &found)) return false;
     if (found && n > MOST_SPREAD) return true;
     bool ok = spad__pack_start(p);
     for (int32_t k = 0; ok && p->height > p->enough; k++) {
         if (found && k == PASSES_BEFORE_CORE) break;
-        if (k >= passes && k > PASSES_BEFORE_CORE) break;
+        if (k >= passes && (quick || k > PASSES_BEFORE_CORE)) break;
         note_progress(h);
         if ((found || k > 0) && spad__stopped(&h->stop)) break;
         if (wide)
@@ -212,18 +214,21 @@ static void share_plan(hunter *h, spad__pack *p) {
     unlock(h);
 }
 
-/* One round of lowering a plan from the peak outwards and by ejection. In a large problem the first
- * round is for one of them: ejection, where a pass over all boxes takes long. */
+/* One round of lowering a plan from the peaks outwards and by ejection. In a large problem the
+ * first round is for one of them: ejection, where a pass over all boxes takes long; and as long as
+ * the first one lowers the plan, it is the only one. */
 static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t round) {
     const int64_t n = p->boxes->count;
     const bool large = n > SPAD__EXACT_BOXES;
     const bool slow = n > QUICK_SPREAD;
     if (spread != NULL && !(slow && round == 0)) {
+        const int64_t before = p->height;
         if (!spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round)) return false;
+        const bool lower = p->height < before;
         share_plan(h, p);
+        if (large && (lower || (!slow && round == 0))) return true;
     }
     if (p->height <= p->enough || spad__stopped(&h->stop)) return true;
-    if (large && !slow && round == 0) return true;
     const int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
     const bool ok = spad__eject(p, looks << round);
     share_plan(h, p);

@@ -44,6 +44,7 @@ enum {
     PASSED_BOXES = 400 * 1000, /* but no more than these make up, */
     PASSED_LARGE = 100 * 1000, /* or these, where no exact search comes next, */
     PASSES_BEFORE_CORE = 2,    /* though always one after the core */
+    HOPELESS_GAP = 32,         /* part of the bound */
     EJECT_ROUNDS = 2,          /* without a deadline */
     MOST_ROUNDS = 24,          /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
@@ -171,22 +172,28 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
+/* Whether passes leave so much that lowering the plan, where that is quick, comes first. */
+static bool passes_are_hopeless(const spad__pack *p) {
+    const int32_t n = p->boxes->count;
+    return n > SPAD__EXACT_BOXES && n <= QUICK_SPREAD &&
+           p->height - p->enough > p->enough / HOPELESS_GAP;
+}
+
 /* First plans: of a long problem from strips, if they suit it, and if it is not too long two
- * passes over the whole; of others in passes over the whole alone, and in one where lowering it is
- * quick. */
+ * passes over the whole; of others in passes over the whole alone. */
 static bool greedy_passes(hunter *h, spad__pack *p) {
     const int32_t n = h->hunt->boxes->count;
     const bool wide = n > LEAST_FOR_CORE;
     const int64_t passed = n > SPAD__EXACT_BOXES ? PASSED_LARGE : PASSED_BOXES;
-    const bool quick = n > SPAD__EXACT_BOXES && n <= QUICK_SPREAD;
-    const int64_t passes = quick ? 1 : wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
+    const int64_t passes = wide ? spad__min(PASSES_WIDE, passed / n) : PASSES_SMALL;
     bool found = false;
     if (n > LEAST_FOR_STRIPS && !spad__strips_pass(p, &found)) return false;
     if (found && n > MOST_SPREAD) return true;
     bool ok = spad__pack_start(p);
     for (int32_t k = 0; ok && p->height > p->enough; k++) {
         if (found && k == PASSES_BEFORE_CORE) break;
-        if (k >= passes && (quick || k > PASSES_BEFORE_CORE)) break;
+        if (k >= passes && k > PASSES_BEFORE_CORE) break;
+        if (k == PASSES_BEFORE_CORE && passes_are_hopeless(p)) break;
         note_progress(h);
         if ((found || k > 0) && spad__stopped(&h->stop)) break;
         if (wide)

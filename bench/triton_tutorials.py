@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """triton_tutorials.py: the tutorials 01 to 11 of a checkout of Triton, compiled by the Triton that is
 installed for three chips and several stage counts: verdict, bytes of shared memory of Triton and ours, a simulated
-block, and seconds. Blocks of attention are number 5 of the grid: in a causal one number 0 has no rounds of the first loop.
+block, and seconds of the processor. Blocks of attention are number 5 of the grid: in a causal one number 0 has no rounds of the first loop.
 
     PYTHONPATH=build/release/python python3 bench/triton_tutorials.py triton/python/tutorials [--stages 2..4] [--rows]
 
@@ -145,7 +145,7 @@ Row = collections.namedtuple("Row", "chip stage name verdict theirs ours block s
 
 
 def judge(chip, stage, name, text, signature):
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         sizes = {key: value for key, value in SIZES.items() if str(signature.get(key, "")).startswith("i32")}
         kernel = st.load(text, sizes={**sizes, "program_id": 5} if "N_CTX" in signature else sizes)
@@ -160,7 +160,7 @@ def judge(chip, stage, name, text, signature):
         block = f"{sim.makespan / 1e6:.1f}" if sim.unit == "time" else "-"
     except spad.Error:
         block = "-"
-    return Row(chip, stage, name, verdict, size["triton"], size["spad"], block, time.perf_counter() - start,
+    return Row(chip, stage, name, verdict, size["triton"], size["spad"], block, time.process_time() - start,
                kernel.info["unrolled"])
 
 

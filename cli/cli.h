@@ -41,6 +41,7 @@ extern const cli_command cli_man;
 extern const cli_command cli_plan;
 extern const cli_command cli_nki;
 extern const cli_command cli_triton;
+extern const cli_command cli_tilelang;
 extern const cli_command cli_replay;
 extern const cli_command cli_sim;
 extern const cli_command cli_targets;
@@ -146,6 +147,10 @@ bool cli_refuse_other_than_kernel(const char *path, const cli_text *text);
 
 /* Reads a whole file, or stdin for "-"; else reports why not. Freed with free(). */
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes);
+
+/* Reads the first bytes of a regular file into out->bytes, which has room for so many. False: it is
+ * something else, such as a pipe, of which what has been read is gone; or it cannot be read. */
+bool cli_read_head(cli_text *out, size_t room, const char *path);
 
 /* The name of an input in messages: "<stdin>" for "-". */
 const char *cli_input_name(const char *path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * spad nki and spad triton: kernels that are Python programs, so Python runs the command.
+ * spad nki, spad triton and spad tilelang: kernels that are Python programs, so Python runs the
+ * command.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,19 @@ static const char triton_usage[] =
     "SPAD_PYTHON if that is set; the packages spad and triton must be installed in it. TTGIR that\n"
     "was printed needs neither: spad check kernel.ttgir. See docs/triton.md\n";
 
+static const char tilelang_usage[] =
+    "usage: spad tilelang COMMAND FILE.py:KERNEL [--arg NAME=VALUE]... [--vary NAME=V,V] "
+    "[--target CHIP]\n"
+    "                     [--name FUNCTION] [-D NAME=N]... [-o FILE]\n"
+    "       spad tilelang COMMAND FILE.json\n"
+    "\n"
+    "Lowers a TileLang kernel, without a GPU, and shows what spad says about it. COMMAND is "
+    "check,\n"
+    "plan, sim, report, compare, text or tree; tree writes what was lowered, and needs no "
+    "TileLang\n"
+    "to be read again. Runs 'python3 -m spad tilelang', with the Python of SPAD_PYTHON if that is\n"
+    "set; the packages spad and tilelang must be installed in it. See docs/tilelang-load.md\n";
+
 static cli_exit run(const cli_command *command, int count, char **words) {
     if (count == 1 && (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0)) {
         fputs(command->usage, stdout);
@@ -48,5 +62,12 @@ const cli_command cli_triton = {
     .name = "triton",
     .about = "compile a Triton kernel, and check, plan or simulate it",
     .usage = triton_usage,
+    .run = run,
+};
+
+const cli_command cli_tilelang = {
+    .name = "tilelang",
+    .about = "lower a TileLang kernel, and check, plan or simulate it",
+    .usage = tilelang_usage,
     .run = run,
 };

@@ -26,6 +26,7 @@ typedef struct plan_words {
     const char *goal;
     const char *arena;
     const char *alignment;
+    const char *max_file;
     const char *previous; /* an earlier plan */
     bool count_moves;
     const char *reuse_steps;
@@ -366,6 +367,7 @@ static const char *option_for_rows(const plan_words *words) {
 /* The option that only files of other compilers have, if one was given. */
 static const char *model_option(const plan_words *words) {
     if (words->arena != NULL) return "--arena";
+    if (words->max_file != NULL) return "--max-file";
     if (words->alignment != NULL) return "--alignment";
     return words->no_views ? "--no-views" : NULL;
 }
@@ -423,12 +425,25 @@ static given_words keep_words(int count, char **words) {
     return given;
 }
 
-static cli_exit plan_model(given_words given, const char *path) {
-    if (strcmp(path, "-") == 0) {
-        cli_message("a file of another compiler has to have a name; it cannot be read from stdin");
-        return CLI_USAGE;
-    }
+static cli_exit plan_model(given_words given) {
     return cli_run_python("model", "a file of another compiler", given.count, given.words);
+}
+
+/* The beginning of most files says what they are: then no more of them is read here. */
+static bool begins_like_model(const char *path) {
+    char bytes[1 << 16];
+    cli_text head = {.bytes = bytes};
+    return cli_read_head(&head, sizeof bytes, path) && !cli_is_kernel(path, &head) &&
+           cli_is_model(path, &head);
+}
+
+/* One of which all had to be read. Python reads it once more, which a pipe does not allow. */
+static cli_exit plan_late_model(given_words given, const char *path) {
+    char byte;
+    if (cli_read_head(&(cli_text){.bytes = &byte}, 1, path)) return plan_model(given);
+    cli_message("a file of another compiler has to have a name; it cannot be read from %s",
+                strcmp(path, "-") == 0 ? "stdin" : "a pipe");
+    return CLI_USAGE;
 }
 
 static cli_exit run_words(plan_words *words, given_words given, int count, char **arguments) {
@@ -437,16 +452,17 @@ static cli_exit run_words(plan_words *words, given_words given, int count, char 
         return CLI_USAGE;
     }
     const char *path = arguments[0];
-    if (cli_is_model_name(path)) return plan_model(given, path);
+    if (cli_is_model_name(path)) return plan_model(given);
     if (!cli_pictures_fit(&words->pictures, words->input.kernel.json, words->output))
         return CLI_USAGE;
+    if (begins_like_model(path)) return plan_model(given);
     words->started = cli_clock();
     cli_text text;
     cli_exit exit = cli_read(&text, path, CLI_ROWS_MIB);
     if (exit != CLI_FINE) return exit;
     if (cli_is_kernel(path, &text)) return plan_kernel(words, text, path);
     if (cli_is_model(path, &text)) {
-        exit = plan_model(given, path);
+        exit = plan_late_model(given, path);
     } else if (words->fix || words->steps) {
         cli_message("options '--fix' and '--steps' are for kernels");
         exit = CLI_USAGE;
@@ -479,6 +495,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--fix", .flag = &words.fix},
                                   {.name = "--arena", .value = &words.arena},
                                   {.name = "--alignment", .value = &words.alignment},
+                                  {.name = "--max-file", .value = &words.max_file},
                                   {.name = "--no-views", .flag = &words.no_views},
                                   {.name = "--timeout", .value = &words.timeout},
                                   {.name = "--seed", .value = &words.seed},
@@ -546,13 +563,14 @@ const cli_command cli_plan = {
         "\n"
         "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "
         "PyTorch,\n"
-        "logs of RMM): plans its buffers and compares with what it had; see docs/compilers.md\n"
+        "logs of RMM): compares with what it had; see docs/compilers.md\n"
         "\n"
         "  -o, --output OUT          OUT.tflite: the model with the plan in it; OUT.csv: the "
         "buffers\n"
         "  --arena NAME              of several arenas, the one to draw and to write\n"
         "  --alignment N             of the offsets of an ONNX model\n"
-        "  --no-views                ONNX: no value is bytes of another one\n"
+        "  --max-file BYTES          else 1 GiB\n"
+        "  --no-views                ONNX: no value is in another one\n"
         "\n"
         "For all; '-' is stdin or stdout:\n"
         "\n"

@@ -256,7 +256,9 @@ static const char *read_all(cli_text *out, FILE *file, size_t most, const char *
             if (grown == NULL) return out_of_memory;
             out->bytes = grown;
         }
-        const size_t got = fread(out->bytes + out->length, 1, capacity - out->length, file);
+        const size_t room = capacity - out->length, allowed = most + 1 - out->length;
+        const size_t got =
+            fread(out->bytes + out->length, 1, room < allowed ? room : allowed, file);
         out->length += got;
         if (out->length > most) return too_large;
         if (got == 0) return ferror(file) ? strerror(errno) : NULL;
@@ -269,6 +271,18 @@ static bool is_larger_file(FILE *file, size_t most) {
     const long size = seeks ? ftell(file) : -1;
     rewind(file);
     return size > 0 && size != LONG_MAX && (size_t)size > most; /* a directory says LONG_MAX */
+}
+
+bool cli_read_head(cli_text *out, size_t room, const char *path) {
+    struct stat about;
+    out->length = 0;
+    FILE *file = strcmp(path, "-") == 0 || stat(path, &about) != 0 || !S_ISREG(about.st_mode)
+                     ? NULL
+                     : fopen(path, "rb");
+    if (file == NULL) return false;
+    out->length = fread(out->bytes, 1, room, file);
+    fclose(file);
+    return true;
 }
 
 cli_exit cli_read(cli_text *out, const char *path, cli_limit mebibytes) {

@@ -14,14 +14,17 @@ import argparse
 import contextlib
 import json
 import os
+import resource
 import runpy
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 MOST = 8  # kernels of one program
+AFTER = 4  # seconds of CPU from one kernel to the next
+MEMORY = 10 << 30  # bytes of address space of one program
 
 
 class Stop(BaseException):
@@ -62,8 +65,10 @@ class Kernel(Anything):
         return made[0] if len(made) == 1 else made
 
 
-def on_cpu(torch):
-    """Lets a program for `cuda` make its tensors on the CPU."""
+def on_cpu(torch, arch):
+    """Lets a program for `cuda` make its tensors on the CPU, and see a GPU of that kind."""
+    major, minor = divmod(int(arch.split("_")[1].rstrip("af")), 10)
+
     def here(function):
         def call(*args, **options):
             if "device" in options:
@@ -75,17 +80,19 @@ def on_cpu(torch):
     for name in ("randn", "rand", "randint", "empty", "zeros", "ones", "full", "arange", "tensor", "randperm",
                  "empty_like", "zeros_like", "ones_like", "randn_like", "linspace", "eye", "rand_like", "full_like"):
         setattr(torch, name, here(getattr(torch, name)))
+    zeros = torch.zeros
+    torch.randn = torch.rand = lambda *args, generator=None, **options: zeros(*args, **options)  # no result is looked at
     torch.Tensor.cuda = lambda self, *a, **k: self
     torch.Tensor.to = here(torch.Tensor.to)
     torch.Tensor.new_empty, torch.Tensor.new_zeros = here(torch.Tensor.new_empty), here(torch.Tensor.new_zeros)
     torch.cuda.is_available = lambda: True
     torch.cuda.synchronize = lambda *a: None
     torch.cuda.current_device = lambda: 0
-    torch.cuda.get_device_capability = lambda *a: (9, 0)
+    torch.cuda.get_device_capability = lambda *a: (major, minor)
     torch.cuda.get_device_name = lambda *a: "none"
     torch.set_default_device = lambda *a: None
     torch.cuda.get_device_properties = lambda *a: type("P", (), {
-        "multi_processor_count": 132, "major": 9, "minor": 0, "name": "none", "total_memory": 1 << 36,
+        "multi_processor_count": 132, "major": major, "minor": minor, "name": "none", "total_memory": 1 << 36,
         "L2_cache_size": 50 << 20, "shared_memory_per_multiprocessor": 233472,
         "shared_memory_per_block_optin": 232448, "regs_per_multiprocessor": 65536})()
 
@@ -97,7 +104,7 @@ def run_one(program, out, arch, seconds):
 
     import spad._tilelang_tree as tree
 
-    on_cpu(torch)
+    on_cpu(torch, arch)
     seen = []
 
     def compile(func=None, out_idx=None, *args, pass_configs=None, **options):
@@ -114,11 +121,13 @@ def run_one(program, out, arch, seconds):
             print(f"not lowered: {type(error).__name__}: {str(error).strip().splitlines()[-1][:200]}")
         if len(seen) >= MOST:
             raise Stop
+        signal.setitimer(signal.ITIMER_PROF, AFTER, 1)
         return Kernel(func, out_idx)
 
     tilelang.compile = sys.modules["tilelang.jit"].compile = compile
-    signal.signal(signal.SIGALRM, lambda *a: (_ for _ in ()).throw(Stop()))
-    signal.alarm(seconds)
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGPROF, lambda *a: (_ for _ in ()).throw(Stop()))
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1)  # and again where something swallowed it
     sys.argv = [str(program)]
     sys.path.insert(0, str(program.parent))
     try:
@@ -132,20 +141,41 @@ def run_one(program, out, arch, seconds):
     print(f"{len(seen)} kernels")
 
 
+def answer_of(program, out, arch, seconds):
+    """What run_one prints of a program, which runs in a process of its own: a copy of this one, with the packages loaded."""
+    with tempfile.TemporaryFile("w+") as said:
+        child = os.fork()
+        if not child:
+            os.dup2(said.fileno(), 1)
+            sys.stdout = os.fdopen(1, "w", buffering=1)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            with contextlib.suppress(BaseException):
+                run_one(program, out, arch, seconds)
+            os._exit(0)
+        end = time.monotonic() + 5 * seconds
+        while not os.waitpid(child, os.WNOHANG)[0]:
+            if time.monotonic() > end:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return "no answer in time"
+            time.sleep(0.05)
+        said.seek(0)
+        lines = [line for line in said.read().splitlines() if line.strip()]
+    return " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
+
+
 def collect(folder, out, arch, seconds):
+    os.environ["TILELANG_DEFAULT_TARGET"] = json.dumps({"kind": "cuda", "arch": arch})
+    import tilelang  # noqa: F401: for the copies of this process
+    import torch  # noqa: F401
+
     out.mkdir(parents=True, exist_ok=True)
     for program in sorted(folder.rglob("*.py")):
         name = program.name
         if name.startswith(("test_", "conftest", "__init__", "regression_")) or "tilelang" not in program.read_text():
             continue
         start = time.monotonic()
-        try:
-            done = subprocess.run([sys.executable, __file__, "one", str(program), str(out), "--arch", arch,
-                                   "--seconds", str(seconds)], capture_output=True, text=True, timeout=seconds * 3)
-            lines = [line for line in done.stdout.splitlines() if line.strip()]
-            said = " | ".join(line for line in lines[-3:] if "kernels" in line or "not lowered" in line or ":" in line)
-        except subprocess.TimeoutExpired:
-            said = "no answer in time"
+        said = answer_of(program.resolve(), out.resolve(), arch, seconds)
         print(f"{program.relative_to(folder)}: {said} ({time.monotonic() - start:.1f} s)", flush=True)
 
 
@@ -174,16 +204,20 @@ def row_of(path):
             checked, seconds, errors, warnings, check.reason), None
 
 
+def title(path):
+    """`gemm: gemm_persistent, 2` of gemm.example_gemm_persistent.2.json."""
+    folder, program, number = path.stem.rsplit(".", 2)
+    return f"{folder}: {program.removeprefix('example_')}" + (f", {number}" if number != "1" else "")
+
+
 def table(folder):
-    """Prints a row for each tree of a folder that has something in shared memory."""
-    print("| kernel | agents | verdict | theirs | ours | approximations | s to check | s in all | findings |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    """Prints a row for each tree of a folder that has something in shared memory, and what they come to."""
     counts, refused, empty = {}, [], 0
-    sums = [0, 0, 0]
+    sums, above, rows = [0, 0, 0], [], []
     for path in sorted(folder.glob("*.json")):
         found, why = row_of(path)
         if found is None:
-            refused.append((path.stem, why))
+            refused.append((title(path), why))
             continue
         agents, verdict, theirs, ours, inexact, checked, seconds, errors, warnings, _ = found
         if not theirs:
@@ -193,13 +227,18 @@ def table(folder):
         counts[key] = counts.get(key, 0) + 1
         if ours is not None:
             sums = [sums[0] + theirs, sums[1] + ours, sums[2] + 1]
+            above += [title(path)] if ours > theirs else []
         shown = ", ".join(f"`{c}`" for c in errors + warnings)
-        print(f"| `{path.stem}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
-              f"{checked:.1f} | {seconds:.1f} | {shown} |", flush=True)
+        rows.append(f"| `{title(path)}` | {agents} | {verdict} | {theirs} | {'' if ours is None else ours} | {inexact or ''} | "
+                    f"{checked:.1f} | {seconds:.1f} | {shown} |")
+    print(f"{len(rows)} kernels: " + ", ".join(f"{count} {key}" for key, count in sorted(counts.items())) + ".\n")
+    print("| kernel | agents | verdict | theirs | ours | approximations | CPU s, check | CPU s, plan too | findings |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    print("\n".join(rows))
     print(f"| {sums[2]} that both place | | | {sums[0]} | {sums[1]} | | | | |\n")
-    for key, count in sorted(counts.items()):
-        print(f"{count} {key}")
-    print(f"{empty} without shared memory, {len(refused)} not loaded")
+    print(f"{empty} without shared memory, {len(refused)} not loaded, {len(above)} with more bytes than TileLang's")
+    for name in above:
+        print(f"- above: `{name}`")
     for name, why in refused:
         print(f"- `{name}`: {why}")
 
@@ -210,7 +249,7 @@ def main():
     parser.add_argument("source", type=Path)
     parser.add_argument("out", type=Path, nargs="?")
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--seconds", type=int, default=40)
+    parser.add_argument("--seconds", type=int, default=20)
     options = parser.parse_args()
     if options.command == "collect":
         collect(options.source, options.out, options.arch, options.seconds)

@@ -376,7 +376,9 @@ typedef struct spad_kernel_access {
     const spad_expr *index;
     size_t range_count; /**< 0: the whole tile; else the dims of the tensor */
     const spad_expr_range *ranges;
-    spad_expr moves; /**< MAY: the bytes that are moved, of all lanes, for the cost; 0: all */
+    spad_expr moves;    /**< MAY: the bytes that are moved, of all lanes, for the cost; 0: all */
+    const char *spread; /**< which threads of the agent access which bytes: "all", "one",
+                           "together", "unknown" or the name of a division; NULL: not stated */
     spad_location location;
 } spad_kernel_access;
 

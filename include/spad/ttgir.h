@@ -26,6 +26,8 @@ typedef struct spad_ttgir_info {
     int64_t tensor_columns; /**< of tensor memory, by the compiler; -1: not in the text */
     int64_t warps;          /**< of the kernel, without those of partitions */
     bool placed;            /**< buffers have the compiler's addresses */
+    bool barriers;          /**< the barriers between the warps of a partition are in the text, for
+                                 these addresses: whether they are sufficient is checked */
     bool unrolled; /**< something that matters is no expression of rounds and sizes, so the kernel
                         was run with the sizes: it has no loops, and is one of these sizes only */
     char reason[160];  /**< unrolled: what that was, and the line */

@@ -228,10 +228,11 @@ static PyObject *accesses(const spad_kernel *kernel, const spad_statement *s) {
     for (size_t i = 0; list != NULL && i < s->access_count; i++) {
         const spad_kernel_access *a = spad_kernel_get_access(kernel, s->first_access + i);
         if (!py_append(list,
-                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N}", "kind", py_access_word(a->kind),
+                       Py_BuildValue("{s:s,s:N,s:N,s:N,s:N,s:z}", "kind", py_access_word(a->kind),
                                      "tensor", py_tensor_name(kernel, a->tensor), "index",
                                      expressions(kernel, a->index, a->index_count), "ranges",
-                                     ranges(kernel, a), "moves", expression(kernel, a->moves))))
+                                     ranges(kernel, a), "moves", expression(kernel, a->moves),
+                                     "spread", a->spread)))
             Py_CLEAR(list);
     }
     return list;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md), `triton` (docs/triton.md),
-`sweep` (docs/sweep.md) and the files of other compilers (docs/compilers.md) are in Python."""
+"""python -m spad: the command, which is beside this file; `nki` (docs/nki-trace.md), `triton` (docs/triton.md), `tilelang`
+(docs/tilelang-load.md), `sweep` (docs/sweep.md) and the files of other compilers (docs/compilers.md) are in Python."""
 
 import os
 import sys
@@ -16,13 +16,20 @@ def main() -> None:
         from ._triton_command import main as triton_main
 
         sys.exit(triton_main(sys.argv[2:]))
+    if sys.argv[1:2] == ["tilelang"]:
+        from ._tilelang_command import main as tilelang_main
+
+        sys.exit(tilelang_main(sys.argv[2:]))
     if sys.argv[1:2] == ["sweep"] and not {"-h", "--help"} & set(sys.argv):  # which the command prints
         from ._sweep_command import main as sweep_main
 
         sys.exit(sweep_main(sys.argv[2:]))
     if sys.argv[1:2] == ["model"]:  # `spad plan MODEL` of the command runs this
+        from ._files import limit_memory
+        from .models import MEMORY_MOST
         from .models import main as model_main
 
+        limit_memory(MEMORY_MOST)
         sys.exit(model_main(sys.argv[2:]))
     command = Path(__file__).with_name("spad")
     if not command.exists():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are replaced as a whole: a failure leaves the old one and nothing beside it."""
+"""Files that are replaced as a whole: a failure leaves the old one and nothing beside it. And the memory that
+reading others may take."""
 
 import os
 import secrets
@@ -63,3 +64,36 @@ def replace_file(path, content):
     except BaseException:
         os.unlink(name)
         raise
+
+
+def resident():
+    """The bytes of memory that this process has; 0 where the system does not say it."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _free_memory():
+    """The bytes of memory that programs may still take without others being moved out."""
+    with open("/proc/meminfo", "rb") as file:
+        for line in file:
+            if line.startswith(b"MemAvailable:"):
+                return int(line.split()[1]) << 10
+    raise ValueError
+
+
+def limit_memory(most):
+    """From now on this process may take so many bytes more, and no more than are free. What needs more ends with
+    a MemoryError; without a limit the system would end this program or another one."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", "rb") as file:
+            taken = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        limit, hard = taken + min(most, _free_memory()), resource.getrlimit(resource.RLIMIT_AS)[1]
+        if hard == resource.RLIM_INFINITY or limit < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    except (ImportError, OSError, ValueError, IndexError):
+        pass  # a system without these files or limits

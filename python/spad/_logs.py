@@ -4,8 +4,12 @@ PyTorch's profiler (export_chrome_trace after a run with profile_memory=True).""
 
 import json
 
+from . import _spad
 from .arena import Arena, Model, common_alignment, fault, whole
 from .core import Log
+
+ROWS_MOST = 1 << 21  # of a log, and memory events of a trace
+TOGETHER = 1024  # events that are decoded at once
 
 
 def _touched(pieces):
@@ -34,6 +38,9 @@ def _arena(name, lives, count, what):
 
 def read_log(content, file):
     """A Model of a log in RMM's format."""
+    rows = content.count(b"\n")
+    if rows > ROWS_MOST:
+        fault(f"it has {rows} rows; the most is {ROWS_MOST}", file)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -92,31 +99,49 @@ def _seconds(text):
         return None
 
 
+def _places(content, file):
+    """First byte and end of each memory event, one after the other."""
+    try:
+        found = _spad.memory_events(content, ROWS_MOST)
+    except _spad.TextError as error:
+        fault(f"not a trace: {error}", file)
+    if found is None:
+        fault("not a trace: 'traceEvents' has to be a list", file)
+    places = memoryview(found).cast("q").tolist()
+    if len(places) > 2 * ROWS_MOST:
+        fault(f"it has more than {ROWS_MOST} memory events, which is the most", file)
+    return places
+
+
+def _memory_events(content, file):
+    """The memory events of a trace. Only they are decoded: a trace may have hundreds of megabytes of others."""
+    places = _places(content, file)
+    for at in range(0, len(places), 2 * TOGETHER):
+        part = places[at:at + 2 * TOGETHER]
+        try:
+            events = json.loads(b"[" + b",".join(content[a:b] for a, b in zip(part[::2], part[1::2])) + b"]")
+        except (ValueError, RecursionError) as error:
+            fault(f"not a trace: {str(error)[:80]} of the memory events from byte {part[0]} on", file)
+        yield from events
+
+
 def read_trace(content, file):
     """A Model of a profiler's trace, with an arena for every device."""
-    try:
-        trace = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        fault(f"not a trace: {str(error)[:80]}", file)
-    events = trace.get("traceEvents") if isinstance(trace, dict) else None
-    if not isinstance(events, list):
-        fault("not a trace: 'traceEvents' has to be a list", file)
     found = []
-    for event in events:
-        if isinstance(event, dict) and event.get("name") == "[memory]":
-            time, arguments = event.get("ts"), event.get("args")
-            if isinstance(time, str):
-                time = _seconds(time)
-            if not isinstance(time, (int, float)) or not isinstance(arguments, dict):
-                fault("a memory event without 'ts' or 'args'", file)
-            found.append((time, len(found), arguments))
+    for event in _memory_events(content, file):
+        time, arguments = event.get("ts"), event.get("args")
+        if isinstance(time, str):
+            time = _seconds(time)
+        if not isinstance(time, (int, float)) or not isinstance(arguments, dict):
+            fault("a memory event without 'ts' or 'args'", file)
+        device = (_number(arguments, "Device Type", file), _number(arguments, "Device Id", file))
+        found.append((time, len(found), device, _number(arguments, "Addr", file, 0),
+                      _number(arguments, "Bytes", file, most=1 << 62)))
     if not found:
         fault("no memory events: profile with profile_memory=True", file)
     devices = {}
-    for _, _, arguments in sorted(found, key=lambda item: item[:2]):
-        device = (_number(arguments, "Device Type", file), _number(arguments, "Device Id", file))
-        devices.setdefault(device, _Device(file)).event(
-            _number(arguments, "Addr", file, 0), _number(arguments, "Bytes", file, most=1 << 62))
+    for _, _, device, address, size in sorted(found):
+        devices.setdefault(device, _Device(file)).event(address, size)
     arenas, notes = [], []
     for (kind, number), device in sorted(devices.items()):
         name = "cpu" if kind == 0 else f"device {number}" if kind == 1 else f"device {kind}:{number}"

@@ -14,6 +14,8 @@ from ._views import Views
 from .arena import Arena, Model, fault, whole
 
 STEPS_MOST = 1 << 20
+PARTS_MOST = 1 << 22  # nodes, weights, values, and parts of the model beside its graph
+MODEL_GRAPH, GRAPH_NODE = 7, 1  # numbers of fields
 DEPTH_MOST = 32  # of subgraphs in subgraphs
 WEIGHT_MOST = 4096  # bytes of a constant that may say something about shapes
 # Nodes that read each element before they write the one in its place, and those that move none. Of the
@@ -271,8 +273,53 @@ def _lighten(graph, depth=0):
                 _lighten(inner, depth + 1)
 
 
+def _varint(content, at):
+    """A number of the wire format, and where it ends; (None, at): there is none."""
+    value = 0
+    for k in range(10):
+        byte = content[at + k] if at + k < len(content) else 0x80
+        value |= (byte & 127) << 7 * k
+        if byte < 128:
+            return value, at + k + 1
+    return None, at
+
+
+def _fields(content, at, end):
+    """Number, begin and end of each field of a message; it stops where something is wrong, which the package
+    onnx will find."""
+    while at < end:
+        key, at = _varint(content, at)
+        if key is None or key < 8 or key & 7 not in (0, 1, 2, 5):
+            return
+        size = {1: 8, 5: 4}.get(key & 7, 0)
+        if key & 7 == 0:
+            _, at = _varint(content, at)
+        elif key & 7 == 2:
+            size, at = _varint(content, at)
+        if size is None or at + size > end:
+            return
+        yield key >> 3, at, at + size
+        at += size
+
+
+def _check_parts(content, file):
+    """Refuses what has too many parts before it is parsed: a part of two bytes is an object of a hundred."""
+    parts = nodes = 0
+    for number, begin, end in _fields(content, 0, len(content)):
+        parts += 1
+        for inner, _, _ in _fields(content, begin, end) if number == MODEL_GRAPH else ():
+            parts, nodes = parts + 1, nodes + (inner == GRAPH_NODE)
+            if nodes > STEPS_MOST:
+                fault(f"more than {STEPS_MOST} nodes", file)
+            if parts > PARTS_MOST:
+                break
+        if parts > PARTS_MOST:
+            fault(f"more than {PARTS_MOST} nodes, weights and values", file)
+
+
 def _parse(onnx, content, file):
     """The model with shapes, and the names of its extents."""
+    _check_parts(content, file)
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of whichever protobuf is installed

@@ -6,17 +6,21 @@ of its history. The log has what the history allocates and frees; blocks that ar
 history, which it frees or which are alive in a segment, are allocated before its first event.
 """
 
+import gc
 import io
 import os
 import pickle
 
 from . import _spad
+from ._files import resident
 from .arena import shown
 
 # A small pickle can have one event, block or frame any number of times.
 ROWS_MOST = 1 << 21  # segments, blocks and events
 FRAMES_MOST = 64  # that are looked at for a name
 DEVICES_MOST = 64
+OBJECTS_MOST = 1 << 30  # bytes of its objects, and five for each byte of the file
+CHECKED_EVERY = 1 << 20  # bytes of the file
 HEADER = "Thread,Time,Action,Pointer,Size,Stream\n"
 ALIVE = ("active_allocated", "active_awaiting_free", "active_pending_free")
 
@@ -35,20 +39,53 @@ def _fail(file, message):
 
 
 class _File:
-    """Bytes to read; without readinto, after which CPython writes a message of its own if they end early."""
+    """Bytes to read, in pieces of the size that CPython asks for; without readinto, after which it writes a
+    message of its own if they end early.
 
-    def __init__(self, content):
-        stream = io.BytesIO(content)
-        self.read, self.readline = stream.read, stream.readline
+    A byte of a pickle can make an object of 64 bytes. As the objects of a snapshot need about five times its
+    bytes, a file that needs much more is refused while it is read."""
+
+    def __init__(self, content, file):
+        self.stream, self.view, self.file = io.BytesIO(content), memoryview(content), file
+        self.checked, self.before = 0, resident()
+
+    def read(self, size):
+        self._check()
+        return self.stream.read(size)
+
+    def readline(self):
+        self._check()
+        return self.stream.readline()
+
+    def peek(self, size):
+        self._check()
+        at = self.stream.tell()
+        return bytes(self.view[at:at + size])
+
+    def _check(self):
+        at = self.stream.tell()
+        if at < self.checked + CHECKED_EVERY:
+            return
+        self.checked = at
+        most = self.before + OBJECTS_MOST + 5 * at
+        if resident() > most:
+            _fail(self.file, f"not a snapshot of PyTorch: its first {at} B are objects of more than {OBJECTS_MOST + 5 * at} B")
 
 
 def unpickle(content, file):
     """The snapshot in the bytes of a pickle. Nothing of it is executed."""
+    collects = gc.isenabled()
+    gc.disable()  # it would go through all objects so far again and again, and none of them is garbage
     try:
-        return _Plain(_File(content)).load()
+        return _Plain(_File(content, file)).load()
+    except _spad.TextError:
+        raise
     except Exception as error:  # a broken pickle raises nearly anything
         words = " ".join(str(error)[:200].split())  # in one line
         _fail(file, f"not a snapshot of PyTorch: {words or type(error).__name__}")
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _word(value):
@@ -79,8 +116,9 @@ class _Reader:
     def name(self, item):
         """The first frame in a Python file that is not of PyTorch itself, or the first of all."""
         frames = item.get("frames", [])
-        frames = self.items({"frames": frames[:FRAMES_MOST] if isinstance(frames, (list, tuple)) else frames}, "frames")
-        for frame in frames:
+        for frame in frames[:FRAMES_MOST] if isinstance(frames, (list, tuple)) else [None]:
+            if not isinstance(frame, dict):
+                _fail(self.file, "'frames' has to be a list of dicts")
             path, name, line = (frame.get(key) for key in ("filename", "name", "line"))
             if isinstance(path, str) and path.endswith(".py") and f"{os.sep}torch{os.sep}" not in path:
                 return f"{_word(name)} ({os.path.basename(path)}:{_word(line)})"

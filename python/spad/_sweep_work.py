@@ -96,7 +96,7 @@ def names(job):
 
 def _load_program(job):
     if job["kind"] != "nki":
-        from ._triton_command import function_at
+        from ._program_command import function_at
 
         return function_at(f"{job['file']}:{job['function']}")
     from .nki import trace
@@ -168,7 +168,7 @@ def _chosen(job):
 
 def _compile_triton(job):
     from . import triton
-    from ._triton_command import pairs
+    from ._program_command import pairs
 
     function, chosen = _load_program(job), _chosen(job)
     stages, warps = chosen.pop("num_stages", 3), chosen.pop("num_warps", 4)

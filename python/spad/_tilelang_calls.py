@@ -244,7 +244,11 @@ def _cp_commit(walk, args, _):
 
 def _cp_wait(walk, args, _):
     walk.groups["loads"] = True
-    walk.line(f"wait loads pending {_number(walk, args[0], 'ptx_wait_group')}")
+    try:
+        pending = walk.inline(args[0])
+    except Opaque as why:
+        raise _unsupported(walk, "ptx_wait_group", str(why)) from None
+    walk.line(f"wait loads pending {pending}")
 
 
 def _cp_arrive(walk, args, _):
@@ -415,15 +419,26 @@ def _mma(walk, args, _):
 
 
 def _atomic(walk, args, _):
-    """An atomic update of an element, and what it reads."""
+    """An atomic update of an element, in any order with others, and what it reads."""
     op = Op("simt", "atomic")
     found = pointer(walk, args[0])
     for tree in args[1:]:
         walk.collect(tree, op)
     if found is not None and on_chip(walk, found.buffer):
         extent = found.extent if isinstance(found.extent, int) else 1
-        walk.access(op.updates, found.buffer, found.index, extent, found.bits)
+        walk.access(op.adds, found.buffer, found.index, extent, found.bits)
         op.name = "atomic_add"
+    walk.emit(op)
+
+
+def _atomic_store(walk, args, _):
+    """A store that is one piece: it needs nothing there before it."""
+    op = Op("simt", "atomic_store")
+    found = pointer(walk, args[0])
+    for tree in args[1:]:
+        walk.collect(tree, op)
+    if found is not None and on_chip(walk, found.buffer):
+        walk.access(op.writes, found.buffer, found.index, 1, found.bits)
     walk.emit(op)
 
 
@@ -489,7 +504,7 @@ TABLE = {
     "ptx_mma": _mma, "ptx_mma_sm70": _mma, "call_extern": _extern, "call_pure_extern": _extern,
     "atomic_add_elem_op": _atomic, "atomic_addx2_elem_op": _atomic, "atomic_addx4_elem_op": _atomic,
     "atomic_add_ret_elem_op": _atomic, "atomic_max_elem_op": _atomic, "atomic_min_elem_op": _atomic,
-    "atomic_or_elem_op": _atomic, "atomic_load_elem_op": _atomic, "atomic_store_elem_op": _atomic,
+    "atomic_or_elem_op": _atomic, "atomic_load_elem_op": _atomic, "atomic_store_elem_op": _atomic_store,
 }
 
 _ORDER = frozenset(

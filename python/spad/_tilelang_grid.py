@@ -4,8 +4,8 @@ share a tile, which tiles the cache has, and what is stored at the end."""
 
 import re
 
-_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
-_PIECE = 16  # bytes that a thread copies at a time
+from . import _grid_text
+
 _STEP_NS = 130  # of threads for a step that copies: addresses, issue, barriers (examples/cuda/copies.cu)
 _WARP, _GROUP = 32, 4  # threads of a warp, warps of a warpgroup
 _SWIZZLE = re.compile(r"rasterization2D(Row|Column)\W+(\d+)")
@@ -75,20 +75,14 @@ def _spread(tree, name, places, loops, blocks):
         seen.append(tuple(_value(place, values) for place in places))
         if None in seen[-1]:
             return None
-    longest = run = 1
-    for before, now in zip(seen, seen[1:]):
-        run = run + 1 if before == now else 1
-        longest = max(longest, run)
     bits = tree["buffers"].get(name, {}).get("bits") or 16
     cached = None
     for loop in reversed(loops):
         step = [_value(place, {loop: 1}) - _value(place, {}) for place in places]
-        width = step[0] * bits // 8
         if any(step):
-            if not any(step[1:]) and 0 < width < _LINE:
-                cached = _LINE // width - 1, _LINE // width
+            cached = _grid_text.cached_of(step[0] * bits // 8) if not any(step[1:]) else None
             break
-    return max(1, round(blocks / len(set(seen)))), longest, cached
+    return *_grid_text.sharing(seen), cached
 
 
 def shares(tree, units):
@@ -139,18 +133,6 @@ def _source(name, known):
     return next((source for source in (word, word.rstrip("_")) if source in known), None)
 
 
-def _input(match, spread, copied):
-    name, kind, size = match.groups()
-    reused, near, cached = spread
-    tiles = f"[{cached[1]}] " if cached else ""
-    words = [f"tensor {name} : global {kind} {tiles}({size}) input"]
-    words += [f"reused {reused}"] if reused > 1 else []
-    words += [f"near {min(near, reused)}"] if min(near, reused) > 1 else []
-    words += [f"cached {cached[0]} of {cached[1]}"] if cached and cached[0] > 0 else []
-    words += [f"pieces {_PIECE}"] if name in copied else []
-    return " ".join(words)
-
-
 def _alike(line):
     """A line without what differs between the warps of a warpgroup: which of their bytes and registers it is."""
     line = re.sub(r" writes .*?(?= in | delivers |$)", " writes", line) if "cpasync" in line else line
@@ -194,32 +176,26 @@ def text_of(text, tree, registers, given, latency):
     text, joined = _warpgroups(text)
     text = _widened(text, joined)
     buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
-    lines = text.split("\n")
     copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
-    rows, out, loops = {}, [], []
+    rows, out = {}, []
     bytes_, piece = stored(tree["body"], buffers)
-    for line in lines:
+    for line, loop in _grid_text.with_loops(text.split("\n")):
         match = _INPUT.match(line)
         source = _source(match[1], given) if match else None
         if source is not None:
-            if given[source][2]:
-                rows[match[1]] = given[source][2][1]
-            line = _input(match, given[source], copied)
+            *shared, cached = given[source]
+            if cached and cached[0] > 0:
+                rows[match[1]] = cached
+            line = _grid_text.tensor_line(*match.groups(), "input", shared, rows.get(match[1]), match[1] in copied)
         agent = _AGENT.match(line)
         if agent and bytes_ and not any(part.startswith("tensor results") for part in out):
             out.append(f"tensor results : global u8 ({bytes_ * _WARP * (_GROUP if joined else 1)}) output pieces {piece}")
         if agent and registers is not None and not agent[3]:
             line = f"agent {agent[1]} of {agent[2]} threads registers {registers} {{"
-        loop = re.match(r"\s*for (\w+) in ", line)
-        if line.endswith("{"):
-            loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
         copy = _COPY.match(line)
         if copy and copy[4] in rows:
-            number = (loops[-1] if loops else None) or "0"
-            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{number} % {rows[copy[4]]}] writes {copy[5]}"
-        if loops and loops[-1] and re.match(r"\s*commit loads$", line) and any("cpasync" in part for part in out[-8:]):
+            line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{loop or 0} % {rows[copy[4]][1]}] writes {copy[5]}"
+        if loop and re.match(r"\s*commit loads$", line) and any("cpasync" in part for part in out[-8:]):
             line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {_STEP_NS} ns"
         if _PRODUCT.match(line) and latency:
             line += f" latency {latency} cycles"

@@ -14,8 +14,10 @@ from . import kernel as _kernel
 from . import _tilelang_grid as _grid
 from . import _tilelang_jit as _jit
 from . import _tilelang_page as _page
+from . import _tilelang_sizes as _sizes
 from . import _tilelang_tree as _tree
 from . import _tilelang_write as _write
+from ._program_command import beside
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque
 from ._tilelang_walk import Walk
@@ -28,6 +30,8 @@ class LoadedKernel(_kernel.Kernel):
     """A kernel that TileLang lowered. Its tensors in shared memory are where TileLang put them; `plan()` gives the
     same kernel with places that spad chose. `approximations` lists what is coarser than the program, a dict each."""
 
+    IDLE = _write.IDLE
+
     @property
     def approximations(self):
         """What is approximated: {"what", "why", "agents"}."""
@@ -37,12 +41,13 @@ class LoadedKernel(_kernel.Kernel):
     @property
     def tree(self):
         """What TileLang lowered, as lists; json.dump gives a file that load() takes."""
-        return self._tree
+        return self._lowered
 
     @property
     def tilelang_bytes(self):
         """Bytes of dynamic shared memory that TileLang asks for, and of static buffers, without mbarriers."""
-        static = sum(f["bytes"] for f in self._tree["shared"].values() if f["at"] is None)
+        buffers = self._tree["buffers"]
+        static = sum(f["bytes"] for name, f in self._tree["shared"].items() if buffers[name]["scope"] == "shared")
         return self._tree["dynamic_bytes"] + static
 
     def plan(self):
@@ -72,6 +77,9 @@ class LoadedKernel(_kernel.Kernel):
             return super().sim(layout, **options)
         chip = target if target is not None else self.target
         shares = _grid.shares(self._tree, chip.data.get("units") or 1)
+        for name in {**(reused or {}), **(cached or {})}:
+            if name not in shares:
+                raise _spad.ArgumentError(f"'{name}' is no tensor that is copied from memory: {', '.join(sorted(shares)) or 'none'}")
         for name, value in dict(reused or {}).items():
             both = (value, 1) if isinstance(value, int) else tuple(value)
             shares[name] = (*both, shares.get(name, (1, 1, None))[2])
@@ -79,7 +87,7 @@ class LoadedKernel(_kernel.Kernel):
             shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
         tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
         text = _grid.text_of(self.text(), self._tree, registers, shares, tensor.get("latency_cycles"))
-        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), None, **options)
+        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), True, **options)
 
     def _shapes(self):
         """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""
@@ -105,7 +113,7 @@ class LoadedKernel(_kernel.Kernel):
             made = LoadedKernel.parse(self._writer.text(), self.file)
         finally:
             self._writer.places = kept
-        made._tree, made._notes, made._writer = self._tree, self._notes, self._writer
+        made._lowered, made._tree, made._notes, made._writer = self._lowered, self._tree, self._notes, self._writer
         return made
 
     def report(self, timed=True):
@@ -113,11 +121,27 @@ class LoadedKernel(_kernel.Kernel):
         return _page.Page(self)
 
 
-def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None):
+def compare(*kernels, names=None):
+    """A table: verdict, bytes of TileLang and ours, and simulated time of each kernel. names: {kernel: what to call it}."""
+    rows = []
+    for number, kernel in enumerate(kernels):
+        planned = kernel.plan()
+        try:
+            sim = kernel.sim()
+            time = sim.time_text(sim.makespan)
+        except _spad.Error:
+            time = None
+        rows.append(((names or {}).get(kernel, f"{number}: {kernel.name}"), kernel.check().verdict, kernel.tilelang_bytes,
+                     _page.shared_bytes(planned.layout()) if planned else None, time))
+    return beside(rows, "tilelang")
+
+
+def load(function, target=None, block=None, name=None, pass_configs=None, arguments=None, sizes=None):
     """A spad kernel from a prim_func of TileLang, from a function of tilelang.jit, from a kernel that it compiled, or from
     a tree or a JSON file of one. target: sm_80, sm_90 or sm_100; without one that of a compiled kernel, or sm_90. block:
     the place in the grid, {"x": 0, "y": 0}; name: which device function, where there are several. arguments: those of a
-    function, by name or in their order."""
+    function, by name or in their order. sizes: dynamic sizes by name, {"k": 4096}; what holds for any number of rounds
+    needs none."""
     if isinstance(function, (str, os.PathLike)):
         function = _read(function)
     if isinstance(function, dict):
@@ -125,13 +149,28 @@ def load(function, target=None, block=None, name=None, pass_configs=None, argume
     else:
         if isinstance(function, (int, float, list, tuple)) or function is None:
             raise TypeError(_tree.WHAT + f", not {function!r}")
-        trees = _tree.of_prim_func(function, str(target or _jit.arch_of(function)), pass_configs, arguments)
-    if name is not None:
-        trees = [tree for tree in trees if tree["name"] == name]
-    if len(trees) != 1:
-        names = ", ".join(tree["name"] for tree in trees) or "none"
-        raise _spad.ArgumentError(f"one device function is loaded at a time, and there are {len(trees)} ({names}); pass its name")
-    return _of_tree(trees[0], block)
+        if hasattr(function, "record"):
+            raise TypeError(_tree.WHAT + "; a prim_func of spad.tilelang is recorded: function.record(target)")
+        trees = _tree.of_prim_func(function, _arch(target or _jit.arch_of(function)), pass_configs, arguments)
+    found = [tree for tree in trees if name is None or tree.get("name") == name]
+    if len(found) != 1:
+        names = ", ".join(str(tree.get("name")) for tree in trees) or "none"
+        raise _spad.ArgumentError(f"there is no device function '{name}', only {names}; pass its name" if name is not None else
+                                  f"one device function is loaded at a time, and there are {len(trees)} ({names}); pass its name")
+    if isinstance(block, (list, tuple)):
+        block = dict(zip("xyz", block))
+    return _of_tree(found[0], block, dict(sizes or {}))
+
+
+def _arch(target):
+    """The name that TileLang has for a chip: sm_90 of "H100"."""
+    try:
+        name = target.name if isinstance(target, core.Target) else core.Target(str(target)).name
+    except _spad.Error:
+        name = None
+    if name is None or not name.startswith("sm_"):
+        raise _spad.ArgumentError(f"'{target}' is no GPU that TileLang lowers for and spad knows: sm_80, sm_90, sm_100, or a name such as H100")
+    return name
 
 
 def _read(path):
@@ -142,23 +181,39 @@ def _read(path):
         try:
             return json.load(file)
         except (ValueError, RecursionError) as error:
-            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}") from None
+            hint = "; a function of a program is loaded as an object, or by `spad tilelang`" if os.fsdecode(path).endswith(".py") else ""
+            raise _spad.ArgumentError(f"'{os.fsdecode(path)}' is no JSON: {error}{hint}") from None
 
 
-def _of_tree(tree, block):
+def _of_tree(tree, block, sizes):
     _tree.validate(tree)
     if not all(isinstance(n, int) for n in tree["threads"]):
         raise Unsupported("a block whose number of threads is not a constant")
-    walk = Walk(tree, block)
-    try:
-        agents = walk.run()
-    except Opaque as why:
-        raise Unsupported(f"'{tree['name']}': {why}") from None
-    except _spad.Error:
-        raise
-    except (ArithmeticError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
-        raise Unsupported(f"'{tree['name']}' has a statement that TileLang does not make: {error!r}") from error
+    assumed = {}
+    while True:
+        walk = Walk(_sizes.with_sizes(tree, {**assumed, **sizes}), block)
+        try:
+            agents = _agents(walk)
+            break
+        except _sizes.NeedsSize as needed:
+            assumed.update((name, _sizes.ASSUMED) for name in needed.names)
+    for name, value in assumed.items():
+        walk.notes[(f"the dynamic size '{name}'", f"it decides what waits for what: {value} is assumed, pass sizes={{'{name}': N}}")] = [
+            int(agent[0].rpartition("_")[2]) for agent in agents]
     writer = _write.Writer(walk, agents, walk.fresh(tree["name"]))
     made = LoadedKernel.parse(writer.text(), f"<{tree['name']}>")
-    made._tree, made._notes, made._writer = tree, walk.notes, writer
+    made._lowered, made._tree, made._notes, made._writer = tree, walk.tree, walk.notes, writer
     return made
+
+
+def _agents(walk):
+    """What the warps do; statements that TileLang does not make are an error."""
+    name = walk.tree["name"]
+    try:
+        return walk.run()
+    except Opaque as why:
+        raise Unsupported(f"'{name}': {why}") from None
+    except (_spad.Error, _sizes.NeedsSize):
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
+        raise Unsupported(f"'{name}' has a statement that TileLang does not make: {error!r}") from error

@@ -22,7 +22,7 @@ class Page:
     """What TileLang planned, what spad plans, and whether either is wrong: text(), html(), data, save(path)."""
 
     def __init__(self, kernel):
-        self._kernel, self._tree = kernel, kernel.tree
+        self._kernel, self._tree = kernel, kernel._tree
         self.theirs = kernel.check()
         self.planned = kernel.plan()
         self.layout = (self.planned or kernel.release()).layout()

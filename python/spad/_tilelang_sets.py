@@ -11,7 +11,7 @@ _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 GROUPS_MOST = 64  # symbolic offsets of one access
-RUNS_MOST = 512  # runs of bytes of one access
+RUNS_MOST = 2048  # runs of bytes of one access
 
 
 class Opaque(Exception):
@@ -166,6 +166,8 @@ class Scope:
             return self._flip(self.sum(tree[1]), self.sum(tree[2]))
         if kind in ("min", "max"):
             return self._extreme(kind, self.sum(tree[1]), self.sum(tree[2]))
+        if kind == "select":
+            return self._select(*tree[1:])
         raise Opaque(f"'{tree[1] if kind == 'call' else kind}' has no form in the kernel language")
 
     def _product(self, left, right):
@@ -218,6 +220,29 @@ class Scope:
         high = pick(b, d) if b is not None and d is not None else None
         return self._atom(f"{kind}({left.text()}, {right.text()})", low, high)
 
+    def _select(self, condition, yes, no):
+        """One of two values that differ by a constant: the second, and the difference times 0 or 1."""
+        known = self.condition(condition)
+        if known in ([], [[]]):
+            return self.sum(yes if known else no)
+        low, difference = self.sum(no), self.sum(yes).plus(self.sum(no), -1)
+        if difference.terms:
+            raise Opaque("one of two values that differ by a variable")
+        return low.plus(self._indicator(condition), difference.const)
+
+    def _indicator(self, tree):
+        """1 where a comparison holds, 0 elsewhere."""
+        kind = tree[0] if isinstance(tree, list) else None
+        if kind in ("cast", "wide"):
+            return self._indicator(tree[-1])
+        if kind == "not":
+            return Sum(1).plus(self._indicator(tree[1]), -1)
+        if kind not in ("<", "<=", ">", ">="):
+            raise Opaque("one of two values by a condition of several parts")
+        small, large = tree[1:] if kind[0] == "<" else reversed(tree[1:])
+        distance = self.sum(large).plus(self.sum(small), -1).plus(Sum(len(kind) - 1))
+        return self._atom(f"max(0, min(1, {distance.text()}))", 0, 1)
+
     # ---- conditions -------------------------------------------------------------------------------
 
     def condition(self, tree, wanted=True):
@@ -235,8 +260,12 @@ class Scope:
             if len(both) > 8:
                 raise Opaque("a condition of too many parts")
             return both
+        if _is_truth(tree) and kind == "select":
+            return self.condition(tree[1], wanted == bool(tree[2]))
         if kind not in _NOT:
             return self.condition(["!=", tree, 0], wanted)
+        if kind in ("==", "!=") and tree[2] == 0 and _is_truth(tree[1]):
+            return self.condition(tree[1], wanted == (kind == "!="))
         relation = kind if wanted else _NOT[kind]
         left, right = self._with_ends(self.sum(tree[1]), self.sum(tree[2]))
         low, high = self.range(left.plus(right, -1))
@@ -270,6 +299,11 @@ def _decided(relation, low, high):
         return yes if relation == ">" or yes is None else not yes
     equal = True if low == high == 0 and low is not None else False if below or above else None
     return equal if relation == "==" or equal is None else not equal
+
+
+def _is_truth(tree):
+    """Whether an expression is 0 or 1, by a condition."""
+    return isinstance(tree, list) and (tree[0] in ("not", "and", "or", *_NOT) or tree[0] == "select" and tree[2:] in ([1, 0], [0, 1]))
 
 
 # ---- footprints --------------------------------------------------------------------------------------

@@ -249,7 +249,7 @@ class _Dump:
 
 _ARITY = {**{op: 2 for op in (*_BINARY.values(), *_BITS.values())}, "not": 1, "select": 3, "ramp": 3, "wide": 1, "cast": 2, "load": 2,
           "s": 1, "f": 0, "none": 0}
-_PARTS = {"for": "vee-b", "if": "ebb", "store": "vee", "do": "e", "let": "ve", "attr": "-b", "while": "eb"}
+STATEMENTS = {"for": "vee-b", "if": "ebb", "store": "vee", "do": "e", "let": "ve", "attr": "-b", "while": "eb"}
 _FIELDS = {"name": str, "arch": str, "body": list, "buffers": dict, "shared": dict, "threads": list, "grid": list, "bound": dict,
            "dynamic_bytes": int}
 DEPTH_MOST = 200
@@ -267,6 +267,8 @@ def validate(tree):
         raise _bad("threads, grid and bound have to name three axes")
     if any(isinstance(n, int) and not 0 < n <= 1024 for n in tree["threads"]):
         raise _bad("a block has 1 to 1024 threads")
+    if not isinstance(tree.get("sizes", []), list) or not all(isinstance(n, str) and n.isidentifier() for n in tree.get("sizes", [])):
+        raise _bad("sizes are a list of names")
     for name, facts in tree["buffers"].items():
         if not isinstance(facts, dict) or not isinstance(facts.get("scope"), str) or not _is_size(facts.get("bits")):
             raise _bad(f"buffer '{name}' has no scope or size")
@@ -291,7 +293,7 @@ def _valid_body(body, depth):
     if not isinstance(body, list) or depth > DEPTH_MOST:
         raise _bad("statements are a list, and not too deep")
     for statement in body:
-        form = _PARTS.get(statement[0]) if isinstance(statement, list) and statement and isinstance(statement[0], str) else None
+        form = STATEMENTS.get(statement[0]) if isinstance(statement, list) and statement and isinstance(statement[0], str) else None
         if form is None or len(statement) != len(form) + 1:
             raise _bad(f"{str(statement)[:60]} is no statement")
         for kind, part in zip(form, statement[1:]):
@@ -355,6 +357,9 @@ def _shared(dump, sizes, aligns):
             if facts["bytes"] is None:
                 raise _spad.ArgumentError(f"shared buffer '{name}' has a size that is no number")
             shared[name] = {**facts, "align": int(aligns.get(var.name, 16)), "at": None}
+    dynamic = [facts for name, facts in shared.items() if dump.buffers[name]["scope"] == "shared.dyn"]
+    if len(dynamic) == 1 and dynamic[0]["at"] is None:
+        dynamic[0]["at"] = 0  # one alone is not merged: it is where dynamic memory starts
     return shared
 
 
@@ -368,8 +373,8 @@ def of_function(name, function, before=None):
     body = dump.body(function.body)
     attrs = function.attrs or {}
     aligns = {str(k): int(v) for k, v in dict(attrs.get("tl.smem_alignment_map", {})).items()}
-    sizes = _sizes(before) if before is not None else {}
-    shared = _shared(dump, sizes, aligns)
+    shared = _shared(dump, _sizes(before) if before is not None else {}, aligns)
+    sizes = [dump.names.name(p) for p in getattr(function, "params", ()) if str(p.dtype).startswith(("int", "uint"))]
     arenas = [n for n in dump.buffers if dump.buffers[n]["alloc"] and _is_arena(dump, n)]
     dynamic = attrs.get("dyn_shared_memory_buf", None)
     for facts in dump.buffers.values():
@@ -383,7 +388,7 @@ def of_function(name, function, before=None):
             "grid": [extent.get("blockIdx." + a, 1) for a in "xyz"],
             "bound": {tag: var for tag, (var, _) in dump.threads.items()},
             "hints": {name: var.name for var, name in dump.names.of.items() if name != var.name},
-            **({"swizzle": dump.swizzle} if dump.swizzle else {})}
+            **({"swizzle": dump.swizzle} if dump.swizzle else {}), **({"sizes": sizes} if sizes else {})}
 
 
 def lower(function, arch, pass_configs=None):

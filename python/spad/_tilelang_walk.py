@@ -13,13 +13,14 @@ from . import _spad
 from . import core
 from . import _tilelang_calls as _calls
 from . import _tilelang_sets as _sets
+from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
 from ._tilelang_calls import Unsupported
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_write import Access, Op
 
 _WARP = 32
-_POINTS_MOST = 1 << 15  # points of loops that are run for one statement of a warp
+_POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
 _THREADS = ("thread__x", "thread__y", "thread__z")
 _RESERVED = frozenset(
     "kernel param tensor unit for if else in on by at of as from and or min max step parallel break cursor advance scope "
@@ -62,7 +63,7 @@ class Walk:
         self.free_vars = _indexed(tree)
         self.written = _stored(tree["body"])
         self.agents = []
-        self._bind(block or {})
+        self._bind(dict(block or {}))
 
     def _bind(self, block):
         for axis, name in zip("xyz", _THREADS):
@@ -73,8 +74,10 @@ class Walk:
             var = self.tree["bound"].get("blockIdx." + axis)
             extent = self.tree["grid"][number]
             if var is None:
+                if block.pop(axis, 0) != 0:
+                    raise _spad.ArgumentError(f"block {axis} is outside of the grid of 1")
                 continue
-            value = int(block.get(axis, block.get(var, 0)))
+            value = int(block.pop(axis, block.pop(var, 0)))
             if isinstance(extent, int) and not 0 <= value < extent:
                 raise _spad.ArgumentError(f"block {axis} = {value} is outside of the grid of {extent}")
             if extent == 1:
@@ -82,6 +85,8 @@ class Walk:
                 continue
             self.scope.bind(var, "block_" + axis, 0, extent - 1 if isinstance(extent, int) else None)
             self.params["block_" + axis] = value
+        if block:
+            raise _spad.ArgumentError(f"'{next(iter(block))}' is no axis of the grid: x, y, z")
 
     # ---- notes ------------------------------------------------------------------------------
 
@@ -203,7 +208,7 @@ class Walk:
             low, count = self.scope.sum(begin), self.scope.sum(extent)
         except Opaque:
             low, count = Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
-            self.note(f"the loop over {name}", "its extent is data: any number of rounds")
+            self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
         (_, most), (least, _) = self.scope.range(low.plus(count)), self.scope.range(low)
         end = low.plus(count)
         if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars:
@@ -219,6 +224,11 @@ class Walk:
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
         self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body)
+
+    def _hint(self, tree):
+        """What to pass for an exact reading, where a dynamic size makes an expression data."""
+        found = _sets.names(tree) & set(_sizes.names(self.tree))
+        return f"; pass sizes={{{', '.join(repr(name) + ': N' for name in sorted(found))}}} for one" if found else ""
 
     def _trips(self, var, count, word):
         """The parameter for the rounds of a loop after the first: one for all loops that were the same in the program."""
@@ -371,12 +381,22 @@ class Walk:
         if self.orders(statement[2]) or self.orders(statement[3]):
             self._data(statement)
             return
+        self._both(statement, "a condition of threads and loops")
+
+    def _both(self, statement, what):
+        """Both sides may run; what both store at the same places is written in any case."""
         kept, self.may = self.may, True
         self.body(statement[2])
         self.body(statement[3])
         self.may = kept
-        if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
-            self.note("a condition of threads and loops", "both sides may run")
+        if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
+            return
+        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
+        for key in first:
+            if key in second:
+                self.statement(first[key])
+        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
+            self.note(what, "both sides may run")
 
     def _symbolic(self, part, statement):
         try:
@@ -405,20 +425,19 @@ class Walk:
     def _data(self, statement):
         """A condition that data decides."""
         if not self.orders(statement[2]) and not self.orders(statement[3]):
-            kept, self.may = self.may, True
-            self.body(statement[2])
-            self.body(statement[3])
-            self.may = kept
-            if self.writes_on_chip(statement[2]) or self.writes_on_chip(statement[3]):
-                self.note("a condition on data", "both sides may run")
+            self._both(statement, "a condition on data")
             return
-        name = self._unknown(self.value(statement[1]), "data", "")
+        condition = self.value(statement[1])
+        if _sets.names(condition) & set(_sizes.names(self.tree)):
+            raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
+        name = self._unknown(condition, "data", "")
         self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
         self._branch(f"{name} == 1", statement)
 
     def _unknown(self, tree, name, kind):
-        """A name for a value that data decides: one for all uses of the same expression."""
-        key = json.dumps(tree)
+        """A name for a value that data decides: one for all uses of the same expression, also where the loops of producers
+        and of consumers, which were one in the program, have variables of their own."""
+        key = json.dumps(_sets.replace(tree, {name: hint for name, hint in self.tree.get("hints", {}).items() if name in self.scope.values}))
         if key not in self.unknowns:
             used = {name for name, _ in self.unknowns.values()}
             made, number = name, 1
@@ -522,7 +541,7 @@ class Walk:
             index, elements = index[1], elements * int(index[3])
         tile = self.warp if buffer in self.tracked else None
         try:
-            if self._points() > 64 * _POINTS_MOST:
+            if self._points() > 16 * _POINTS_MOST:
                 raise Opaque("too many rounds to run")
             made = self._footprint(index, elements, bits)
             groups = made.runs(lanes or self.lanes)
@@ -536,13 +555,21 @@ class Walk:
             if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
                 runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
                 self.note(f"'{buffer}'", "an access that reaches outside is cut off")
-            if runs:
+            if runs and not self._inside(offset, runs, size):
+                self._whole(home, buffer, tile, "a place that a condition keeps inside of it")
+            elif runs:
                 home.append(Access(buffer, offset, runs, tile))
 
+    def _inside(self, offset, runs, size):
+        """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known."""
+        low, high = self.scope.range(offset)
+        return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
+
     def _whole(self, home, buffer, tile, why):
-        if buffer not in self.tracked:
-            self.note(f"'{buffer}'", f"all of it, because of {why}")
-        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile))
+        followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start
+        if followed:
+            self.note(f"'{buffer}'", f"any part of it, because of {why}")
+        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed))
 
     def size(self, buffer):
         if buffer in self.shared:
@@ -562,10 +589,10 @@ class Walk:
 
     def emit(self, op):
         """Adds an operation, unless it accesses nothing on chip."""
-        if not (op.reads or op.writes or op.updates):
+        if not op.accesses():
             return
         op.may = self.may
-        for field in ("reads", "writes", "updates"):
+        for field in Op.KINDS:
             setattr(op, field, _joined(getattr(op, field)))
         self.out.append(op)
 
@@ -597,9 +624,9 @@ def _joined(accesses):
         if isinstance(access, str):
             found.setdefault(access, access)
             continue
-        key = (access.buffer, access.tile, access.offset.key())
+        key = (access.buffer, access.tile, access.offset.key(), access.may)
         if key not in found:
-            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile)
+            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile, access.may)
         else:
             found[key].runs = _union(found[key].runs + access.runs)
     return list(found.values())
@@ -658,6 +685,28 @@ def _stored(body):
     return found
 
 
+def _plain_stores(body, loops=()):
+    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
+    same threads have the same key."""
+    for s in body:
+        if s[0] == "for":
+            yield from _plain_stores(s[5], (*loops, s))
+        elif s[0] == "store":
+            names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
+            index = _sets.replace(s[2], names)
+            if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
+                continue
+            extents = [_sets.replace(part, names) for loop in loops for part in loop[2:4]]
+            made = ["store", s[1], s[2], ["f"]]
+            for loop in reversed(loops):
+                made = [*loop[:5], [made]]
+            yield json.dumps([s[1], index, extents]), made
+
+
+def _only_stores(body):
+    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)
+
+
 def _rates(arch):
     """Multiply-adds per cycle of the matrix engine, by the bits of an operand."""
     bits = {"float16": 16, "int8": 8, "float8_e4m3": 8, "tfloat32": 32}
@@ -679,7 +728,8 @@ def _lap(tree, var):
 
 
 def _indexed(tree):
-    """Loop variables that an index on chip uses other than below a remainder: their loops keep their extents."""
+    """Loop variables that an index on chip uses other than below a remainder, or that say how many copies a wait leaves
+    under way: their loops keep their extents."""
     found = set()
 
     def walk(part, inside):
@@ -690,6 +740,9 @@ def _indexed(tree):
         if not isinstance(part, list) or not part:
             return
         if part[0] in ("%", "s"):
+            return
+        if part[0] == "call" and part[1] == "ptx_wait_group":
+            walk(part[2], True)
             return
         if part[0] == "call" and part[1] == "tvm_access_ptr":
             facts = tree["buffers"].get(part[3]) if isinstance(part[3], str) else None

@@ -4,27 +4,33 @@
 import re
 
 _WARP = 32
+IDLE = "waits at the end of a warp"  # what is left out without a loss
 
 
 class Op:
-    """An operation of one agent: what it reads, writes and updates, as accesses."""
+    """An operation of one agent: what it reads, writes, updates and adds to, as accesses."""
 
-    __slots__ = ("engine", "name", "reads", "writes", "updates", "may", "tail", "source")
+    KINDS = ("reads", "writes", "updates", "adds")
+    __slots__ = ("engine", "name", *KINDS, "may", "tail", "source")
 
     def __init__(self, engine, name, tail=""):
         self.engine, self.name, self.tail = engine, name, tail
-        self.reads, self.writes, self.updates = [], [], []
+        self.reads, self.writes, self.updates, self.adds = [], [], [], []
         self.may = False
         self.source = None
 
+    def accesses(self):
+        """All of them."""
+        return self.reads + self.writes + self.updates + self.adds
+
 
 class Access:
-    """Bytes of a buffer: a symbolic offset and runs."""
+    """Bytes of a buffer: a symbolic offset and runs. may: some of them, and the kernel does not say which."""
 
-    __slots__ = ("buffer", "tile", "offset", "runs")
+    __slots__ = ("buffer", "tile", "offset", "runs", "may")
 
-    def __init__(self, buffer, offset, runs, tile=None):
-        self.buffer, self.offset, self.runs, self.tile = buffer, offset, runs, tile
+    def __init__(self, buffer, offset, runs, tile=None, may=False):
+        self.buffer, self.offset, self.runs, self.tile, self.may = buffer, offset, runs, tile, may
 
 
 class Writer:
@@ -39,7 +45,7 @@ class Writer:
             kept = _without_idle_end(body)
             if len(kept) < len(body):
                 walk.warp = int(agent.rpartition("_")[2])
-                walk.note("waits at the end of a warp", "nothing depends on them: they are left out")
+                walk.note(IDLE, "nothing depends on them: they are left out")
             if kept:
                 self.agents.append((agent, kept, registers, threads))
 
@@ -91,7 +97,7 @@ class Writer:
         for name, columns in walk.tmem.items():
             self.say(f"tensor {walk.fresh(name)}_tmem : tmem u8 (128, {columns * 4})")
         for number, size in enumerate(walk.outputs, 1):
-            self.say(f"tensor stored_{number} : global u8 ({size}) output")
+            self.say(f"tensor stored_{number} : global u8 ({size}) persistent")
         for (_, size), name in walk.globals.items():
             self.say(f"tensor {name} : global u8 ({size}) input")
 
@@ -123,12 +129,14 @@ class Writer:
                 self.say("}")
 
     def _op(self, op):
-        may = "may " if op.may else ""
         text = f"{op.engine} {op.name}"
-        for word, accesses in (("reads", op.reads), ("writes", op.writes), ("updates", op.updates)):
-            parts = [part for access in accesses for part in self._access(access)]
-            if parts:
-                text += f" {may}{word} " + ", ".join(dict.fromkeys(parts))
+        for word in Op.KINDS:
+            parts = {False: [], True: []}
+            for access in getattr(op, word):
+                parts[op.may or getattr(access, "may", False)] += self._access(access)
+            for may, found in parts.items():
+                if found:
+                    text += f" {'may ' if may else ''}{word} " + ", ".join(dict.fromkeys(found))
         return text + op.tail
 
     def _access(self, access):
@@ -162,7 +170,7 @@ def _without_idle_end(body):
 def _used(body, used):
     for item in body:
         if isinstance(item, Op):
-            used.update(a.buffer for a in item.reads + item.writes + item.updates if isinstance(a, Access))
+            used.update(a.buffer for a in item.accesses() if isinstance(a, Access))
         elif isinstance(item, tuple):
             _used(item[2], used)
             _used(item[3] or [], used)

@@ -2,45 +2,11 @@
 """python -m spad triton COMMAND FILE.py:KERNEL: compiles a Triton kernel and shows what spad says about it."""
 
 import argparse
-import ast
-import importlib.util
 import sys
-from pathlib import Path
 
 from . import _spad
 from . import triton as st
-
-
-def items(text):
-    """The parts between the commas that are outside of brackets."""
-    depth, part, parts = 0, "", []
-    for letter in text:
-        depth += (letter in "[(<{") - (letter in "])>}")
-        if letter == "," and depth == 0:
-            parts.append(part)
-            part = ""
-        else:
-            part += letter
-    return [part.strip() for part in [*parts, part] if part.strip()]
-
-
-def pairs(text):
-    """{name: value} of NAME=VALUE,NAME=VALUE."""
-    found = {}
-    for item in items(text):
-        name, equals, value = item.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise argparse.ArgumentTypeError(f"'{item}' is not NAME=VALUE")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def values(text):
-    """As pairs, with Python literals."""
-    try:
-        return {name: ast.literal_eval(value) for name, value in pairs(text).items()}
-    except (ValueError, SyntaxError) as error:
-        raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+from ._program_command import function_at, pairs, saved_at, values
 
 
 def stages(text):
@@ -49,20 +15,6 @@ def stages(text):
     if not first.isdigit() or (dots and not last.isdigit()):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of stages: 3, or 1..5")
     return list(range(int(first), int(last or first) + 1))
-
-
-def function_at(place):
-    """The function of FILE.py:NAME."""
-    path, colon, name = place.rpartition(":")
-    if not colon or not Path(path).is_file():
-        raise ValueError(f"'{place}' is not FILE.py:KERNEL")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(Path(path).resolve().parent))
-    spec.loader.exec_module(module)
-    if not hasattr(module, name):
-        raise ValueError(f"'{path}' has no '{name}'")
-    return getattr(module, name)
 
 
 def _parser():
@@ -107,8 +59,7 @@ def _tell(kernel):
 
 
 def _save(kernel, output, stage, several):
-    path = Path(output)
-    path = path.with_name(f"{path.stem}_{stage}{path.suffix}") if several else path
+    path = saved_at(output, stage, several)
     kernel.report().save(str(path))
     return path
 

@@ -5,8 +5,9 @@ many blocks share a tile from the arithmetic of pointers."""
 import re
 import struct
 
+from . import _grid_text
+
 _REGISTERS = 0x2F  # EIATTR_REGCOUNT of .nv.info: symbol, registers
-_LINE = 256  # bytes that the memory brings at a time, docs/calibrate.md
 
 
 def registers_of(cubin):
@@ -92,15 +93,6 @@ def _first_loads(text, sizes, program):
     return found
 
 
-def _run(places):
-    """The longest run of blocks in a row with the same place."""
-    best = length = 1
-    for before, now in zip(places, places[1:]):
-        length = length + 1 if before == now else 1
-        best = max(best, length)
-    return best
-
-
 def reuse(text, sizes, blocks):
     """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
     many of them are neighbours. Arguments whose places are no arithmetic of sizes and of the program are left out."""
@@ -109,7 +101,7 @@ def reuse(text, sizes, blocks):
     for name in loads[0] if loads else ():
         places = [load.get(name) for load in loads]
         if None not in places:
-            found[name] = (max(1, round(blocks / len(set(places)))), _run(places))
+            found[name] = _grid_text.sharing(places)
     return found
 
 
@@ -122,33 +114,21 @@ _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 def _clauses(match, shares, cached, pieces, rows):
     """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
     name, kind, dims, role = match.groups()
-    reused, near = shares.get(name, (1, 1))
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
-    if hits is None and role == "input" and "," in dims and 0 < width < _LINE:
-        hits = _LINE // width - 1, _LINE // width
-    tiles = ""
+    if hits is None and role == "input" and "," in dims:
+        hits = _grid_text.cached_of(width)
     if hits is not None and hits[0] > 0:
-        rows[name] = hits[1]
-        tiles = f"[{hits[1]}] "
-    words = [f"tensor {name} : global {kind} {tiles}({dims}) {role}"]
-    if reused > 1:
-        words.append(f"reused {reused}")
-    if min(near, reused) > 1:
-        words.append(f"near {min(near, reused)}")
-    if tiles:
-        words.append(f"cached {hits[0]} of {hits[1]}")
-    if name in pieces:
-        words.append(f"pieces {_PIECE}")
-    return " ".join(words)
+        rows[name] = hits
+    return _grid_text.tensor_line(name, kind, dims, role, shares.get(name, (1, 1)), rows.get(name), name in pieces)
 
 
 _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)\)")
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
 _THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
+_SHARED = re.compile(r"\s*tensor \w+ : shared ")
 _GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
-_PIECE = 16  # bytes that a thread copies at a time
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
 
 
@@ -176,11 +156,12 @@ def _instructions(line, shapes):
 
 def _through_registers(lines):
     """Loads into registers that go on to shared memory do not wait for each other: those in a row are issued first, and
-    what follows waits for all. True where there are some."""
+    what follows waits for all. Tensors that are declared among them are declared before. True where there are some."""
     out, at, found = [], 0, False
+    parts = _THREAD_LOAD, _THREAD_STORE, _SHARED
     while at < len(lines):
         end = at
-        while end < len(lines) and (_THREAD_LOAD.match(lines[end]) or _THREAD_STORE.match(lines[end])):
+        while end < len(lines) and any(part.match(lines[end]) for part in parts):
             end += 1
         loads = [match for match in map(_THREAD_LOAD.match, lines[at:end]) if match]
         stores = [match for match in map(_THREAD_STORE.match, lines[at:end]) if match]
@@ -189,6 +170,7 @@ def _through_registers(lines):
             out += lines[at:end]
         else:
             found = True
+            out += filter(_SHARED.match, lines[at:end])
             out += [f"{load[1]}ldg {load[2]} writes {store[1]} in lds{load[3] or ''}" for load, store in zip(loads, stores)]
             out += [f"{loads[0][1]}commit lds", f"{loads[0][1]}wait lds pending 0"]
         at = end
@@ -202,19 +184,14 @@ _RING = re.compile(r"(.*) % \d+$")
 def _numbered(lines, rows):
     """Loads of a tensor of which some tiles are in the cache say which tile it is, from the stage that it goes to or
     from the loop around it."""
-    out, loops = [], []
-    for line in lines:
-        loop = re.match(r"\s*for (\w+) in ", line)
-        if line.endswith("{"):
-            loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
+    out = []
+    for line, loop in _grid_text.with_loops(lines):
         match = _COPY.match(line)
         if match and match[2] in rows:
             ring = _RING.match(match[4] or "")
-            number = ring[1] if ring else match[4] or (loops[-1] if loops else None) or "0"
+            number = ring[1] if ring else match[4] or loop or "0"
             stage = f"[{match[4]}]" if match[4] else ""
-            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]]}]{match[3]}{stage}{match[5] or ''}"
+            line = f"{match[1]}{match[2]}[({number}) % {rows[match[2]][1]}]{match[3]}{stage}{match[5] or ''}"
         elif not line.startswith("tensor "):
             for name in rows:
                 line = re.sub(rf"\b{name}\b", f"{name}[0]", line)

@@ -5,6 +5,7 @@
 Values that XLA lets share bytes while both are alive (in place, loops) stay together: they are one
 buffer, as large and as long-lived as all of them."""
 
+import io
 import os
 import re
 
@@ -13,6 +14,8 @@ from .arena import Arena, Model, common_alignment, fault, whole
 
 ASSIGNMENT, RANGES = "buffer-assignment.txt", "live-range.txt"
 FILE_MOST = 1 << 30
+LINES_MOST = 1 << 22
+HEAD = 64  # bytes that say which of the two a file is
 WORK_MOST = 1 << 26  # pieces that joins look at
 ALLOCATION = re.compile(r"^allocation (\d{1,18}): (?:\w+ )?size (\d{1,30})(.*):$")
 VALUE = re.compile(r"^ value: <\d+ (\S+?)(\{[\d,]*\})? @\d+> \(size=(\d{1,30}),offset=(\d{1,30})\)")
@@ -73,9 +76,18 @@ def _joined(pieces, file):
     return sorted(ended + alive.advance(float("inf")), key=lambda p: (p.first, p.start, p.name))
 
 
-def _ranges(text, file):
+def _lines(content, file):
+    """The lines of a text, one at a time."""
+    count = content.count(b"\n")
+    if count > LINES_MOST:
+        fault(f"it has {count} lines; the most is {LINES_MOST}", file)
+    for line in io.BytesIO(content):
+        yield line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _ranges(content, file):
     lives, steps = {}, {}
-    for line in text.splitlines():
+    for line in _lines(content, file):
         found = RANGE.match(line)
         if found:
             lives[found[1] + found[2]] = int(found[3]), int(found[4])
@@ -88,10 +100,10 @@ def _ranges(text, file):
     return lives, steps
 
 
-def _allocations(text, file):
+def _allocations(content, file):
     """Number, size, words and values of every allocation."""
     found = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(_lines(content, file), 1):
         head = ALLOCATION.match(line)
         if head:
             found.append((int(head[1]), int(head[2]), head[3], []))
@@ -134,7 +146,7 @@ def _arena(allocation, lives, top, steps, file):
 
 
 def _other(file, mine, wanted):
-    """The text of the file beside this one."""
+    """The bytes of the file beside this one, and its name."""
     path = str(file)
     if mine not in os.path.basename(path):
         fault(f"its name has to have {mine} in it, with the file {wanted} beside it", file)
@@ -143,20 +155,19 @@ def _other(file, mine, wanted):
     try:
         if os.stat(other).st_size > FILE_MOST:
             fault(f"it has more than {FILE_MOST} B", other)
-        with open(other, encoding="utf-8", errors="replace") as text:
-            return text.read(), other
+        with open(other, "rb") as content:
+            return content.read(FILE_MOST), other
     except OSError as error:
         fault(f"it needs '{other}' as well: {error.strerror}", file)
 
 
 def read(content, file):
     """A Model of a buffer assignment or of live ranges; the other file is beside it."""
-    text = content.decode("utf-8", "replace")
-    if text.lstrip().startswith("BufferAssignment"):
+    if content[:HEAD].lstrip().startswith(b"BufferAssignment"):
         ranges, name = _other(file, ASSIGNMENT, RANGES)
-        return assignment(text, ranges, file, name)
+        return assignment(content, ranges, file, name)
     places, name = _other(file, RANGES, ASSIGNMENT)
-    return assignment(places, text, name, file)
+    return assignment(places, content, name, file)
 
 
 def assignment(places, ranges, file, ranges_file):

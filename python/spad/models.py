@@ -15,7 +15,9 @@ from ._files import replace_file
 from ._sweep_inputs import one_value
 from .arena import fault
 
-FILE_MOST = 1 << 30  # bytes of a file that is read as a whole
+FILE_MOST = 1 << 30  # bytes of a file that is read as a whole, unless the caller says another number
+BINARY_MOST = (1 << 31) - 1  # of files whose format has this limit itself, and which are mostly weights
+MEMORY_MOST = 12 << 30  # bytes of memory that the command takes at most
 HEAD = 1 << 16  # bytes by which a file is recognised
 
 
@@ -110,20 +112,38 @@ def read(content, file="<model>", defines=None, views=True, alignment=None):
         fault("it is nested too deeply", str(file))
 
 
-def load(path, defines=None, views=True, alignment=None):
-    """A spad.arena.Model of a file; see read()."""
-    name = os.fspath(path)
-    size = os.stat(name).st_size
-    if size > FILE_MOST:
-        fault(f"it has {size} B; the most is {FILE_MOST}", name)
+def _most(head, name, given):
+    """The bytes that a file may have."""
+    kind = (recognise(head, name) or ("", None))[0]
+    own = BINARY_MOST if kind in ("TFLite", "ONNX") else None
+    return own or FILE_MOST if given is None else min(given, own or given)
+
+
+def _content(name, given):
+    """The bytes of a file. One that says that it is too large is not read, of others no more than may be."""
     with open(name, "rb") as file:
+        size = os.fstat(file.fileno()).st_size  # of a pipe 0
+        head = file.read(HEAD)
+        most = _most(head, name, given)
+        ways = "" if given is not None or most == BINARY_MOST else "; '--max-file' (in Python: most) raises that"
+        if size > most:
+            fault(f"it has {size} B; the most is {most}{ways}", name)
         try:
-            content = file.read(size + 1 if size else FILE_MOST + 1)  # a pipe has no size before
+            if size:
+                file.seek(0)
+            content = file.read(size + 1) if size else head + file.read(max(most + 1 - len(head), 0))
         except MemoryError:
             fault(f"it needs more memory than there is: {size} B", name)
-    if len(content) > FILE_MOST:
-        fault(f"it has more than {FILE_MOST} B", name)
-    return read(content, name, defines, views, alignment)
+    if len(content) > most:
+        fault(f"it has more than {most} B, which is the most{ways}", name)
+    return content
+
+
+def load(path, defines=None, views=True, alignment=None, most=None):
+    """A spad.arena.Model of a file; see read(). most: the bytes that it may have; without it 1 GiB, and 2 GiB for
+    TFLite and ONNX models, which cannot have more."""
+    name = os.fspath(path)
+    return read(_content(name, most), name, defines, views, alignment)
 
 
 # ---- the command ---------------------------------------------------------------------------------
@@ -139,7 +159,8 @@ class _Unwritten(Exception):
 
 VALUES = {"-o": "output", "--output": "output", "--report": "html", "--svg": "svg", "--data": "data",
           "--timeout": "timeout", "--seed": "seed", "--threads": "threads", "--capacity": "capacity",
-          "--arena": "arena", "--alignment": "alignment", "-D": "defines", "--define": "defines"}
+          "--arena": "arena", "--alignment": "alignment", "--max-file": "max-file", "-D": "defines",
+          "--define": "defines"}
 FLAGS = {"--json": "json", "--text": "drawn", "--no-views": "no_views"}
 
 
@@ -247,7 +268,8 @@ def _draw(model, words):
 
 def _command(arguments):
     words, path = _words(arguments)
-    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1, _bytes))
+    model = load(path, words.get("defines"), not words.get("no_views"), _number(words, "alignment", None, 1, _bytes),
+                 _number(words, "max-file", None, 1, _bytes))
     capacity = _number(words, "capacity", None, 0, _bytes)
     for arena in model.arenas if capacity is not None else ():
         arena.capacity = capacity

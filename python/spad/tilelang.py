@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from . import _spad
 from . import core
 from . import _tilelang_record as _record
-from ._tilelang_load import LoadedKernel, Unsupported, load  # noqa: F401
+from ._tilelang_load import LoadedKernel, Unsupported, compare, load  # noqa: F401
 from ._tilelang_record import PrimFunc, Tensor, macro  # noqa: F401
 from ._tilelang_values import Uncovered, Value
 from ._tilelang_words import (  # noqa: F401

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import core
 from ._spad import _Facts, _Shape, Target
-from ._tilelang_load import LoadedKernel as LoadedKernel, Unsupported as Unsupported, load as load
+from ._tilelang_load import LoadedKernel as LoadedKernel, Unsupported as Unsupported, compare as compare, load as load
 from ._tilelang_record import PrimFunc as PrimFunc, Tensor as Tensor
 from ._tilelang_values import Uncovered as Uncovered, Value as Value
 from ._tilelang_words import GemmWarpPolicy as GemmWarpPolicy, Layout as Layout, dtype as dtype

@@ -18,6 +18,7 @@ import tempfile
 
 from . import _spad
 from . import _triton_grid
+from ._program_command import beside
 from . import _triton_scratch
 from . import core
 from .kernel import Kernel
@@ -138,7 +139,7 @@ class _Passes:
         _add(self.nvidia.passes.ttnvgpuir, "add_allocate_tensor_memory", manager)
         _add(self.nvidia.passes.ttnvgpuir, "add_proxy_fence_insertion", manager, self.chip)
         _add(self.nvidia.passes.ttnvgpuir, "add_tmem_barrier_insertion", manager)
-        _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
+        return _add(self.nvidia.passes.ttgpuir, "add_membar", manager, self.chip, 86)
 
     def run(self, text, barriers=True):
         """The text after the passes; those for shared memory only without barriers."""
@@ -146,15 +147,16 @@ class _Passes:
             module = self._module(text)
             manager = self.ir.pass_manager(module.context)
             self._add_addresses(manager)
-            if barriers:
-                self._add_barriers(manager)
+            complete = barriers and self._add_barriers(manager)
             try:
                 manager.run(module, "spad")
             except TypeError:
                 manager.run(module)
         except (AttributeError, RuntimeError, TypeError) as error:
             raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-        return module.str() if hasattr(module, "str") else str(module)
+        text = module.str() if hasattr(module, "str") else str(module)
+        # also where the pass had nothing to add: then it is checked that nothing is missing
+        return text.replace("module attributes {", "module attributes {spad.barriers, ", 1) if complete else text
 
 
 def place(ttgir, target):
@@ -193,7 +195,8 @@ class TritonKernel(Kernel):
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
         text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
                                     dict(cached or {}))
-        return core.sim(Kernel.parse(text, "<kernel of a grid>", target=chip), None, grid=blocks, **options)
+        made = Kernel.parse(text, "<kernel of a grid>", target=chip)
+        return core.sim(made, True, grid=blocks, **options)  # the bytes of a block are those of its places
 
     @property
     def bytes(self):
@@ -240,17 +243,12 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
 
 def compare(*kernels):
     """A table: verdict, bytes of Triton and ours, and simulated time of each kernel."""
-    rows = [("kernel", "verdict", "triton B", "spad B", "time")]
+    rows = []
     for number, kernel in enumerate(kernels):
-        check = kernel.check()
-        size = kernel.bytes
         try:
             sim = kernel.sim()
             time = sim.time_text(sim.makespan)
         except _spad.Error:
-            time = "-"
-        rows.append((f"{number}: {kernel.name}", check.verdict,
-                     "-" if size["triton"] is None else str(size["triton"]), str(size["spad"]), time))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    return "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
-                   for row in rows)
+            time = None
+        rows.append((f"{number}: {kernel.name}", kernel.check().verdict, kernel.bytes["triton"], kernel.bytes["spad"], time))
+    return beside(rows, "triton")

@@ -9,12 +9,18 @@
  * layout from the text would: an unknown verdict is no reason to share bytes. A layout in which
  * nothing is shared needs no check.
  *
+ * The order is that of one shape, in which many rounds of a loop may order what one round does
+ * not. If the layout from the text is proved for all trip counts and the proposal is not, a second
+ * one has the pairs alone that are also ordered where trip counts are 0 and 1. A shape that is too
+ * long for an order has that of fewer rounds.
+ *
  * A kernel that has errors with all tiles apart can have no proof. Then the proposal is taken if
  * its check finds these errors and no others: none of them is about the bytes that are shared. The
  * layout says that it is in doubt.
  */
 #include <string.h>
 
+#include "base/checked.h"
 #include "check/check.h"
 #include "kernel/layout.h"
 #include "kernel/tensor_order.h"
@@ -24,11 +30,15 @@ typedef struct proposal {
     spad_layout_options layout_options;
     spad_check_options check_options;
     spad__limit limit;
+    spad_tensor_order *order;
     spad_layout *plain;  /* from the text alone */
     spad_layout *shared; /* from the order; NULL: none */
+    spad_layout *first;  /* the first proposal, if it is not taken; NULL: none */
     spad_check *check;   /* of `shared`, or NULL */
     spad_check *plain_check;
     bool in_doubt; /* the kernel has errors, shared or not */
+    bool shorter;  /* the order is that of fewer rounds */
+    bool too_weak; /* the proposal is proved for less than the layout from the text */
 } proposal;
 
 /* Might agents' tiles be ordered, so that a lower layout exists? */
@@ -45,27 +55,100 @@ static bool uses_order(const spad_layout *layout) {
     return false;
 }
 
-/* The layout from the order. Only a lack of memory or the caller's wish is a failure. */
-static spad_status propose(proposal *p, spad_error *error) {
+static spad_status order_of(proposal *p, const spad_kernel *kernel, spad_tensor_order **out,
+                            spad_error *error) {
     const spad_tensor_order_options options = {.timeout_ns = spad__limit_left(&p->limit),
                                                .watch = p->layout_options.watch,
                                                .host = p->layout_options.host};
-    spad_tensor_order *order;
-    spad_status status = spad_tensor_order_create(&order, p->kernel, &options, error);
-    if (status != SPAD_OK) return status;
-    p->layout_options.order = order;
-    if (order->known) {
-        spad_error failure;
-        status = spad_layout_create(&p->shared, p->kernel, &p->layout_options, &failure);
-        if (status != SPAD_OK && status != SPAD_ERR_HOST_MEMORY && status != SPAD_ERR_CANCELLED) {
-            status = SPAD_OK; /* it had a layout without the order */
-        } else if (status != SPAD_OK && error != NULL) {
-            *error = failure;
-        }
+    return spad_tensor_order_create(out, kernel, &options, error);
+}
+
+/* The layout from the order. Only a lack of memory or the caller's wish is a failure. */
+static spad_status propose(proposal *p, spad_error *error) {
+    if (!p->order->known) return SPAD_OK;
+    spad_error failure;
+    spad_layout_options options = p->layout_options;
+    options.order = p->order;
+    const spad_status status = spad_layout_create(&p->shared, p->kernel, &options, &failure);
+    if (status != SPAD_ERR_HOST_MEMORY && status != SPAD_ERR_CANCELLED) {
+        return SPAD_OK; /* it had a layout without the order */
     }
+    if (error != NULL) *error = failure;
+    return status;
+}
+
+/* ---- few rounds ------------------------------------------------------------------------ */
+
+/* Parameters that are set one by one. */
+enum { PARAMS_MAX = 8 };
+
+/* The order with other values; NULL: the text refuses them. */
+static spad_status order_with(proposal *p, const spad_define *defines, size_t count,
+                              spad_tensor_order **out, spad_error *error) {
+    const spad_kernel_options options = {
+        .defines = defines, .define_count = count, .host = p->layout_options.host};
+    spad_kernel *kernel;
+    spad_error refusal;
+    *out = NULL;
+    spad_status status = spad_kernel_reshape(&kernel, p->kernel, &options, &refusal);
+    if (status == SPAD_ERR_HOST_MEMORY && error != NULL) *error = refusal;
+    if (status != SPAD_OK) return status == SPAD_ERR_HOST_MEMORY ? status : SPAD_OK;
+    status = order_of(p, kernel, out, error);
+    spad_kernel_destroy(kernel);
+    return status;
+}
+
+/* Takes away what is not ordered with other values. *taken: pairs. */
+static spad_status narrow_by(proposal *p, const spad_define *defines, size_t count, size_t *taken,
+                             spad_error *error) {
+    spad_tensor_order *order;
+    const spad_status status = order_with(p, defines, count, &order, error);
+    if (order != NULL) *taken += spad__tensor_order_narrow(p->order, order);
     spad_tensor_order_destroy(order);
     return status;
 }
+
+/* Parameters above a value, set to it. */
+static size_t list_params(const proposal *p, int64_t most, spad_define *defines) {
+    size_t count = 0;
+    for (size_t i = 0; i < spad_kernel_param_count(p->kernel) && count < PARAMS_MAX; i++) {
+        const spad_kernel_param *param = spad_kernel_get_param(p->kernel, i);
+        if (!param->fixed && param->value > most)
+            defines[count++] = (spad_define){param->name, most};
+    }
+    return count;
+}
+
+/* The order where each trip count alone is 0 or 1, and where all are. */
+static spad_status narrow_order(proposal *p, size_t *taken, spad_error *error) {
+    spad_define defines[PARAMS_MAX];
+    spad_status status = SPAD_OK;
+    for (int64_t value = 0; value <= 1; value++) {
+        const size_t count = list_params(p, value, defines);
+        for (size_t i = 0; i < count && status == SPAD_OK; i++)
+            status = narrow_by(p, &defines[i], 1, taken, error);
+        if (status == SPAD_OK && count > 1) status = narrow_by(p, defines, count, taken, error);
+    }
+    return status;
+}
+
+/* The order of the kernel, or of one with fewer rounds where that is too long. */
+static spad_status find_order(proposal *p, spad_error *error) {
+    static const int64_t fewer[] = {8, 3};
+    spad_status status = order_of(p, p->kernel, &p->order, error);
+    for (size_t i = 0; i < 2 && status == SPAD_OK && !p->order->known; i++) {
+        spad_define defines[PARAMS_MAX];
+        spad_tensor_order *order;
+        const size_t count = list_params(p, fewer[i], defines);
+        if (count == 0) continue;
+        status = order_with(p, defines, count, &order, error);
+        if (order != NULL) p->shorter = spad__tensor_order_take(p->order, order);
+        spad_tensor_order_destroy(order);
+    }
+    return status;
+}
+
+/* ---- judgement ------------------------------------------------------------------------- */
 
 static spad_status check_with(proposal *p, spad_check **out, const spad_layout *layout,
                               spad_error *error) {
@@ -120,12 +203,19 @@ static spad_status judge_proposal(proposal *p, bool *taken, spad_error *error) {
     const int strength = strength_of(p->check);
     *taken = strength == 3;
     if (*taken || strength == 1) return SPAD_OK;
-    status = check_with(p, &p->plain_check, p->plain, error);
+    if (p->plain_check == NULL) status = check_with(p, &p->plain_check, p->plain, error);
     if (status != SPAD_OK) return status;
     p->in_doubt = strength == 0;
-    *taken = p->in_doubt ? have_same_errors(p->check, p->plain_check)
-                         : strength >= strength_of(p->plain_check);
+    p->too_weak = !p->in_doubt && strength < strength_of(p->plain_check);
+    *taken = p->in_doubt ? have_same_errors(p->check, p->plain_check) : !p->too_weak;
     return SPAD_OK;
+}
+
+static void drop_proposal(proposal *p) {
+    spad_layout_destroy(p->shared);
+    spad_check_destroy(p->check);
+    p->shared = NULL;
+    p->check = NULL;
 }
 
 /* Nothing is claimed about the order of a kernel that has errors. */
@@ -139,14 +229,55 @@ static void mark_doubt(spad_layout *layout) {
     }
 }
 
+/* Layouts that are right for all trip counts are right for the given one, so the bound of its order
+ * holds. The one from pairs that few rounds have left does not. */
+static void weaken_claims(spad_layout *layout, const spad_layout *sure) {
+    for (size_t i = 0; i < layout->space_count; i++) {
+        spad_layout_space *row = &layout->spaces[i].row;
+        const spad_layout_space *own = &sure->spaces[i].row;
+        row->bound = spad__min(row->bound, own->bound);
+        if (row->verdict == SPAD_PLAN_OPTIMAL && row->height > row->bound)
+            row->verdict = SPAD_PLAN_FEASIBLE;
+        if (row->verdict == SPAD_PLAN_INFEASIBLE && own->verdict != SPAD_PLAN_INFEASIBLE)
+            row->verdict = SPAD_PLAN_UNKNOWN;
+    }
+}
+
 static void keep_proposal(proposal *p) {
+    const spad_layout *sure = p->shorter ? p->plain : p->first;
+    if (p->in_doubt) mark_doubt(p->shared);
+    if (sure != NULL) weaken_claims(p->shared, sure);
     spad_layout_destroy(p->plain);
     spad_check_destroy(p->plain_check);
     p->plain = p->shared;
     p->plain_check = p->check;
     p->shared = NULL;
     p->check = NULL;
-    if (p->in_doubt) mark_doubt(p->plain);
+}
+
+/* A second proposal, for all trip counts. */
+static spad_status try_few_rounds(proposal *p, bool *taken, spad_error *error) {
+    size_t pairs = 0;
+    p->first = p->shared;
+    p->shared = NULL;
+    drop_proposal(p);
+    spad_status status = narrow_order(p, &pairs, error);
+    if (status == SPAD_OK && pairs > 0) status = propose(p, error);
+    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, taken, error);
+    return status;
+}
+
+static spad_status try_order(proposal *p, spad_error *error) {
+    bool taken = false;
+    spad_status status = find_order(p, error);
+    if (status == SPAD_OK) status = propose(p, error);
+    if (status == SPAD_OK && p->shared != NULL) status = judge_proposal(p, &taken, error);
+    if (status == SPAD_OK && p->too_weak) status = try_few_rounds(p, &taken, error);
+    if (taken) keep_proposal(p);
+    drop_proposal(p);
+    spad_layout_destroy(p->first);
+    spad_tensor_order_destroy(p->order);
+    return status;
 }
 
 spad_status spad_layout_create_checked(spad_layout **out, spad_check **check,
@@ -163,12 +294,7 @@ spad_status spad_layout_create_checked(spad_layout **out, spad_check **check,
     if (status == SPAD_OK) status = spad_layout_create(&p.plain, kernel, &p.layout_options, error);
     const bool wanted =
         status == SPAD_OK && p.layout_options.order == NULL && has_agents_apart(p.plain);
-    if (wanted) status = propose(&p, error);
-    bool taken = false;
-    if (status == SPAD_OK && p.shared != NULL) status = judge_proposal(&p, &taken, error);
-    if (taken) keep_proposal(&p);
-    spad_layout_destroy(p.shared);
-    spad_check_destroy(p.check);
+    if (wanted) status = try_order(&p, error);
     if (status != SPAD_OK || check == NULL) {
         spad_check_destroy(p.plain_check);
         p.plain_check = NULL;

@@ -17,7 +17,8 @@
 #include "base/assert.h"
 #include "kernel/kernel.h"
 
-uint64_t spad__proxy_spaces(const spad_target *target) {
+/* Spaces that are accessed by threads and through the async proxy; bits. */
+static uint64_t spaces_of_proxies(const spad_target *target) {
     uint64_t spaces = 0;
     for (size_t i = 0; i < target->fence_count; i++) {
         if (target->fences[i].kind == SPAD_FENCE_PROXY) spaces |= target->fences[i].spaces;
@@ -87,9 +88,21 @@ static bool is_listed(const spad__fences *f, const spad__fence_run *run) {
     return false;
 }
 
+/* Which fences are asked for. */
+static void list_needs(spad__fences *f) {
+    const spad_kernel *kernel = f->order->events.kernel;
+    f->proxy_spaces = spaces_of_proxies(kernel->target);
+    for (size_t i = 0; i < kernel->units.count; i++) {
+        if (kernel->units.items[i].fence >= 0) {
+            f->needed |= UINT64_C(1) << kernel->units.items[i].fence;
+        }
+    }
+}
+
 spad_status spad__fences_list(spad__fences *f, spad__order *order, spad_error *error) {
     const spad__events *events = &order->events;
     *f = (spad__fences){.order = order};
+    list_needs(f);
     for (size_t agent = 0; agent + 1 < events->firsts.count; agent++) {
         const size_t last = events->firsts.items[agent + 1];
         for (size_t i = events->firsts.items[agent]; i < last; i++) {
@@ -152,6 +165,86 @@ spad_status spad__fences_between(spad__fences *f, const spad__fence_need *need, 
     for (size_t i = 0; i < f->runs.count && status == SPAD_OK && !*found; i++) {
         if (!meets_need(f, &f->runs.items[i], need)) continue;
         status = run_between(f, &f->runs.items[i], from, to, found, error);
+    }
+    return status;
+}
+
+/* ---- between two accesses ---------------------------------------------------------- */
+
+static const spad__event *fence_event(const spad__fences *f, int32_t number) {
+    return &f->order->events.items.items[number];
+}
+
+bool spad__is_async(const spad__order *order, const spad__event *event) {
+    return event->unit >= 0 &&
+           spad_kernel_get_unit(order->events.kernel, (size_t)event->unit)->proxy;
+}
+
+static spad_status lacks(spad__fences *f, const spad__fence_pair *pair,
+                         const spad__fence_need *need, bool *lacking, spad_error *error) {
+    bool fenced = true;
+    const spad_status status = spad__fences_between(f, need, pair->from, pair->to, &fenced, error);
+    *lacking = status == SPAD_OK && !fenced;
+    return status;
+}
+
+spad_status spad__fences_lack_proxy(spad__fences *f, const spad__fence_pair *pair, bool *lacking,
+                                    spad_error *error) {
+    const spad__fence_need need = {.fence = -1, .spaces = UINT64_C(1) << pair->space, .agent = -1};
+    *lacking = false;
+    if (spad__is_async(f->order, fence_event(f, pair->first)) ||
+        !spad__is_async(f->order, fence_event(f, pair->second)) ||
+        (f->proxy_spaces & need.spaces) == 0) {
+        return SPAD_OK;
+    }
+    return lacks(f, pair, &need, lacking, error);
+}
+
+/* Between an access and one of an operation that needs a fence of its agent; the main program
+ * before the agents is all of them. */
+static spad_status lacks_issue_fence(spad__fences *f, const spad__fence_pair *pair, int64_t fence,
+                                     spad__fence_need *need, bool *lacking, spad_error *error) {
+    *need = (spad__fence_need){.fence = fence, .agent = 0};
+    const spad_status status = lacks(f, pair, need, lacking, error);
+    if (status != SPAD_OK || !*lacking) return status;
+    need->agent = fence_event(f, pair->second)->agent;
+    return lacks(f, pair, need, lacking, error);
+}
+
+/* Between accesses of two agents: each has its own. An operation that itself arrives or signals
+ * when it is done has the first one. */
+static spad_status lacks_thread_fence(spad__fences *f, const spad__fence_pair *pair, int64_t fence,
+                                      spad__fence_need *need, bool *lacking, spad_error *error) {
+    const spad__event *a = fence_event(f, pair->first);
+    *need = (spad__fence_need){.fence = fence, .when = SPAD_FENCE_BEFORE, .agent = a->agent};
+    if (a->unit < 0 || a->completion_count == 0) {
+        const spad_status status = lacks(f, pair, need, lacking, error);
+        if (status != SPAD_OK || *lacking) return status;
+    }
+    need->when = SPAD_FENCE_AFTER;
+    need->agent = fence_event(f, pair->second)->agent;
+    return lacks(f, pair, need, lacking, error);
+}
+
+spad_status spad__fences_lack_unit(spad__fences *f, const spad__fence_pair *pair,
+                                   spad__fence_need *need, bool *lacking, spad_error *error) {
+    const spad_target *target = spad_kernel_get_target(f->order->events.kernel);
+    const spad__event *a = fence_event(f, pair->first);
+    const spad__event *b = fence_event(f, pair->second);
+    spad_status status = SPAD_OK;
+    *lacking = false;
+    for (size_t i = 0; i < target->fence_count && status == SPAD_OK && !*lacking; i++) {
+        const spad_fence_rule *rule = &target->fences[i];
+        if ((f->needed >> i & 1) == 0 || (rule->spaces >> pair->space & 1) == 0) continue;
+        int64_t number;
+        const bool same = spad__fence_of_event(f->order, a, &number) == rule;
+        const bool issued = spad__fence_of_event(f->order, b, &number) == rule;
+        if (rule->kind == SPAD_FENCE_ISSUE && issued && !same) {
+            status = lacks_issue_fence(f, pair, (int64_t)i, need, lacking, error);
+        }
+        if (rule->kind == SPAD_FENCE_THREADS && a->agent != b->agent) {
+            status = lacks_thread_fence(f, pair, (int64_t)i, need, lacking, error);
+        }
     }
     return status;
 }

@@ -20,6 +20,8 @@ typedef struct spad__fences {
     spad__order *order;
     SPAD_ARRAY(int32_t) points;
     SPAD_ARRAY(spad__fence_run) runs;
+    uint64_t proxy_spaces; /* that threads and the async proxy access */
+    uint64_t needed;       /* fences of the target that a unit needs */
 } spad__fences;
 
 /* What is looked for: a proxy fence for one of the spaces, or a fence of the target. */
@@ -30,6 +32,15 @@ typedef struct spad__fence_need {
     int32_t agent; /* whose; -1: of any agent */
 } spad__fence_need;
 
+/* Accesses to the same bytes, of which one comes before the other in every execution. */
+typedef struct spad__fence_pair {
+    int32_t first; /* events */
+    int32_t second;
+    size_t space;
+    int32_t from; /* points: where the first ends, and where the second starts */
+    int32_t to;
+} spad__fence_pair;
+
 /* Lists the fences of all agents. Freed with spad__fences_free, also after a failure.
  * SPAD_ERR_HOST_MEMORY. */
 spad_status spad__fences_list(spad__fences *fences, spad__order *order, spad_error *error);
@@ -39,8 +50,16 @@ void spad__fences_free(spad__fences *fences);
 spad_status spad__fences_between(spad__fences *fences, const spad__fence_need *need, int32_t from,
                                  int32_t to, bool *found, spad_error *error);
 
-/* Spaces that are accessed by threads and through the async proxy; bits. */
-uint64_t spad__proxy_spaces(const spad_target *target);
+/* Does an event access memory through the async proxy? */
+bool spad__is_async(const spad__order *order, const spad__event *event);
+
+/* Is the first one generic and the second one async, with no proxy fence between? */
+spad_status spad__fences_lack_proxy(spad__fences *fences, const spad__fence_pair *pair,
+                                    bool *lacking, spad_error *error);
+
+/* Is a fence missing that a unit of the kernel needs beyond the proxy? *need: the first one. */
+spad_status spad__fences_lack_unit(spad__fences *fences, const spad__fence_pair *pair,
+                                   spad__fence_need *need, bool *lacking, spad_error *error);
 
 /* The fence that the operations of an event need; NULL: none. *number: of it. */
 const spad_fence_rule *spad__fence_of_event(const spad__order *order, const spad__event *event,

@@ -90,6 +90,10 @@ spad_status spad__report_fence(const spad__clash *clash, spad_error *error);
 /* They are ordered for the elected threads of their agents, and not for all. */
 spad_status spad__report_threads(const spad__clash *clash, spad_error *error);
 
+/* They are ordered for each thread of their agent by itself, and its threads do not meet between, or
+ * it is not certain that they have to. */
+spad_status spad__report_meeting(const spad__clash *clash, bool certain, spad_error *error);
+
 /* The same for another fence of the target; when: SPAD_FENCE_BEFORE, SPAD_FENCE_AFTER, or 0. */
 spad_status spad__report_fence_of(const spad__clash *clash, int64_t fence, unsigned when,
                                   spad_error *error);

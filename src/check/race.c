@@ -26,8 +26,11 @@
 #include "check/fences.h"
 #include "check/order.h"
 #include "check/others.h"
+#include "check/spreads.h"
 #include "kernel/kernel.h"
 
+static const char threads_unknown[] =
+    "a sync of threads may be missing: which of them accesses which bytes is not known";
 static const char too_many_pieces[] = "accesses cut a tensor into too many pieces";
 
 /* What a cell remembers. Numbers of accesses; -1: none. */
@@ -55,9 +58,8 @@ typedef struct sweep {
     SPAD_ARRAY(pair) reported;
     SPAD_ARRAY(spad__edge) mild; /* accesses that only a warning is due to, found at the end */
     spad__fences fences;
-    uint64_t proxy_spaces; /* that threads and the async proxy access */
-    uint64_t chip_spaces;  /* that are on the chip */
-    uint64_t needed;       /* fences of the target that a unit needs */
+    spad__spreads spreads;
+    uint64_t chip_spaces; /* that are on the chip */
 } sweep;
 
 /* ---- accesses ---------------------------------------------------------------------- */
@@ -126,11 +128,6 @@ static spad_status find_missing_fence(sweep *s, int32_t x, int32_t y, const spad
 
 /* ---- fences ------------------------------------------------------------------------ */
 
-static bool is_async(const sweep *s, const spad__event *event) {
-    return event->unit >= 0 &&
-           spad_kernel_get_unit(s->order->events.kernel, (size_t)event->unit)->proxy;
-}
-
 static size_t space_of_access(const sweep *s, int32_t access) {
     const int64_t tensor = access_at(s, access)->tensor;
     return spad_kernel_get_tensor(s->order->events.kernel, (size_t)tensor)->space;
@@ -149,17 +146,12 @@ static bool is_mild(const sweep *s, int32_t x, int32_t y) {
 }
 
 /* Between an access of threads and one through the async proxy. */
-static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
+static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, const spad__fence_pair *ends,
                                      spad_error *error) {
-    const spad__fence_need need = {
-        .fence = -1, .spaces = UINT64_C(1) << space_of_access(s, y), .agent = -1};
-    if (is_async(s, event_of_access(s, x)) || !is_async(s, event_of_access(s, y)) ||
-        (s->proxy_spaces & need.spaces) == 0 || (!writes(s, x) && is_mild(s, x, y))) {
-        return SPAD_OK;
-    }
-    bool fenced;
-    const spad_status status = spad__fences_between(&s->fences, &need, from, to, &fenced, error);
-    if (status != SPAD_OK || fenced) return status;
+    bool lacking;
+    if (!writes(s, x) && is_mild(s, x, y)) return SPAD_OK;
+    const spad_status status = spad__fences_lack_proxy(&s->fences, ends, &lacking, error);
+    if (status != SPAD_OK || !lacking) return status;
     if (writes(s, x)) return find_missing_fence(s, x, y, NULL, error);
     if (!spad__array_reserve(&s->order->net.host, &s->mild, 1)) {
         return spad__fail_host_memory(error);
@@ -168,70 +160,16 @@ static spad_status check_proxy_fence(sweep *s, int32_t x, int32_t y, int32_t fro
     return SPAD_OK;
 }
 
-static spad_status need_fence(sweep *s, const spad__fence_need *need, int32_t x, int32_t y,
-                              int32_t from, int32_t to, spad_error *error) {
-    bool fenced;
-    const spad_status status = spad__fences_between(&s->fences, need, from, to, &fenced, error);
-    if (status != SPAD_OK || fenced || is_reported(s, x, y)) return status;
-    return find_missing_fence(s, x, y, need, error);
-}
-
-/* Between an access and one of an operation that needs a fence of its agent; the main program
- * before the agents is all of them. */
-static spad_status check_issue_fence(sweep *s, int64_t fence, int32_t x, int32_t y, int32_t from,
-                                     int32_t to, spad_error *error) {
-    const spad__fence_need all = {.fence = fence, .agent = 0};
-    const spad__fence_need own = {.fence = fence, .agent = event_of_access(s, y)->agent};
-    bool fenced;
-    const spad_status status = spad__fences_between(&s->fences, &all, from, to, &fenced, error);
-    if (status != SPAD_OK || fenced) return status;
-    return need_fence(s, &own, x, y, from, to, error);
-}
-
-/* Between accesses of two agents: each has its own. An operation that itself arrives or signals
- * when it is done has the first one. */
-static spad_status check_thread_fences(sweep *s, int64_t fence, int32_t x, int32_t y, int32_t from,
-                                       int32_t to, spad_error *error) {
-    const spad__event *a = event_of_access(s, x);
-    const spad__event *b = event_of_access(s, y);
-    const spad__fence_need first = {.fence = fence, .when = SPAD_FENCE_BEFORE, .agent = a->agent};
-    const spad__fence_need second = {.fence = fence, .when = SPAD_FENCE_AFTER, .agent = b->agent};
-    spad_status status = SPAD_OK;
-    if (a->unit < 0 || a->completion_count == 0) {
-        status = need_fence(s, &first, x, y, from, to, error);
-    }
-    return status == SPAD_OK ? need_fence(s, &second, x, y, from, to, error) : status;
-}
-
-/* Fences that the units of the kernel need beyond the proxy. */
-static spad_status check_unit_fences(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
-                                     spad_error *error) {
-    const spad_kernel *kernel = s->order->events.kernel;
-    const spad__event *a = event_of_access(s, x);
-    const spad__event *b = event_of_access(s, y);
-    spad_status status = SPAD_OK;
-    for (size_t i = 0; i < kernel->target->fence_count && status == SPAD_OK; i++) {
-        const spad_fence_rule *rule = &kernel->target->fences[i];
-        if ((s->needed >> i & 1) == 0 || (rule->spaces >> space_of_access(s, y) & 1) == 0) continue;
-        int64_t of_a;
-        int64_t of_b;
-        const bool same = spad__fence_of_event(s->order, a, &of_a) == rule;
-        const bool issued = spad__fence_of_event(s->order, b, &of_b) == rule;
-        if (rule->kind == SPAD_FENCE_ISSUE && issued && !same) {
-            status = check_issue_fence(s, (int64_t)i, x, y, from, to, error);
-        }
-        if (rule->kind == SPAD_FENCE_THREADS && a->agent != b->agent) {
-            status = check_thread_fences(s, (int64_t)i, x, y, from, to, error);
-        }
-    }
-    return status;
-}
-
 static spad_status check_fences(sweep *s, int32_t x, int32_t y, int32_t from, int32_t to,
                                 spad_error *error) {
+    const spad__fence_pair ends = {s->event[x], s->event[y], space_of_access(s, y), from, to};
     if (is_life(event_of_access(s, x)) || is_life(event_of_access(s, y))) return SPAD_OK;
-    const spad_status status = check_proxy_fence(s, x, y, from, to, error);
-    return status == SPAD_OK ? check_unit_fences(s, x, y, from, to, error) : status;
+    spad_status status = check_proxy_fence(s, x, y, &ends, error);
+    if (status != SPAD_OK || is_reported(s, x, y)) return status;
+    spad__fence_need need;
+    bool lacking;
+    status = spad__fences_lack_unit(&s->fences, &ends, &need, &lacking, error);
+    return status == SPAD_OK && lacking ? find_missing_fence(s, x, y, &need, error) : status;
 }
 
 /* Warnings about statements that nothing worse was found about. */
@@ -253,7 +191,7 @@ static spad_status check_init_fence(sweep *s, const spad__action *init, const sp
     const int32_t begin = o->net.points.items[init->point].event;
     const int32_t event = o->net.points.items[a->point].event;
     const spad__fence_need need = {.fence = -1, .spaces = s->chip_spaces, .agent = -1};
-    if (!is_async(s, &o->events.items.items[event])) return SPAD_OK;
+    if (!spad__is_async(o, &o->events.items.items[event])) return SPAD_OK;
     bool fenced;
     const spad_status status =
         spad__fences_between(&s->fences, &need, init->point, a->point, &fenced, error);
@@ -304,7 +242,8 @@ static spad_status check_first_uses(sweep *s, spad_error *error) {
     const size_t agents = s->order->events.firsts.count - 1;
     spad_status status = SPAD_OK;
     for (size_t i = 0; i < target->fence_count && status == SPAD_OK; i++) {
-        if ((s->needed >> i & 1) == 0 || target->fences[i].kind != SPAD_FENCE_ISSUE) continue;
+        if ((s->fences.needed >> i & 1) == 0 || target->fences[i].kind != SPAD_FENCE_ISSUE)
+            continue;
         for (size_t agent = 0; agent < agents && status == SPAD_OK; agent++) {
             const int32_t event = spad__find_unfenced(&s->fences, (int64_t)i, agent);
             if (event < 0 || is_reported_statement(s, event)) continue;
@@ -314,17 +253,11 @@ static spad_status check_first_uses(sweep *s, spad_error *error) {
     return status;
 }
 
-/* Which fences are asked for, and where mbarriers are: on the chip. */
-static void list_needs(sweep *s) {
-    const spad_kernel *kernel = s->order->events.kernel;
-    s->proxy_spaces = spad__proxy_spaces(kernel->target);
-    for (size_t i = 0; i < kernel->target->space_count; i++) {
-        if (!kernel->target->spaces[i].off_chip) s->chip_spaces |= UINT64_C(1) << i;
-    }
-    for (size_t i = 0; i < kernel->units.count; i++) {
-        if (kernel->units.items[i].fence >= 0) {
-            s->needed |= UINT64_C(1) << kernel->units.items[i].fence;
-        }
+/* Where mbarriers are: on the chip. */
+static void list_chip_spaces(sweep *s) {
+    const spad_target *target = s->order->events.kernel->target;
+    for (size_t i = 0; i < target->space_count; i++) {
+        if (!target->spaces[i].off_chip) s->chip_spaces |= UINT64_C(1) << i;
     }
 }
 
@@ -345,6 +278,27 @@ static spad_status compare_threads(sweep *s, int32_t x, int32_t y, spad_error *e
     return status == SPAD_OK ? spad__report_threads(&clash, error) : status;
 }
 
+/* One thread of an agent is in order; have its threads met, where that is needed? */
+static spad_status compare_spreads(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    spad__clash clash = {.order = s->order, .first = {s->event[x], x}, .second = {s->event[y], y}};
+    spad__meeting lack;
+    if (s->spreads.met == NULL || is_life(event_of_access(s, x)) ||
+        is_life(event_of_access(s, y))) {
+        return SPAD_OK;
+    }
+    spad_status status = spad__spreads_lack(&s->spreads, &clash, &lack, error);
+    if (status != SPAD_OK || lack == SPAD__MEET_NOT || is_reported(s, x, y)) return status;
+    if (lack == SPAD__MEET_MAYBE) s->order->run->gap = threads_unknown;
+    status = report_race(s, x, y, &clash, error);
+    return status == SPAD_OK ? spad__report_meeting(&clash, lack == SPAD__MEET_MUST, error)
+                             : status;
+}
+
+static spad_status compare_in_agent(sweep *s, int32_t x, int32_t y, spad_error *error) {
+    const spad_status status = compare_threads(s, x, y, error);
+    return status == SPAD_OK ? compare_spreads(s, x, y, error) : status;
+}
+
 /* x started first in the run; one of them writes. */
 static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     spad__order *o = s->order;
@@ -354,14 +308,14 @@ static spad_status compare(sweep *s, int32_t x, int32_t y, spad_error *error) {
     const spad__event *b = event_of_access(s, y);
     const bool in_step = o->net.start[s->event[x]] < 0 && o->net.start[s->event[y]] < 0;
     if (is_reported(s, x, y)) return SPAD_OK;
-    if (in_step && a->agent == b->agent) return compare_threads(s, x, y, error);
+    if (in_step && a->agent == b->agent) return compare_in_agent(s, x, y, error);
     const int32_t from = spad__net_last(&o->net, s->event[x], writes(s, x));
     const int32_t to = spad__net_first(&o->net, s->event[y]);
     bool before = false;
     spad_status status = spad__causes_before(o->visible, from, to, &before, error);
     if (status != SPAD_OK) return status;
     if (before) {
-        status = compare_threads(s, x, y, error);
+        status = compare_in_agent(s, x, y, error);
         return status == SPAD_OK ? check_fences(s, x, y, from, to, error) : status;
     }
     bool executed = false;
@@ -386,7 +340,7 @@ typedef enum access_class { CLASS_READ, CLASS_ADD, CLASS_ADD_ASYNC, CLASS_WRITE 
 static access_class class_of_access(const sweep *s, int32_t access) {
     if (!writes(s, access)) return CLASS_READ;
     if ((access_at(s, access)->kind & SPAD_ACCESS_ADD) != SPAD_ACCESS_ADD) return CLASS_WRITE;
-    return is_async(s, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
+    return spad__is_async(s->order, event_of_access(s, access)) ? CLASS_ADD_ASYNC : CLASS_ADD;
 }
 
 static spad_status compare_group(sweep *s, int32_t group, int32_t y, spad_error *error) {
@@ -402,7 +356,7 @@ static spad_status visit(sweep *s, int32_t y, cell *c, spad_error *error) {
     const access_class own = class_of_access(s, y);
     spad_status status = compare(s, c->writer, y, error);
     /* reads after them give the order, but a fence that is missing after a read is a warning */
-    if (status == SPAD_OK && is_async(s, event_of_access(s, y))) {
+    if (status == SPAD_OK && spad__is_async(s->order, event_of_access(s, y))) {
         status = compare_group(s, c->adds, y, error);
     }
     if (own == CLASS_WRITE) {
@@ -495,8 +449,9 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
     const size_t count = o->events.accesses.count;
     if (!sort_accesses(s)) return spad__fail_host_memory(error);
     for (size_t i = 0; i < count; i++) s->compared[i] = -1;
-    list_needs(s);
+    list_chip_spaces(s);
     spad_status status = spad__fences_list(&s->fences, s->order, error);
+    if (status == SPAD_OK) status = spad__spreads_list(&s->spreads, s->order, error);
     for (size_t first = 0; first < count && status == SPAD_OK;) {
         size_t last = first + 1;
         const int32_t storage = o->events.storage[s->numbers[first]];
@@ -504,6 +459,7 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         status = sweep_storage(s, first, last - first, error);
         first = last;
     }
+    if (status == SPAD_OK) status = spad__spreads_find(&s->spreads, s->order, error);
     if (status == SPAD_OK) status = report_mild(s, error);
     if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
@@ -534,5 +490,6 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.reported);
     spad__array_free(host, &s.mild);
     spad__fences_free(&s.fences);
+    spad__spreads_free(&s.spreads, o);
     return status;
 }

@@ -123,6 +123,25 @@ static spad_status report_between(const spad__clash *c, const char *tensor, cons
     return spad__order_find(o, &finding, c->second.event, c->first.event, error);
 }
 
+spad_status spad__report_meeting(const spad__clash *c, bool certain, spad_error *error) {
+    const spad__order *o = c->order;
+    const int64_t tensor = o->events.accesses.items[c->second.access].tensor;
+    const char *name = o->events.kernel->tensors.items[tensor].name;
+    char first[SPAD__PHRASE_MAX];
+    char second[SPAD__PHRASE_MAX];
+    spad_finding finding;
+    spad__event_phrase(&o->events, event_of_clash(o, c->first.event), first);
+    spad__event_phrase(&o->events, event_of_clash(o, c->second.event), second);
+    spad__finding_init(&finding, SPAD_FINDING_MISSING_SYNC,
+                       "%s accesses '%s': bytes that %s has accessed in another thread%s, and no "
+                       "sync of all threads comes between",
+                       second, name, first, certain ? "" : ", perhaps");
+    if (!certain) finding.severity = SPAD_SEVERITY_WARNING;
+    spad__finding_set_names(&finding, name, NULL);
+    spad__finding_add_note(&finding, "the other access is here");
+    return spad__order_find(c->order, &finding, c->second.event, c->first.event, error);
+}
+
 spad_status spad__report_threads(const spad__clash *c, spad_error *error) {
     const spad__order *o = c->order;
     const spad__event *x = event_of_clash(o, c->first.event);

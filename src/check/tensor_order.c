@@ -7,7 +7,9 @@
  * accesses in between, in the order of the run, belong to it. A use of a value is a statement that
  * accesses it: its first and its last execution. Value x is before y if the end of every use of x
  * is before the start of every use of y, in every execution. Two tensors may share bytes if of
- * every two of their values one is before the other: in a loop they may take turns.
+ * every two of their values one is before the other: in a loop they may take turns. "Before" asks
+ * for the fences too that accesses of the same bytes need (fences.c): bytes that threads have
+ * written are no place for a tile of a copy unit unless a proxy fence comes between.
  *
  * This is a proposal. Of a tensor with many values only the first and the last few are compared,
  * and of the executions of a statement the first and the last. That the rest is ordered too is for
@@ -23,7 +25,7 @@
 #include "base/checked.h"
 #include "check/causes.h"
 #include "check/check.h"
-#include "check/order.h"
+#include "check/fences.h"
 #include "check/others.h"
 #include "kernel/kernel.h"
 
@@ -62,12 +64,8 @@ typedef struct tensor_value {
 typedef struct orderer {
     spad_tensor_order *out;
     const spad_kernel *kernel;
-    spad__events events;
-    spad__net net;
-    spad__net others; /* threads beside the elected ones, if the kernel has such agents */
-    spad__machine machine;
-    spad__causes causes;
-    int32_t *rank;     /* per point */
+    spad__order order; /* events, net, one run, and the model of what comes before what */
+    spad__fences fences;
     int32_t *newest;   /* per tensor: the newest value; -1: none */
     int32_t *counts;   /* per tensor: its values */
     int32_t *value_of; /* per ranked access */
@@ -80,12 +78,12 @@ typedef struct orderer {
 /* ---- values ------------------------------------------------------------------------ */
 
 static const spad_walk_access *ranked_walk_access(const orderer *o, const ranked_access *ranked) {
-    return &o->events.accesses.items[ranked->access];
+    return &o->order.events.accesses.items[ranked->access];
 }
 
 static bool is_whole_write(const orderer *o, const ranked_access *ranked) {
     const spad_walk_access *a = ranked_walk_access(o, ranked);
-    if (o->events.items.items[ranked->event].kind == SPAD_WALK_ALLOC) return true;
+    if (o->order.events.items.items[ranked->event].kind == SPAD_WALK_ALLOC) return true;
     return a->kind == SPAD_ACCESS_WRITE && a->tensor == a->home && a->runs == 1 &&
            a->rect.bytes == a->tile_rect.bytes && a->rect.lanes == a->tile_rect.lanes;
 }
@@ -100,20 +98,21 @@ static int compare_ranks(const void *left, const void *right) {
 /* All accesses, as they start in the run. */
 static bool rank_accesses(orderer *o) {
     const spad_host *host = &o->out->host;
-    o->rank = spad__new_array(host, o->net.points.count + 1, sizeof *o->rank);
-    o->accesses = spad__new_array(host, o->events.accesses.count + 1, sizeof *o->accesses);
-    o->value_of = spad__new_array(host, o->events.accesses.count + 1, sizeof *o->value_of);
-    if (o->rank == NULL || o->accesses == NULL || o->value_of == NULL) return false;
-    for (int32_t i = 0; i < o->machine.happened; i++) o->rank[o->machine.order[i]] = i;
+    o->order.rank = spad__new_array(host, o->order.net.points.count + 1, sizeof *o->order.rank);
+    o->accesses = spad__new_array(host, o->order.events.accesses.count + 1, sizeof *o->accesses);
+    o->value_of = spad__new_array(host, o->order.events.accesses.count + 1, sizeof *o->value_of);
+    if (o->order.rank == NULL || o->accesses == NULL || o->value_of == NULL) return false;
+    for (int32_t i = 0; i < o->order.machine.happened; i++)
+        o->order.rank[o->order.machine.order[i]] = i;
     size_t count = 0;
-    for (size_t i = 0; i < o->events.items.count; i++) {
-        const spad__event *event = &o->events.items.items[i];
-        const int32_t rank = o->rank[spad__net_first(&o->net, (int32_t)i)];
+    for (size_t i = 0; i < o->order.events.items.count; i++) {
+        const spad__event *event = &o->order.events.items.items[i];
+        const int32_t rank = o->order.rank[spad__net_first(&o->order.net, (int32_t)i)];
         for (size_t k = 0; k < event->access_count; k++)
             o->accesses[count++] =
                 (ranked_access){rank, (int32_t)i, (int32_t)(event->first_access + k)};
     }
-    spad__assert(count == o->events.accesses.count);
+    spad__assert(count == o->order.events.accesses.count);
     if (count > 0) qsort(o->accesses, count, sizeof *o->accesses, compare_ranks);
     return true;
 }
@@ -128,7 +127,7 @@ static int32_t current_value(const orderer *o, const spad_walk_access *access) {
 static bool list_values(orderer *o) {
     const size_t tensors = o->out->count;
     for (size_t i = 0; i < tensors; i++) o->newest[i] = -1;
-    for (size_t i = 0; i < o->events.accesses.count; i++) {
+    for (size_t i = 0; i < o->order.events.accesses.count; i++) {
         const ranked_access *ranked = &o->accesses[i];
         const spad_walk_access *access = ranked_walk_access(o, ranked);
         const int32_t current = current_value(o, access);
@@ -155,7 +154,7 @@ static bool is_compared(const orderer *o, const tensor_value *value, int32_t end
 
 /* Accesses of one agent's statement come in its order. */
 static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
-    const int32_t statement = o->events.items.items[ranked->event].statement;
+    const int32_t statement = o->order.events.items.items[ranked->event].statement;
     const bool writes = (ranked_walk_access(o, ranked)->kind & SPAD_ACCESS_WRITE) != 0;
     tensor_value *owner = &o->values.items[value];
     for (int32_t u = owner->newest_use; u >= 0; u = o->uses.items[u].older) {
@@ -181,7 +180,7 @@ static bool add_use(orderer *o, int32_t value, const ranked_access *ranked) {
 static bool list_uses_of(orderer *o, int32_t ends) {
     o->uses.count = 0;
     for (size_t v = 0; v < o->values.count; v++) o->values.items[v].newest_use = -1;
-    for (size_t i = 0; i < o->events.accesses.count && o->uses.count <= USES_MAX; i++) {
+    for (size_t i = 0; i < o->order.events.accesses.count && o->uses.count <= USES_MAX; i++) {
         if (!is_compared(o, &o->values.items[o->value_of[i]], ends)) continue;
         if (!add_use(o, o->value_of[i], &o->accesses[i])) return false;
     }
@@ -201,6 +200,7 @@ static bool list_uses(orderer *o) {
 /* Tensors with a value may share bytes until two values say otherwise. */
 static void assume_sharing(orderer *o) {
     const size_t n = o->out->count;
+    for (size_t a = 0; a < n; a++) o->out->used[a] = o->counts[a] > 0;
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b < n; b++)
             o->out->shared[a * n + b] = a != b && o->counts[a] > 0 && o->counts[b] > 0;
@@ -220,22 +220,56 @@ static void keep_inputs_and_outputs(orderer *o) {
     }
 }
 
+static bool is_operation(const orderer *o, int32_t event) {
+    return o->order.events.items.items[event].kind == SPAD_WALK_OPERATION;
+}
+
+/* Has the kernel the fences that the same bytes would need? One that is missing after a read is a
+ * warning, and no reason to keep tensors apart. */
+static spad_status are_fenced(orderer *o, const value_use *use, const value_use *other,
+                              bool *fenced, spad_error *error) {
+    const size_t tensor = (size_t)o->values.items[other->value].tensor;
+    const spad__fence_pair pair = {.first = use->last,
+                                   .second = other->first,
+                                   .space = o->kernel->tensors.items[tensor].space,
+                                   .from = spad__net_last(&o->order.net, use->last, use->writes),
+                                   .to = spad__net_first(&o->order.net, other->first)};
+    spad__fence_need need;
+    bool lacking = false;
+    spad_status status = SPAD_OK;
+    *fenced = true;
+    if (!is_operation(o, use->last) || !is_operation(o, other->first)) return SPAD_OK;
+    if (use->writes) status = spad__fences_lack_proxy(&o->fences, &pair, &lacking, error);
+    if (status == SPAD_OK && !lacking)
+        status = spad__fences_lack_unit(&o->fences, &pair, &need, &lacking, error);
+    *fenced = !lacking;
+    return status;
+}
+
+/* Is the end of a use before another one, for all threads and both proxies? */
+static spad_status is_before_use(orderer *o, const value_use *use, const value_use *other,
+                                 bool *before, spad_error *error) {
+    const int32_t tensor = o->values.items[other->value].tensor;
+    const int32_t end = spad__net_last(&o->order.net, use->last, use->writes);
+    const int32_t start = spad__net_first(&o->order.net, other->first);
+    spad_status status = spad__causes_before(&o->order.model, end, start, before, error);
+    if (end == start) *before = false;
+    if (status == SPAD_OK && *before && spad__others_share(o->kernel, tensor)) {
+        status = spad__others_ordered(&o->order.model, use->last, use->writes, other->first, before,
+                                      error);
+    }
+    if (status == SPAD_OK && *before) status = are_fenced(o, use, other, before, error);
+    return status;
+}
+
 /* Is the end of a use before all uses of a value? */
 static spad_status is_before_value(orderer *o, const value_use *use, const tensor_value *value,
                                    bool *before, spad_error *error) {
-    const int32_t end = spad__net_last(&o->net, use->last, use->writes);
     spad_status status = SPAD_OK;
     *before = true;
-    for (int32_t u = value->newest_use; u >= 0 && *before && status == SPAD_OK;) {
-        const value_use *other = &o->uses.items[u];
-        u = other->older;
-        const int32_t start = spad__net_first(&o->net, other->first);
-        status = spad__causes_before(&o->causes, end, start, before, error);
-        if (end == start) *before = false;
-        if (status != SPAD_OK || !*before || !spad__others_share(o->kernel, value->tensor))
-            continue;
-        status =
-            spad__others_ordered(&o->causes, use->last, use->writes, other->first, before, error);
+    for (int32_t u = value->newest_use; u >= 0 && *before && status == SPAD_OK;
+         u = o->uses.items[u].older) {
+        status = is_before_use(o, use, &o->uses.items[u], before, error);
     }
     return status;
 }
@@ -258,11 +292,15 @@ static spad_status compare_use(orderer *o, const value_use *use, spad_error *err
 }
 
 static spad_status compare_values(orderer *o, spad_error *error) {
-    const spad__net *others = spad__kernel_elects(o->kernel) ? &o->others : NULL;
+    const spad__net *others = spad__kernel_elects(o->kernel) ? &o->order.others : NULL;
     spad_status status = SPAD_OK;
-    if (others != NULL) status = spad__net_build_others(&o->others, &o->events, error);
+    if (others != NULL) status = spad__net_build_others(&o->order.others, &o->order.events, error);
     if (status == SPAD_OK) {
-        status = spad__causes_build(&o->causes, &o->machine, others, false, error);
+        status = spad__causes_build(&o->order.model, &o->order.machine, others, false, error);
+    }
+    if (status == SPAD_OK) {
+        o->order.visible = &o->order.model;
+        status = spad__fences_list(&o->fences, &o->order, error);
     }
     assume_sharing(o);
     keep_inputs_and_outputs(o);
@@ -273,8 +311,9 @@ static spad_status compare_values(orderer *o, spad_error *error) {
     }
     o->out->known = status == SPAD_OK && !late;
     for (size_t i = 0; late && i < o->out->count * o->out->count; i++) o->out->shared[i] = 0;
-    if (o->causes.net != NULL) spad__causes_free(&o->causes);
-    if (others != NULL) spad__net_free(&o->others);
+    if (o->fences.order != NULL) spad__fences_free(&o->fences);
+    if (o->order.model.net != NULL) spad__causes_free(&o->order.model);
+    if (others != NULL) spad__net_free(&o->order.others);
     return status;
 }
 
@@ -290,36 +329,36 @@ static spad_status order_events(orderer *o, spad_error *error) {
     o->newest = spad__new_array(host, o->out->count + 1, sizeof *o->newest);
     o->counts = spad__new_array(host, o->out->count + 1, sizeof *o->counts);
     if (o->newest == NULL || o->counts == NULL) return spad__fail_host_memory(error);
-    spad_status status = spad__net_build(&o->net, &o->events, error);
+    spad_status status = spad__net_build(&o->order.net, &o->order.events, error);
     if (status == SPAD_OK) {
-        status = spad__machine_run(&o->machine, &o->net, error);
-        if (status == SPAD_OK && (size_t)o->machine.happened == o->net.points.count)
+        status = spad__machine_run(&o->order.machine, &o->order.net, error);
+        if (status == SPAD_OK && (size_t)o->order.machine.happened == o->order.net.points.count)
             status = order_run(o, error);
-        spad__machine_free(&o->machine);
+        spad__machine_free(&o->order.machine);
     }
-    spad__free(host, o->rank, (o->net.points.count + 1) * sizeof *o->rank);
-    spad__net_free(&o->net);
+    spad__free(host, o->order.rank, (o->order.net.points.count + 1) * sizeof *o->order.rank);
+    spad__net_free(&o->order.net);
     return status;
 }
 
 static void free_orderer(orderer *o) {
     const spad_host *host = &o->out->host;
-    const size_t accesses = o->events.accesses.count + 1;
+    const size_t accesses = o->order.events.accesses.count + 1;
     spad__free(host, o->newest, (o->out->count + 1) * sizeof *o->newest);
     spad__free(host, o->counts, (o->out->count + 1) * sizeof *o->counts);
     spad__free(host, o->accesses, accesses * sizeof *o->accesses);
     spad__free(host, o->value_of, accesses * sizeof *o->value_of);
     spad__array_free(host, &o->values);
     spad__array_free(host, &o->uses);
-    spad__events_free(&o->events);
+    spad__events_free(&o->order.events);
 }
 
 static spad_status find_order(orderer *o, const spad_check_options *options, spad_error *error) {
     spad_check check = {.host = o->out->host};
     const spad__run run = {
         .kernel = o->kernel, .options = options, .check = &check, .limit = o->limit};
-    spad_status status = spad__events_collect(&o->events, &run, error);
-    if (status == SPAD_OK && o->events.gap == NULL) status = order_events(o, error);
+    spad_status status = spad__events_collect(&o->order.events, &run, error);
+    if (status == SPAD_OK && o->order.events.gap == NULL) status = order_events(o, error);
     free_orderer(o);
     return status;
 }

@@ -26,6 +26,13 @@ static bool meets(const spad__event *sync, int64_t threads) {
     return sync->amount == 1 || sync->amount >= threads;
 }
 
+bool spad__threads_meet(const spad_kernel *kernel, const spad__event *event) {
+    if (event->kind == SPAD_WALK_FORK || event->kind == SPAD_WALK_JOIN) return true;
+    return event->kind == SPAD_WALK_SYNC && event->unit < 0 &&
+           kernel->statements.items[event->statement].kind == SPAD_STATEMENT_SYNC &&
+           meets(event, kernel->agents.items[event->agent].threads.value);
+}
+
 /* Where one thread of every warp arrives, it does so for its warp: that the lanes of a warp have
  * met before (`__syncwarp`) is not looked at. */
 static bool arrives_for_all(const spad_kernel *kernel, const spad__event *event, int64_t threads) {

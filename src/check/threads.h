@@ -22,6 +22,10 @@
 /* Has an agent several threads, and does one of them do something alone? */
 bool spad__agent_elects(const spad_kernel *kernel, int64_t agent);
 
+/* Do all threads of the agent of an event meet at it? Those of the main program do where agents
+ * begin and end. */
+bool spad__threads_meet(const spad_kernel *kernel, const spad__event *event);
+
 /* Do the other threads of an agent of so many run an event, too? */
 bool spad__others_run(const spad_kernel *kernel, const spad__event *event, int64_t threads);
 

@@ -247,6 +247,9 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
         return spad__fail(error, SPAD_ERR_ARGUMENT, "no such kind of access");
     }
     status = check_moves(builder, access, error);
+    if (status == SPAD_OK && access->spread != NULL) {
+        status = spad__check_name(access->spread, error);
+    }
     if (status != SPAD_OK) return status;
     const spad_kernel_tensor *tensor = &kernel->tensors.items[access->tensor];
     spad_kernel_access row = *access;
@@ -258,6 +261,10 @@ spad_status spad_kernel_builder_access(spad_kernel_builder *builder,
     }
     if (status == SPAD_OK) status = keep_ranges(builder, tensor, &row, error);
     if (status != SPAD_OK) return status;
+    if (access->spread != NULL) {
+        row.spread = spad__arena_copy(&kernel->arena, access->spread, strlen(access->spread));
+        if (row.spread == NULL) return spad__fail_host_memory(error);
+    }
     if (!spad__array_reserve(&kernel->host, &kernel->accesses, 1)) {
         return spad__fail_host_memory(error);
     }

@@ -172,7 +172,8 @@ static void fold_add_access(fold_maker *m, const spad_kernel_access *old, const 
     const int64_t family = f->family[old->tensor];
     spad_expr index[SPAD__FAMILY_RANK];
     spad_expr_range ranges[SPAD_RANK_MAX];
-    spad_kernel_access row = {.kind = old->kind, .ranges = ranges, .index = index};
+    spad_kernel_access row = {
+        .kind = old->kind, .ranges = ranges, .index = index, .spread = old->spread};
     if (old->moves != 0) {
         row.moves = fold_number_at(m, moving[*at], *at);
         ++*at;

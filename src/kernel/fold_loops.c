@@ -74,6 +74,7 @@ static void put_access_shape(spad__folder *f, const spad_kernel_access *a) {
     fold_put_code(f, family >= 0 ? family : -1 - a->tensor);
     fold_put_code(f, (int64_t)a->range_count);
     put_expr_number(f, a->moves);
+    for (const char *c = a->spread != NULL ? a->spread : ""; *c != '\0'; c++) fold_put_code(f, *c);
     if (family >= 0) put_member(f, &f->families.items[family], f->member[a->tensor]);
     for (size_t i = 0; i < a->range_count; i++) {
         const spad_expr step = a->ranges[i].step;

@@ -31,6 +31,7 @@ static bool read_range(spad__reader *r, spad_expr_range *range) {
 static bool read_access_clause(spad__reader *r, unsigned kind) {
     spad_expr index[SPAD__INDEX_MAX];
     spad_expr_range ranges[SPAD__INDEX_MAX];
+    char spread[SPAD__WORD_MAX];
     spad_kernel_access access = {.kind = kind, .index = index, .ranges = ranges};
     if (!spad__read_symbol(r, "tensor", SPAD__SYMBOL_TENSOR, &access.tensor)) return false;
     const spad__span first = r->parser.last.span;
@@ -45,6 +46,10 @@ static bool read_access_clause(spad__reader *r, unsigned kind) {
     }
     if (spad__parser_accept_word(&r->parser, "moves") && !spad__read_expr(r, &access.moves)) {
         return false;
+    }
+    if (spad__parser_accept_word(&r->parser, "spread")) {
+        if (!spad__read_word(r, "which threads access which bytes", spread)) return false;
+        access.spread = spread;
     }
     const spad__span span = spad__span_from(r, first);
     spad__put_place(r, span);

@@ -4,6 +4,8 @@
  */
 #include "kernel/tensor_order.h"
 
+#include <string.h>
+
 #include "kernel/kernel.h"
 
 spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
@@ -17,7 +19,8 @@ spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *k
     order->origin = spad__origin_of(kernel);
     order->home = spad__new_array(host, count + 1, sizeof *order->home);
     order->shared = spad__new_array(host, count + 1, count + 1);
-    if (order->home == NULL || order->shared == NULL) {
+    order->used = spad__new_array(host, count + 1, sizeof *order->used);
+    if (order->home == NULL || order->shared == NULL || order->used == NULL) {
         spad_tensor_order_destroy(order);
         return spad__fail_host_memory(error);
     }
@@ -34,7 +37,31 @@ void spad_tensor_order_destroy(spad_tensor_order *order) {
     const spad_host host = order->host;
     spad__free(&host, order->home, (order->count + 1) * sizeof *order->home);
     spad__free(&host, order->shared, (order->count + 1) * (order->count + 1));
+    spad__free(&host, order->used, (order->count + 1) * sizeof *order->used);
     spad__free(&host, order, sizeof *order);
+}
+
+size_t spad__tensor_order_narrow(spad_tensor_order *order, const spad_tensor_order *other) {
+    const size_t n = order->count;
+    size_t taken = 0;
+    if (!other->known || other->count != n) return 0;
+    for (size_t a = 0; a < n; a++) {
+        for (size_t b = a + 1; b < n; b++) {
+            if (order->shared[a * n + b] == 0 || other->shared[a * n + b] != 0) continue;
+            if (!other->used[a] || !other->used[b]) continue;
+            order->shared[a * n + b] = order->shared[b * n + a] = 0;
+            taken++;
+        }
+    }
+    return taken;
+}
+
+bool spad__tensor_order_take(spad_tensor_order *order, const spad_tensor_order *other) {
+    if (!other->known || other->count != order->count) return false;
+    memcpy(order->shared, other->shared, order->count * order->count);
+    memcpy(order->used, other->used, order->count);
+    order->known = true;
+    return true;
 }
 
 bool spad_tensor_order_may_share(const spad_tensor_order *order, int64_t a, int64_t b) {

@@ -16,10 +16,18 @@ struct spad_tensor_order {
     size_t count;    /* tensors */
     int64_t *home;   /* per tensor: whose bytes it uses */
     uint8_t *shared; /* may a and b share bytes? [a * count + b], symmetric */
+    uint8_t *used;   /* per tensor: has it a value in the run? */
 };
 
 /* An order in which no two tensors may share bytes. */
 spad_status spad__tensor_order_new(spad_tensor_order **out, const spad_kernel *kernel,
                                    const spad_host *host, spad_error *error);
+
+/* Takes away the pairs that may not share bytes in the order of another shape of the kernel, in
+ * which both are used. Returns how many. */
+size_t spad__tensor_order_narrow(spad_tensor_order *order, const spad_tensor_order *other);
+
+/* Takes the pairs of another shape of the kernel. False: they are not known. */
+bool spad__tensor_order_take(spad_tensor_order *order, const spad_tensor_order *other);
 
 #endif

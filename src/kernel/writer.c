@@ -402,6 +402,7 @@ static void put_access(kernel_writer *w, const spad_kernel_access *access) {
     }
     if (access->range_count > 0) spad__out_string(&w->out, ")");
     put_word(w, "moves", access->moves);
+    if (access->spread != NULL) spad__out_format(&w->out, " spread %s", access->spread);
 }
 
 /* Accesses in their order: a word for every run of one kind. */

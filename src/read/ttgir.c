@@ -90,6 +90,7 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
         info->tensor_columns = value;
     }
     info->warps = t->warps;
+    t->meets = info->barriers = spad__ttgir_has_barriers(t, module);
     return true;
 }
 
@@ -146,6 +147,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
         spad__free(t->host, t->names.items[i], SPAD__TTGIR_NAME);
     }
     t->names.count = t->buffers.count = t->notes.count = t->accesses.count = 0;
+    t->maps.count = 0;
     t->params.count = t->agents.count = t->rounds.count = t->calls.count = 0;
     spad__index_clear(&t->buffer_index);
     t->run = run;
@@ -169,6 +171,7 @@ static void free_all(spad__ttgir *t) {
     spad__array_free(t->host, &t->buffers);
     spad__array_free(t->host, &t->notes);
     spad__array_free(t->host, &t->accesses);
+    spad__array_free(t->host, &t->maps);
     spad__array_free(t->host, &t->params);
     spad__array_free(t->host, &t->arguments);
     spad__array_free(t->host, &t->agents);

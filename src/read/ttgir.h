@@ -4,6 +4,7 @@
  *
  *     ttgir_words.c   types, encodings, locations, names
  *     ttgir_layout.c  layouts of tensors in registers
+ *     ttgir_threads.c which warps access which bytes, and where they meet
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_memory.c  operations that touch shared or tensor memory
  *     ttgir_scratch.c shared memory that operations on registers need
@@ -88,7 +89,8 @@ typedef struct spad__ttgir_buffer {
     bool computed;  /* scratch: its size follows from layouts, and is not in the text */
     int64_t count;  /* arrivals */
     bool read, written;
-    int64_t row; /* in the kernel: tensor or synchronisation object */
+    bool repeats; /* written by several warps with the same elements */
+    int64_t row;  /* in the kernel: tensor or synchronisation object */
 } spad__ttgir_buffer;
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -119,14 +121,26 @@ typedef enum spad__ttgir_note_kind {
     SPAD__NOTE_OPERATION, /* name, unit, accesses, deliver, group */
     SPAD__NOTE_STATEMENT, /* statement, buffer (mbarrier) or group, stage, amount, unit */
     SPAD__NOTE_JOIN,      /* all agents meet */
+    SPAD__NOTE_MEET,      /* all warps of the partition meet */
     SPAD__NOTE_ALLOCATE   /* buffer, in a loop */
 } spad__ttgir_note_kind;
 
 typedef struct spad__ttgir_access {
     int32_t buffer;
-    unsigned kind; /* SPAD_ACCESS_... */
+    unsigned kind;  /* SPAD_ACCESS_... */
+    int32_t spread; /* SPAD__SPREAD_..., or the number of a map from 1 on */
     spad__ttgir_view view;
 } spad__ttgir_access;
+
+/* Which warps of a partition access which bytes. */
+enum {
+    SPAD__SPREAD_NONE = 0,
+    SPAD__SPREAD_ALL = -1,
+    SPAD__SPREAD_ONE = -2,
+    SPAD__SPREAD_TOGETHER = -3,
+    SPAD__SPREAD_UNKNOWN = -4,
+    SPAD__SPREAD_REPEATED = -5 /* by a layout: several warps have the same elements */
+};
 
 typedef struct spad__ttgir_note {
     spad__ttgir_note_kind kind;
@@ -152,6 +166,7 @@ enum { SPAD__STREAM_BEFORE, SPAD__STREAM_AFTER, SPAD__STREAM_DEFAULT, SPAD__STRE
 typedef struct spad__ttgir_agent {
     int64_t warps;
     int64_t registers; /* 0: not stated */
+    int64_t meet;      /* in the kernel: the barrier where its warps meet; -1: none */
 } spad__ttgir_agent;
 
 /* A size of the function, or an expression of sizes, that became a parameter of the kernel. */
@@ -179,6 +194,18 @@ typedef struct spad__ttgir_caller {
     int32_t op;
 } spad__ttgir_caller;
 
+/* Which warp has which element, in the bits of the element's number: what warp 0 has, as rows from
+ * high to low, and by how much the others are moved. Two of them are the same where all is. */
+enum { SPAD__TTGIR_MAP_BITS = 32, SPAD__TTGIR_WARP_BITS = 6 };
+typedef struct spad__ttgir_map {
+    int bits;
+    int own_count;
+    uint64_t own[SPAD__TTGIR_MAP_BITS];
+    int warp_bits;
+    uint64_t warps[SPAD__TTGIR_WARP_BITS];
+    bool repeats; /* several warps have the same elements */
+} spad__ttgir_map;
+
 /* A location: of the file, or the name of a variable and where it is. */
 typedef struct spad__ttgir_place {
     uint32_t file; /* a string; 0: unknown */
@@ -199,6 +226,7 @@ typedef struct spad__ttgir {
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
     SPAD_ARRAY(spad__ttgir_note) notes;
     SPAD_ARRAY(spad__ttgir_access) accesses;
+    SPAD_ARRAY(spad__ttgir_map) maps; /* those of accesses, each once */
     SPAD_ARRAY(spad__ttgir_param) params;
     SPAD_ARRAY(spad__ttgir_argument) arguments;
     SPAD_ARRAY(spad__ttgir_agent) agents; /* default first; none: no partitions */
@@ -235,6 +263,7 @@ typedef struct spad__ttgir {
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool thread_registers;  /* its threads have registers */
     bool has_offsets;
+    bool meets; /* the text has the barriers between the warps of a partition */
     /* while the kernel is made */
     spad_kernel_builder *builder;
     uint64_t used_arguments;      /* as numbers, outside of parameters */
@@ -324,6 +353,9 @@ typedef struct spad__ttgir_layout {
 /* False: a layout that is not known, or none. */
 bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
                              spad__ttgir_layout *out);
+/* order[d]: the dimension of the memory that dimension d of the tensor is. False: not known. */
+bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, const int *order,
+                          spad__ttgir_map *map);
 /* Where the blocks of a cluster are in a tensor: one row for each bit of a block's number. */
 enum { SPAD__TTGIR_BASES = 16 };
 typedef struct spad__ttgir_bases {
@@ -335,6 +367,37 @@ bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
                              spad__ttgir_bases *out);
 /* Into how many parts the blocks of a cluster divide each dimension; 1 without a cluster. */
 void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split);
+
+/* ---- warps ----------------------------------------------------------------------------- */
+
+/* Are the barriers in the text, and for addresses that are there as well? */
+bool spad__ttgir_has_barriers(const spad__ttgir *t, const spad__mlir_op *module);
+/* Is it one of a partition, for shared memory? */
+bool spad__ttgir_is_barrier(const spad__mlir *m, const spad__mlir_op *op);
+/* All warps of the partition meet, by the operation that is looked at. */
+void spad__ttgir_note_meet(spad__ttgir *t);
+/* Which warps access which bytes, of the access that was noted last. */
+void spad__ttgir_note_spread(spad__ttgir *t, int32_t spread);
+/* That of a tensor in registers and a view of memory of the same shape: its type is at this token
+ * (0: none). */
+int32_t spad__ttgir_spread_of(spad__ttgir *t, uint32_t type, const spad__ttgir_value *view);
+/* The same for a tensor of pointers, which memory is copied by. */
+int32_t spad__ttgir_spread_of_pointers(spad__ttgir *t, const spad__mlir_op *op,
+                                       const spad__ttgir_value *view);
+/* What a product of groups of four warps accesses. */
+int32_t spad__ttgir_spread_of_groups(const spad__ttgir *t);
+/* Scratch memory of an operation: how it is written, and read, and whether the warps meet between
+ * them. */
+typedef struct spad__ttgir_exchange {
+    int32_t writes;
+    int32_t reads;
+    bool meets;
+    bool first, last; /* they also meet before it; and after it, where it has no scratch memory */
+} spad__ttgir_exchange;
+spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op *op);
+/* The word of a spread in the kernel, NULL: none. */
+const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_access *access,
+                                    char *name, size_t size);
 
 /* ---- scratch memory -------------------------------------------------------------------- */
 

@@ -400,6 +400,7 @@ typedef struct spad__ttgir_rows {
     int64_t units[SPAD__TTGIR_UNITS];
     int64_t groups[SPAD__TTGIR_GROUPS];
     int64_t join;
+    int64_t meet; /* where the warps of the main program meet; -1: not yet made */
     int64_t fence;
     int64_t last_source;
     uint32_t last_location;
@@ -440,6 +441,31 @@ static spad_status emit_units(spad__ttgir *t, spad__ttgir_rows *rows, spad_error
         const spad_amount count = {.value = (int64_t)t->agents.count};
         TRY(spad_kernel_builder_sync(&rows->join, t->builder, SPAD_SYNC_BARRIER, "join", no_dims,
                                      count, error));
+    }
+    return SPAD_OK;
+}
+
+/* Where the warps of the stream of a note meet: a barrier of its own, which one agent takes part
+ * in.
+ */
+static spad_status emit_meet(spad__ttgir *t, spad__ttgir_rows *rows, int stream,
+                             spad_error *error) {
+    const int agent = stream - SPAD__STREAM_DEFAULT;
+    int64_t *row = agent < 0 ? &rows->meet : &t->agents.items[agent].meet;
+    const spad_amount one = {.value = 1};
+    const spad_amounts no_dims = {0};
+    char name[SPAD__TTGIR_NAME] = "meet";
+    if (*row >= 0) return SPAD_OK;
+    if (agent == 0) strcpy(name, "meet_default");
+    if (agent > 0) snprintf(name, sizeof name, "meet_partition%d", agent - 1);
+    if (!spad__ttgir_unique(t, name, "")) return spad__fail_host_memory(error);
+    return spad_kernel_builder_sync(row, t->builder, SPAD_SYNC_BARRIER, name, no_dims, one, error);
+}
+
+static spad_status emit_meets(spad__ttgir *t, spad__ttgir_rows *rows, spad_error *error) {
+    for (size_t i = 0; i < t->notes.count; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->kind == SPAD__NOTE_MEET) TRY(emit_meet(t, rows, note->stream, error));
     }
     return SPAD_OK;
 }
@@ -592,7 +618,10 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
                                spad_error *error) {
     const spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
     spad_expr_range ranges[SPAD__TTGIR_RANK] = {{0}};
-    spad_kernel_access row = {.tensor = b->row, .kind = access->kind};
+    char spread[SPAD__TTGIR_NAME];
+    spad_kernel_access row = {.tensor = b->row,
+                              .kind = access->kind,
+                              .spread = spad__ttgir_spread_word(t, access, spread, sizeof spread)};
     bool part = false;
     if (b->row < 0) return SPAD_OK; /* nothing is known of what a pointer leads to */
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
@@ -698,6 +727,12 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
         const spad_statement join = spad_statement_of(SPAD_STATEMENT_SYNC, rows->join);
         return t->regions > 1 ? spad_kernel_builder_statement(t->builder, &join, error) : SPAD_OK;
     }
+    case SPAD__NOTE_MEET: {
+        const int agent = note->stream - SPAD__STREAM_DEFAULT;
+        const spad_statement meet = spad_statement_of(
+            SPAD_STATEMENT_SYNC, agent < 0 ? rows->meet : t->agents.items[agent].meet);
+        return spad_kernel_builder_statement(t->builder, &meet, error);
+    }
     default: return emit_statement(t, rows, note, error);
     }
 }
@@ -746,13 +781,14 @@ static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spa
 }
 
 static spad_status emit_all(spad__ttgir *t, spad_error *error) {
-    spad__ttgir_rows rows = {.fence = -1, .join = -1};
+    spad__ttgir_rows rows = {.fence = -1, .join = -1, .meet = -1};
     size_t fence;
     if (spad_target_find_fence(&fence, t->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
     }
     TRY(emit_params(t, error));
     TRY(emit_units(t, &rows, error));
+    TRY(emit_meets(t, &rows, error));
     TRY(spad__ttgir_find_local(t, error));
     TRY(emit_buffers(t, error));
     TRY(emit_stream(t, &rows, SPAD__STREAM_BEFORE, error));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Layouts of tensors in registers: how many warps and lanes have parts of each dimension, and what
- * a block of a cluster has of it.
+ * Layouts of tensors in registers: how many warps and lanes have parts of each dimension, what a
+ * block of a cluster has of it, and which warp has which element.
  *
  * All extents are powers of two. A layout that covers more than the tensor repeats it: of 4 warps
  * in a dimension only as many count as have elements of their own, and the others have the same
- * ones. This is what the size of scratch memory follows from (ttgir_scratch.c); which element is
- * where does not matter here.
+ * ones. This is what the size of scratch memory follows from (ttgir_scratch.c).
+ *
+ * Which warp has which element is linear in the bits of their numbers: the elements of warp 0 are a
+ * space of bit vectors, and those of warp w are the same, moved by the sum (exclusive or) of one
+ * vector for each bit of w. So two layouts give each element to the same warp iff these spaces are
+ * equal and each pair of vectors differs by something of the space.
  */
 #include <string.h>
 
@@ -42,19 +46,24 @@ static uint32_t word_after(const spad__ttgir *t, spad__ttgir_words words, const 
     return 0;
 }
 
-/* "word = [4, 1]": how many numbers there are, at most `limit`. */
-static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *word, int64_t *out,
-                   int limit) {
+/* "word = [4, 1]": how many numbers from `least` on there are, at most `limit`. */
+static int list_from(const spad__ttgir *t, spad__ttgir_words words, const char *word, int64_t least,
+                     int64_t *out, int limit) {
     const uint32_t at = word_after(t, words, word);
     int count = 0;
     if (at == 0 || !spad__mlir_is_mark(t->m, at, '[')) return 0;
     for (uint32_t i = at + 1; i < words.end && !spad__mlir_is_mark(t->m, i, ']'); i++) {
         int64_t number;
-        if (!spad__mlir_number(t->m, i, &number) || number < 1) continue;
+        if (!spad__mlir_number(t->m, i, &number) || number < least) continue;
         if (count == limit) return 0;
         out[count++] = number;
     }
     return count;
+}
+
+static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *word, int64_t *out,
+                   int limit) {
+    return list_from(t, words, word, 1, out, limit);
 }
 
 /* "word = [[0, 1], [0, 2]]": rows of numbers, each as long as the rank. False: not there, or of
@@ -257,4 +266,220 @@ bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
         out->elements[d] = out->lanes[d] = out->warps[d] = 1;
     }
     return read_layout(t, type->encoding, out, 0);
+}
+
+/* ---- which warp has what ---------------------------------------------------------------- */
+
+/* Rows of a layout: those of a warp's number, and those of what one warp has. */
+typedef struct spad__ttgir_parts {
+    int rank;
+    int64_t shape[SPAD__TTGIR_RANK];
+    spad__ttgir_bases warps;
+    spad__ttgir_bases own[2]; /* registers, lanes; none: all that is no warp's */
+} spad__ttgir_parts;
+
+static bool is_power(int64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* The bits of `count` warps in dimension d, from `from` on; beyond the shape they move nothing. */
+static bool add_warps(spad__ttgir_parts *p, int d, int64_t count, int64_t from) {
+    if (!is_power(count) || !is_power(from) || from > INT32_MAX || count > 64) return false;
+    for (; count > 1; count /= 2, from *= 2) {
+        if (p->warps.count == SPAD__TTGIR_WARP_BITS) return false;
+        int64_t *row = p->warps.rows[p->warps.count++];
+        for (int i = 0; i < p->rank; i++) row[i] = 0;
+        if (from < p->shape[d]) row[d] = from;
+    }
+    return true;
+}
+
+static bool parts_of_blocked(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
+    int64_t elements[SPAD__TTGIR_RANK], lanes[SPAD__TTGIR_RANK], warps[SPAD__TTGIR_RANK];
+    int64_t order[SPAD__TTGIR_RANK];
+    if (list_of(t, words, "sizePerThread", elements, SPAD__TTGIR_RANK) != p->rank ||
+        list_of(t, words, "threadsPerWarp", lanes, SPAD__TTGIR_RANK) != p->rank ||
+        list_of(t, words, "warpsPerCTA", warps, SPAD__TTGIR_RANK) != p->rank ||
+        list_from(t, words, "order", 0, order, SPAD__TTGIR_RANK) != p->rank) {
+        return false;
+    }
+    for (int i = 0; i < p->rank; i++) {
+        const int64_t d = order[i];
+        if (d >= p->rank || elements[d] > 1 << 15 || lanes[d] > 1 << 15) return false;
+        if (!add_warps(p, (int)d, warps[d], elements[d] * lanes[d])) return false;
+    }
+    return true;
+}
+
+/* Results of instructions of a warp; where it is an operand, `deep` is the dimension that is summed
+ * over, which all warps have (-1: none), and tile[] what one instruction takes. */
+static bool parts_of_mma(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p,
+                         int deep, const int64_t *tile) {
+    int64_t warps[SPAD__TTGIR_RANK], version;
+    const uint32_t at = word_after(t, words, "versionMajor");
+    if (at == 0 || !spad__mlir_number(t->m, at, &version) || version < 2 || version > 3 ||
+        p->rank != 2 || list_of(t, words, "warpsPerCTA", warps, SPAD__TTGIR_RANK) != p->rank) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        const int d = version == 3 ? i : 1 - i; /* which of them a warp's number counts first */
+        if (!add_warps(p, d, warps[d], d == deep ? p->shape[d] : tile[d])) return false;
+    }
+    return true;
+}
+
+static bool parts_of_result(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
+    int64_t shape[SPAD__TTGIR_RANK];
+    return list_of(t, words, "instrShape", shape, SPAD__TTGIR_RANK) >= 2 &&
+           parts_of_mma(t, words, p, -1, shape);
+}
+
+/* "#ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>" */
+static bool parts_of_operand(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
+    const uint32_t parent = word_after(t, words, "parent");
+    const uint32_t which = word_after(t, words, "opIdx");
+    int64_t shape[SPAD__TTGIR_RANK], number;
+    if (parent == 0 || which == 0 || !spad__mlir_number(t->m, which, &number)) return false;
+    const spad__ttgir_words mma = encoding_words(t, parent);
+    if (!spad__mlir_is(t->m, mma.first, "#ttg.nvidia_mma") || number < 0 || number > 1 ||
+        list_of(t, mma, "instrShape", shape, SPAD__TTGIR_RANK) < 2) {
+        return false;
+    }
+    if (number == 1) shape[1] = 8; /* columns of an instruction of sm_80 */
+    return parts_of_mma(t, mma, p, number == 0 ? 1 : 0, shape);
+}
+
+static bool parts_of_linear(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
+    return read_bases(t, words, "register", p->rank, &p->own[0]) &&
+           read_bases(t, words, "lane", p->rank, &p->own[1]) &&
+           read_bases(t, words, "warp", p->rank, &p->warps) &&
+           p->warps.count <= SPAD__TTGIR_WARP_BITS;
+}
+
+static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p, int depth);
+
+static void drop_dimension(spad__ttgir_bases *bases, int dim, int rank) {
+    for (size_t i = 0; i < bases->count; i++) {
+        for (int d = dim; d < rank; d++) bases->rows[i][d] = bases->rows[i][d + 1];
+    }
+}
+
+static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p,
+                           int depth) {
+    const uint32_t parent = word_after(t, words, "parent");
+    const uint32_t at = word_after(t, words, "dim");
+    spad__ttgir_parts whole = {.rank = p->rank + 1};
+    int64_t dim;
+    if (parent == 0 || at == 0 || !spad__mlir_number(t->m, at, &dim) || dim < 0 || dim > p->rank ||
+        whole.rank > SPAD__TTGIR_RANK) {
+        return false;
+    }
+    for (int d = 0; d < whole.rank; d++) {
+        whole.shape[d] = d == dim ? 1 : p->shape[d < dim ? d : d - 1];
+    }
+    if (!read_parts(t, parent, &whole, depth + 1)) return false;
+    drop_dimension(&whole.warps, (int)dim, p->rank);
+    drop_dimension(&whole.own[0], (int)dim, p->rank);
+    drop_dimension(&whole.own[1], (int)dim, p->rank);
+    p->warps = whole.warps;
+    p->own[0] = whole.own[0];
+    p->own[1] = whole.own[1];
+    return true;
+}
+
+static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p, int depth) {
+    const spad__ttgir_words words = encoding_words(t, at);
+    if (depth > LAYOUTS_DEEP) return false;
+    if (spad__mlir_is(t->m, words.first, "#ttg.blocked")) return parts_of_blocked(t, words, p);
+    if (spad__mlir_is(t->m, words.first, "#ttg.linear")) return parts_of_linear(t, words, p);
+    if (spad__mlir_is(t->m, words.first, "#ttg.nvidia_mma")) return parts_of_result(t, words, p);
+    if (spad__mlir_is(t->m, words.first, "#ttg.dot_op")) return parts_of_operand(t, words, p);
+    if (spad__mlir_is(t->m, words.first, "#ttg.slice")) return parts_of_slice(t, words, p, depth);
+    return false;
+}
+
+/* What is left of a vector after the rows, whose highest bits differ. */
+static uint64_t reduced(const uint64_t *rows, int count, uint64_t vector) {
+    for (int i = 0; i < count; i++) {
+        if ((vector ^ rows[i]) < vector) vector ^= rows[i];
+    }
+    return vector;
+}
+
+/* Adds a vector to the rows, which stay sorted from high to low, each without the highest bits of
+ * the others: one set of rows for each space. False: it is in the space already. */
+static bool add_vector(uint64_t *rows, int *count, uint64_t vector) {
+    vector = reduced(rows, *count, vector);
+    if (vector == 0) return false;
+    int at = *count;
+    for (int i = 0; i < *count; i++) {
+        if ((rows[i] ^ vector) < rows[i]) rows[i] ^= vector;
+    }
+    for (; at > 0 && rows[at - 1] < vector; at--) rows[at] = rows[at - 1];
+    rows[at] = vector;
+    ++*count;
+    return true;
+}
+
+/* Bits of a row of a layout in the number of an element; those beyond the shape move nothing. */
+static uint64_t vector_of(const spad__ttgir_parts *p, const int64_t *row, const int *shift) {
+    uint64_t vector = 0;
+    for (int d = 0; d < p->rank; d++) {
+        if (row[d] > 0 && row[d] < p->shape[d]) vector |= (uint64_t)row[d] << shift[d];
+    }
+    return vector;
+}
+
+/* What no row is about is in registers: a layout that is smaller than the tensor repeats there. */
+static void add_own(const spad__ttgir_parts *p, const int *shift, spad__ttgir_map *map) {
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < p->own[i].count; k++) {
+            add_vector(map->own, &map->own_count, vector_of(p, p->own[i].rows[k], shift));
+        }
+    }
+    uint64_t all[SPAD__TTGIR_MAP_BITS];
+    int count = map->own_count;
+    memcpy(all, map->own, sizeof all);
+    for (size_t k = 0; k < p->warps.count; k++) {
+        add_vector(all, &count, vector_of(p, p->warps.rows[k], shift));
+    }
+    for (int bit = 0; bit < map->bits; bit++) {
+        const uint64_t vector = UINT64_C(1) << bit;
+        if (add_vector(all, &count, vector)) add_vector(map->own, &map->own_count, vector);
+    }
+}
+
+bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, const int *order,
+                          spad__ttgir_map *map) {
+    spad__ttgir_parts p = {.rank = type->rank};
+    int64_t split[SPAD__TTGIR_RANK];
+    int shift[SPAD__TTGIR_RANK], used[SPAD__TTGIR_RANK] = {0};
+    memset(map, 0, sizeof *map);
+    if (type->encoding == 0) return false;
+    spad__ttgir_split(t, type->encoding, type->rank, split);
+    for (int d = 0; d < type->rank; d++) {
+        p.shape[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
+        if (!is_power(p.shape[d]) || order[d] < 0 || order[d] >= type->rank) return false;
+        while (INT64_C(1) << used[order[d]] < p.shape[d]) used[order[d]]++;
+    }
+    if (!read_parts(t, type->encoding, &p, 0)) return false;
+    for (int d = type->rank - 1; d >= 0; d--) {
+        int of = 0;
+        while (order[of] != d && of + 1 < type->rank) of++;
+        if (order[of] != d) return false;
+        shift[of] = map->bits;
+        map->bits += used[d];
+    }
+    if (map->bits > SPAD__TTGIR_MAP_BITS) return false;
+    add_own(&p, shift, map);
+    uint64_t all[SPAD__TTGIR_MAP_BITS];
+    int count = map->own_count;
+    memcpy(all, map->own, sizeof all);
+    map->warp_bits = (int)p.warps.count;
+    for (int k = 0; k < map->warp_bits; k++) {
+        const uint64_t vector = vector_of(&p, p.warps.rows[k], shift);
+        map->warps[k] = reduced(map->own, map->own_count, vector);
+        if (!add_vector(all, &count, vector)) map->repeats = true;
+    }
+    return true;
 }

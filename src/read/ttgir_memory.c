@@ -6,7 +6,8 @@
  * barrier of its own is issued to a unit; a wait for groups, an arrival and a wait for a phase are
  * the statements of the same name. `barrier_expect` is mbarrier.arrive.expect_tx, one arrival. A
  * product on tensor memory ends with tcgen05.commit for each of its barriers. Threads of one
- * partition are one agent: the barriers between them are put in by a later pass of the compiler.
+ * partition are one agent; where the text has the barriers between them, so has the kernel
+ * (ttgir_threads.c).
  */
 #include <string.h>
 
@@ -131,6 +132,8 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
     if (op->operand_count == 0) return;
     spad__ttgir_note_operation(t, "store", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, &value, SPAD_ACCESS_WRITE);
+    spad__ttgir_note_spread(
+        t, spad__ttgir_spread_of(t, spad__ttgir_nth_tensor(t, op, 0, false), &value));
 }
 
 /* ---- views --------------------------------------------------------------------------- */
@@ -248,6 +251,10 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
     if (note == NULL) return;
     note->group = SPAD__TTGIR_MMAS;
     note->scalar = spad__scalar_number(&t->scalars, pending);
+    if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
+        !spad__mlir_has(t->m, op, "warpGroupLocal")) {
+        spad__ttgir_note_meet(t);
+    }
 }
 
 /* ---- reads and writes of threads ------------------------------------------------------ */
@@ -255,8 +262,11 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
 static void do_load(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
     if (from == NULL) return;
+    const uint32_t type =
+        spad__mlir_named(t->m, op, "ttg.local_load") ? spad__ttgir_nth_tensor(t, op, 0, true) : 0;
     spad__ttgir_note_operation(t, "load", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
+    spad__ttgir_note_spread(t, spad__ttgir_spread_of(t, type, from));
 }
 
 /* "local_store %x, %to", "tmem_store %x, %to, %condition" */
@@ -272,6 +282,8 @@ static void do_store(spad__ttgir *t, const spad__mlir_op *op) {
     if (!spad__ttgir_note_if(t, condition, &open)) return;
     spad__ttgir_note_operation(t, "store", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
+    spad__ttgir_note_spread(t,
+                            spad__ttgir_spread_of(t, spad__ttgir_nth_tensor(t, op, 0, false), to));
     spad__ttgir_note_end(t, open);
 }
 
@@ -280,6 +292,7 @@ static void do_scatter(spad__ttgir *t, const spad__mlir_op *op) {
     if (to == NULL) return;
     spad__ttgir_note_operation(t, "scatter", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE | SPAD_ACCESS_MAY);
+    spad__ttgir_note_spread(t, SPAD__SPREAD_UNKNOWN);
 }
 
 /* ---- groups --------------------------------------------------------------------------- */
@@ -314,6 +327,7 @@ static void do_copy(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_shape_like(t, spad__ttgir_operand(t, op, 0), to);
     spad__ttgir_note_access(t, spad__ttgir_operand(t, op, 0), SPAD_ACCESS_READ);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
+    spad__ttgir_note_spread(t, spad__ttgir_spread_of_pointers(t, op, to));
     spad__ttgir_note_end(t, open);
 }
 
@@ -390,6 +404,7 @@ static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t bytes = 0;
     bool open;
     if (!number_after(t, op, 0, &bytes)) SPAD__TTGIR_FAULT(t, "expected a number of bytes");
+    spad__ttgir_note_meet(t);
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
     if (note != NULL) note->expect = spad__scalar_number(&t->scalars, bytes);
@@ -400,6 +415,7 @@ static void do_arrive(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
     bool open;
     number_after(t, op, 0, &count);
+    spad__ttgir_note_meet(t);
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
     if (note != NULL && count != 1) note->scalar = spad__scalar_number(&t->scalars, count);
@@ -435,6 +451,14 @@ static void do_fence(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- TMA ------------------------------------------------------------------------------ */
 
+/* Gathers and scatters of rows are issued by several warps. */
+static int32_t spread_of_tma(const spad__ttgir *t, const spad__mlir_op *op) {
+    return spad__mlir_named(t->m, op, "ttng.async_tma_gather") ||
+                   spad__mlir_named(t->m, op, "ttng.async_tma_scatter")
+               ? SPAD__SPREAD_NONE
+               : SPAD__SPREAD_ONE;
+}
+
 /* "%desc[%x, %y] %to, %barrier, %condition" */
 static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     uint32_t which = 0;
@@ -452,6 +476,7 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_shape_like(t, spad__ttgir_operand(t, op, 0), to);
     spad__ttgir_note_access(t, spad__ttgir_operand(t, op, 0), SPAD_ACCESS_READ);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
+    spad__ttgir_note_spread(t, spread_of_tma(t, op));
     spad__ttgir_note_end(t, open);
 }
 
@@ -465,6 +490,7 @@ static void do_tma_store(spad__ttgir *t, const spad__mlir_op *op) {
     note->group = SPAD__TTGIR_STORES;
     spad__ttgir_shape_like(t, spad__ttgir_operand(t, op, 0), from);
     spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
+    spad__ttgir_note_spread(t, spread_of_tma(t, op));
     spad__ttgir_note_access(t, spad__ttgir_operand(t, op, 0), SPAD_ACCESS_ADD);
     note_group(t, SPAD_STATEMENT_COMMIT, SPAD__TTGIR_STORES, 0, 0);
 }
@@ -519,7 +545,9 @@ static void do_warp_group_dot(spad__ttgir *t, const spad__mlir_op *op) {
     note->group = SPAD__TTGIR_MMAS;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
-        if (value->kind == SPAD__TTGIR_VIEW) spad__ttgir_note_access(t, value, SPAD_ACCESS_READ);
+        if (value->kind != SPAD__TTGIR_VIEW) continue;
+        spad__ttgir_note_access(t, value, SPAD_ACCESS_READ);
+        spad__ttgir_note_spread(t, spad__ttgir_spread_of_groups(t));
     }
     for (int which = 0; which < 3; which++) note_registers(t, op, which);
     note_group(t, SPAD_STATEMENT_COMMIT, SPAD__TTGIR_MMAS, 0, 0);
@@ -532,7 +560,10 @@ static void note_product(spad__ttgir *t, const spad__ttgir_value *const *reads, 
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "dot", SPAD__TTGIR_TC5);
     if (note == NULL) return;
     note->group = waits ? SPAD__TTGIR_DONE : SPAD__TTGIR_NO_GROUP;
-    for (size_t i = 0; i < count; i++) spad__ttgir_note_access(t, reads[i], SPAD_ACCESS_READ);
+    for (size_t i = 0; i < count; i++) {
+        spad__ttgir_note_access(t, reads[i], SPAD_ACCESS_READ);
+        spad__ttgir_note_spread(t, SPAD__SPREAD_ONE);
+    }
     spad__ttgir_note_access(t, to, updates ? SPAD_ACCESS_UPDATE : SPAD_ACCESS_WRITE);
 }
 
@@ -595,6 +626,7 @@ static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "operands of a product that are not known");
         return;
     }
+    if (p.barriers < op->operand_count) spad__ttgir_note_meet(t);
     if (!spad__ttgir_note_if(t, p.condition, &open)) return;
     const bool first = spad__ttgir_note_if(t, spad__scalar_not(&t->scalars, p.use), &updates);
     if (first) note_product(t, p.reads, p.read_count, p.to, false, waits);
@@ -615,6 +647,7 @@ static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
 
 static void do_tc5_commit(spad__ttgir *t, const spad__mlir_op *op) {
     bool open;
+    spad__ttgir_note_meet(t);
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
     if (note != NULL) note->unit = SPAD__TTGIR_TC5;
@@ -629,8 +662,14 @@ static void do_tmem_copy(spad__ttgir *t, const spad__mlir_op *op) {
     if (from == NULL || to == NULL) return;
     if (spad__ttgir_note_operation(t, "copy", SPAD__TTGIR_TC5) == NULL) return;
     spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
+    spad__ttgir_note_spread(t, SPAD__SPREAD_ONE);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
     if (view_operand(t, op, 2, &which) != NULL) note_commits(t, op, which);
+}
+
+/* "ttg.barrier local", and a barrier of all blocks of a cluster */
+static void do_barrier(spad__ttgir *t, const spad__mlir_op *op) {
+    if (spad__ttgir_is_barrier(t->m, op)) spad__ttgir_note_meet(t);
 }
 
 /* ---- the table ------------------------------------------------------------------------- */
@@ -682,6 +721,9 @@ static const struct {
     {"ttng.tc_gen5_mma_scaled", do_product},
     {"ttng.tc_gen5_commit", do_tc5_commit},
     {"ttng.tmem_copy", do_tmem_copy},
+    {"ttg.barrier", do_barrier},
+    {"gpu.barrier", do_barrier},
+    {"ttng.cluster_barrier", do_barrier},
 };
 
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op) {

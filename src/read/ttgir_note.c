@@ -71,7 +71,7 @@ void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, uns
         return;
     }
     spad__ttgir_access *access = &t->accesses.items[t->accesses.count++];
-    *access = (spad__ttgir_access){value->buffer, kind, value->view};
+    *access = (spad__ttgir_access){.buffer = value->buffer, .kind = kind, .view = value->view};
     if (value->kind == SPAD__TTGIR_POINTER) access->view = (spad__ttgir_view){.stage = -1};
     access->view.stage = spad__ttgir_clear(t, access->view.stage, "a stage of a ring");
     for (int d = 0; d < access->view.rank; d++) {

@@ -178,12 +178,28 @@ static bool is_data(spad__ttgir *t, spad__scalar n) {
     return solved < 0 || spad__scalar_get(&t->scalars, solved)->data;
 }
 
-/* Do the notes from `first` on nothing but load and store global memory? Only their time is of
- * interest then, and that is not known where data decides whether they happen. */
+/* Is one of the notes from `first` up to `end` a meeting of warps? */
+static bool notes_meet(const spad__ttgir *t, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        if (t->notes.items[i].kind == SPAD__NOTE_MEET) return true;
+    }
+    return false;
+}
+
+/* Are the notes from `first` on nothing but meetings? */
+static bool notes_only_meet(const spad__ttgir *t, size_t first) {
+    for (size_t i = first; i < t->notes.count; i++) {
+        if (t->notes.items[i].kind != SPAD__NOTE_MEET) return false;
+    }
+    return true;
+}
+
+/* Do the notes from `first` on nothing but load and store global memory, and let warps meet? Only
+ * their time is of interest then, and that is not known where data decides whether they happen. */
 static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
     for (size_t i = first; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
-        if (note->kind == SPAD__NOTE_ELSE) continue;
+        if (note->kind == SPAD__NOTE_ELSE || note->kind == SPAD__NOTE_MEET) continue;
         if (note->kind != SPAD__NOTE_OPERATION || note->unit != SPAD__TTGIR_NO_UNIT) return false;
         for (uint32_t k = 0; k < note->access_count; k++) {
             const int32_t buffer = t->accesses.items[note->first_access + k].buffer;
@@ -233,7 +249,9 @@ static void do_if(spad__ttgir *t, const spad__mlir_op *op) {
     }
     if (t->dry || t->failed) return;
     if (t->notes.count == opened || (is_data(t, condition) && notes_are_off_chip(t, opened))) {
+        const bool both = notes_meet(t, opened, middle) && notes_meet(t, middle, t->notes.count);
         t->notes.count = before; /* nothing happens in it that matters */
+        if (both) spad__ttgir_note_meet(t);
         return;
     }
     t->notes.items[before].scalar = spad__ttgir_clear(t, condition, "a condition");
@@ -348,7 +366,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     if (!run_region(t, l->region, &end)) return;
     t->loops--;
     t->op = self;
-    if (t->notes.count == before + 1) {
+    if (notes_only_meet(t, before + 1)) { /* perhaps they do not: it may have no rounds */
         t->notes.count = before;
     } else {
         spad__ttgir_note_add(t, SPAD__NOTE_END);
@@ -544,7 +562,7 @@ static bool ttgir_add_agent(spad__ttgir *t, int64_t warps, int64_t registers) {
         t->m->out_of_memory = t->failed = true;
         return false;
     }
-    t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers};
+    t->agents.items[t->agents.count++] = (spad__ttgir_agent){warps, registers, -1};
     return true;
 }
 

@@ -21,8 +21,8 @@
  * compiler's pass it is not known, and said. With an address but no size it is at most the tensor,
  * and at most what is left up to the end of the compiler's layout.
  *
- * In the kernel it is a buffer that is written and then read: how the threads of the operation
- * wait for one another between is part of the instructions it becomes.
+ * In the kernel it is a buffer that is written and then read. How the threads of the operation wait
+ * for one another between is part of the instructions it becomes (ttgir_threads.c).
  */
 #include <string.h>
 
@@ -248,7 +248,7 @@ static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
 }
 
 static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
-                         unsigned kind) {
+                         unsigned kind, int32_t spread) {
     if (buffer < 0) return;
     spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     if (t->specialised && size > 0) {
@@ -257,6 +257,7 @@ static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const cha
     }
     if (spad__ttgir_note_operation(t, word, SPAD__TTGIR_NO_UNIT) == NULL) return;
     spad__ttgir_note_access(t, &value, kind);
+    spad__ttgir_note_spread(t, spread);
 }
 
 void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
@@ -270,8 +271,12 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
         if (strcmp(name, SPAD__TTGIR_NO_NAME) == 0) strcpy(name, scratch_ops[i].word);
         int32_t buffer = common_buffer(t, size.bytes, offset);
         if (buffer < 0) buffer = scratch_buffer(t, op->name, size, offset, SCRATCH_ALIGN, name);
-        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_WRITE);
-        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ);
+        const spad__ttgir_exchange by = spad__ttgir_exchange_of(t, op);
+        if (by.first) spad__ttgir_note_meet(t);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_WRITE, by.writes);
+        if (buffer >= 0 && by.meets) spad__ttgir_note_meet(t);
+        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ, by.reads);
+        if (buffer < 0 && by.last) spad__ttgir_note_meet(t);
         if (buffer >= 0) spad__ttgir_retire(t, buffer);
         return;
     }
@@ -341,16 +346,16 @@ static int32_t captures_buffer(spad__ttgir *t, const spad__mlir_op *op) {
  */
 void spad__ttgir_hand_over(spad__ttgir *t, const spad__mlir_op *op) {
     const int32_t captures = captures_buffer(t, op), states = states_buffer(t);
-    note_scratch(t, captures, 0, "hand_over", SPAD_ACCESS_WRITE);
-    note_scratch(t, states, 0, "start", SPAD_ACCESS_WRITE);
-    note_scratch(t, states, 0, "start", SPAD_ACCESS_READ);
-    note_scratch(t, captures, 0, "take_over", SPAD_ACCESS_READ);
+    note_scratch(t, captures, 0, "hand_over", SPAD_ACCESS_WRITE, SPAD__SPREAD_NONE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_WRITE, SPAD__SPREAD_NONE);
+    note_scratch(t, states, 0, "start", SPAD_ACCESS_READ, SPAD__SPREAD_NONE);
+    note_scratch(t, captures, 0, "take_over", SPAD_ACCESS_READ, SPAD__SPREAD_NONE);
     if (captures >= 0 && t->shared_bytes < 0) {
         spad__ttgir_note_statement(t, SPAD_STATEMENT_FENCE);
     }
 }
 
 void spad__ttgir_end_partitions(spad__ttgir *t) {
-    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_WRITE);
-    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_READ);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_WRITE, SPAD__SPREAD_NONE);
+    note_scratch(t, states_buffer(t), 0, "end", SPAD_ACCESS_READ, SPAD__SPREAD_NONE);
 }

@@ -57,6 +57,9 @@ bool spad__ttgir_read_pointers(const spad__ttgir *t, const spad__mlir_op *op,
     for (uint32_t at = op->name + 1; at + 5 < op->end; at++) {
         size_t after;
         if (!spad__mlir_is(m, at, "tensor")) continue;
+        if (at + 8 < op->end && m->tokens.items[at + 8].kind == SPAD__MLIR_ALIAS) {
+            out->encoding = at + 8; /* "tensor<64x!tt.ptr<f16>, #blocked>" */
+        }
         return read_extents(spad__mlir_text(m, at + 2), m->tokens.items[at + 2].length, out,
                             &after) &&
                read_dtype(spad__mlir_text(m, at + 5), m->tokens.items[at + 5].length, &out->dtype);

@@ -224,16 +224,17 @@ static void every_host_allocation_may_fail(void **state) {
 /* Buffers until one fails, which must leave the device and its pool as they were. */
 static void buffers_until_failure(test_host *host, long n, bool *failed) {
     spad_error error;
-    const spad_device_options options = {.host = &host->host};
+    enum { BYTES = 24 << 10 };
+    const int64_t bytes = BYTES; /* more than a chunk, so that every one needs another */
+    const spad_device_options options = {.pool = {.grow_bytes = bytes / 2}, .host = &host->host};
     spad_device *device = open_device(&options);
     spad_pool *pool;
     assert_ok(spad_device_get_pool(&pool, device, SPAD_GLOBAL, &error), &error);
-    const int64_t bytes = 3 << 20; /* nearly every one needs another chunk */
     const spad_buffer_spec spec = {
         .shape = SPAD_SHAPE(bytes), .dtype = SPAD_UINT8, .name = "a buffer with a name"};
     const spad_buffer_spec automatic = {
         .shape = SPAD_SHAPE(SPAD_AUTO), .dtype = SPAD_UINT8, .name = "a buffer of any size"};
-    static char data[3 << 20];
+    static char data[BYTES];
     spad_buffer open;
     host->fail_at = host->calls + n;
     for (int i = 0; i < 40 && !*failed; i++) {

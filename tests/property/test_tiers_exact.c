@@ -81,12 +81,14 @@ static bool share(const oracle *o, const stay *a, const stay *b) {
 static bool place_stays(const oracle *o, stay *stays, int count, int k, int64_t capacity) {
     if (k == count) return true;
     const spad_tier_buffer *b = &o->buffer[stays[k].buffer];
+    if (stays[k].lower == stays[k].upper) /* no time needs no room */
+        return place_stays(o, stays, count, k + 1, capacity);
     for (int64_t at = 0; at + b->size <= capacity; at += b->alignment) {
         stays[k].offset = at;
         bool free = true;
         for (int j = 0; j < k && free; j++) free = !share(o, &stays[j], &stays[k]);
         if (free && place_stays(o, stays, count, k + 1, capacity)) return true;
-        if (b->size == 0 || stays[k].lower == stays[k].upper) break; /* anywhere is as good */
+        if (b->size == 0) break; /* anywhere is as good */
     }
     return false;
 }

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -179,8 +180,61 @@ def test_wrong_words(tiny, tmp_path):
 
 
 def test_huge_files(tmp_path):
-    path = tmp_path / "huge.tflite"
-    with open(path, "wb") as file:
-        file.truncate((1 << 30) + 1)
-    with pytest.raises(spad.TextError, match="the most is"):
-        models.load(path)
+    """The size is looked at before anything is read: sparse files, which would be read as zeros."""
+    for name, head, size in (("huge.tflite", b"1234TFL3", 1 << 31), ("huge.onnx", b"", 1 << 31),
+                             ("huge.pickle", b"\x80\x04", 1 << 40), ("trace.json", b'{"traceEvents": [', 1 << 40),
+                             ("log.csv", b"Thread,Time,Action,Pointer,Size,Stream\n", (1 << 30) + 1),
+                             ("huge.mlir", b"", 1 << 40), ("unknown", b"hello", 1 << 40),
+                             ("x.buffer-assignment.txt", b"BufferAssignment:\n", 1 << 40)):
+        path = tmp_path / name
+        path.write_bytes(head)
+        os.truncate(path, size)
+        most = models.BINARY_MOST if size == 1 << 31 else models.FILE_MOST
+        with pytest.raises(spad.TextError, match=f"it has {size} B; the most is {most}") as caught:
+            models.load(path)
+        assert ("--max-file" in str(caught.value)) == (size != 1 << 31)
+        status, _, messages = command(path)
+        assert status == 2 and messages.count("\n") == 1 and (f"the most is {most}" in messages or
+                                                              "larger than 1024 MiB" in messages)
+
+
+def test_limits_that_the_caller_gives(root, tiny, tmp_path):
+    trace = root / "examples" / "training_step.json"
+    size = trace.stat().st_size
+    assert models.load(trace, most=size).arenas
+    with pytest.raises(spad.TextError, match=f"it has {size} B; the most is {size - 1}$"):
+        models.load(trace, most=size - 1)
+    status, _, messages = command(trace, "--max-file", "1KiB")
+    assert status == 2 and f"it has {size} B; the most is 1024\n" in messages
+    assert command(tiny, "--max-file=8GiB")[0] == 0  # more than the format can have is no limit
+    status, _, messages = command(trace, "--max-file", "many")
+    assert status == 2 and "'--max-file' takes bytes" in messages
+
+
+def test_pipes(root, tmp_path):
+    """A pipe does not say its size: no more is read than may be, and the rest stays with whoever writes it."""
+    content = (root / "examples" / "training_step.json").read_bytes()
+    for count, most, words in ((1, None, None), (1, len(content), None), (1, len(content) - 1, "it has more than"),
+                               (400, len(content) + 100, "it has more than")):
+        path, sent = tmp_path / f"pipe{count}-{most}.json", []
+        os.mkfifo(path)
+
+        def send():
+            with open(path, "wb", buffering=0) as pipe:
+                try:
+                    for _ in range(count):
+                        sent.append(pipe.write(content))
+                except BrokenPipeError:
+                    pass
+
+        writer = threading.Thread(target=send)
+        writer.start()
+        try:
+            if words is None:
+                assert models.load(path, most=most).arenas
+            else:
+                with pytest.raises(spad.TextError, match=words):
+                    models.load(path, most=most)
+        finally:
+            writer.join()
+        assert sum(sent) <= (len(content) if words is None else most + (1 << 20))

@@ -53,6 +53,17 @@ def test_numbers_where_there_is_no_expression(root):
     assert k.check().verdict == "proved for this shape"
 
 
+def test_our_places_take_no_more_bytes(root):
+    """Without a GPU or Triton: the texts have its addresses. Scratch memory of tensor maps shares the bytes of a tile
+    of the same partition, and that is proved for all trip counts."""
+    k = st.load(recorded(root, "matmul_described_ws_sm90_s2_v36_placed"), sizes={"M": 1024, "N": 1024, "K": 1024})
+    assert k.check().verdict == "proved for all trip counts"
+    assert k.bytes == {"triton": 98808, "spad": 98608}
+    for path in sorted((root / "tests" / "ttgir").glob("*_placed.ttgir")):
+        size = st.load(path, sizes={}).bytes
+        assert size["spad"] <= size["triton"], path
+
+
 def test_a_compiled_kernel_is_its_ttgir(root):
     class Compiled:
         asm = {"ttgir": recorded(root, "softmax_sm80_s3_v39")}
@@ -244,6 +255,9 @@ def test_time_of_a_grid(root):
     assert hits <= shared
     agents = st.load(recorded(root, "matmul_tma_ws_sm100_s3_v39"), sizes={"K": 4096}, placed=False)
     assert agents.sim(grid=64, registers=64).data["grid"]["blocks"] == 64
+    # the buffer of results has the bytes of a ring: a block takes 65724 bytes and what is reserved, not 98304 and more
+    placed = st.load(recorded(root, "matmul_tma_ws_sm100_s2_v39_placed"), sizes={"K": 4096}, placed=False)
+    assert placed.sim(grid=4096).data["grid"]["per_unit"] == 3
 
 
 MATMUL = """kernel m on sm_90
@@ -285,6 +299,14 @@ def test_what_machine_code_makes_of_a_grid():
     # loads through registers do not wait for each other
     first = lines.index("ldg load_left reads a_ptr[(i) % 2] writes left in lds")
     assert lines[first + 1:first + 4] == ["ldg load_right reads b_ptr writes right in lds", "commit lds", "wait lds pending 0"]
+    # nor where their tensors live in the loop only
+    where = ("tensor left : shared float16 (128, 64) at 0 align 1024\n", "tensor right : shared float16 (64, 128) at 16384 align 1024\n")
+    inside = MATMUL.replace("".join(where), "")
+    for name, line in zip(("left", "right"), where):
+        inside = inside.replace(f"    simt store_{name}", f"    {line}    simt store_{name}")
+    moved = [line.strip() for line in text_of(inside, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}).split("\n")]
+    at = moved.index(lines[first])
+    assert moved[at:at + 4] == lines[first:first + 4] and moved[at - 2:at] == [line.strip() for line in where]
     # rows of 128 bytes: the memory brings two tiles; threads copy 16 bytes at a time
     assert "tensor a_ptr : global float16 [2] (128, 64) input reused 16 cached 1 of 2 pieces 16" in lines
     assert "tensor b_ptr : global float16 (64, 128) input reused 8 near 8 pieces 16" in lines

@@ -113,6 +113,46 @@ def hasty():
     return tensor_memory(stages=2)
 
 
+def dynamic(stages=3):
+    """A product whose depth the host passes with each launch."""
+    import tilelang.language as T
+
+    rows, deep = T.dynamic("rows"), T.dynamic("deep")
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, deep), "float16"), B: T.Tensor((deep, 64), "float16"), C: T.Tensor((rows, 64), "float16")):
+        with T.Kernel(T.ceildiv(rows, 64), threads=128) as by:
+            a = T.alloc_shared((64, 32), "float16")
+            b = T.alloc_shared((32, 64), "float16")
+            acc = T.alloc_fragment((64, 64), "float32")
+            T.clear(acc)
+            for ko in T.Pipelined(T.ceildiv(deep, 32), num_stages=stages):
+                T.copy(A[by * 64, ko * 32], a)
+                T.copy(B[ko * 32, 0], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * 64, 0])
+
+    return main
+
+
+def histogram(count=1024, bins=64):
+    """Counts in shared memory, by atomics at places that data chooses; one buffer, which is not merged with others."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((count,), "int32"), H: T.Tensor((bins,), "int32")):
+        with T.Kernel(count // 256, threads=256) as bx:
+            counts = T.alloc_shared((bins,), "int32")
+            for i in T.Parallel(bins):
+                counts[i] = 0
+            for i in T.Parallel(256):
+                T.atomic_add(counts[X[bx * 256 + i] % bins], 1)
+            for i in T.Parallel(bins):
+                T.atomic_add(H[i], counts[i])
+
+    return main
+
+
 def jit_functions():
     """Functions of tilelang.jit: one that gives a prim_func, one whose body is the kernel, one with tilelang.autotune."""
     import tilelang
@@ -149,19 +189,47 @@ def jit_functions():
 
 CASES = {"gemm_sm_80": (gemm, "sm_80"), "gemm_sm_90": (gemm, "sm_90"), "gemm_sm_100": (gemm, "sm_100"),
          "attention_sm_80": (attention, "sm_80"), "attention_sm_90": (attention, "sm_90")}
+OTHER = {"histogram_sm_90": (histogram, "sm_90"), "dynamic_sm_80": (dynamic, "sm_80"), "dynamic_sm_90": (dynamic, "sm_90")}
+
+
 def unfenced():
     """Without roles for warps: copies by cp.async, and the last rounds outside of the loop."""
     return gemm()
 
 
-WRONG = {"unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
+def one_barrier():
+    """Two groups of threads with a buffer each, one in static and one in dynamic memory. TileLang numbers the barriers of the
+    two memories apart, so that both groups meet at barrier 3."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((512, 64), "float32"), B: T.Tensor((512, 64), "float32")):
+        with T.Kernel(4, threads=256) as bx:
+            a = T.alloc_shared((128, 16), "float32")
+            b = T.alloc_shared((128,), "float32", scope="shared")
+            tx = T.get_thread_binding()
+            if tx < 128:
+                for k in T.serial(4):
+                    for i in T.serial(16):
+                        a[tx, i] = A[bx * 128 + tx, k * 16 + i]
+                    for i in T.serial(16):
+                        B[bx * 128 + tx, k * 16 + i] = a[127 - tx, i]
+            else:
+                for k in T.serial(4):
+                    b[tx - 128] = A[bx * 128 + tx - 128, k]
+                    B[bx * 128 + tx - 128, k * 16] = b[255 - tx]
+
+    return main
+
+
+WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
 
 
 def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in {**CASES, **WRONG}.items():
+    for name, (make, arch) in {**CASES, **OTHER, **WRONG}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         tree, = of_prim_func(make(), arch, {"tl.disable_warp_specialized": True} if make is unfenced else None)

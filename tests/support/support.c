@@ -2,10 +2,40 @@
  * The allocator and the sink that tests hand to the library. */
 #include "support/support.h"
 
+#include <execinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* ---- host allocator ---------------------------------------------------------------- */
+
+/* Requests from one place have the same call stack, and so the same way out when they fail. */
+typedef struct request {
+    uint64_t place; /* hash of the return addresses */
+    long number;    /* 1-based */
+    long before;    /* requests from this place before it */
+} request;
+
+struct test_places {
+    request *items;
+    long count;
+};
+
+static void note_place(struct test_places *places) {
+    enum { DEEPEST = 64, GROWN = 1024 };
+    void *frames[DEEPEST];
+    const int count = backtrace(frames, DEEPEST);
+    if (places->count % GROWN == 0) {
+        const size_t items = (size_t)(places->count + GROWN);
+        places->items = realloc(places->items, items * sizeof *places->items);
+        assert_non_null(places->items);
+    }
+    uint64_t place = 0;
+    for (int i = 0; i < count; i++) place = spad__hash_add(place, (int64_t)(uintptr_t)frames[i]);
+    places->items[places->count] = (request){place, places->count + 1, 0};
+    places->count++;
+}
 
 /* In front of every block: its size, so that a wrong old_size is caught. */
 typedef union block_head {
@@ -25,6 +55,7 @@ static void *counting_resize(void *context, void *block, size_t old_size, size_t
         return NULL;
     }
     host->calls++;
+    if (host->places != NULL) note_place(host->places);
     if (host->calls == host->fail_at) return NULL;
     if (host->fail_at != 0 && host->calls > host->fail_at && !host->once) return NULL;
     /* Always move, so that stale pointers show under ASan. */
@@ -57,36 +88,83 @@ long test_effort(long runs) {
     return getenv("SPAD_THOROUGH") != NULL ? runs : runs / 12 + 1;
 }
 
-/* Alone, each of the first ones fails and then fewer and fewer, since a run goes on for longer.
+/* ---- every allocation fails -------------------------------------------------------- */
+
+static int by_place(const void *left, const void *right) {
+    const request *a = left;
+    const request *b = right;
+    if (a->place != b->place) return a->place < b->place ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int by_number(const void *left, const void *right) {
+    const request *a = left;
+    const request *b = right;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The requests of a run in which none fails, in their order. */
+static struct test_places run_whole(spad_status (*scenario)(const spad_host *host, void *context),
+                                    void *context) {
+    struct test_places places = {0};
+    test_host host;
+    test_host_init(&host);
+    host.places = &places;
+    assert_int_equal(scenario(&host.host, context), SPAD_OK);
+    test_host_assert_clean(&host);
+    assert_true(places.count > 0); /* a scenario that allocates nothing tests nothing */
+    qsort(places.items, (size_t)places.count, sizeof *places.items, by_place);
+    for (long i = 1; i < places.count; i++) {
+        request *r = &places.items[i];
+        if (r->place == r[-1].place) r->before = r[-1].before + 1;
+    }
+    qsort(places.items, (size_t)places.count, sizeof *places.items, by_number);
+    return places;
+}
+
+static void fail_one(spad_status (*scenario)(const spad_host *host, void *context), void *context,
+                     long n, bool once, bool retries) {
+    test_host host;
+    test_host_init(&host);
+    host.fail_at = n;
+    host.once = once;
+    const spad_status status = scenario(&host.host, context);
+    test_host_assert_clean(&host);
+    if (host.calls < n || (retries && status == SPAD_OK)) {
+        assert_int_equal(status, SPAD_OK);
+    } else {
+        assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+    }
+}
+
+/* Alone, each of the first ones fails and then fewer and fewer, since a run goes on for longer;
+ * with all after it, these and the first ones of each place, which are few where a loop asks often.
  * `retries`: a run may ask again for what it did not get, and succeed. */
 static void fail_each(spad_status (*scenario)(const spad_host *host, void *context), void *context,
-                      bool once, bool retries) {
-    for (long n = 1;; n += once ? 1 + n / 16 : 1) {
-        test_host host;
-        test_host_init(&host);
-        host.fail_at = n;
-        host.once = once;
-        const spad_status status = scenario(&host.host, context);
-        test_host_assert_clean(&host);
-        if (host.calls < n) {
-            assert_int_equal(status, SPAD_OK);
-            assert_true(n > 1); /* a scenario that allocates nothing tests nothing */
-            return;
+                      bool retries) {
+    enum { FIRST = 4 };
+    const bool all = getenv("SPAD_THOROUGH") != NULL;
+    struct test_places places = run_whole(scenario, context);
+    long next = 1;
+    for (long n = 1; n <= places.count; n++) {
+        const bool sampled = n == next;
+        if (sampled) next += 1 + n / 16;
+        if (all || sampled || places.items[n - 1].before < FIRST) {
+            fail_one(scenario, context, n, false, false);
         }
-        if (!retries || status != SPAD_OK) assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+        if (sampled) fail_one(scenario, context, n, true, retries);
     }
+    free(places.items);
 }
 
 void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
                                void *context) {
-    fail_each(scenario, context, false, false);
-    fail_each(scenario, context, true, false);
+    fail_each(scenario, context, false);
 }
 
 void test_fail_each_with_retries(spad_status (*scenario)(const spad_host *host, void *context),
                                  void *context) {
-    fail_each(scenario, context, false, false);
-    fail_each(scenario, context, true, true);
+    fail_each(scenario, context, true);
 }
 
 /* ---- text sink --------------------------------------------------------------------- */

@@ -28,16 +28,18 @@ typedef struct test_host {
     bool once;
     long live_blocks;
     size_t live_bytes;
+    struct test_places *places; /* where each request came from; NULL: not recorded */
 } test_host;
 
 void test_host_init(test_host *host);
 void test_host_assert_clean(const test_host *host); /* nothing live */
 
-/* Runs scenario(host, context) with the 1st, 2nd, 3rd ... allocation failing,
- * until a run needs no more than were allowed: first with all that come after it failing, too,
- * then with that one alone, each of the first ones and some of the later ones. The scenario returns
- * the status of its first failed call (SPAD_OK if none) and frees all it made. Asserts that every
- * failing run ends in SPAD_ERR_HOST_MEMORY and leaks nothing. */
+/* Runs scenario(host, context) with the 1st, 2nd, 3rd ... allocation failing: first with all that
+ * come after it failing, too, then with that one alone, each of the first ones and some of the
+ * later ones. Of requests with the same call stack, as in a loop, the first few fail and then some,
+ * or all where SPAD_THOROUGH is set. The scenario returns the status of its first failed call
+ * (SPAD_OK if none) and frees all it made. Asserts that every failing run ends in
+ * SPAD_ERR_HOST_MEMORY and leaks nothing. */
 void test_fail_each_allocation(spad_status (*scenario)(const spad_host *host, void *context),
                                void *context);
 

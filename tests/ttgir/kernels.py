@@ -188,3 +188,19 @@ def along(x_ptr, y_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr, KI
         tl.store(y_ptr + at, tl.atomic_add(y_ptr + at, x) * 2)
     if KIND == 4:
         tl.store(y_ptr + rest, tl.atomic_add(y_ptr + rest, tl.sum(x.to(tl.float16), AXIS).to(tl.float32)))
+
+
+@triton.jit
+def matmul_described(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                     SMS: tl.constexpr, SPECIALISE: tl.constexpr):
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BM, BK])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [N, K], [K, 1], [BN, BK])
+    c_desc = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [BM, BN])
+    grid_n = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * grid_n, SMS, warp_specialize=SPECIALISE):
+        row = (tile // grid_n) * BM
+        col = (tile % grid_n) * BN
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(tl.cdiv(K, BK)):
+            acc = tl.dot(a_desc.load([row, k * BK]), b_desc.load([col, k * BK]).T, acc)
+        c_desc.store([row, col], acc.to(tl.float16))

@@ -350,6 +350,140 @@ static void given_places_stay_free(void **state) {
     }
 }
 
+/* What threads write, what a copy brings after that, and what threads write last. */
+#define COPIED(between)                                                            \
+    "kernel copied on sm_90\nunit tma on copy free proxy\nmbarrier full count 1\n" \
+    "tensor in : global u8 (128) input\ntensor out : global u8 [2] (128) output\n" \
+    "tensor note : shared u8 (128)\ntensor tile : shared u8 (128)\n"               \
+    "tensor late : shared u8 (128)\ninit full\nfence\n"                            \
+    "agent one {\n simt w writes note\n simt r reads note writes out[0]\n" between \
+    " arrive full expect 128\n tma load reads in writes tile delivers full\n"      \
+    " wait full parity 0\n simt use reads tile\n simt w2 writes late\n"            \
+    " simt r2 reads late writes out[1]\n}\n"
+
+/* One pair that lacks a proxy fence does not keep the other pairs apart. */
+static void bytes_of_threads_are_no_place_for_a_copy(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool share; /* the first two */
+        int64_t height;
+    } cases[] = {{COPIED(""), false, 256 + 8}, {COPIED(" fence\n"), true, 128 + 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_error error;
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_tensor_order *order;
+        assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+        const int64_t note = number_of(k, "note");
+        const int64_t tile = number_of(k, "tile");
+        const int64_t late = number_of(k, "late");
+        assert_int_equal(spad_tensor_order_may_share(order, note, tile), cases[i].share);
+        assert_true(spad_tensor_order_may_share(order, note, late));
+        assert_true(spad_tensor_order_may_share(order, tile, late));
+        spad_tensor_order_destroy(order);
+        spad_layout *layout;
+        spad_check *check;
+        assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+        assert_int_equal(spad_layout_get_space(layout, 0)->height, cases[i].height);
+        assert_int_equal(spad_layout_get_space(layout, 0)->verdict, SPAD_PLAN_OPTIMAL);
+        assert_int_equal(spad_check_get_counts(check).errors, 0);
+        spad_check_destroy(check);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* Threads of two agents that use tensor memory need fences of both. */
+static void tensor_memory_is_shared_with_fences(void **state) {
+    (void)state;
+    static const struct {
+        const char *before;
+        const char *after;
+        bool share;
+    } cases[] = {{"", "", false},
+                 {" fence tcgen05 before\n", "", false},
+                 {"", " fence tcgen05 after\n", false},
+                 {" fence tcgen05 before\n", " fence tcgen05 after\n", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[700];
+        spad_error error;
+        snprintf(
+            text, sizeof text,
+            "kernel k on sm_100\nunit mma on tensor same fence tcgen05\nmbarrier done count 1\n"
+            "tensor x : tmem f32 (128, 32)\ntensor y : tmem f32 (128, 32)\n"
+            "init done\nagent one {\n simt w writes x\n simt r reads x\n%s arrive done\n}\n"
+            "agent two {\n wait done parity 0\n%s simt w writes y\n simt r reads y\n}\n",
+            cases[i].before, cases[i].after);
+        spad_kernel *k = test_parse(text);
+        spad_tensor_order *order;
+        assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+        assert_int_equal(spad_tensor_order_may_share(order, number_of(k, "x"), number_of(k, "y")),
+                         cases[i].share);
+        spad_tensor_order_destroy(order);
+        spad_kernel_destroy(k);
+    }
+}
+
+/* The end of agent one is after the start of agent two if there are rounds, and after its own start
+ * in any case. `last` is large enough for both. */
+#define ROUNDS(params)                                                                            \
+    "kernel rounds on trn2\n" params                                                              \
+    "counter c\ntensor own : sbuf u8 (128, 128)\ntensor other : sbuf u8 (128, 128)\n"             \
+    "tensor last : sbuf u8 (128, 256)\n"                                                          \
+    "agent one {\n vector w writes own\n vector r reads own\n for i in 0..N { take c }\n"         \
+    " vector w2 writes last\n vector r2 reads last\n}\n"                                          \
+    "agent two {\n scalar w3 writes other\n scalar r3 reads other\n for i in 0..N { signal c }\n" \
+    "}\n"
+
+static void what_many_rounds_order_is_not_shared_for_all(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *k = test_parse(ROUNDS("param N = 4\n"));
+    spad_tensor_order *order;
+    assert_ok(spad_tensor_order_create(&order, k, NULL, &error), &error);
+    assert_true(spad_tensor_order_may_share(order, number_of(k, "other"), number_of(k, "last")));
+    spad_tensor_order_destroy(order);
+    spad_layout *layout;
+    spad_check *check;
+    assert_ok(spad_layout_create_checked(&layout, &check, k, NULL, NULL, &error), &error);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    assert_int_equal(row->height, 384); /* own and last share bytes */
+    assert_int_equal(row->verdict, SPAD_PLAN_FEASIBLE);
+    assert_int_equal(row->bound, 256); /* what is right with N = 4 */
+    assert_true(row->agents_ordered && !row->agents_apart && !row->agents_in_doubt);
+    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
+    spad_check_destroy(check);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(k);
+}
+
+/* Values that the text refuses order nothing; of a number no other value exists; what is too long
+ * for an order has that of fewer rounds. */
+static void few_rounds_are_those_that_the_text_allows(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t height;
+        spad_plan_verdict verdict;
+    } cases[] = {{ROUNDS("param N = 4\nparam W = 2\ntensor pad : hbm u8 (128, 8 / W)\n"), 384,
+                  SPAD_PLAN_FEASIBLE},
+                 {ROUNDS("param N = 4 fixed\n"), 256, SPAD_PLAN_OPTIMAL},
+                 {ROUNDS("param N = 1000000\n"), 384, SPAD_PLAN_FEASIBLE},
+                 {ROUNDS("param N = 1000000 fixed\n"), 512, SPAD_PLAN_FEASIBLE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        spad_error error;
+        spad_kernel *k = test_parse(cases[i].text);
+        spad_layout *layout;
+        assert_ok(spad_layout_create_checked(&layout, NULL, k, NULL, NULL, &error), &error);
+        const spad_layout_space *row = spad_layout_get_space(layout, 0);
+        assert_int_equal(row->height, cases[i].height);
+        assert_int_equal(row->verdict, cases[i].verdict);
+        assert_int_equal(row->bound, 256);
+        spad_layout_destroy(layout);
+        spad_kernel_destroy(k);
+    }
+}
+
 static spad_status lay_out_checked(const spad_host *host, void *context) {
     spad_error error = {.code = SPAD_OK};
     const spad_layout_options options = {.host = host};
@@ -374,6 +508,25 @@ static void failing_allocations_leak_nothing(void **state) {
     spad_kernel_destroy(k);
     k = test_parse(GIVEN("at 0"));
     test_fail_each_allocation(lay_out_checked, k);
+    spad_kernel_destroy(k);
+}
+
+/* Three checks for all trip counts take many allocations: one of every few fails, each time with
+ * all that come after it. */
+static void failing_allocations_of_few_rounds_leak_nothing(void **state) {
+    (void)state;
+    const long step = 2000 / test_effort(300);
+    spad_kernel *k = test_parse(ROUNDS("param N = 100000\n"));
+    spad_status status = SPAD_ERR_HOST_MEMORY;
+    for (long n = 1; status != SPAD_OK; n += step) {
+        test_host host;
+        test_host_init(&host);
+        host.fail_at = n;
+        status = lay_out_checked(&host.host, k);
+        test_host_assert_clean(&host);
+        if (status != SPAD_OK) assert_int_equal(status, SPAD_ERR_HOST_MEMORY);
+        if (status == SPAD_OK) assert_true(host.calls < n && n > 1000);
+    }
     spad_kernel_destroy(k);
 }
 
@@ -418,6 +571,11 @@ static void values_begin_with_whole_writes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_begin_with_whole_writes),
+        cmocka_unit_test(bytes_of_threads_are_no_place_for_a_copy),
+        cmocka_unit_test(tensor_memory_is_shared_with_fences),
+        cmocka_unit_test(what_many_rounds_order_is_not_shared_for_all),
+        cmocka_unit_test(few_rounds_are_those_that_the_text_allows),
+        cmocka_unit_test(failing_allocations_of_few_rounds_leak_nothing),
         cmocka_unit_test(epilogues_lie_over_what_is_over),
         cmocka_unit_test(unordered_tensors_stay_apart),
         cmocka_unit_test(tensors_of_one_agent_share_bytes),

@@ -50,6 +50,7 @@ static const recorded files[] = {
     {"calls_sm90_v39_placed", ALL, false, 1, 0},
     {"matmul_tma_ws_sm100_s2_v39_placed", ALL, false, 5, 0},
     {"matmul_tma_cluster2_sm90_s3_v39_placed", ALL, false, 1, 0},
+    {"matmul_described_ws_sm90_s2_v36_placed", ALL, false, 4, 0},
 };
 enum { FILE_COUNT = sizeof files / sizeof *files };
 

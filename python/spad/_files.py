@@ -6,6 +6,8 @@ import os
 import secrets
 import stat
 
+PIECE = 1 << 20  # bytes that are read at once
+
 
 def _is_stream(old):
     """One of our own standard streams, such as /dev/stdout that is a file."""
@@ -64,6 +66,18 @@ def replace_file(path, content):
     except BaseException:
         os.unlink(name)
         raise
+
+
+def read_most(file, most):
+    """The bytes of an open file from where it is, at most one more than `most`. What is no regular file does not
+    say how many there are: it is read in pieces, because Python makes room for all bytes that it is asked for."""
+    size = os.fstat(file.fileno()).st_size
+    if size:
+        return file.read(min(max(size - file.tell(), 0), most) + 1)
+    found = bytearray()
+    while len(found) <= most and (piece := file.read(min(PIECE, most + 1 - len(found)))):
+        found += piece
+    return bytes(found)
 
 
 def resident():

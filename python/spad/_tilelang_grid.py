@@ -2,11 +2,15 @@
 """What the text of a lowered kernel does not say about its grid, found out for spad.tilelang from the tree: which blocks
 share a tile, which tiles the cache has, and what is stored at the end."""
 
+import math
 import re
 
+from . import _grid_cache
 from . import _grid_text
 
-_STEP_NS = 130  # of threads for a step that copies: addresses, issue, barriers (examples/cuda/copies.cu)
+# Of threads for a step that copies (examples/cuda/together.cu): what the copies themselves take, which blocks do one after
+# the other, and addresses, barriers and fences, which they do side by side.
+_CYCLES_A_KIB, _STEP_CYCLES = 4.2, 211
 _WARP, _GROUP = 32, 4  # threads of a warp, warps of a warpgroup
 _SWIZZLE = re.compile(r"rasterization2D(Row|Column)\W+(\d+)")
 _BINARY = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
@@ -66,8 +70,8 @@ def _loads(node, on_chip, loops, found):
         _loads(part, on_chip, loops, found)
 
 
-def _spread(tree, name, places, loops, blocks):
-    """(reused, near, cached) of the copies of one tensor among the first blocks of a grid; None: not known."""
+def _seen(tree, places, blocks):
+    """Where each of the first blocks of a grid copies from; None: not known."""
     axes = [tree["bound"].get("blockIdx." + axis) for axis in "xyz"]
     seen = []
     for number in range(blocks):
@@ -75,6 +79,11 @@ def _spread(tree, name, places, loops, blocks):
         seen.append(tuple(_value(place, values) for place in places))
         if None in seen[-1]:
             return None
+    return seen
+
+
+def _spread(tree, name, places, loops, seen):
+    """(reused, near, cached) of the copies of one tensor among the first blocks of a grid."""
     bits = tree["buffers"].get(name, {}).get("bits") or 16
     cached = None
     for loop in reversed(loops):
@@ -85,20 +94,25 @@ def _spread(tree, name, places, loops, blocks):
     return *_grid_text.sharing(seen), cached
 
 
-def shares(tree, units):
-    """{tensor: (reused, near, cached)} of what is copied from memory, as far as the places are arithmetic."""
+def shares(tree, units, text, wave, room):
+    """{tensor: (reused, near, cached)} of what is copied from memory, as far as the places are arithmetic. text: of the
+    kernel, wave: blocks at a time, room: bytes of the cache."""
     grid = tree["grid"]
     if not all(isinstance(extent, int) for extent in grid):
         return {}
-    found, made = {}, {}
+    found, made, seen = {}, {}, {}
     on_chip = {name for name, facts in tree["buffers"].items() if facts["scope"] != "global"} | set(tree["shared"])
     _loads(tree["body"], on_chip, [], found)
+    blocks = grid[0] * grid[1] * grid[2]
     for name, copies in found.items():
         places, loops = max(copies, key=lambda copy: len(copy[1]))
-        spread = _spread(tree, name, places, loops, min(units, grid[0] * grid[1] * grid[2]))
-        if spread is not None:
-            made[name] = spread
-    return made
+        rows = _seen(tree, places, min(units * _grid_cache.WAVES, blocks))
+        if rows is not None:
+            made[name] = _spread(tree, name, places, loops, rows[:units])
+            seen[name] = rows
+    sizes = _bytes_of_blocks(text, made)
+    kept = _grid_cache.kept({name: rows for name, rows in seen.items() if name in sizes}, sizes, wave, room)
+    return {name: (*row[:2], _grid_cache.joined(kept.get(name, 0), row[2])) for name, row in made.items()}
 
 
 def stored(node, buffers, times=1):
@@ -122,7 +136,7 @@ def stored(node, buffers, times=1):
 
 _INPUT = re.compile(r"tensor (\w+) : global (\w+) \((\d+)\) input$")
 _AGENT = re.compile(r"agent (\w+) of (\d+) threads( registers \d+)? \{$")
-_COPY = re.compile(r"(\s*)(cpasync|tma|simt) (\w+) reads (\w+) writes (.*)$")
+_COPY = re.compile(r"(\s*)(cpasync|tma|simt) (\w+) reads (?P<tensor>\w+) writes (.*)$")
 _PRODUCT = re.compile(r"\s*wgmma \w+ .* cost \d+ cycles$")
 _RESULT = re.compile(r"    simt store reads (\w+\[\d+\])$")
 
@@ -131,6 +145,18 @@ def _source(name, known):
     """The tensor of the tree that one of the text stands for: A_desc of A_desc_16384B."""
     word = re.sub(r"_?_\d+B$", "", name)
     return next((source for source in (word, word.rstrip("_")) if source in known), None)
+
+
+def _bytes_of_blocks(text, known):
+    """{tensor of the tree: bytes that a block copies of it}."""
+    lines = text.split("\n")
+    inputs = [match for match in map(_INPUT.match, lines) if match]
+    sizes = {}
+    for name, bytes_ in _grid_cache.bytes_read(lines, _COPY, {match[1]: int(match[3]) for match in inputs}).items():
+        source = _source(name, known)
+        if source is not None:
+            sizes[source] = sizes.get(source, 0) + bytes_
+    return sizes
 
 
 def _alike(line):
@@ -177,7 +203,8 @@ def text_of(text, tree, registers, given, latency):
     text = _widened(text, joined)
     buffers = {name: facts for name, facts in tree["buffers"].items() if facts["scope"] == "global"}
     copied = set(re.findall(r"^\s*(?:cpasync|simt) \w+ reads (\w+) writes", text, re.MULTILINE))
-    rows, out = {}, []
+    rows, out, copied_bytes = {}, [], 0
+    each = {match[1]: int(match[3]) for match in map(_INPUT.match, text.split("\n")) if match}
     bytes_, piece = stored(tree["body"], buffers)
     for line, loop in _grid_text.with_loops(text.split("\n")):
         match = _INPUT.match(line)
@@ -195,8 +222,13 @@ def text_of(text, tree, registers, given, latency):
         copy = _COPY.match(line)
         if copy and copy[4] in rows:
             line = f"{copy[1]}{copy[2]} {copy[3]} reads {copy[4]}[{loop or 0} % {rows[copy[4]][1]}] writes {copy[5]}"
-        if loop and re.match(r"\s*commit loads$", line) and any("cpasync" in part for part in out[-8:]):
-            line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {_STEP_NS} ns"
+        if copy and copy[2] == "cpasync":
+            copied_bytes += each.get(copy["tensor"], 0)
+        if re.match(r"\s*commit loads$", line):
+            if loop and copied_bytes > 0:
+                cycles = math.ceil(_CYCLES_A_KIB * copied_bytes / 1024)
+                line += f"\n{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency {_STEP_CYCLES} cycles"
+            copied_bytes = 0
         if _PRODUCT.match(line) and latency:
             line += f" latency {latency} cycles"
         if bytes_ and _RESULT.match(line):

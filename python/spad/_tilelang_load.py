@@ -8,6 +8,7 @@ _tilelang_tcgen05 have the intrinsics, _tilelang_sets the bytes, _tilelang_page 
 import json
 import os
 
+from . import _grid_cache
 from . import _spad
 from . import core
 from . import kernel as _kernel
@@ -76,18 +77,26 @@ class LoadedKernel(_kernel.Kernel):
         if not grid:
             return super().sim(layout, **options)
         chip = target if target is not None else self.target
-        shares = _grid.shares(self._tree, chip.data.get("units") or 1)
-        for name in {**(reused or {}), **(cached or {})}:
-            if name not in shares:
-                raise _spad.ArgumentError(f"'{name}' is no tensor that is copied from memory: {', '.join(sorted(shares)) or 'none'}")
-        for name, value in dict(reused or {}).items():
-            both = (value, 1) if isinstance(value, int) else tuple(value)
-            shares[name] = (*both, shares.get(name, (1, 1, None))[2])
-        for name, value in dict(cached or {}).items():
-            shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
+        units, room, text = chip.data.get("units") or 1, _grid_cache.room_of(chip), self.text()
         tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
-        text = _grid.text_of(self.text(), self._tree, registers, shares, tensor.get("latency_cycles"))
-        return core.sim(_kernel.Kernel.parse(text, "<kernel of a grid>", target=chip), True, **options)
+
+        def text_of(wave):
+            shares = _grid.shares(self._tree, units, text, wave, room)
+            for name in {**(reused or {}), **(cached or {})}:
+                if name not in shares:
+                    raise _spad.ArgumentError(
+                        f"'{name}' is no tensor that is copied from memory: {', '.join(sorted(shares)) or 'none'}")
+            for name, value in dict(reused or {}).items():
+                both = (value, 1) if isinstance(value, int) else tuple(value)
+                shares[name] = (*both, shares.get(name, (1, 1, None))[2])
+            for name, value in dict(cached or {}).items():
+                shares[name] = (*shares.get(name, (1, 1, None))[:2], tuple(value))
+            return _grid.text_of(text, self._tree, registers, shares, tensor.get("latency_cycles"))
+
+        def sim_of(made):
+            return core.sim(_kernel.Kernel.parse(made, "<kernel of a grid>", target=chip), True, **options)
+
+        return _grid_cache.simulated(text_of, sim_of, units)
 
     def _shapes(self):
         """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""

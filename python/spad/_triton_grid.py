@@ -2,9 +2,11 @@
 """What TTGIR does not say about a grid, found out for spad.triton: registers of a thread from machine code, and how
 many blocks share a tile from the arithmetic of pointers."""
 
+import math
 import re
 import struct
 
+from . import _grid_cache
 from . import _grid_text
 
 _REGISTERS = 0x2F  # EIATTR_REGCOUNT of .nv.info: symbol, registers
@@ -64,21 +66,27 @@ def _value(word, rest, names, values, program):
     return None
 
 
-def _first_loads(text, sizes, program):
+def _operations(text):
+    """(result, word, rest, names) of each line of the text that is an operation; its function as ("", "tt.func", line, ())."""
+    found = []
+    for line in text.split("\n"):
+        match = _OPERATION.match(line)
+        if "tt.func" in line:
+            found.append(("", "tt.func", line, ()))
+        elif match is not None:
+            found.append((*match.groups(), re.findall(r"%[\w-]+", match[3])))
+    return found
+
+
+def _first_loads(operations, sizes, program):
     """{argument: where its first load begins} of one block."""
     values, found = {}, {}
-    for line in text.split("\n"):
-        if "tt.func" in line:
-            for name, kind in re.findall(r"%(\w+): (\S+)", line):
+    for result, word, rest, names in operations:
+        if word == "tt.func":
+            for name, kind in re.findall(r"%(\w+): (\S+)", rest):
                 pointer = kind.startswith(("!tt.ptr", "!tt.tensordesc"))
                 values["%" + name] = (name, 0) if pointer else int(sizes.get(name, 4096))
-            continue
-        match = _OPERATION.match(line)
-        if match is None:
-            continue
-        result, word, rest = match.groups()
-        names = re.findall(r"%[\w-]+", rest)
-        if word == "scf.for":
+        elif word == "scf.for":
             for inner, outer in _ROUNDS.findall(rest):
                 values[inner] = values.get(outer)
         elif word in ("tt.load", "ttg.async_copy_global_to_local") and isinstance(values.get(names[0]), tuple):
@@ -93,16 +101,19 @@ def _first_loads(text, sizes, program):
     return found
 
 
-def reuse(text, sizes, blocks):
+def places_of(text, sizes, blocks):
+    """{argument: where each of the first blocks of a grid begins to load}. Arguments whose places are no arithmetic of sizes
+    and of the program are left out."""
+    operations = _operations(text)
+    loads = [_first_loads(operations, sizes, program) for program in range(blocks)]
+    places = {name: [load.get(name) for load in loads] for name in (loads[0] if loads else ())}
+    return {name: rows for name, rows in places.items() if None not in rows}
+
+
+def reuse(places, blocks):
     """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
-    many of them are neighbours. Arguments whose places are no arithmetic of sizes and of the program are left out."""
-    loads = [_first_loads(text, sizes, program) for program in range(blocks)]
-    found = {}
-    for name in loads[0] if loads else ():
-        places = [load.get(name) for load in loads]
-        if None not in places:
-            found[name] = _grid_text.sharing(places)
-    return found
+    many of them are neighbours."""
+    return {name: _grid_text.sharing(rows[:blocks]) for name, rows in places.items()}
 
 
 # ---- a kernel of a grid ------------------------------------------------------------------------------
@@ -111,13 +122,25 @@ _GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|p
 _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
-def _clauses(match, shares, cached, pieces, rows):
+def kept(text, places, wave, room):
+    """{argument: which part of its tiles the cache has from waves before}, of the text of a kernel."""
+    tensors = {}
+    for match in map(_GLOBAL.match, text.split("\n")):
+        if match:
+            tensors[match[1]] = math.prod(int(n) for n in match[3].split(",") if n.strip()) * _BYTES.get(match[2], 1)
+    sizes = _grid_cache.bytes_read(text.split("\n"), _LOADED, tensors)
+    return _grid_cache.kept({name: rows for name, rows in places.items() if name in sizes}, sizes, wave, room)
+
+
+def _clauses(match, shares, cached, part, pieces, rows):
     """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
     name, kind, dims, role = match.groups()
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
     if hits is None and role == "input" and "," in dims:
         hits = _grid_text.cached_of(width)
+    if name not in cached:
+        hits = _grid_cache.joined(part.get(name, 0), hits)
     if hits is not None and hits[0] > 0:
         rows[name] = hits
     return _grid_text.tensor_line(name, kind, dims, role, shares.get(name, (1, 1)), rows.get(name), name in pieces)
@@ -127,6 +150,7 @@ _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
 _THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
+_LOADED = re.compile(r"\s*\w+ load\w* reads (?P<tensor>\w+)")
 _SHARED = re.compile(r"\s*tensor \w+ : shared ")
 _GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
@@ -199,13 +223,13 @@ def _numbered(lines, rows):
     return out
 
 
-def text_of(text, warps, registers, shares, cached):
+def text_of(text, warps, registers, shares, cached, part):
     """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
-    products and of loads. Where it has no agents and the registers of a thread are known, the program becomes one, so
+    products and of loads. part: of kept(). Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
     rows = {}
     pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows), line) for line in text.split("\n")]
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, part, pieces, rows), line) for line in text.split("\n")]
     stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]
     tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
     shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}

@@ -10,6 +10,7 @@ import os
 import re
 
 from ._alive import Alive
+from ._files import read_most
 from .arena import Arena, Model, common_alignment, fault, whole
 
 ASSIGNMENT, RANGES = "buffer-assignment.txt", "live-range.txt"
@@ -156,7 +157,7 @@ def _other(file, mine, wanted):
         if os.stat(other).st_size > FILE_MOST:
             fault(f"it has more than {FILE_MOST} B", other)
         with open(other, "rb") as content:
-            return content.read(FILE_MOST), other
+            return read_most(content, FILE_MOST), other
     except OSError as error:
         fault(f"it needs '{other}' as well: {error.strerror}", file)
 

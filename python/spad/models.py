@@ -11,7 +11,7 @@ import os
 import sys
 
 from . import _spad
-from ._files import replace_file
+from ._files import read_most, replace_file
 from ._sweep_inputs import one_value
 from .arena import fault
 
@@ -131,7 +131,7 @@ def _content(name, given):
         try:
             if size:
                 file.seek(0)
-            content = file.read(size + 1) if size else head + file.read(max(most + 1 - len(head), 0))
+            content = read_most(file, most) if size else head + read_most(file, max(most - len(head), 0))
         except MemoryError:
             fault(f"it needs more memory than there is: {size} B", name)
     if len(content) > most:

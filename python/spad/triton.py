@@ -16,6 +16,7 @@ import os
 import re
 import tempfile
 
+from . import _grid_cache
 from . import _spad
 from . import _triton_grid
 from ._program_command import beside
@@ -190,13 +191,20 @@ class TritonKernel(Kernel):
         chip = target if target is not None else self.target
         blocks = grid if isinstance(grid, int) else math.prod(grid)
         units = chip.data.get("units") or 1
-        shares = _triton_grid.reuse(self.ttgir, self.sizes, min(blocks, units))
+        places = _triton_grid.places_of(self.ttgir, self.sizes, min(blocks, units * _grid_cache.WAVES))
+        shares = _triton_grid.reuse(places, min(blocks, units))
         for name, value in dict(reused or {}).items():
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
-        text = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares,
-                                    dict(cached or {}))
-        made = Kernel.parse(text, "<kernel of a grid>", target=chip)
-        return core.sim(made, True, grid=blocks, **options)  # the bytes of a block are those of its places
+        text, room, given = self.text(), _grid_cache.room_of(chip), dict(cached or {})
+
+        def text_of(wave):
+            part = _triton_grid.kept(text, places, wave, room)
+            return _triton_grid.text_of(text, self.info["warps"], registers or self.registers, shares, given, part)
+
+        def sim_of(made):  # the bytes of a block are those of its places
+            return core.sim(Kernel.parse(made, "<kernel of a grid>", target=chip), True, grid=blocks, **options)
+
+        return _grid_cache.simulated(text_of, sim_of, units)
 
     @property
     def bytes(self):

@@ -142,6 +142,25 @@ static bool kernel_latency(const spad_engine *engine, const spad_statement *s, s
                : spad__cycles_to_time(engine, s->latency.value, &out->latency);
 }
 
+/* Blocks that do the same at the same time have each a part of an engine, and all are done after
+ * the time of all. What comes from memory off chip is there at once (sim.c). */
+static bool in_step(const spad_sim *sim, const spad_statement *s, spad__cost *out) {
+    const size_t part = spad__sim_part(sim, s->engine, out->path);
+    int64_t need;
+    if (out->path >= 0) {
+        const spad_path *path = &sim->target->engines[s->engine].paths[out->path];
+        if (sim->target->spaces[path->from].off_chip) {
+            out->startup = 0;
+            out->busy = 0;
+            out->shared[0] = out->shared[1] = 0;
+            return true;
+        }
+    }
+    if (!spad__mul(sim->in_step, out->need, &need)) return false;
+    const int64_t all = spad__sim_capacity(sim, part);
+    return need <= all || spad__scale_up(out->busy, need, all, &out->busy);
+}
+
 spad_status spad__sim_cost(spad__cost *out, const spad_sim *sim, const spad_walk_event *event,
                            spad_error *error) {
     const spad_kernel *kernel = sim->kernel;
@@ -160,7 +179,7 @@ spad_status spad__sim_cost(spad__cost *out, const spad_sim *sim, const spad_walk
     case SPAD_COST_NS: fits = spad__mul(event->cost, 1000, &out->busy); break;
     default: fits = target_cost(sim, engine, s, event, out); break;
     }
-    fits = fits && kernel_latency(engine, s, out);
+    fits = fits && kernel_latency(engine, s, out) && (sim->in_step <= 1 || in_step(sim, s, out));
     spad__assert(!fits || (out->busy >= 0 && out->startup >= 0 && out->dependent >= 0));
     if (fits) return SPAD_OK;
     spad__fail(error, SPAD_ERR_OVERFLOW, "operation '%s' takes more than 2^63 picoseconds",

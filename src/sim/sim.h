@@ -62,6 +62,7 @@ struct spad_sim {
     unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     int64_t together;     /* blocks that run side by side on the unit; 0: one */
+    int64_t in_step;      /* blocks of the unit that do the same at the same time; 0: one */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
     spad_sim_totals totals;

@@ -776,12 +776,17 @@ def test_the_order_of_blocks():
 def test_what_blocks_share(name):
     from spad._tilelang_grid import shares
 
-    tree = tree_of(name)
-    found = shares(tree, 16)
+    tree, text = tree_of(name), T.load(TREES / f"{name}.json").text()
+    found = shares(tree, 16, text, 16, 0)
     blocks = tree["grid"][0] * tree["grid"][1]
     assert len(found) == 2  # A by rows of the grid, B by its columns
     assert sorted(reused for reused, _, _ in found.values()) == sorted((tree["grid"][0], tree["grid"][1]))[:2] or blocks < 16
-    assert shares({**tree, "grid": [["x"], 1, 1]}, 16) == {}
+    assert shares({**tree, "grid": [["x"], 1, 1]}, 16, text, 16, 0) == {}
+    # a cache that has room for all of A and B keeps what the first wave brought
+    more = shares({**tree, "grid": [8, 8, 1]}, 4, text, 4, 1 << 30)
+    none = shares({**tree, "grid": [8, 8, 1]}, 4, text, 4, 0)
+    parts = [[row[2][0] / row[2][1] if row[2] else 0 for row in rows.values()] for rows in (none, more)]
+    assert all(before < now for before, now in zip(*parts)) and max(parts[1]) > 0.8
 
 
 def test_the_time_of_a_grid(root):
@@ -833,7 +838,7 @@ def test_a_warpgroup_is_one_agent():
     assert "tensor A_4096B : global u8 [2] (16384) input reused 2 near 2 cached 1 of 2 pieces 16" in text
     assert "cpasync load reads A_4096B[k % 2] writes a(0..4096) in loads" in text
     assert "tensor results : global u8 (32768) output pieces 4" in text  # 64 stores of 4 bytes, 128 threads
-    assert "    simt store reads acc[0] writes results" in text and "simt copies cost 130 ns" in text
+    assert "    simt store reads acc[0] writes results" in text and "simt copies cost 68 cycles latency 211 cycles" in text
     # warps that differ stay agents of their own
     other = text_of(WARPGROUP.replace("wait mmas pending 0", "wait mmas pending 1", 1), STORES, None, {}, None)
     assert other.count("agent ") == 4 and "tensor A_4096B : global u8 (4096) input pieces 16" not in other
@@ -844,7 +849,7 @@ def test_copies_of_threads_take_time():
     from spad import _tilelang_grid as grid
 
     kernel = T.load(TREES / "gemm_sm_80.json")
-    text = grid.text_of(kernel.text(), kernel.tree, 168, grid.shares(kernel.tree, 132), 54)
+    text = grid.text_of(kernel.text(), kernel.tree, 168, grid.shares(kernel.tree, 132, kernel.text(), 132, 30 << 20), 54)
     assert "pieces 16" in text and "registers 168" in text
     spad.Kernel.parse(text)
 

@@ -230,7 +230,10 @@ def test_registers_of_machine_code():
 
 
 def test_blocks_that_share_tiles(root):
-    from spad._triton_grid import reuse
+    from spad import _triton_grid
+
+    def reuse(text, sizes, blocks):
+        return _triton_grid.reuse(_triton_grid.places_of(text, sizes, blocks), blocks)
 
     text = recorded(root, "matmul_sm90_s3_v36")
     sizes = {"M": 4096, "N": 4096, "K": 4096, "stride_am": 4096, "stride_bk": 4096}
@@ -289,7 +292,7 @@ simt store_buffer adds c_ptr
 def test_what_machine_code_makes_of_a_grid():
     from spad._triton_grid import text_of
 
-    text = text_of(MATMUL, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {})
+    text = text_of(MATMUL, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {})
     lines = [line.strip() for line in text.split("\n")]
     spad.Kernel.parse(text)
     # products one instruction at a time: 64 rows, 32 bytes deep
@@ -304,7 +307,7 @@ def test_what_machine_code_makes_of_a_grid():
     inside = MATMUL.replace("".join(where), "")
     for name, line in zip(("left", "right"), where):
         inside = inside.replace(f"    simt store_{name}", f"    {line}    simt store_{name}")
-    moved = [line.strip() for line in text_of(inside, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}).split("\n")]
+    moved = [line.strip() for line in text_of(inside, 4, 128, {"a_ptr": (16, 1), "b_ptr": (8, 8)}, {}, {}).split("\n")]
     at = moved.index(lines[first])
     assert moved[at:at + 4] == lines[first:first + 4] and moved[at - 2:at] == [line.strip() for line in where]
     # rows of 128 bytes: the memory brings two tiles; threads copy 16 bytes at a time
@@ -319,13 +322,53 @@ def test_products_that_are_not_divided():
     from spad._triton_grid import text_of
 
     for old, new in (("reads left, right", "reads left(0..64, ..), right"), ("(64, 128) at", "(8192) at")):
-        text = text_of(MATMUL.replace(old, new), 4, None, {}, {})
+        text = text_of(MATMUL.replace(old, new), 4, None, {}, {}, {})
         assert text.count("wgmma dot_acc") == 1 and "agent" not in text
     other = MATMUL.replace("    simt store_right writes right\n", "")  # not each load goes on to shared memory
-    assert "ldg" not in text_of(other, 4, None, {}, {})
-    rows = text_of(MATMUL.replace("fence shared", "simt look reads a_ptr"), 4, None, {}, {})
+    assert "ldg" not in text_of(other, 4, None, {}, {}, {})
+    rows = text_of(MATMUL.replace("fence shared", "simt look reads a_ptr"), 4, None, {}, {}, {})
     assert "simt look reads a_ptr[0]" in rows
     spad.Kernel.parse(rows)
+
+
+def test_what_the_cache_keeps():
+    from spad import _grid_cache as cache
+    from spad._triton_grid import kept, text_of
+
+    # four blocks a wave, in two columns: all read b, and each wave has an a of its own
+    places = {"a": [0, 0, 0, 0, 1, 1, 1, 1], "b": [0, 1, 0, 1, 0, 1, 0, 1]}
+    sizes = {"a": 100, "b": 50}
+    # between two uses of b: a half of 200 bytes of the wave before, and of this one
+    assert cache.kept(places, sizes, 4, 200) == {"a": 0.0, "b": 0.5}  # the first wave has none of it
+    assert cache.kept(places, sizes, 4, 199) == {"a": 0.0, "b": 0.0}
+    # two blocks a wave: the second and the last one have the a of the wave before
+    assert cache.kept(places, sizes, 2, 200) == {"a": 0.5, "b": 0.75}
+    # what other waves read lies between, too
+    far = {"a": [0, 1, 2, 0]}
+    assert cache.kept(far, {"a": 10}, 1, 29) == {"a": 0.0} and cache.kept(far, {"a": 10}, 1, 30) == {"a": 0.25}
+    assert cache.kept({}, {}, 4, 100) == {} and cache.kept({"a": []}, {}, 4, 100) == {}
+    assert cache.joined(0, None) is None and cache.joined(0, (1, 2)) == (1, 2) and cache.joined(1, None) == (1, 1)
+    assert cache.joined(0.5, (1, 2)) == (12, 16) and cache.joined(0.01, None) is None
+    # the text: 64 steps of 16 KiB, rows of 128 bytes come in pairs
+    rows = {"a_ptr": [0, 0, 1, 1], "b_ptr": [0, 1, 0, 1]}
+    assert kept(MATMUL, rows, 2, 4 << 20) == {"a_ptr": 0.0, "b_ptr": 0.5}
+    text = text_of(MATMUL, 4, None, {}, {}, {"a_ptr": 0.5, "b_ptr": 0.5})
+    assert "[16] (128, 64) input cached 12 of 16" in text and "[16] (64, 128) input cached 8 of 16" in text
+    names = {"n": 6, "z": 0}
+    assert [cache.number(word, names) for word in ("n * 3 + 2", "7 / 2", "n % 4", "-n", "m", "n / z", "2 +", "1.5")] == \
+        [20, 3, 2, None, None, None, None, None]
+
+
+def test_blocks_of_a_unit_are_of_a_wave():
+    from spad import _grid_cache as cache
+
+    class Sim:
+        def __init__(self, text):
+            self.text, self.data = text, {"grid": {"per_unit": 2}}
+
+    asked = []
+    assert cache.simulated(lambda wave: asked.append(wave) or f"of {wave}", Sim, 10).text == "of 20" and asked == [10, 20]
+    assert cache.simulated(lambda wave: "the same", Sim, 10).text == "the same"
 
 
 def test_more_stages_are_not_slower(root):

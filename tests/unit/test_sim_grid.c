@@ -27,7 +27,8 @@ static const char chip_text[] =
     "engine copy {\n"
     "    path global to shared rate 64 B/ns source \"s\"\n"
     "    reads global; writes shared\n"
-    "}\n";
+    "}\n"
+    "engine tensor { reads shared; writes registers }\n";
 
 typedef struct run {
     spad_target *chip;
@@ -100,6 +101,49 @@ static void waves_and_tails(void **state) {
         spad_sim_destroy(sim);
     }
     end_run(&r);
+}
+
+/* Two blocks on a unit, each in ten steps: 100 ns of an engine, then 60 ns of its own. */
+#define STEPS(more)                                                       \
+    "kernel k on chip\n"                                                  \
+    "tensor g : global u8 (4000) input reused 1000\n"                     \
+    "tensor s : shared u8 (40000)\n"                                      \
+    "group loads\n"                                                       \
+    "unit cp on copy free\n"                                              \
+    "agent a of 128 threads {\n"                                          \
+    "    for i in 0..10 {\n" more "        tensor multiply cost 100 ns\n" \
+    "        simt go_on cost 0 ns latency 60 ns\n"                        \
+    "    }\n"                                                             \
+    "}\n"
+#define AND_WAIT                                           \
+    "        cp load reads g writes s(0..4000) in loads\n" \
+    "        commit loads\n"                               \
+    "        wait loads pending 0\n"
+
+/* Blocks that do not wait for memory take as long as if they did the same at the same time: 200 ns
+ * of the engine for both, then 60 ns. Those that wait for memory, 100 ns in each step, fill each
+ * other's waiting. */
+static void blocks_in_step(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t alone, wave;
+    } cases[] = {
+        {STEPS(""), 10 * 160, 10 * 260},
+        /* the second is 100 ns later, and does 10 steps of 260 ns from there on */
+        {STEPS(AND_WAIT), 10 * 260, 100 + 10 * 260},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run r = start_run(cases[i].text);
+        spad_sim *alone = simulate(&r, 10);
+        spad_sim *both = simulate(&r, 20);
+        assert_int_equal(spad_sim_get_grid(both).per_unit, 2);
+        assert_int_equal(spad_sim_get_grid(alone).wave_time, cases[i].alone * NS);
+        assert_int_equal(spad_sim_get_grid(both).wave_time, cases[i].wave * NS);
+        spad_sim_destroy(alone);
+        spad_sim_destroy(both);
+        end_run(&r);
+    }
 }
 
 /* The lines of the text about the grid. */
@@ -519,6 +563,9 @@ static void failing_allocations(void **state) {
     run r = start_run(BLOCK(""));
     test_fail_each_allocation(create, r.kernel);
     end_run(&r);
+    r = start_run(STEPS(AND_WAIT)); /* two blocks side by side, and at the same time */
+    test_fail_each_allocation(create, r.kernel);
+    end_run(&r);
 }
 
 int main(void) {
@@ -530,7 +577,7 @@ int main(void) {
         cmocka_unit_test(what_limits_blocks),        cmocka_unit_test(registers_in_words),
         cmocka_unit_test(blocks_that_are_too_large), cmocka_unit_test(what_bounds_a_kernel),
         cmocka_unit_test(kernels_without_work),      cmocka_unit_test(times_that_do_not_fit),
-        cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(failing_allocations),       cmocka_unit_test(blocks_in_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,7 @@ typedef struct hunter {
     spad_host host;
     spad__stop stop;
     pthread_t thread;
+    uint32_t number; /* 0: works in the calling thread */
     spad__random random;
     spad__valley *search;
     ejection at_bound;
@@ -249,7 +250,7 @@ static bool lower_rounds(hunter *h, spad__pack *p) {
     const bool patient = large && h->hunt->options->timeout_ns > 0;
     const int32_t rounds = patient ? MOST_ROUNDS : large ? EJECT_ROUNDS : 1;
     const bool wanted = p->boxes->count <= MOST_SPREAD;
-    spad__spread *spread = wanted ? spad__spread_create(p) : NULL;
+    spad__spread *spread = wanted ? spad__spread_create(p, h->number) : NULL;
     bool ok = !wanted || spread != NULL;
     for (int32_t round = 0; ok && round < rounds && p->height > p->enough; round++) {
         note_progress(h);
@@ -550,6 +551,7 @@ static void work_together(hunter *first, hunter *helpers, int32_t count, void *(
         hunter *h = &helpers[running];
         const uint64_t seed = ((uint64_t)running + 1) << 32;
         if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        h->number = (uint32_t)running + 1;
         h->ejecting = running % 2 == 0;
         if (pthread_create(&h->thread, NULL, work, h) != 0) {
             hunter_end(h);

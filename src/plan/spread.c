@@ -23,26 +23,30 @@
 
 enum {
     MOST_CORES = 32,
-    CORE_PERCENT = 88,  /* of the largest load, over a core */
-    CORE_STEP = 3,      /* per cent more where a core is too large, */
-    CORE_ALIVE = 6,     /* which is so many times the boxes alive at the peak, */
-    CORE_MORE = 256,    /* and these */
-    JOINED_ALIVE = 8,   /* times the boxes alive at the peak: no more for two peaks as one core */
-    JOINED_THROUGH = 8, /* part of those: they live through the time between such peaks */
-    PEAK_MILLE = 985,   /* of the largest load, at the peak of another core */
-    STAY_PERCENT = 98,  /* of the largest load: such a peak stays as it is, */
-    MANY_ALIVE = 128,   /* where so many boxes live together */
-    FIRST_GAP = 200,    /* part of the bound: the first target is no further above it */
-    LAST_GAP = 2048,    /* part of the bound: below it the bound is the target */
-    LEAST_NEW = 96,     /* boxes of a window, */
-    MOST_ABOUT = 6      /* times as many as usual where a peak would be cut */
+    WINDOW_PERCENT = 88, /* of the largest load: a window ends below it, or has many boxes */
+    CORE_STEP = 3,       /* per cent more where a core is too large, */
+    CORE_ALIVE = 6,      /* which is so many times the boxes alive at the peak, */
+    CORE_MORE = 256,     /* and these */
+    JOINED_ALIVE = 8,    /* times the boxes alive at the peak: no more for two peaks as one core */
+    JOINED_THROUGH = 8,  /* part of those: they live through the time between such peaks */
+    PEAK_MILLE = 985,    /* of the largest load, at the peak of another core */
+    STAY_PERCENT = 98,   /* of the largest load: such a peak stays as it is, */
+    MANY_ALIVE = 128,    /* where so many boxes live together */
+    FIRST_GAP = 200,     /* part of the bound: the first target is no further above it */
+    LAST_GAP = 2048,     /* part of the bound: below it the bound is the target */
+    LEAST_NEW = 96,      /* boxes of a window, */
+    MOST_ABOUT = 6       /* times as many as usual where a peak would be cut */
 };
+
+/* Of the largest load, over a core. No size suits all problems, so each round has another one. */
+static const int64_t core_percent[] = {88, 90, 86, 84};
 
 struct spad__spread {
     spad__pack *pack;
     spad__draft draft;
     spad__window cores[MOST_CORES]; /* the highest peak first */
     int32_t core_count;
+    uint32_t round;
     int32_t alive;  /* at the peak */
     int32_t *ended; /* per section: boxes with end <= it */
     bool *in_core;  /* per section */
@@ -82,7 +86,8 @@ static spad__window core_around(const spad__spread *s, int32_t peak) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t most = CORE_ALIVE * s->alive + CORE_MORE;
     spad__window w = {peak, peak + 1, true};
-    for (int64_t percent = CORE_PERCENT; percent < 100; percent += CORE_STEP) {
+    const uint32_t kinds = sizeof core_percent / sizeof *core_percent;
+    for (int64_t percent = core_percent[s->round % kinds]; percent < 100; percent += CORE_STEP) {
         w = run_around(s, peak, share_of_peak(b, percent));
         if (count_over(b, w.lo, w.hi) <= most) break;
     }
@@ -142,7 +147,8 @@ static void mark_core(spad__spread *s, const spad__window *w) {
 /* The highest peak, and others nearly as high at other times. */
 static void choose_cores(spad__spread *s) {
     const spad__boxes *b = s->pack->boxes;
-    s->alive = count_over(b, b->peak, b->peak + 1);
+    s->core_count = 0;
+    memset(s->in_core, false, (size_t)b->sections * sizeof *s->in_core);
     while (s->core_count < MOST_CORES) {
         const int32_t peak = next_peak(s);
         if (peak < 0 || b->load[peak] < b->max_load / 1000 * PEAK_MILLE) break;
@@ -169,7 +175,7 @@ static bool fill_cores(spad__spread *s, int64_t looks, int64_t *target, bool *fo
  * too many. */
 static bool window_goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_t about) {
     if (boxes < about) return true;
-    return boxes < MOST_ABOUT * about && b->load[section] >= share_of_peak(b, CORE_PERCENT);
+    return boxes < MOST_ABOUT * about && b->load[section] >= share_of_peak(b, WINDOW_PERCENT);
 }
 
 /* Whether what is already placed over a section stays: a peak, where many boxes live together. */
@@ -259,6 +265,7 @@ static int64_t next_target(const spad__pack *p) {
 bool spad__spread_round(spad__spread *s, int64_t looks) {
     spad__pack *const p = s->pack;
     bool reached = true;
+    choose_cores(s);
     while (reached && p->height > p->enough && !spad__stopped(p->stop)) {
         const int64_t aim = next_target(p);
         int64_t target = aim;
@@ -269,6 +276,7 @@ bool spad__spread_round(spad__spread *s, int64_t looks) {
         if (found) take_plan(s);
         reached = found && target == aim;
     }
+    s->round++;
     return true;
 }
 
@@ -289,17 +297,17 @@ static bool allocate_spread(spad__spread *s) {
     return s->ended != NULL && s->in_core != NULL;
 }
 
-spad__spread *spad__spread_create(spad__pack *p) {
+spad__spread *spad__spread_create(spad__pack *p, uint32_t variant) {
     spad__assert(p->height > p->enough && p->height != INT64_MAX && p->fixed == NULL);
     spad__spread *s = spad__new(p->host, sizeof *s);
     if (s == NULL) return NULL;
-    *s = (spad__spread){.pack = p};
+    *s = (spad__spread){.pack = p, .round = variant};
     if (!allocate_spread(s)) {
         spad__spread_destroy(s);
         return NULL;
     }
     count_ended(s);
-    choose_cores(s);
+    s->alive = count_over(p->boxes, p->boxes->peak, p->boxes->peak + 1);
     return s;
 }
 

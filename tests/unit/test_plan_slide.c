@@ -177,7 +177,7 @@ static void a_target_rises_below_the_best_plan(void **state) {
 }
 
 static bool spread_rounds(spad__pack *pack, int32_t rounds, int64_t looks) {
-    spad__spread *spread = spad__spread_create(pack);
+    spad__spread *spread = spad__spread_create(pack, 0);
     bool ok = spread != NULL;
     for (int32_t k = 0; ok && k < rounds; k++) ok = spad__spread_round(spread, looks << k);
     spad__spread_destroy(spread);

@@ -39,16 +39,16 @@
 #include "plan/valley.h"
 
 enum {
-    PASSES_SMALL = 8,          /* greedy passes before the exact search */
-    PASSES_WIDE = 48,          /* and where it has little hope, or none exists, */
-    PASSED_BOXES = 400 * 1000, /* but no more than these make up, */
-    PASSED_LARGE = 100 * 1000, /* or these, where no exact search comes next, */
-    PASSES_BEFORE_CORE = 2,    /* though always one after the core */
-    HOPELESS_GAP = 32,         /* part of the bound */
-    EJECT_ROUNDS = 2,          /* without a deadline */
-    MOST_ROUNDS = 24,          /* each twice as long as the one before */
-    EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
-    SPREAD_LOOKS_PER_BOX = 500,
+    PASSES_SMALL = 8,           /* greedy passes before the exact search */
+    PASSES_WIDE = 48,           /* and where it has little hope, or none exists, */
+    PASSED_BOXES = 400 * 1000,  /* but no more than these make up, */
+    PASSED_LARGE = 100 * 1000,  /* or these, where no exact search comes next, */
+    PASSES_BEFORE_CORE = 2,     /* though always one after the core */
+    HOPELESS_GAP = 32,          /* part of the bound */
+    EJECT_ROUNDS = 2,           /* without a deadline */
+    MOST_ROUNDS = 24,           /* each twice as long as the one before */
+    EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
+    SPREAD_LOOKS_PER_BOX = 500, /* the same; in large problems a quarter of it in the first round */
     QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
     MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
@@ -231,7 +231,9 @@ static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t r
     const bool slow = n > QUICK_SPREAD;
     if (spread != NULL && !(slow && round == 0)) {
         const int64_t before = p->height;
-        if (!spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round)) return false;
+        const int64_t looks = n * SPREAD_LOOKS_PER_BOX;
+        if (!spad__spread_round(spread, large && round == 0 ? looks / 4 : looks << round))
+            return false;
         const bool lower = p->height < before;
         share_plan(h, p);
         if (large && (lower || (!slow && round == 0))) return true;

@@ -39,15 +39,16 @@
 #include "plan/valley.h"
 
 enum {
-    PASSES_SMALL = 8,          /* greedy passes before the exact search */
-    PASSES_WIDE = 48,          /* and where it has little hope, or none exists, */
-    PASSED_BOXES = 400 * 1000, /* but no more than these make up, */
-    PASSED_LARGE = 100 * 1000, /* or these, where no exact search comes next, */
-    PASSES_BEFORE_CORE = 2,    /* though always one after the core */
-    EJECT_ROUNDS = 2,          /* without a deadline */
-    MOST_ROUNDS = 24,          /* each twice as long as the one before */
-    EJECT_LOOKS_PER_BOX = 500, /* before the exact search */
-    SPREAD_LOOKS_PER_BOX = 1000,
+    PASSES_SMALL = 8,           /* greedy passes before the exact search */
+    PASSES_WIDE = 48,           /* and where it has little hope, or none exists, */
+    PASSED_BOXES = 400 * 1000,  /* but no more than these make up, */
+    PASSED_LARGE = 100 * 1000,  /* or these, where no exact search comes next, */
+    PASSES_BEFORE_CORE = 2,     /* though always one after the core */
+    HOPELESS_GAP = 32,          /* part of the bound */
+    EJECT_ROUNDS = 2,           /* without a deadline */
+    MOST_ROUNDS = 24,           /* each twice as long as the one before */
+    EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
+    SPREAD_LOOKS_PER_BOX = 500, /* the same; in large problems a quarter of it in the first round */
     QUICK_SPREAD = 1 << 15,     /* boxes: above it ejection comes first */
     MOST_SPREAD = 1 << 17,      /* boxes */
     LEAST_FOR_CORE = 600,       /* boxes: below it the exact search is quicker */
@@ -87,6 +88,7 @@ typedef struct hunter {
     spad_host host;
     spad__stop stop;
     pthread_t thread;
+    uint32_t number; /* 0: works in the calling thread */
     spad__random random;
     spad__valley *search;
     ejection at_bound;
@@ -171,6 +173,13 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
+/* Whether passes leave so much that lowering the plan, where that is quick, comes first. */
+static bool passes_are_hopeless(const spad__pack *p) {
+    const int32_t n = p->boxes->count;
+    return n > SPAD__EXACT_BOXES && n <= QUICK_SPREAD &&
+           p->height - p->enough > p->enough / HOPELESS_GAP;
+}
+
 /* First plans: of a long problem from strips, if they suit it, and if it is not too long two
  * passes over the whole; of others in passes over the whole alone. */
 static bool greedy_passes(hunter *h, spad__pack *p) {
@@ -185,6 +194,7 @@ static bool greedy_passes(hunter *h, spad__pack *p) {
     for (int32_t k = 0; ok && p->height > p->enough; k++) {
         if (found && k == PASSES_BEFORE_CORE) break;
         if (k >= passes && k > PASSES_BEFORE_CORE) break;
+        if (k == PASSES_BEFORE_CORE && passes_are_hopeless(p)) break;
         note_progress(h);
         if ((found || k > 0) && spad__stopped(&h->stop)) break;
         if (wide)
@@ -212,18 +222,23 @@ static void share_plan(hunter *h, spad__pack *p) {
     unlock(h);
 }
 
-/* One round of lowering a plan from the peak outwards and by ejection. In a large problem the first
- * round is for one of them: ejection, where a pass over all boxes takes long. */
+/* One round of lowering a plan from the peaks outwards and by ejection. In a large problem the
+ * first round is for one of them: ejection, where a pass over all boxes takes long; and as long as
+ * the first one lowers the plan, it is the only one. */
 static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t round) {
     const int64_t n = p->boxes->count;
     const bool large = n > SPAD__EXACT_BOXES;
     const bool slow = n > QUICK_SPREAD;
     if (spread != NULL && !(slow && round == 0)) {
-        if (!spad__spread_round(spread, (n * SPREAD_LOOKS_PER_BOX) << round)) return false;
+        const int64_t before = p->height;
+        const int64_t looks = n * SPREAD_LOOKS_PER_BOX;
+        if (!spad__spread_round(spread, large && round == 0 ? looks / 4 : looks << round))
+            return false;
+        const bool lower = p->height < before;
         share_plan(h, p);
+        if (large && (lower || (!slow && round == 0))) return true;
     }
     if (p->height <= p->enough || spad__stopped(&h->stop)) return true;
-    if (large && !slow && round == 0) return true;
     const int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;
     const bool ok = spad__eject(p, looks << round);
     share_plan(h, p);
@@ -237,7 +252,7 @@ static bool lower_rounds(hunter *h, spad__pack *p) {
     const bool patient = large && h->hunt->options->timeout_ns > 0;
     const int32_t rounds = patient ? MOST_ROUNDS : large ? EJECT_ROUNDS : 1;
     const bool wanted = p->boxes->count <= MOST_SPREAD;
-    spad__spread *spread = wanted ? spad__spread_create(p) : NULL;
+    spad__spread *spread = wanted ? spad__spread_create(p, h->number) : NULL;
     bool ok = !wanted || spread != NULL;
     for (int32_t round = 0; ok && round < rounds && p->height > p->enough; round++) {
         note_progress(h);
@@ -538,6 +553,7 @@ static void work_together(hunter *first, hunter *helpers, int32_t count, void *(
         hunter *h = &helpers[running];
         const uint64_t seed = ((uint64_t)running + 1) << 32;
         if (!hunter_start(h, first->hunt, first->team, seed)) break;
+        h->number = (uint32_t)running + 1;
         h->ejecting = running % 2 == 0;
         if (pthread_create(&h->thread, NULL, work, h) != 0) {
             hunter_end(h);

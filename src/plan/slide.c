@@ -404,13 +404,14 @@ void spad__slider_add(spad__slider *s, const spad__slide_box *box) {
     const int32_t i = s->count++;
     const int64_t size = (box->size + s->unit - 1) / s->unit;
     spad__assert(size <= SPAD__SLIDE_MOST && (box->offset < 0 || box->offset % s->unit == 0));
-    const int32_t weight = slide_weight(size, box->end - box->begin);
+    const int32_t first = slide_weight(size, box->end - box->begin);
+    const int64_t weight = spad__max(first, (int64_t)first * box->burden / SPAD__SLIDE_BURDEN);
     s->boxes[i] = (slide_box){.origin = box->box,
                               .begin = box->begin,
                               .end = box->end,
                               .size = (int32_t)size,
-                              .weight = weight,
-                              .first_weight = weight,
+                              .weight = (int32_t)spad__min(weight, MOST_SLIDE_WEIGHT),
+                              .first_weight = first,
                               .fixed = box->fixed};
     s->has_fixed |= box->fixed;
     if (box->offset < 0) {
@@ -454,6 +455,14 @@ void spad__slider_narrow(spad__slider *s) {
 
 int64_t spad__slider_looks(const spad__slider *s) {
     return s->looks;
+}
+
+void spad__slider_burdens(const spad__slider *s, int32_t *burden) {
+    for (int32_t i = 0; i < s->count; i++) {
+        const slide_box *b = &s->boxes[i];
+        const int64_t parts = (int64_t)b->weight * SPAD__SLIDE_BURDEN / b->first_weight;
+        burden[b->origin] = (int32_t)spad__min(parts, MOST_SLIDE_WEIGHT);
+    }
 }
 
 void spad__slider_read(const spad__slider *s, int64_t *offset) {

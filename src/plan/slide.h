@@ -12,7 +12,7 @@
 typedef struct spad__slider spad__slider;
 
 /* Heights of a slider are 32-bit: one unit is so many of the caller's, and sizes are rounded up. */
-enum { SPAD__SLIDE_MOST = 1 << 30 };
+enum { SPAD__SLIDE_MOST = 1 << 30, SPAD__SLIDE_BURDEN = 16 };
 
 /* A box over sections [begin, end) of a window. */
 typedef struct spad__slide_box {
@@ -22,6 +22,7 @@ typedef struct spad__slide_box {
     int64_t size;
     int64_t offset; /* a multiple of the unit; -1: it is out */
     bool fixed;     /* it stays at its offset, and in place */
+    int32_t burden; /* as another slider left it (spad__slider_burdens); 0: none did */
 } spad__slide_box;
 
 /* Room for a window of so many boxes and sections. random and stop are borrowed. NULL: no
@@ -49,6 +50,11 @@ bool spad__slider_run(spad__slider *slider, int64_t looks);
 void spad__slider_narrow(spad__slider *slider);
 
 int64_t spad__slider_looks(const spad__slider *slider); /* over all windows and runs */
+
+/* Writes how hard boxes were to place, by the number of the caller: their weight by now, in parts
+ * of the first one (1 / SPAD__SLIDE_BURDEN). Another slider, of a window with other sections,
+ * begins with it. */
+void spad__slider_burdens(const spad__slider *slider, int32_t *burden);
 
 /* Writes the offsets, by the number of the caller, when no box is out. */
 void spad__slider_read(const spad__slider *slider, int64_t *offset);

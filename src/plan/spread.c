@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A plan of a large problem, from its peak outwards.
+ * A plan of a large problem, from its peaks outwards.
  *
- * What is hard about a problem with many lifetimes of random lengths is near its peak: some
- * hundred boxes, most of which live there together. So the boxes over a window around the peak
- * (the core) come first, and nothing else is in their way: a slider (slide.c) puts them in below
- * targets that come closer and closer to the bound. It keeps its order and its weights from round
- * to round.
+ * What is hard about a problem with many lifetimes of random lengths is near its peaks: some
+ * hundred boxes, most of which live there together. So the boxes over the highest peak and
+ * its slopes (a core) come first, then those of the other high peaks. All are placed
+ * below targets that come closer and closer to the bound (draft.c).
  *
- * The rest is then added window by window, to the right of the core and to its left. A window
- * has boxes that are new, boxes that may still slide, and boxes that reach into what is further
- * back, which are fixed. Where load is lower there is slack, and most boxes have room at once.
- * A window that does not fit in its share of the time gets a higher target, and all after it.
- *
- * Two boxes that live together are both in the core, or in the window in which the later one of
- * them was added, and a box slides only where all that live together with it are in the window:
- * so the windows together are a plan. All is steered by the number of boxes examined.
+ * The rest is then added window by window, outwards from the cores; between two of them the windows
+ * meet where the load is least. Where load is lower there is slack, and most boxes have room at
+ * once. A window that does not fit in its share of the time gets a higher target, and all after it.
+ * All is steered by the number of boxes examined.
  */
 #include "plan/spread.h"
 
@@ -23,53 +18,62 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "plan/draft.h"
 #include "plan/slide.h"
 
 enum {
-    CORE_PERCENT = 86, /* of the largest load, in the core */
-    CORE_STEP = 3,     /* per cent more where the core is too large, */
-    CORE_ALIVE = 4,    /* which is so many times the boxes alive at the peak, */
-    CORE_MORE = 256,   /* and these */
-    FIRST_GAP = 32,    /* part of the bound: the first target is no further above it */
-    LAST_GAP = 2048,   /* part of the bound: below it the bound is the target */
-    PEAK_PERCENT = 94, /* of the largest load, */
-    MANY_ALIVE = 128,  /* boxes */
-    LEAST_NEW = 96,    /* boxes of a window, */
-    MOST_ABOUT = 6,    /* times as many as usual where a peak would be cut */
-    PATIENCE = 2       /* part of the effort for the core, for a window before its target rises */
+    MOST_CORES = 32,
+    WINDOW_PERCENT = 88, /* of the largest load: a window ends below it, or has many boxes */
+    CORE_STEP = 3,       /* per cent more where a core is too large, */
+    CORE_ALIVE = 6,      /* which is so many times the boxes alive at the peak, */
+    CORE_MORE = 256,     /* and these */
+    JOINED_ALIVE = 8,    /* times the boxes alive at the peak: no more for two peaks as one core */
+    JOINED_THROUGH = 8,  /* part of those: they live through the time between such peaks */
+    PEAK_MILLE = 985,    /* of the largest load, at the peak of another core */
+    STAY_PERCENT = 98,   /* of the largest load: such a peak stays as it is, */
+    MANY_ALIVE = 128,    /* where so many boxes live together */
+    FIRST_GAP = 200,     /* part of the bound: the first target is no further above it */
+    LAST_GAP = 2048,     /* part of the bound: below it the bound is the target */
+    LEAST_NEW = 96,      /* boxes of a window, */
+    MOST_ABOUT = 6       /* times as many as usual where a peak would be cut */
 };
+
+/* Of the largest load, over a core. No size suits all problems, so each round has another one. */
+static const int64_t core_percent[] = {88, 90, 86, 84};
 
 struct spad__spread {
     spad__pack *pack;
-    int64_t unit;
-    int32_t begin; /* of the core */
-    int32_t end;
+    spad__draft draft;
+    spad__window cores[MOST_CORES]; /* the highest peak first */
     int32_t core_count;
-    int32_t alive; /* at the peak */
-    spad__slider *core;
-    int64_t target;     /* of the core, not reached yet */
-    int64_t reached;    /* INT64_MAX: no target */
-    int64_t *core_plan; /* per box; -1: not in the core */
-    int64_t *offset;    /* of the plan that is made; -1: not placed yet */
-    int32_t *ended;     /* per section: boxes with end <= it */
+    uint32_t round;
+    int32_t alive;  /* at the peak */
+    int32_t *ended; /* per section: boxes with end <= it */
+    bool *in_core;  /* per section */
 };
 
-/* Sections [lo, hi) with new boxes on one side. */
-typedef struct spread_window {
-    int32_t lo;
-    int32_t hi;
-    bool leftwards;
-} spread_window;
+/* ---- cores --------------------------------------------------------------------------- */
 
-/* ---- the core ------------------------------------------------------------------------ */
+static int64_t share_of_peak(const spad__boxes *b, int64_t percent) {
+    return b->max_load / 100 * percent;
+}
 
-/* The run of sections around the peak with a share of its load. */
-static void find_core_run(const spad__boxes *b, int64_t percent, int32_t *begin, int32_t *end) {
-    const int64_t busy = b->max_load / 100 * percent;
-    *begin = b->peak;
-    *end = b->peak + 1;
-    while (*begin > 0 && b->load[*begin - 1] >= busy) (*begin)--;
-    while (*end < b->sections && b->load[*end] >= busy) (*end)++;
+/* The section with the largest load that is in no core. */
+static int32_t next_peak(const spad__spread *s) {
+    const spad__boxes *b = s->pack->boxes;
+    int32_t peak = -1;
+    for (int32_t k = 0; k < b->sections; k++)
+        if (!s->in_core[k] && (peak < 0 || b->load[k] > b->load[peak])) peak = k;
+    return peak;
+}
+
+/* The run of sections around a peak with a load, up to the next core. */
+static spad__window run_around(const spad__spread *s, int32_t peak, int64_t load) {
+    const spad__boxes *b = s->pack->boxes;
+    spad__window w = {peak, peak + 1, true};
+    while (w.lo > 0 && !s->in_core[w.lo - 1] && b->load[w.lo - 1] >= load) w.lo--;
+    while (w.hi < b->sections && !s->in_core[w.hi] && b->load[w.hi] >= load) w.hi++;
+    return w;
 }
 
 static int32_t count_over(const spad__boxes *b, int32_t begin, int32_t end) {
@@ -78,161 +82,201 @@ static int32_t count_over(const spad__boxes *b, int32_t begin, int32_t end) {
     return count;
 }
 
-static void choose_core(spad__spread *s) {
+static spad__window core_around(const spad__spread *s, int32_t peak) {
     const spad__boxes *b = s->pack->boxes;
-    s->alive = count_over(b, b->peak, b->peak + 1);
     const int32_t most = CORE_ALIVE * s->alive + CORE_MORE;
-    for (int64_t percent = CORE_PERCENT; percent <= 100; percent += CORE_STEP) {
-        find_core_run(b, percent, &s->begin, &s->end);
-        s->core_count = count_over(b, s->begin, s->end);
-        if (s->core_count <= most) break;
+    spad__window w = {peak, peak + 1, true};
+    const uint32_t kinds = sizeof core_percent / sizeof *core_percent;
+    for (int64_t percent = core_percent[s->round % kinds]; percent < 100; percent += CORE_STEP) {
+        w = run_around(s, peak, share_of_peak(b, percent));
+        if (count_over(b, w.lo, w.hi) <= most) break;
     }
+    return w;
 }
 
-/* Adds a box to a window of a slider, cut down to it. */
-static void add_cut(spad__slider *slider, const spad__boxes *b, int32_t i, const spread_window *w,
-                    int64_t offset) {
-    spad__slide_box box = {.box = i,
-                           .begin = (b->begin[i] > w->lo ? b->begin[i] : w->lo) - w->lo,
-                           .end = (b->end[i] < w->hi ? b->end[i] : w->hi) - w->lo,
-                           .size = b->size[i],
-                           .offset = offset};
-    box.fixed = offset >= 0 && (w->leftwards ? b->end[i] > w->hi : b->begin[i] < w->lo);
-    spad__slider_add(slider, &box);
+/* The time in which boxes over a window live. */
+static spad__window life_of(const spad__boxes *b, const spad__window *w) {
+    spad__window life = *w;
+    for (int32_t i = 0; i < b->first[w->hi]; i++) {
+        if (b->end[i] <= w->lo) continue;
+        life.lo = b->begin[i] < life.lo ? b->begin[i] : life.lo;
+        life.hi = b->end[i] > life.hi ? b->end[i] : life.hi;
+    }
+    return life;
 }
 
-static void start_core(spad__spread *s) {
+/* Whether no box of a window lives together with one of a core. */
+static bool stands_alone(const spad__spread *s, const spad__window *w) {
     const spad__boxes *b = s->pack->boxes;
-    const spread_window w = {s->begin, s->end, false};
-    spad__slider_clear(s->core, s->end - s->begin, s->unit, s->target);
-    for (int32_t i = 0; i < b->first[s->end]; i++)
-        if (b->end[i] > s->begin) add_cut(s->core, b, i, &w, -1);
-    spad__slider_start(s->core);
-}
-
-/* Seven tenths of the way that is left, and in the end the bound. */
-static int64_t next_target(const spad__pack *p, int64_t from) {
-    const int64_t gap = (from - p->enough) / 10 * 7;
-    return gap < p->enough / LAST_GAP ? p->enough : p->enough + gap;
-}
-
-/* Lowers the core as far as it gets. */
-static void lower_core(spad__spread *s, int64_t looks) {
-    const int64_t until = spad__slider_looks(s->core) + looks;
-    while (s->reached > s->pack->enough) {
-        const int64_t left = until - spad__slider_looks(s->core);
-        if (left <= 0 || !spad__slider_run(s->core, left)) return;
-        spad__slider_read(s->core, s->core_plan);
-        s->reached = s->target;
-        s->target = next_target(s->pack, s->reached);
-        if (s->target < s->reached) spad__slider_aim(s->core, s->target);
+    const spad__window life = life_of(b, w);
+    for (int32_t k = 0; k < s->core_count; k++) {
+        const spad__window other = life_of(b, &s->cores[k]);
+        if (life.lo < other.hi && other.lo < life.hi) return false;
     }
+    return true;
+}
+
+/* How many boxes live through all sections between two windows. */
+static int32_t count_through(const spad__boxes *b, const spad__window *v, const spad__window *w) {
+    const spad__window *left = v->lo < w->lo ? v : w;
+    const spad__window *right = v->lo < w->lo ? w : v;
+    int32_t count = 0;
+    for (int32_t i = 0; i < b->first[left->hi]; i++) count += b->end[i] > right->lo;
+    return count;
+}
+
+/* Joins a window to a core with which it has many boxes in common. */
+static bool join_core(spad__spread *s, const spad__window *w) {
+    const spad__boxes *b = s->pack->boxes;
+    for (int32_t k = 0; k < s->core_count; k++) {
+        spad__window *const core = &s->cores[k];
+        if (count_through(b, core, w) <= s->alive / JOINED_THROUGH) continue;
+        const spad__window both = {core->lo < w->lo ? core->lo : w->lo,
+                                   core->hi > w->hi ? core->hi : w->hi, true};
+        if (count_over(b, both.lo, both.hi) > JOINED_ALIVE * s->alive) continue;
+        *core = both;
+        return true;
+    }
+    return false;
+}
+
+static void mark_core(spad__spread *s, const spad__window *w) {
+    memset(s->in_core + w->lo, true, (size_t)(w->hi - w->lo) * sizeof *s->in_core);
+}
+
+/* The highest peak, and others nearly as high at other times. */
+static void choose_cores(spad__spread *s) {
+    const spad__boxes *b = s->pack->boxes;
+    s->core_count = 0;
+    memset(s->in_core, false, (size_t)b->sections * sizeof *s->in_core);
+    while (s->core_count < MOST_CORES) {
+        const int32_t peak = next_peak(s);
+        if (peak < 0 || b->load[peak] < b->max_load / 1000 * PEAK_MILLE) break;
+        const spad__window w = core_around(s, peak);
+        mark_core(s, &w);
+        if (join_core(s, &w)) continue;
+        if (stands_alone(s, &w)) s->cores[s->core_count++] = w;
+    }
+    memset(s->in_core, false, (size_t)b->sections * sizeof *s->in_core);
+    for (int32_t k = 0; k < s->core_count; k++) mark_core(s, &s->cores[k]);
+}
+
+/* All cores. */
+static bool fill_cores(spad__spread *s, int64_t looks, int64_t *target, bool *found) {
+    bool ok = true;
+    for (int32_t k = 0; ok && *found && k < s->core_count; k++)
+        ok = spad__draft_fill(&s->draft, &s->cores[k], looks, s->pack->height, target, found);
+    return ok;
 }
 
 /* ---- windows ------------------------------------------------------------------------- */
-
-static bool in_window(const spad__boxes *b, int32_t i, const spread_window *w) {
-    return b->begin[i] < w->hi && b->end[i] > w->lo;
-}
 
 /* Whether a window should go on at a section: it has too few boxes, or is within a peak and has not
  * too many. */
 static bool window_goes_on(const spad__boxes *b, int32_t section, int32_t boxes, int32_t about) {
     if (boxes < about) return true;
-    return boxes < MOST_ABOUT * about && b->load[section] >= b->max_load / 100 * CORE_PERCENT;
+    return boxes < MOST_ABOUT * about && b->load[section] >= share_of_peak(b, WINDOW_PERCENT);
 }
 
 /* Whether what is already placed over a section stays: a peak, where many boxes live together. */
 static bool stays(const spad__spread *s, int32_t section) {
     const spad__boxes *b = s->pack->boxes;
-    return s->alive >= MANY_ALIVE && b->load[section] >= b->max_load / 100 * PEAK_PERCENT;
+    return s->alive >= MANY_ALIVE && b->load[section] >= share_of_peak(b, STAY_PERCENT);
 }
 
-/* The window after a frontier: some new boxes, and up to as many begun before it that may slide;
- * but no peak is opened again. */
-static spread_window window_right(const spad__spread *s, int32_t frontier, int32_t about) {
+/* The window after a frontier, up to `end`: some new boxes, and up to as many begun before it that
+ * may slide; but no peak is opened again. */
+static spad__window window_right(const spad__spread *s, int32_t frontier, int32_t end,
+                                 int32_t about) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = b->first[frontier];
-    spread_window w = {frontier, frontier + 1, false};
-    while (w.hi < b->sections && window_goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
+    spad__window w = {frontier, frontier + 1, false};
+    while (w.hi < end && window_goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
     while (w.lo > 0 && before - b->first[w.lo] < about && !stays(s, w.lo - 1)) w.lo--;
     return w;
 }
 
-static spread_window window_left(const spad__spread *s, int32_t frontier, int32_t about) {
+static spad__window window_left(const spad__spread *s, int32_t frontier, int32_t end,
+                                int32_t about) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = s->ended[frontier];
-    spread_window w = {frontier - 1, frontier, true};
-    while (w.lo > 0 && window_goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
+    spad__window w = {frontier - 1, frontier, false};
+    while (w.lo > end && window_goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
     while (w.hi < b->sections && s->ended[w.hi] - before < about && !stays(s, w.hi)) w.hi++;
     return w;
 }
 
-/* Puts the boxes of a window in; *target goes up where that is necessary, but stays below the best
- * plan. *found: whether there is a plan. False: no memory. */
-static bool fill_window(spad__spread *s, const spread_window *w, int64_t looks, int64_t *target,
-                        bool *found) {
-    const spad__boxes *b = s->pack->boxes;
-    int32_t count = 0;
-    for (int32_t i = 0; i < b->first[w->hi]; i++) count += in_window(b, i, w);
-    *found = true;
-    if (count == 0) return true;
-    spad__slider *slider =
-        spad__slider_create(s->pack->host, count, w->hi - w->lo, s->pack->random, s->pack->stop);
-    if (slider == NULL) return false;
-    spad__slider_clear(slider, w->hi - w->lo, s->unit, *target);
-    for (int32_t i = 0; i < b->first[w->hi]; i++)
-        if (in_window(b, i, w)) add_cut(slider, b, i, w, s->offset[i]);
-    spad__slider_start(slider);
-    while (!(*found = spad__slider_run(slider, looks)) && !spad__stopped(s->pack->stop)) {
-        *target += (*target - s->pack->enough) / 4 + s->pack->enough / LAST_GAP + s->unit;
-        if (*target >= s->pack->height) break;
-        spad__slider_aim(slider, *target);
-    }
-    if (*found) spad__slider_read(slider, s->offset);
-    spad__slider_destroy(slider);
-    return true;
-}
-
-/* The core and all windows around it. *found: whether there is a plan lower than the best. */
-static bool grow(spad__spread *s, int64_t looks, bool *found) {
+/* Sections [lo, hi) between two cores, from both ends to where the load is least; where one end is
+ * that of the problem, from the other one only. */
+static bool fill_gap(spad__spread *s, int32_t lo, int32_t hi, int64_t looks, int64_t *target,
+                     bool *found) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t about = s->alive / 2 > LEAST_NEW ? s->alive / 2 : LEAST_NEW;
-    int64_t target = s->reached;
-    memcpy(s->offset, s->core_plan, (size_t)b->count * sizeof *s->offset);
+    int32_t meet = lo;
+    for (int32_t k = lo; k < hi; k++) meet = b->load[k] < b->load[meet] ? k : meet;
+    meet = lo == 0 ? lo : hi == b->sections ? hi : meet;
     bool ok = true;
-    *found = true;
-    for (int32_t f = s->end; ok && *found && f < b->sections;) {
-        const spread_window w = window_right(s, f, about);
-        ok = fill_window(s, &w, looks, &target, found);
+    for (int32_t f = lo; ok && *found && f < meet;) {
+        const spad__window w = window_right(s, f, meet, about);
+        ok = spad__draft_fill(&s->draft, &w, looks, s->pack->height, target, found);
         f = w.hi;
     }
-    for (int32_t f = s->begin; ok && *found && f > 0;) {
-        const spread_window w = window_left(s, f, about);
-        ok = fill_window(s, &w, looks, &target, found);
+    for (int32_t f = hi; ok && *found && f > meet;) {
+        const spad__window w = window_left(s, f, meet, about);
+        ok = spad__draft_fill(&s->draft, &w, looks, s->pack->height, target, found);
         f = w.lo;
+    }
+    return ok;
+}
+
+/* All that is between the cores. */
+static bool fill_gaps(spad__spread *s, int64_t looks, int64_t *target, bool *found) {
+    const spad__boxes *b = s->pack->boxes;
+    bool ok = true;
+    for (int32_t lo = 0; ok && *found && lo < b->sections;) {
+        int32_t hi = lo;
+        while (hi < b->sections && !s->in_core[hi]) hi++;
+        if (hi > lo) ok = fill_gap(s, lo, hi, looks, target, found);
+        while (hi < b->sections && s->in_core[hi]) hi++;
+        lo = hi;
     }
     return ok;
 }
 
 static void take_plan(spad__spread *s) {
     const spad__boxes *b = s->pack->boxes;
+    const int64_t *const offset = s->draft.offset;
     int64_t height = 0;
     for (int32_t i = 0; i < b->count; i++) {
-        spad__assert(s->offset[i] >= 0);
-        height = spad__max(height, s->offset[i] + b->size[i]);
+        spad__assert(offset[i] >= 0);
+        height = spad__max(height, offset[i] + b->size[i]);
     }
     if (height >= s->pack->height) return;
     s->pack->height = height;
-    memcpy(s->pack->offset, s->offset, (size_t)b->count * sizeof *s->offset);
+    memcpy(s->pack->offset, offset, (size_t)b->count * sizeof *offset);
+}
+
+/* Half of the way that is left, and in the end the bound. */
+static int64_t next_target(const spad__pack *p) {
+    const int64_t gap = spad__min((p->height - p->enough) / 2, p->enough / FIRST_GAP);
+    return gap < p->enough / LAST_GAP ? p->enough : p->enough + gap;
 }
 
 bool spad__spread_round(spad__spread *s, int64_t looks) {
-    lower_core(s, looks);
-    if (s->reached >= s->pack->height || spad__stopped(s->pack->stop)) return true;
-    bool found;
-    if (!grow(s, looks / PATIENCE, &found)) return false;
-    if (found) take_plan(s);
+    spad__pack *const p = s->pack;
+    bool reached = true;
+    choose_cores(s);
+    while (reached && p->height > p->enough && !spad__stopped(p->stop)) {
+        const int64_t aim = next_target(p);
+        int64_t target = aim;
+        bool found = true;
+        spad__draft_clear(&s->draft);
+        if (!fill_cores(s, looks, &target, &found)) return false;
+        if (!fill_gaps(s, looks, &target, &found)) return false;
+        if (found) take_plan(s);
+        reached = found && target == aim;
+    }
+    s->round++;
     return true;
 }
 
@@ -245,39 +289,30 @@ static void count_ended(spad__spread *s) {
 }
 
 static bool allocate_spread(spad__spread *s) {
-    const spad__pack *p = s->pack;
-    const size_t n = (size_t)p->boxes->count;
-    s->core_plan = spad__new_array(p->host, n, sizeof *s->core_plan);
-    s->offset = spad__new_array(p->host, n, sizeof *s->offset);
-    s->ended = spad__new_array(p->host, (size_t)p->boxes->sections + 1, sizeof *s->ended);
-    s->core = spad__slider_create(p->host, s->core_count, s->end - s->begin, p->random, p->stop);
-    return s->core_plan != NULL && s->offset != NULL && s->ended != NULL && s->core != NULL;
+    spad__arena *const arena = &s->draft.arena;
+    if (!spad__draft_start(&s->draft, s->pack)) return false;
+    const size_t sections = (size_t)s->pack->boxes->sections + 1;
+    s->ended = spad__arena_array(arena, sections, sizeof *s->ended);
+    s->in_core = spad__arena_array(arena, sections, sizeof *s->in_core);
+    return s->ended != NULL && s->in_core != NULL;
 }
 
-spad__spread *spad__spread_create(spad__pack *p) {
+spad__spread *spad__spread_create(spad__pack *p, uint32_t variant) {
     spad__assert(p->height > p->enough && p->height != INT64_MAX && p->fixed == NULL);
     spad__spread *s = spad__new(p->host, sizeof *s);
     if (s == NULL) return NULL;
-    *s = (spad__spread){.pack = p, .reached = INT64_MAX, .unit = p->height / SPAD__SLIDE_MOST + 1};
-    choose_core(s);
+    *s = (spad__spread){.pack = p, .round = variant};
     if (!allocate_spread(s)) {
         spad__spread_destroy(s);
         return NULL;
     }
     count_ended(s);
-    for (int32_t i = 0; i < p->boxes->count; i++) s->core_plan[i] = -1;
-    s->target = p->enough + spad__min(p->height - 1 - p->enough, p->enough / FIRST_GAP);
-    start_core(s);
+    s->alive = count_over(p->boxes, p->boxes->peak, p->boxes->peak + 1);
     return s;
 }
 
 void spad__spread_destroy(spad__spread *s) {
     if (s == NULL) return;
-    const spad__pack *p = s->pack;
-    const size_t n = (size_t)p->boxes->count;
-    spad__slider_destroy(s->core);
-    spad__free(p->host, s->core_plan, n * sizeof *s->core_plan);
-    spad__free(p->host, s->offset, n * sizeof *s->offset);
-    spad__free(p->host, s->ended, ((size_t)p->boxes->sections + 1) * sizeof *s->ended);
-    spad__free(p->host, s, sizeof *s);
+    spad__draft_end(&s->draft);
+    spad__free(s->pack->host, s, sizeof *s);
 }

@@ -37,6 +37,27 @@ static int by_begin(const void *x, const void *y) {
     return (*a > *b) - (*a < *b);
 }
 
+/* What follows from the begin, end and size of all boxes. */
+static void problem_count(problem *p) {
+    memset(p->first, 0, sizeof p->first);
+    memset(p->loads, 0, sizeof p->loads);
+    p->total = p->load = 0;
+    for (int32_t i = 0; i < BOXES; i++) {
+        p->first[p->begin[i] + 1]++;
+        p->offset[i] = p->total;
+        p->total += p->size[i];
+        for (int32_t s = p->begin[i]; s < p->end[i]; s++) p->loads[s] += p->size[i];
+    }
+    for (int32_t s = 0; s < SECTIONS; s++) {
+        p->first[s + 1] += p->first[s];
+        if (p->loads[s] <= p->load) continue;
+        p->load = p->boxes.max_load = p->loads[s];
+        p->boxes.peak = s;
+    }
+    p->pack.enough = p->load;
+    p->pack.height = p->total;
+}
+
 static void problem_make(problem *p, uint64_t seed, const spad_host *host) {
     memset(p, 0, sizeof *p);
     spad__random random = {seed};
@@ -47,10 +68,6 @@ static void problem_make(problem *p, uint64_t seed, const spad_host *host) {
         const int64_t life = INT64_C(1) << spad__random_below(&random, 7);
         p->end[i] = (int32_t)(p->begin[i] + life < SECTIONS ? p->begin[i] + life : SECTIONS);
         p->size[i] = spad__random_in(&random, 1, INT64_C(1) << spad__random_below(&random, 11));
-        p->first[p->begin[i] + 1]++;
-        p->offset[i] = p->total;
-        p->total += p->size[i];
-        for (int32_t s = p->begin[i]; s < p->end[i]; s++) p->loads[s] += p->size[i];
     }
     p->boxes = (spad__boxes){.count = BOXES,
                              .sections = SECTIONS,
@@ -59,21 +76,14 @@ static void problem_make(problem *p, uint64_t seed, const spad_host *host) {
                              .size = p->size,
                              .first = p->first,
                              .load = p->loads};
-    for (int32_t s = 0; s < SECTIONS; s++) {
-        p->first[s + 1] += p->first[s];
-        if (p->loads[s] <= p->load) continue;
-        p->load = p->boxes.max_load = p->loads[s];
-        p->boxes.peak = s;
-    }
     p->random.state = seed;
     p->stop = (spad__stop){.deadline = INT64_MAX, .now = &p->over};
     p->pack = (spad__pack){.boxes = &p->boxes,
                            .host = host,
                            .random = &p->random,
                            .stop = &p->stop,
-                           .enough = p->load,
-                           .height = p->total,
                            .offset = p->offset};
+    problem_count(p);
 }
 
 /* The height of a plan, which must be one. */

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A plan in the making, filled window by window.
+ *
+ * The boxes over a window are put in by sliders (slide.c), level by level: first those over
+ * sections with nearly the largest load, then those over less loaded ones. Each level begins with
+ * the order of the one before, and with what that has learned about boxes that are hard to
+ * place. Nearly all of the difficulty is in the highest levels, which have few boxes.
+ *
+ * At the highest levels most boxes live through all sections of the slider. They are left out and
+ * go to the bottom, which is no restriction: a box over all sections that is in the middle
+ * of a plan may change places with everything below it. (A slider is not aware of that, and such a
+ * box between two others wastes what is free directly below it.)
+ *
+ * A window has boxes that are new, placed ones that may slide, and placed ones that stay, because
+ * they live together with one that is placed and not in the window. So the windows together are a
+ * plan. A window that is a core has no boxes that slide: its surroundings are far away.
+ *
+ * A slider needs sections only for the largest sets of boxes that live together, so sections are
+ * numbered again for each.
+ */
+#include "plan/draft.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/checked.h"
+#include "plan/slide.h"
+
+enum { LEAST_RISE = 2048 /* part of the bound: targets go up by so much, and half of the gap */ };
+
+/* Parts of the largest load, per mille. */
+static const int64_t levels[] = {995, 990, 980, 970, 960, 940, 0};
+
+/* ---- boxes of a window --------------------------------------------------------------- */
+
+static bool over(const spad__boxes *b, int32_t i, int32_t lo, int32_t hi) {
+    return b->begin[i] < hi && b->end[i] > lo;
+}
+
+/* Where placed boxes that are not over the window end, on its left, and begin, on its right. */
+static void find_outside(const spad__draft *d, int32_t *left, int32_t *right) {
+    const spad__boxes *b = d->pack->boxes;
+    *left = 0;
+    *right = b->sections;
+    for (int32_t i = 0; i < b->count; i++) {
+        if (d->offset[i] < 0 || over(b, i, d->lo, d->hi)) continue;
+        if (b->end[i] <= d->lo)
+            *left = b->end[i] > *left ? b->end[i] : *left;
+        else
+            *right = b->begin[i] < *right ? b->begin[i] : *right;
+    }
+}
+
+/* Widens the window until no new box of it lives together with a placed one that is not over it. */
+static void widen(spad__draft *d, int32_t *left, int32_t *right) {
+    const spad__boxes *b = d->pack->boxes;
+    int32_t lo;
+    int32_t hi;
+    do {
+        find_outside(d, left, right);
+        lo = d->lo;
+        hi = d->hi;
+        for (int32_t i = 0; i < b->first[hi]; i++) {
+            if (d->offset[i] >= 0 || !over(b, i, lo, hi)) continue;
+            if (b->begin[i] < *left && b->begin[i] < d->lo) d->lo = b->begin[i];
+            if (b->end[i] > *right && b->end[i] > d->hi) d->hi = b->end[i];
+        }
+    } while (d->lo < lo || d->hi > hi);
+}
+
+static void list_box(spad__draft *d, int32_t i, bool stays) {
+    d->all[d->all_count++] = i;
+    d->stays[i] = stays;
+}
+
+static void list_window(spad__draft *d, const spad__window *w) {
+    const spad__boxes *b = d->pack->boxes;
+    int32_t left;
+    int32_t right;
+    d->lo = w->lo;
+    d->hi = w->hi;
+    widen(d, &left, &right);
+    d->all_count = 0;
+    for (int32_t i = 0; i < b->first[d->hi]; i++)
+        if (over(b, i, d->lo, d->hi))
+            list_box(d, i, d->offset[i] >= 0 && (b->begin[i] < left || b->end[i] > right));
+}
+
+/* The new boxes over a window, with the whole of their lives, and all placed ones at that time. */
+static void list_core(spad__draft *d, const spad__window *w) {
+    const spad__boxes *b = d->pack->boxes;
+    d->lo = w->lo;
+    d->hi = w->hi;
+    for (int32_t i = 0; i < b->first[w->hi]; i++) {
+        if (d->offset[i] >= 0 || !over(b, i, w->lo, w->hi)) continue;
+        d->lo = b->begin[i] < d->lo ? b->begin[i] : d->lo;
+        d->hi = b->end[i] > d->hi ? b->end[i] : d->hi;
+    }
+    d->all_count = 0;
+    for (int32_t i = 0; i < b->first[d->hi]; i++) {
+        const bool placed = d->offset[i] >= 0;
+        if (placed ? over(b, i, d->lo, d->hi) : over(b, i, w->lo, w->hi)) list_box(d, i, placed);
+    }
+}
+
+static int32_t cut_begin(const spad__draft *d, int32_t i) {
+    const int32_t begin = d->pack->boxes->begin[i];
+    return begin > d->lo ? begin : d->lo;
+}
+
+static int32_t cut_end(const spad__draft *d, int32_t i) {
+    const int32_t end = d->pack->boxes->end[i];
+    return end < d->hi ? end : d->hi;
+}
+
+/* ---- a level ------------------------------------------------------------------------- */
+
+static void mark_busy(spad__draft *d, int64_t load) {
+    const spad__boxes *b = d->pack->boxes;
+    d->busy[d->lo] = 0;
+    for (int32_t k = d->lo; k < d->hi; k++) d->busy[k + 1] = d->busy[k] + (b->load[k] >= load);
+}
+
+static bool is_busy(const spad__draft *d, int32_t i) {
+    return d->busy[cut_end(d, i)] > d->busy[cut_begin(d, i)];
+}
+
+static void mark_covered(spad__draft *d) {
+    const size_t sections = (size_t)(d->hi - d->lo) + 1;
+    int32_t *const change = d->section;
+    memset(change + d->lo, 0, sections * sizeof *change);
+    for (int32_t k = 0; k < d->count; k++) {
+        change[cut_begin(d, d->list[k])]++;
+        change[cut_end(d, d->list[k])]--;
+    }
+    int32_t alive = 0;
+    d->covered[d->lo] = 0;
+    for (int32_t k = d->lo; k < d->hi; k++) {
+        alive += change[k];
+        d->covered[k + 1] = d->covered[k] + (alive > 0);
+    }
+}
+
+static bool is_covered(const spad__draft *d, int32_t i) {
+    return d->covered[cut_end(d, i)] > d->covered[cut_begin(d, i)];
+}
+
+/* Lists the new boxes over sections with a load, those that may slide, and those that stay
+ * and live together with one of these. Returns whether a new one is among them. */
+static bool list_level(spad__draft *d, int64_t load) {
+    bool fresh = false;
+    mark_busy(d, load);
+    d->count = 0;
+    for (int32_t k = 0; k < d->all_count; k++) {
+        const int32_t i = d->all[k];
+        if (d->stays[i] || (d->offset[i] < 0 && !is_busy(d, i))) continue;
+        fresh |= d->offset[i] < 0;
+        d->list[d->count++] = i;
+    }
+    if (!fresh) return false;
+    mark_covered(d);
+    for (int32_t k = 0; k < d->all_count; k++)
+        if (d->stays[d->all[k]] && is_covered(d, d->all[k])) d->list[d->count++] = d->all[k];
+    return true;
+}
+
+/* Numbers the sections: one for each largest set of boxes that live together. Such a set is
+ * complete when a box ends after one has begun. Returns the count. */
+static int32_t number_sections(spad__draft *d) {
+    const size_t sections = (size_t)(d->hi - d->lo) + 1;
+    memset(d->begins + d->lo, 0, sections * sizeof *d->begins);
+    memset(d->ends + d->lo, 0, sections * sizeof *d->ends);
+    for (int32_t k = 0; k < d->count; k++) {
+        d->begins[cut_begin(d, d->list[k])] = true;
+        d->ends[cut_end(d, d->list[k])] = true;
+    }
+    int32_t number = -1;
+    bool ended = true;
+    for (int32_t k = d->lo; k < d->hi; k++) {
+        ended |= d->ends[k];
+        if (d->begins[k] && ended) {
+            number++;
+            ended = false;
+        }
+        d->section[k] = number;
+    }
+    return number + 1;
+}
+
+/* Puts the boxes over all sections at the bottom, those that live longest first, and takes them off
+ * the list. Returns the height of their stack. */
+static int64_t lay_ground(spad__draft *d, int32_t sections) {
+    const spad__boxes *b = d->pack->boxes;
+    for (int32_t k = 0; k < d->count; k++)
+        if (d->stays[d->list[k]]) return 0;
+    size_t full = 0;
+    int32_t kept = 0;
+    for (int32_t k = 0; k < d->count; k++) {
+        const int32_t i = d->list[k];
+        if (d->section[cut_begin(d, i)] == 0 && d->section[cut_end(d, i) - 1] == sections - 1)
+            d->rows[full++] = (spad__row){(uint64_t)(b->sections - (b->end[i] - b->begin[i])), i};
+        else
+            d->list[kept++] = i;
+    }
+    d->count = kept;
+    spad__sort_rows(d->rows, d->rows + b->count, full);
+    int64_t top = 0;
+    for (size_t k = 0; k < full; k++) {
+        const int32_t i = d->rows[k].value;
+        d->offset[i] = top;
+        top += (b->size[i] + d->unit - 1) / d->unit * d->unit;
+    }
+    return top;
+}
+
+static void add_list(const spad__draft *d, spad__slider *slider) {
+    const spad__boxes *b = d->pack->boxes;
+    for (int32_t k = 0; k < d->count; k++) {
+        const int32_t i = d->list[k];
+        const spad__slide_box box = {.box = i,
+                                     .begin = d->section[cut_begin(d, i)],
+                                     .end = d->section[cut_end(d, i) - 1] + 1,
+                                     .size = b->size[i],
+                                     .offset = d->offset[i],
+                                     .burden = d->burden[i],
+                                     .fixed = d->stays[i]};
+        spad__slider_add(slider, &box);
+    }
+    spad__slider_start(slider);
+}
+
+static void read_slider(spad__draft *d, const spad__slider *slider, int64_t ground) {
+    spad__slider_read(slider, d->offset);
+    if (ground == 0) return;
+    for (int32_t k = 0; k < d->count; k++) d->offset[d->list[k]] += ground;
+}
+
+/* A higher target. False: it would not be below `most`. */
+static bool rise(const spad__draft *d, int64_t most, int64_t *target) {
+    const int64_t bound = d->pack->enough;
+    *target += (*target - bound) / 2 + bound / LEAST_RISE + d->unit;
+    return *target < most;
+}
+
+static bool fill_level(spad__draft *d, int64_t looks, int64_t most, int64_t *target, bool *found) {
+    const spad__pack *p = d->pack;
+    const int32_t sections = number_sections(d);
+    const int64_t ground = lay_ground(d, sections);
+    const int64_t least = d->count > 0 ? ground + 1 : ground;
+    *found = true;
+    while (*found && least > *target) /* possible because sizes are rounded up */
+        *found = rise(d, most, target);
+    if (d->count == 0 || !*found) return true;
+    spad__slider *slider = spad__slider_create(p->host, d->count, sections, p->random, p->stop);
+    if (slider == NULL) return false;
+    spad__slider_clear(slider, sections, d->unit, *target - ground);
+    add_list(d, slider);
+    while (!(*found = spad__slider_run(slider, looks)) && !spad__stopped(p->stop)) {
+        if (!rise(d, most, target)) break;
+        spad__slider_aim(slider, *target - ground);
+    }
+    d->looks += spad__slider_looks(slider);
+    spad__slider_burdens(slider, d->burden);
+    if (*found) read_slider(d, slider, ground);
+    spad__slider_destroy(slider);
+    return true;
+}
+
+/* ---- a draft ------------------------------------------------------------------------- */
+
+bool spad__draft_fill(spad__draft *d, const spad__window *w, int64_t looks, int64_t most,
+                      int64_t *target, bool *found) {
+    spad__assert(w->lo >= 0 && w->lo < w->hi && w->hi <= d->pack->boxes->sections);
+    if (w->core)
+        list_core(d, w);
+    else
+        list_window(d, w);
+    *found = true;
+    for (size_t k = 0; *found && k < sizeof levels / sizeof *levels; k++) {
+        if (!list_level(d, d->pack->boxes->max_load / 1000 * levels[k])) continue;
+        if (!fill_level(d, looks, most, target, found)) return false;
+    }
+    return true;
+}
+
+void spad__draft_clear(spad__draft *d) {
+    for (int32_t i = 0; i < d->pack->boxes->count; i++) d->offset[i] = -1;
+}
+
+void spad__draft_set(spad__draft *d, const int64_t *offset) {
+    memcpy(d->offset, offset, (size_t)d->pack->boxes->count * sizeof *offset);
+}
+
+bool spad__draft_start(spad__draft *d, const spad__pack *p) {
+    const size_t n = (size_t)p->boxes->count;
+    const size_t sections = (size_t)p->boxes->sections + 1;
+    *d = (spad__draft){.pack = p, .arena.host = *p->host, .unit = p->height / SPAD__SLIDE_MOST + 1};
+    d->offset = spad__arena_array(&d->arena, n, sizeof *d->offset);
+    d->burden = spad__arena_array(&d->arena, n, sizeof *d->burden);
+    d->all = spad__arena_array(&d->arena, n, sizeof *d->all);
+    d->list = spad__arena_array(&d->arena, n, sizeof *d->list);
+    d->stays = spad__arena_array(&d->arena, n, sizeof *d->stays);
+    d->rows = spad__arena_array(&d->arena, n, 2 * sizeof *d->rows);
+    d->busy = spad__arena_array(&d->arena, sections, sizeof *d->busy);
+    d->covered = spad__arena_array(&d->arena, sections, sizeof *d->covered);
+    d->section = spad__arena_array(&d->arena, sections, sizeof *d->section);
+    d->begins = spad__arena_array(&d->arena, sections, sizeof *d->begins);
+    d->ends = spad__arena_array(&d->arena, sections, sizeof *d->ends);
+    if (d->offset == NULL || d->burden == NULL || d->all == NULL || d->list == NULL ||
+        d->stays == NULL || d->rows == NULL || d->busy == NULL || d->covered == NULL ||
+        d->section == NULL || d->begins == NULL || d->ends == NULL)
+        return false;
+    spad__draft_clear(d);
+    return true;
+}
+
+void spad__draft_end(spad__draft *d) {
+    spad__arena_free(&d->arena);
+}

@@ -53,7 +53,7 @@ static void find_outside(const spad__draft *d, int32_t *left, int32_t *right) {
 }
 
 /* Widens the window until no new box of it lives together with a placed one that is not over it. */
-static void widen(spad__draft *d, int32_t *left, int32_t *right) {
+static void widen_window(spad__draft *d, int32_t *left, int32_t *right) {
     const spad__boxes *b = d->pack->boxes;
     int32_t lo;
     int32_t hi;
@@ -74,13 +74,13 @@ static void list_box(spad__draft *d, int32_t i, bool stays) {
     d->stays[i] = stays;
 }
 
-static void list_window(spad__draft *d, const spad__window *w) {
+static void list_window(spad__draft *d, const spad__draft_window *w) {
     const spad__boxes *b = d->pack->boxes;
     int32_t left;
     int32_t right;
     d->lo = w->lo;
     d->hi = w->hi;
-    widen(d, &left, &right);
+    widen_window(d, &left, &right);
     d->all_count = 0;
     for (int32_t i = 0; i < b->first[d->hi]; i++)
         if (over(b, i, d->lo, d->hi))
@@ -88,7 +88,7 @@ static void list_window(spad__draft *d, const spad__window *w) {
 }
 
 /* The new boxes over a window, with the whole of their lives, and all placed ones at that time. */
-static void list_core(spad__draft *d, const spad__window *w) {
+static void list_core(spad__draft *d, const spad__draft_window *w) {
     const spad__boxes *b = d->pack->boxes;
     d->lo = w->lo;
     d->hi = w->hi;
@@ -104,12 +104,12 @@ static void list_core(spad__draft *d, const spad__window *w) {
     }
 }
 
-static int32_t cut_begin(const spad__draft *d, int32_t i) {
+static int32_t begin_within(const spad__draft *d, int32_t i) {
     const int32_t begin = d->pack->boxes->begin[i];
     return begin > d->lo ? begin : d->lo;
 }
 
-static int32_t cut_end(const spad__draft *d, int32_t i) {
+static int32_t end_within(const spad__draft *d, int32_t i) {
     const int32_t end = d->pack->boxes->end[i];
     return end < d->hi ? end : d->hi;
 }
@@ -123,7 +123,7 @@ static void mark_busy(spad__draft *d, int64_t load) {
 }
 
 static bool is_busy(const spad__draft *d, int32_t i) {
-    return d->busy[cut_end(d, i)] > d->busy[cut_begin(d, i)];
+    return d->busy[end_within(d, i)] > d->busy[begin_within(d, i)];
 }
 
 static void mark_covered(spad__draft *d) {
@@ -131,8 +131,8 @@ static void mark_covered(spad__draft *d) {
     int32_t *const change = d->section;
     memset(change + d->lo, 0, sections * sizeof *change);
     for (int32_t k = 0; k < d->count; k++) {
-        change[cut_begin(d, d->list[k])]++;
-        change[cut_end(d, d->list[k])]--;
+        change[begin_within(d, d->list[k])]++;
+        change[end_within(d, d->list[k])]--;
     }
     int32_t alive = 0;
     d->covered[d->lo] = 0;
@@ -143,7 +143,7 @@ static void mark_covered(spad__draft *d) {
 }
 
 static bool is_covered(const spad__draft *d, int32_t i) {
-    return d->covered[cut_end(d, i)] > d->covered[cut_begin(d, i)];
+    return d->covered[end_within(d, i)] > d->covered[begin_within(d, i)];
 }
 
 /* Lists the new boxes over sections with a load, those that may slide, and those that stay
@@ -167,13 +167,13 @@ static bool list_level(spad__draft *d, int64_t load) {
 
 /* Numbers the sections: one for each largest set of boxes that live together. Such a set is
  * complete when a box ends after one has begun. Returns the count. */
-static int32_t number_sections(spad__draft *d) {
+static int32_t number_cliques(spad__draft *d) {
     const size_t sections = (size_t)(d->hi - d->lo) + 1;
     memset(d->begins + d->lo, 0, sections * sizeof *d->begins);
     memset(d->ends + d->lo, 0, sections * sizeof *d->ends);
     for (int32_t k = 0; k < d->count; k++) {
-        d->begins[cut_begin(d, d->list[k])] = true;
-        d->ends[cut_end(d, d->list[k])] = true;
+        d->begins[begin_within(d, d->list[k])] = true;
+        d->ends[end_within(d, d->list[k])] = true;
     }
     int32_t number = -1;
     bool ended = true;
@@ -198,7 +198,7 @@ static int64_t lay_ground(spad__draft *d, int32_t sections) {
     int32_t kept = 0;
     for (int32_t k = 0; k < d->count; k++) {
         const int32_t i = d->list[k];
-        if (d->section[cut_begin(d, i)] == 0 && d->section[cut_end(d, i) - 1] == sections - 1)
+        if (d->section[begin_within(d, i)] == 0 && d->section[end_within(d, i) - 1] == sections - 1)
             d->rows[full++] = (spad__row){(uint64_t)(b->sections - (b->end[i] - b->begin[i])), i};
         else
             d->list[kept++] = i;
@@ -219,8 +219,8 @@ static void add_list(const spad__draft *d, spad__slider *slider) {
     for (int32_t k = 0; k < d->count; k++) {
         const int32_t i = d->list[k];
         const spad__slide_box box = {.box = i,
-                                     .begin = d->section[cut_begin(d, i)],
-                                     .end = d->section[cut_end(d, i) - 1] + 1,
+                                     .begin = d->section[begin_within(d, i)],
+                                     .end = d->section[end_within(d, i) - 1] + 1,
                                      .size = b->size[i],
                                      .offset = d->offset[i],
                                      .burden = d->burden[i],
@@ -245,7 +245,7 @@ static bool rise(const spad__draft *d, int64_t most, int64_t *target) {
 
 static bool fill_level(spad__draft *d, int64_t looks, int64_t most, int64_t *target, bool *found) {
     const spad__pack *p = d->pack;
-    const int32_t sections = number_sections(d);
+    const int32_t sections = number_cliques(d);
     const int64_t ground = lay_ground(d, sections);
     const int64_t least = d->count > 0 ? ground + 1 : ground;
     *found = true;
@@ -269,7 +269,7 @@ static bool fill_level(spad__draft *d, int64_t looks, int64_t most, int64_t *tar
 
 /* ---- a draft ------------------------------------------------------------------------- */
 
-bool spad__draft_fill(spad__draft *d, const spad__window *w, int64_t looks, int64_t most,
+bool spad__draft_fill(spad__draft *d, const spad__draft_window *w, int64_t looks, int64_t most,
                       int64_t *target, bool *found) {
     spad__assert(w->lo >= 0 && w->lo < w->hi && w->hi <= d->pack->boxes->sections);
     if (w->core)

@@ -9,11 +9,11 @@
 #include "plan/sort.h"
 
 /* Sections [lo, hi). */
-typedef struct spad__window {
+typedef struct spad__draft_window {
     int32_t lo;
     int32_t hi;
     bool core; /* what was placed before stays where it is, also beyond the window */
-} spad__window;
+} spad__draft_window;
 
 typedef struct spad__draft {
     const spad__pack *pack; /* borrowed */
@@ -49,7 +49,7 @@ void spad__draft_set(spad__draft *draft, const int64_t *offset);
 /* Places all boxes over a window, below *target. After so many looks in vain the target goes up,
  * and again, as long as it is below `most`. *found: whether all are placed; if not, the draft has
  * to be cleared. False: no memory. */
-bool spad__draft_fill(spad__draft *draft, const spad__window *window, int64_t looks, int64_t most,
-                      int64_t *target, bool *found);
+bool spad__draft_fill(spad__draft *draft, const spad__draft_window *window, int64_t looks,
+                      int64_t most, int64_t *target, bool *found);
 
 #endif

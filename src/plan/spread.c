@@ -44,7 +44,7 @@ static const int64_t core_percent[] = {88, 90, 86, 84};
 struct spad__spread {
     spad__pack *pack;
     spad__draft draft;
-    spad__window cores[MOST_CORES]; /* the highest peak first */
+    spad__draft_window cores[MOST_CORES]; /* the highest peak first */
     int32_t core_count;
     uint32_t round;
     int32_t alive;  /* at the peak */
@@ -68,9 +68,9 @@ static int32_t next_peak(const spad__spread *s) {
 }
 
 /* The run of sections around a peak with a load, up to the next core. */
-static spad__window run_around(const spad__spread *s, int32_t peak, int64_t load) {
+static spad__draft_window run_around(const spad__spread *s, int32_t peak, int64_t load) {
     const spad__boxes *b = s->pack->boxes;
-    spad__window w = {peak, peak + 1, true};
+    spad__draft_window w = {peak, peak + 1, true};
     while (w.lo > 0 && !s->in_core[w.lo - 1] && b->load[w.lo - 1] >= load) w.lo--;
     while (w.hi < b->sections && !s->in_core[w.hi] && b->load[w.hi] >= load) w.hi++;
     return w;
@@ -82,10 +82,10 @@ static int32_t count_over(const spad__boxes *b, int32_t begin, int32_t end) {
     return count;
 }
 
-static spad__window core_around(const spad__spread *s, int32_t peak) {
+static spad__draft_window core_around(const spad__spread *s, int32_t peak) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t most = CORE_ALIVE * s->alive + CORE_MORE;
-    spad__window w = {peak, peak + 1, true};
+    spad__draft_window w = {peak, peak + 1, true};
     const uint32_t kinds = sizeof core_percent / sizeof *core_percent;
     for (int64_t percent = core_percent[s->round % kinds]; percent < 100; percent += CORE_STEP) {
         w = run_around(s, peak, share_of_peak(b, percent));
@@ -95,8 +95,8 @@ static spad__window core_around(const spad__spread *s, int32_t peak) {
 }
 
 /* The time in which boxes over a window live. */
-static spad__window life_of(const spad__boxes *b, const spad__window *w) {
-    spad__window life = *w;
+static spad__draft_window life_of(const spad__boxes *b, const spad__draft_window *w) {
+    spad__draft_window life = *w;
     for (int32_t i = 0; i < b->first[w->hi]; i++) {
         if (b->end[i] <= w->lo) continue;
         life.lo = b->begin[i] < life.lo ? b->begin[i] : life.lo;
@@ -106,33 +106,34 @@ static spad__window life_of(const spad__boxes *b, const spad__window *w) {
 }
 
 /* Whether no box of a window lives together with one of a core. */
-static bool stands_alone(const spad__spread *s, const spad__window *w) {
+static bool stands_alone(const spad__spread *s, const spad__draft_window *w) {
     const spad__boxes *b = s->pack->boxes;
-    const spad__window life = life_of(b, w);
+    const spad__draft_window life = life_of(b, w);
     for (int32_t k = 0; k < s->core_count; k++) {
-        const spad__window other = life_of(b, &s->cores[k]);
+        const spad__draft_window other = life_of(b, &s->cores[k]);
         if (life.lo < other.hi && other.lo < life.hi) return false;
     }
     return true;
 }
 
 /* How many boxes live through all sections between two windows. */
-static int32_t count_through(const spad__boxes *b, const spad__window *v, const spad__window *w) {
-    const spad__window *left = v->lo < w->lo ? v : w;
-    const spad__window *right = v->lo < w->lo ? w : v;
+static int32_t count_through(const spad__boxes *b, const spad__draft_window *v,
+                             const spad__draft_window *w) {
+    const spad__draft_window *left = v->lo < w->lo ? v : w;
+    const spad__draft_window *right = v->lo < w->lo ? w : v;
     int32_t count = 0;
     for (int32_t i = 0; i < b->first[left->hi]; i++) count += b->end[i] > right->lo;
     return count;
 }
 
 /* Joins a window to a core with which it has many boxes in common. */
-static bool join_core(spad__spread *s, const spad__window *w) {
+static bool join_core(spad__spread *s, const spad__draft_window *w) {
     const spad__boxes *b = s->pack->boxes;
     for (int32_t k = 0; k < s->core_count; k++) {
-        spad__window *const core = &s->cores[k];
+        spad__draft_window *const core = &s->cores[k];
         if (count_through(b, core, w) <= s->alive / JOINED_THROUGH) continue;
-        const spad__window both = {core->lo < w->lo ? core->lo : w->lo,
-                                   core->hi > w->hi ? core->hi : w->hi, true};
+        const spad__draft_window both = {core->lo < w->lo ? core->lo : w->lo,
+                                         core->hi > w->hi ? core->hi : w->hi, true};
         if (count_over(b, both.lo, both.hi) > JOINED_ALIVE * s->alive) continue;
         *core = both;
         return true;
@@ -140,7 +141,7 @@ static bool join_core(spad__spread *s, const spad__window *w) {
     return false;
 }
 
-static void mark_core(spad__spread *s, const spad__window *w) {
+static void mark_core(spad__spread *s, const spad__draft_window *w) {
     memset(s->in_core + w->lo, true, (size_t)(w->hi - w->lo) * sizeof *s->in_core);
 }
 
@@ -152,7 +153,7 @@ static void choose_cores(spad__spread *s) {
     while (s->core_count < MOST_CORES) {
         const int32_t peak = next_peak(s);
         if (peak < 0 || b->load[peak] < b->max_load / 1000 * PEAK_MILLE) break;
-        const spad__window w = core_around(s, peak);
+        const spad__draft_window w = core_around(s, peak);
         mark_core(s, &w);
         if (join_core(s, &w)) continue;
         if (stands_alone(s, &w)) s->cores[s->core_count++] = w;
@@ -186,21 +187,21 @@ static bool stays(const spad__spread *s, int32_t section) {
 
 /* The window after a frontier, up to `end`: some new boxes, and up to as many begun before it that
  * may slide; but no peak is opened again. */
-static spad__window window_right(const spad__spread *s, int32_t frontier, int32_t end,
-                                 int32_t about) {
+static spad__draft_window window_right(const spad__spread *s, int32_t frontier, int32_t end,
+                                       int32_t about) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = b->first[frontier];
-    spad__window w = {frontier, frontier + 1, false};
+    spad__draft_window w = {frontier, frontier + 1, false};
     while (w.hi < end && window_goes_on(b, w.hi, b->first[w.hi] - before, about)) w.hi++;
     while (w.lo > 0 && before - b->first[w.lo] < about && !stays(s, w.lo - 1)) w.lo--;
     return w;
 }
 
-static spad__window window_left(const spad__spread *s, int32_t frontier, int32_t end,
-                                int32_t about) {
+static spad__draft_window window_left(const spad__spread *s, int32_t frontier, int32_t end,
+                                      int32_t about) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t before = s->ended[frontier];
-    spad__window w = {frontier - 1, frontier, false};
+    spad__draft_window w = {frontier - 1, frontier, false};
     while (w.lo > end && window_goes_on(b, w.lo - 1, before - s->ended[w.lo], about)) w.lo--;
     while (w.hi < b->sections && s->ended[w.hi] - before < about && !stays(s, w.hi)) w.hi++;
     return w;
@@ -217,12 +218,12 @@ static bool fill_gap(spad__spread *s, int32_t lo, int32_t hi, int64_t looks, int
     meet = lo == 0 ? lo : hi == b->sections ? hi : meet;
     bool ok = true;
     for (int32_t f = lo; ok && *found && f < meet;) {
-        const spad__window w = window_right(s, f, meet, about);
+        const spad__draft_window w = window_right(s, f, meet, about);
         ok = spad__draft_fill(&s->draft, &w, looks, s->pack->height, target, found);
         f = w.hi;
     }
     for (int32_t f = hi; ok && *found && f > meet;) {
-        const spad__window w = window_left(s, f, meet, about);
+        const spad__draft_window w = window_left(s, f, meet, about);
         ok = spad__draft_fill(&s->draft, &w, looks, s->pack->height, target, found);
         f = w.lo;
     }

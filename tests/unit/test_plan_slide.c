@@ -122,10 +122,11 @@ static void one_seed_gives_one_plan(void **state) {
     spad__slider_destroy(s);
 }
 
-static spad__window random_window(spad__random *random, bool core) {
+static spad__draft_window random_window(spad__random *random, bool core) {
     const int32_t lo = (int32_t)spad__random_below(random, SECTIONS);
     const int32_t most = SECTIONS - lo < 80 ? SECTIONS - lo : 80;
-    return (spad__window){lo, lo + 1 + (int32_t)spad__random_below(random, (uint64_t)most), core};
+    return (spad__draft_window){lo, lo + 1 + (int32_t)spad__random_below(random, (uint64_t)most),
+                                core};
 }
 
 /* Cores first, then windows anywhere, and in the end one over all that is left. */
@@ -139,8 +140,8 @@ static void windows_in_any_order_make_a_plan(void **state) {
         assert_true(spad__draft_start(&draft, &p.pack));
         int64_t target = p.load + p.load / 8;
         for (int32_t k = 0; k < 8; k++) {
-            const spad__window window =
-                k == 7 ? (spad__window){0, SECTIONS, false} : random_window(&p.random, k < 3);
+            const spad__draft_window window =
+                k == 7 ? (spad__draft_window){0, SECTIONS, false} : random_window(&p.random, k < 3);
             bool found;
             assert_true(spad__draft_fill(&draft, &window, 100 * 1000, p.total, &target, &found));
             assert_true(found);
@@ -164,7 +165,7 @@ static void a_target_rises_below_the_best_plan(void **state) {
     spad__draft draft;
     problem_make(&p, 2, &host);
     assert_true(spad__draft_start(&draft, &p.pack));
-    const spad__window all = {0, SECTIONS, false};
+    const spad__draft_window all = {0, SECTIONS, false};
     int64_t target = p.load;
     bool found;
     assert_true(spad__draft_fill(&draft, &all, 1, p.load + p.load / 100, &target, &found));

@@ -42,6 +42,12 @@ static void sort_items(const spad__model *m, spad__row *rows, spad__row *scratch
     *count = n;
 }
 
+int32_t spad__boxes_over(const spad__boxes *b, int32_t begin, int32_t end) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < b->first[end]; i++) count += b->end[i] > begin;
+    return count;
+}
+
 bool spad__boxes_take(spad__boxes *b, size_t n, size_t sections) {
     spad__arena *arena = &b->arena;
     b->begin = spad__arena_array(arena, n + 1, sizeof *b->begin);

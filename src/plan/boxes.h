@@ -42,6 +42,9 @@ spad_status spad__boxes_build(spad__boxes *boxes, const spad__model *model, bool
                               spad_error *error);
 void spad__boxes_free(spad__boxes *boxes);
 
+/* How many boxes are over some of the sections [begin, end). */
+int32_t spad__boxes_over(const spad__boxes *boxes, int32_t begin, int32_t end);
+
 /* The arrays that all boxes have, from their arena; false: no memory. `first` and `load` have room
  * for one section more. */
 bool spad__boxes_take(spad__boxes *boxes, size_t count, size_t sections);

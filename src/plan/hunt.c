@@ -45,6 +45,7 @@ enum {
     PASSED_LARGE = 100 * 1000,  /* or these, where no exact search comes next, */
     PASSES_BEFORE_CORE = 2,     /* though always one after the core */
     HOPELESS_GAP = 32,          /* part of the bound */
+    CROWDED = 128,              /* boxes that live together */
     EJECT_ROUNDS = 2,           /* without a deadline */
     MOST_ROUNDS = 24,           /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
@@ -173,11 +174,15 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
     return true;
 }
 
-/* Whether passes leave so much that lowering the plan, where that is quick, comes first. */
+/* Whether many boxes live together in a problem with too many for the exact search: what passes and
+ * ejection leave then, a plan from the peaks outwards does not. */
+static bool is_crowded(const spad__boxes *b) {
+    return b->count > SPAD__EXACT_BOXES && b->count <= QUICK_SPREAD &&
+           spad__boxes_over(b, b->peak, b->peak + 1) >= CROWDED;
+}
+
 static bool passes_are_hopeless(const spad__pack *p) {
-    const int32_t n = p->boxes->count;
-    return n > SPAD__EXACT_BOXES && n <= QUICK_SPREAD &&
-           p->height - p->enough > p->enough / HOPELESS_GAP;
+    return is_crowded(p->boxes) && p->height - p->enough > p->enough / HOPELESS_GAP;
 }
 
 /* First plans: of a long problem from strips, if they suit it, and if it is not too long two
@@ -223,8 +228,8 @@ static void share_plan(hunter *h, spad__pack *p) {
 }
 
 /* One round of lowering a plan from the peaks outwards and by ejection. In a large problem the
- * first round is for one of them: ejection, where a pass over all boxes takes long; and as long as
- * the first one lowers the plan, it is the only one. */
+ * first round is for one of them: ejection, where a pass over all boxes takes long; and where
+ * many boxes live together, the first one is the only one as long as it lowers the plan. */
 static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t round) {
     const int64_t n = p->boxes->count;
     const bool large = n > SPAD__EXACT_BOXES;
@@ -236,7 +241,7 @@ static bool lower_once(hunter *h, spad__pack *p, spad__spread *spread, int32_t r
             return false;
         const bool lower = p->height < before;
         share_plan(h, p);
-        if (large && (lower || (!slow && round == 0))) return true;
+        if (large && !slow && (round == 0 || (lower && is_crowded(p->boxes)))) return true;
     }
     if (p->height <= p->enough || spad__stopped(&h->stop)) return true;
     const int64_t looks = large ? SPAD__EJECT_LOOKS : n * EJECT_LOOKS_PER_BOX;

@@ -76,12 +76,6 @@ static spad__draft_window run_around(const spad__spread *s, int32_t peak, int64_
     return w;
 }
 
-static int32_t count_over(const spad__boxes *b, int32_t begin, int32_t end) {
-    int32_t count = 0;
-    for (int32_t i = 0; i < b->first[end]; i++) count += b->end[i] > begin;
-    return count;
-}
-
 static spad__draft_window core_around(const spad__spread *s, int32_t peak) {
     const spad__boxes *b = s->pack->boxes;
     const int32_t most = CORE_ALIVE * s->alive + CORE_MORE;
@@ -89,7 +83,7 @@ static spad__draft_window core_around(const spad__spread *s, int32_t peak) {
     const uint32_t kinds = sizeof core_percent / sizeof *core_percent;
     for (int64_t percent = core_percent[s->round % kinds]; percent < 100; percent += CORE_STEP) {
         w = run_around(s, peak, share_of_peak(b, percent));
-        if (count_over(b, w.lo, w.hi) <= most) break;
+        if (spad__boxes_over(b, w.lo, w.hi) <= most) break;
     }
     return w;
 }
@@ -134,7 +128,7 @@ static bool join_core(spad__spread *s, const spad__draft_window *w) {
         if (count_through(b, core, w) <= s->alive / JOINED_THROUGH) continue;
         const spad__draft_window both = {core->lo < w->lo ? core->lo : w->lo,
                                          core->hi > w->hi ? core->hi : w->hi, true};
-        if (count_over(b, both.lo, both.hi) > JOINED_ALIVE * s->alive) continue;
+        if (spad__boxes_over(b, both.lo, both.hi) > JOINED_ALIVE * s->alive) continue;
         *core = both;
         return true;
     }
@@ -308,7 +302,7 @@ spad__spread *spad__spread_create(spad__pack *p, uint32_t variant) {
         return NULL;
     }
     count_ended(s);
-    s->alive = count_over(p->boxes, p->boxes->peak, p->boxes->peak + 1);
+    s->alive = spad__boxes_over(p->boxes, p->boxes->peak, p->boxes->peak + 1);
     return s;
 }
 

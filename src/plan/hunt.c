@@ -46,7 +46,7 @@ enum {
     PASSES_BEFORE_CORE = 2,     /* though always one after the core */
     HOPELESS_GAP = 32,          /* part of the bound */
     CROWDED = 128,              /* boxes that live together */
-    EJECT_ROUNDS = 2,           /* without a deadline */
+    EJECT_ROUNDS = 3,           /* without a deadline */
     MOST_ROUNDS = 24,           /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
     SPREAD_LOOKS_PER_BOX = 500, /* the same; in large problems a quarter of it in the first round */

@@ -29,7 +29,7 @@
 #include "check/others.h"
 #include "kernel/kernel.h"
 
-enum { USES_MAX = 2048 };
+enum { USES_MAX = 8192 };
 
 /* Values of a tensor that are compared, from both ends of the run: as many as give few enough
  * uses. */

@@ -11,19 +11,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "by_threads.h"
 #include "hopper.h"
 
 static const int UNITS = 132;
-
-__device__ __forceinline__ void copy16(uint32_t to, const char *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-__device__ __forceinline__ void commit() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int P> __device__ __forceinline__ void wait_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(P) : "memory");
-}
 
 template <int BM, int BN, int WG> struct tile_of {
     static constexpr int T = 128 * WG, NA = BM * 8 / T, NB = BN * 8 / T, R = BM / 64 / WG,

@@ -17,19 +17,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "by_threads.h"
 #include "hopper.h"
 
 static const int UNITS = 132;
 
-__device__ __forceinline__ void copy16(uint32_t to, const char *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-__device__ __forceinline__ void commit() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-template <int P> __device__ __forceinline__ void wait_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(P) : "memory");
-}
 template <int F> __device__ __forceinline__ void fence() {
     if (F == 1) asm volatile("fence.proxy.async;" ::: "memory");
     if (F == 2) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -4,7 +4,7 @@
  *
  * 1. Greedy passes with different preferences give a first plan. Most real
  *    problems end here, at the largest load. From some hundred boxes on the plan is lowered from
- *    its peak outwards (spread.c) and by ejection (eject.c).
+ *    its peaks outwards (spread.c) and by ejection (eject.c).
  * 2. Up to SPAD__EXACT_BOXES the exact search tries to reach a target height in
  *    many short runs (Luby's sequence of node limits), each with its own taste
  *    in ordering options. Run times of such searches have heavy tails, so a
@@ -45,7 +45,6 @@ enum {
     PASSED_LARGE = 100 * 1000,  /* or these, where no exact search comes next, */
     PASSES_BEFORE_CORE = 2,     /* though always one after the core */
     HOPELESS_GAP = 32,          /* part of the bound */
-    CROWDED = 128,              /* boxes that live together */
     EJECT_ROUNDS = 3,           /* without a deadline */
     MOST_ROUNDS = 24,           /* each twice as long as the one before */
     EJECT_LOOKS_PER_BOX = 500,  /* before the exact search */
@@ -178,7 +177,7 @@ static bool pass_wide(spad__pack *p, int32_t pass) {
  * ejection leave then, a plan from the peaks outwards does not. */
 static bool is_crowded(const spad__boxes *b) {
     return b->count > SPAD__EXACT_BOXES && b->count <= QUICK_SPREAD &&
-           spad__boxes_over(b, b->peak, b->peak + 1) >= CROWDED;
+           spad__boxes_over(b, b->peak, b->peak + 1) >= SPAD__MANY_ALIVE;
 }
 
 static bool passes_are_hopeless(const spad__pack *p) {

@@ -30,8 +30,7 @@ enum {
     JOINED_ALIVE = 8,    /* times the boxes alive at the peak: no more for two peaks as one core */
     JOINED_THROUGH = 8,  /* part of those: they live through the time between such peaks */
     PEAK_MILLE = 985,    /* of the largest load, at the peak of another core */
-    STAY_PERCENT = 98,   /* of the largest load: such a peak stays as it is, */
-    MANY_ALIVE = 128,    /* where so many boxes live together */
+    STAY_PERCENT = 98,   /* of the largest load: such a peak of many boxes stays as it is */
     FIRST_GAP = 200,     /* part of the bound: the first target is no further above it */
     LAST_GAP = 2048,     /* part of the bound: below it the bound is the target */
     LEAST_NEW = 96,      /* boxes of a window, */
@@ -176,7 +175,7 @@ static bool window_goes_on(const spad__boxes *b, int32_t section, int32_t boxes,
 /* Whether what is already placed over a section stays: a peak, where many boxes live together. */
 static bool stays(const spad__spread *s, int32_t section) {
     const spad__boxes *b = s->pack->boxes;
-    return s->alive >= MANY_ALIVE && b->load[section] >= share_of_peak(b, STAY_PERCENT);
+    return s->alive >= SPAD__MANY_ALIVE && b->load[section] >= share_of_peak(b, STAY_PERCENT);
 }
 
 /* The window after a frontier, up to `end`: some new boxes, and up to as many begun before it that

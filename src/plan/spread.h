@@ -7,6 +7,9 @@
 
 #include "plan/pack.h"
 
+/* Boxes that live together at a peak which is worth the effort. */
+enum { SPAD__MANY_ALIVE = 128 };
+
 typedef struct spad__spread spad__spread;
 
 /* The pack, which has a plan, is borrowed. variant: several for one problem should differ in it.

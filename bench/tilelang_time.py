@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tilelang_time.py: what the simulator says about a GEMM of TileLang by tile, stages and shape, beside what an H200
-measured (examples/cuda/h200_tilelang.csv; h200_tilelang_others.csv has shapes and tiles that were measured last). No
-figure was fitted to these measurements.
+measured (examples/cuda/h200_tilelang.csv; h200_tilelang_others.csv and h200_tilelang_last.csv have shapes and tiles that were measured
+later). No figure was fitted to these measurements.
 
     PYTHONPATH=build/release/python python3 bench/tilelang_time.py [--path tma] [--chip FILE] [--csv FILE]
     PYTHONPATH=build/release/python python3 bench/tilelang_time.py sources FOLDER      writes the .cu files; no GPU

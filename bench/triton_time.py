@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """triton_time.py: what the simulator says about a matmul of Triton by tile, stages and shape, beside what an H200
 measured (examples/cuda/h200_triton.csv, made with the same kernel). No figure was fitted to these measurements. The
-sets: first and second are the shapes that the model was made with, other are shapes and tiles that were measured last.
+sets: first and second are the shapes that the model was made with, other are shapes and tiles that were measured later, last those
+that were measured when the model was complete.
 
     PYTHONPATH=build/release/python python3 bench/triton_time.py [--set first] [--clock 1500] [--chip FILE]
 """
@@ -41,7 +42,7 @@ def main():
     parser.add_argument("--clock", default="1500")
     parser.add_argument("--chip", default=str(ROOT / "examples" / "chips" / "h200_1500.chip"))
     parser.add_argument("--csv", default=str(ROOT / "examples" / "cuda" / "h200_triton.csv"))
-    parser.add_argument("--set", action="append", help="first, second, other; all without it")
+    parser.add_argument("--set", action="append", help="first, second, other, last; all without it")
     options = parser.parse_args()
     chip = spad.Target.load(options.chip)
     series = {}

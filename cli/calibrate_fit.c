@@ -306,10 +306,9 @@ static void put_engines(chip_writer *w, double units) {
     put_origin(w, "spread", spread_of(w, "clock", both));
     fprintf(w->out, "    macs %.0f at bf16, fp16", 64.0 * 256.0 * 16.0 / cycles);
     put_origin(w, "spread", spread_of(w, "wgmma_rate", both));
-    /* The only figure without a measurement of its own: docs/calibrate.md says how it was found. */
-    fputs(
-        "    queue 3 measured \"fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15\"\n",
-        w->out);
+    /* Not measured here, but by an example: docs/calibrate.md. */
+    fputs("    queue 6 measured \"examples/cuda/copies.cu, H200 at 1500 MHz, 2026-11-16\"\n",
+          w->out);
     fprintf(w->out, "    latency %.0f cycles",
             figure(w, "wgmma_latency", "n=128") - figure(w, "wgmma_rate", "n=128 warpgroups=1"));
     put_origin(w, "spread", spread_of(w, "wgmma_latency", "n=128"));

@@ -4,15 +4,14 @@
  * compilers are for the Python package.
  */
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "plan_kernel.h"
 #include "plan_spaces.h"
+#include "progress.h"
 
 typedef struct plan_words {
     cli_plan_words input;
@@ -38,60 +37,8 @@ typedef struct plan_words {
     bool steps;
     bool minimize;
     bool fix;
-    bool progress;
-    bool progress_json;
-    bool line_open; /* a line of progress is to be ended */
+    cli_progress progress;
 } plan_words;
-
-/* ---- progress ---------------------------------------------------------------------- */
-
-static void show_json_progress(const spad_plan_progress *p) {
-    fprintf(stderr, "{\"ns\": %lld, \"height\": ", (long long)p->nanoseconds);
-    if (p->height != SPAD_UNBOUNDED)
-        fprintf(stderr, "%lld", (long long)p->height);
-    else
-        fputs("null", stderr);
-    fprintf(stderr, ", \"bound\": %lld, \"nodes\": %lld, \"restarts\": %lld}\n",
-            (long long)p->bound, (long long)p->nodes, (long long)p->restarts);
-}
-
-/* Set by the first Ctrl-C: the plan ends with the best so far. The second one ends spad. */
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int number) {
-    interrupted = 1;
-    signal(number, SIG_DFL);
-}
-
-enum { PATIENCE_NS = 1000000000 }; /* progress that was not asked for starts then */
-
-/* On a terminal one line that is written over, elsewhere a line each time. */
-static int show_progress(void *context, const spad_plan_progress *p) {
-    plan_words *words = context;
-    if (interrupted) return 1;
-    if (!words->progress && !words->progress_json &&
-        (p->nanoseconds < PATIENCE_NS || !isatty(STDERR_FILENO)))
-        return 0;
-    if (words->progress_json) {
-        show_json_progress(p);
-        return 0;
-    }
-    char height[CLI_SIZE_ROOM], bound[CLI_SIZE_ROOM], restarts[CLI_SIZE_ROOM];
-    words->line_open = isatty(STDERR_FILENO) != 0;
-    if (words->line_open) fputc('\r', stderr);
-    fprintf(stderr, "%lld.%lld s  best ", (long long)(p->nanoseconds / 1000000000),
-            (long long)(p->nanoseconds / 100000000 % 10));
-    if (p->height != SPAD_UNBOUNDED)
-        fprintf(stderr, "%s B", cli_group_digits(height, p->height));
-    else
-        fputs("none", stderr);
-    fprintf(stderr, "  bound %s B", cli_group_digits(bound, p->bound));
-    if (p->height != SPAD_UNBOUNDED && p->bound > 0)
-        fprintf(stderr, "  gap %.3f %%", 100.0 * (double)(p->height - p->bound) / (double)p->bound);
-    fprintf(stderr, "  %s restarts%s", cli_group_digits(restarts, p->restarts),
-            words->line_open ? "\033[K" : "\n");
-    return 0;
-}
 
 /* ---- how hard to look -------------------------------------------------------------- */
 
@@ -121,8 +68,8 @@ static bool read_options(spad_plan_options *options, bool bounded, plan_words *w
     if (!read_effort(words, &options->timeout_ns, &options->seed, &options->threads)) return false;
     options->timeout_ns = cli_time_left(options->timeout_ns, words->started);
     options->goal = bounded && !words->minimize ? SPAD_PLAN_DECIDE : SPAD_PLAN_MINIMIZE;
-    options->progress = show_progress;
-    options->context = words;
+    options->progress = cli_progress_plan;
+    options->context = &words->progress;
     return true;
 }
 
@@ -268,15 +215,14 @@ static cli_exit solve_wishes(const cli_places *input, plan_words *words,
         exit = read_previous(&previous, input->plan, words->previous, json);
     wishes.previous = previous;
     if (exit == CLI_FINE) {
-        signal(SIGINT, interrupt);
+        cli_progress_start();
         const spad_status status =
             spad_plan_solve_wishes(&result, input->plan, &wishes, options, &error);
-        signal(SIGINT, SIG_DFL);
-        if (words->line_open) fputc('\n', stderr);
+        cli_progress_end(&words->progress);
         if (status != SPAD_OK) {
             exit = cli_fail_input(&error, file, json);
         } else {
-            if (interrupted) cli_message("interrupted: this is the best so far");
+            if (cli_interrupted()) cli_message("interrupted: this is the best so far");
             exit = show(input, result->plan, result, words, text, file);
             spad_wishes_result_destroy(result);
         }
@@ -298,12 +244,11 @@ static cli_exit solve(const cli_places *input, plan_words *words, const cli_text
                     "'--previous', '--reuse-steps' or a column 'avoid'");
         return CLI_USAGE;
     }
-    signal(SIGINT, interrupt);
+    cli_progress_start();
     const spad_status status = spad_plan_solve(&result, input->plan, &options, &error);
-    signal(SIGINT, SIG_DFL);
-    if (words->line_open) fputc('\n', stderr);
+    cli_progress_end(&words->progress);
     if (status != SPAD_OK) return cli_fail_input(&error, file, words->input.kernel.json);
-    if (interrupted) cli_message("interrupted: this is the best so far");
+    if (cli_interrupted()) cli_message("interrupted: this is the best so far");
     const cli_exit exit = show(input, result, NULL, words, text, file);
     spad_plan_result_destroy(result);
     return exit;
@@ -322,10 +267,9 @@ static cli_exit plan_spaces(plan_words *words, const cli_text *text, const char 
                                       .options = &options,
                                       .output = words->output,
                                       .pictures = &words->pictures};
-    signal(SIGINT, interrupt);
+    cli_progress_start();
     const cli_exit exit = cli_plan_spaces(text, path, &spaces);
-    signal(SIGINT, SIG_DFL);
-    if (words->line_open) fputc('\n', stderr);
+    cli_progress_end(&words->progress);
     return exit;
 }
 
@@ -352,7 +296,6 @@ static const char *option_for_rows(const plan_words *words) {
                {words->input.end_exclusive, "--end-exclusive"},
                {words->spaces.count > 0, "--space"},
                {words->minimize, "--minimize"},
-               {words->progress || words->progress_json, "--progress"},
                {words->previous != NULL, "--previous"},
                {words->count_moves, "--count-moves"},
                {words->reuse_steps != NULL, "--reuse-steps"},
@@ -373,7 +316,7 @@ static const char *model_option(const plan_words *words) {
 }
 
 /* The text goes over to the kernel. */
-static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *path) {
+static cli_exit plan_kernel(plan_words *words, cli_text text, const char *path) {
     plan_kernel_words kernel_words = {.output = words->output,
                                       .json = words->input.kernel.json,
                                       .pictures = words->pictures,
@@ -402,7 +345,12 @@ static cli_exit plan_kernel(const plan_words *words, cli_text text, const char *
         cli_message("option '--fix' changes the kernel, and not the places of its tensors");
     } else if (words->fix && cli_wants_pictures(&words->pictures)) {
         cli_message("option '--fix' is not for pictures");
+    } else if ((words->progress.asked || words->progress.json) &&
+               (words->goal != NULL || words->frontier || words->fix)) {
+        cli_message("option '--progress' is not for '--for', '--frontier' and '--fix'");
     } else if (read_effort(words, &effort->timeout_ns, &effort->seed, &effort->threads)) {
+        effort->progress = cli_progress_layout;
+        effort->context = &words->progress;
         exit = cli_parse_kernel(&input, path, text, &words->input.kernel);
         if (exit == CLI_FINE) exit = cli_plan_kernel(&input, &kernel_words);
     }
@@ -504,8 +452,7 @@ static cli_exit run_plan(const cli_command *command, int count, char **arguments
                                   {.name = "--output", .value = &words.output},
                                   CLI_PICTURE_OPTIONS(words.pictures),
                                   {.name = "--json", .flag = &words.input.kernel.json},
-                                  {.name = "--progress=json", .flag = &words.progress_json},
-                                  {.name = "--progress", .flag = &words.progress},
+                                  CLI_PROGRESS_OPTIONS(words.progress),
                                   {.name = NULL}};
     cli_exit exit;
     const given_words given = keep_words(count, arguments);
@@ -559,7 +506,6 @@ const cli_command cli_plan = {
         "  --reuse-cost N            with --reuse-steps: what each such pair costs; default 1\n"
         "  --slack N                 bytes of height that such wishes may cost\n"
         "  -o, --output OUT.csv      the rows of FILE with the column offset (and lane)\n"
-        "  --progress[=json]         progress on stderr\n"
         "\n"
         "For a file of another compiler (.tflite, .onnx, IREE, XLA, traces and snapshots of "
         "PyTorch,\n"
@@ -577,6 +523,7 @@ const cli_command cli_plan = {
         "  --timeout SECONDS         stop then, with the best so far; default for CSV\n"
         "                            files: 30\n"
         "  --seed N, --threads N     one thread and one seed always give the same plan\n"
+        "  --progress[=json]         progress on stderr\n"
         "  --json                    the result as JSON\n" CLI_PICTURE_USAGE "\n"
         "exit status: 0 it fits and has no errors (or none found, if the verdict is unknown),\n"
         "1 it does not fit, was not found in time or has errors, 2 bad input, 3 the output could\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "progress.h"
 
 typedef struct tune_words {
     cli_kernel_words kernel;
@@ -15,6 +16,7 @@ typedef struct tune_words {
     bool steps;
     bool release;
     int64_t started;
+    cli_progress progress;
 } tune_words;
 
 static spad_status write_kernel(const spad_sink *sink, const void *kernel, spad_error *error) {
@@ -81,7 +83,7 @@ static spad_status write_json(const spad_tune *tune, const spad_frontier *layout
 /* ---- the command ------------------------------------------------------------------------ */
 
 /* The layouts of the chosen kernel between the fewest bytes and the least time; NULL: nothing was
- * chosen, or there was no time for them. */
+ * chosen, or there was no time for them, or the user wants to wait no longer. */
 static cli_exit find_layouts(spad_frontier **out, const spad_tune *tune, const tune_words *words) {
     const spad_frontier_options options = {
         .release = words->release,
@@ -90,7 +92,7 @@ static cli_exit find_layouts(spad_frontier **out, const spad_tune *tune, const t
     const spad_kernel *chosen = spad_tune_get_chosen(tune);
     spad_error error;
     *out = NULL;
-    if (chosen == NULL) return CLI_FINE;
+    if (chosen == NULL || cli_interrupted()) return CLI_FINE;
     const spad_status status = spad_frontier_create(out, chosen, &options, &error);
     return status == SPAD_OK || status == SPAD_ERR_TIME ? CLI_FINE : cli_fail(&error);
 }
@@ -121,8 +123,9 @@ static cli_exit show(const spad_tune *tune, const spad_frontier *layouts, const 
     return chosen != NULL ? CLI_FINE : CLI_FINDINGS;
 }
 
-static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
-    spad_tune_options options = {.steps = words->steps};
+static cli_exit tune_kernel(const cli_kernel *input, tune_words *words) {
+    spad_tune_options options = {
+        .steps = words->steps, .progress = cli_progress_tune, .context = &words->progress};
     spad_tune *tune;
     spad_error error;
     if (words->depth != NULL && !cli_take_number("--depth", words->depth, 1, &options.depth_most)) {
@@ -135,9 +138,15 @@ static cli_exit tune_kernel(const cli_kernel *input, const tune_words *words) {
     const cli_exit right = cli_check_first(input, NULL, "tuned", &words->kernel);
     if (right != CLI_FINE) return right;
     options.timeout_ns = cli_time_left(options.timeout_ns, words->started);
-    if (spad_tune_create(&tune, input->kernel, &options, &error) != SPAD_OK) {
-        return cli_fail_kernel(&error, input->path, words->kernel.json);
+    cli_progress_start();
+    const spad_status status = spad_tune_create(&tune, input->kernel, &options, &error);
+    cli_progress_end(&words->progress);
+    if (status == SPAD_ERR_TIME && cli_interrupted()) {
+        cli_message("interrupted before there was a result");
+        return CLI_FINDINGS;
     }
+    if (status != SPAD_OK) return cli_fail_kernel(&error, input->path, words->kernel.json);
+    if (cli_interrupted()) cli_message("interrupted: this is the best so far");
     spad_frontier *layouts;
     cli_exit exit = find_layouts(&layouts, tune, words);
     if (exit == CLI_FINE) exit = show(tune, layouts, words);
@@ -157,6 +166,7 @@ static cli_exit run_tune(const cli_command *command, int count, char **arguments
                                   {.name = "--steps", .flag = &words.steps},
                                   {.name = "--release", .flag = &words.release},
                                   {.name = "--json", .flag = &words.kernel.json},
+                                  CLI_PROGRESS_OPTIONS(words.progress),
                                   {.name = NULL}};
     cli_exit exit;
     if (!cli_take_options(command, options, &count, arguments, &exit)) return exit;
@@ -192,6 +202,7 @@ const cli_command cli_tune = {
         "  --release                 show layouts in which tensors with an address are placed, "
         "too\n"
         "  --json                    the result as JSON\n"
+        "  --progress[=json]         progress on stderr\n"
         "\n"
         "exit status: 0 fine, 1 nothing fits or it is wrong, 2 bad input, 3 the output could\n"
         "not be written;\n"

@@ -80,9 +80,13 @@ static void tell_ttgir(const char *path, const spad_ttgir_info *info) {
     if (info->approximated[0] != '\0') {
         cli_message("%s: data decides, and here %s", path, info->approximated);
     }
+    if (info->skipped[0] != '\0') {
+        cli_message("%s: with these sizes and this program_id, %s", path, info->skipped);
+    }
     if (info->blocks > 1) {
-        cli_message("%s: what each of %lld blocks of a cluster does", path,
-                    (long long)info->blocks);
+        cli_message("%s: what %s %lld blocks of a cluster %s", path,
+                    info->together ? "all" : "each of", (long long)info->blocks,
+                    info->together ? "do together" : "does");
     }
 }
 

@@ -366,12 +366,12 @@ static const spad_target *find_chip(const lsp_document *document) {
 
 void lsp_write_completion(lsp_text *out, const lsp_document *document) {
     static const char *const words[] = {
-        "kernel",   "param",  "region",     "grid",   "unit",       "barrier",  "counter",
-        "mbarrier", "group",  "unknown",    "cursor", "macro",      "tensor",   "for",
-        "if",       "else",   "scope",      "agent",  "advance",    "break",    "alloc",
-        "free",     "arrive", "signal",     "wait",   "take",       "init",     "expect",
-        "commit",   "drain",  "invalidate", "fence",  "reads",      "writes",   "updates",
-        "adds",     "ring",   "input",      "output", "persistent", "delivers", "cost"};
+        "kernel",   "param",   "region",  "grid",   "unit",   "barrier", "counter",    "mbarrier",
+        "group",    "unknown", "cursor",  "macro",  "tensor", "for",     "if",         "else",
+        "scope",    "agent",   "advance", "break",  "alloc",  "free",    "arrive",     "signal",
+        "wait",     "take",    "init",    "expect", "commit", "drain",   "invalidate", "fence",
+        "reads",    "writes",  "updates", "adds",   "ring",   "input",   "output",     "persistent",
+        "delivers", "cost",    "cluster", "like"};
     const spad_target *target = find_chip(document);
     cli_piece name;
     lsp_put(out, "[");

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "plan_kernel.h"
+#include "progress.h"
 
 static spad_status write_placements(const spad_sink *sink, const void *layout, spad_error *error) {
     return spad_layout_write_csv(layout, sink, error);
@@ -41,9 +42,11 @@ static cli_exit analyse(const cli_kernel *input, const spad_kernel *kernel,
                                            .source_length = input->text.length};
     spad_analysis *analysis;
     spad_error error;
-    if (spad_analysis_create(&analysis, kernel, &options, &error) != SPAD_OK) {
-        return cli_fail(&error);
-    }
+    cli_progress_start();
+    const spad_status status = spad_analysis_create(&analysis, kernel, &options, &error);
+    cli_progress_end(words->layout.context);
+    if (status != SPAD_OK) return cli_fail(&error);
+    if (cli_interrupted()) cli_message("interrupted: this is the best so far");
     const spad_error *fault = spad_analysis_get_fault(analysis, SPAD_PART_LAYOUT);
     cli_exit exit =
         fault == NULL ? show(analysis, words) : cli_fail_kernel(fault, input->path, words->json);

@@ -8,8 +8,8 @@
 #include "cli.h"
 
 typedef struct plan_kernel_words {
-    spad_layout_options layout;
-    const char *output; /* placements as CSV; NULL: none */
+    spad_layout_options layout; /* its progress has a cli_progress as context */
+    const char *output;         /* placements as CSV; NULL: none */
     cli_pictures pictures;
     bool json;
     const char *goal; /* "time" or "bytes": places by simulated overlap; NULL: by program order */

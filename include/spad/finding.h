@@ -111,6 +111,8 @@ typedef enum spad_severity {
       "a tile is allocated or freed while an operation may use its bytes")                         \
     X(MISSING_SYNC, 57, ERROR, "SPAD-MISSING-SYNC",                                                \
       "all threads of an agent and one of them access the same bytes with no sync between")        \
+    X(MBARRIER_BYTES, 58, ERROR, "SPAD-MBARRIER-BYTES",                                            \
+      "bytes of an mbarrier are accessed while it is in use, or its init has written over a tile") \
     /* advice */                                                                                   \
     X(SERIAL_TENSOR, 60, ADVICE, "SPAD-SERIAL-TENSOR",                                             \
       "a tensor that is declared in a loop has one live tile and serialises the loop")             \

@@ -164,6 +164,8 @@ typedef struct spad_kernel_tensor {
                              has when they are read */
     spad_amount cached_of;
     spad_amount pieces; /**< off chip: bytes that a thread accesses at a time; 0: not stated */
+    int64_t like; /**< AUTO: has the bytes that another tensor has in an earlier instance of the
+                       space, and its ring: number of that tensor, plus 1; 0: none */
     /* filled in by the builder */
     int64_t tiles; /**< product of blocks */
     int64_t slots; /**< number of slots that its tiles share */
@@ -222,8 +224,15 @@ typedef struct spad_kernel_sync {
     spad_amounts dims; /**< no dims: one object */
     spad_amount count;
     int64_t elements; /**< product of dims; filled in by the builder */
+    bool placed;      /**< an mbarrier with a given place in shared memory: `byte` */
+    spad_amount byte; /**< of the first element; they are SPAD_MBARRIER_BYTES apart */
     spad_location location;
+    bool each_block; /**< mbarriers: the first extent counts the blocks of the cluster; each has its
+                          own elements, at the same bytes */
 } spad_kernel_sync;
+
+/** Bytes of an mbarrier: an opaque object of 64 bits in shared memory [PTX ISA, mbarrier]. */
+#define SPAD_MBARRIER_BYTES 8
 
 /** Agent 0 is the main program: it runs up to the agents, starts all of them at
  *  once, and continues when all have ended. */
@@ -453,6 +462,9 @@ SPAD_API const spad_target *spad_kernel_get_target(const spad_kernel *kernel);
 
 /** Blocks of the grid, of which the kernel describes one; 0: not stated. */
 SPAD_API int64_t spad_kernel_get_grid(const spad_kernel *kernel);
+
+/** Blocks of a cluster whose agents the kernel has; 1: not stated. */
+SPAD_API int64_t spad_kernel_get_cluster(const spad_kernel *kernel);
 
 /** Does the compiler handle dependencies? True without agents, units and synchronisation. */
 SPAD_API bool spad_kernel_is_implicit(const spad_kernel *kernel);
@@ -704,6 +716,17 @@ SPAD_API spad_status spad_kernel_builder_fix(spad_kernel_builder *builder, const
 SPAD_API spad_status spad_kernel_builder_any(spad_kernel_builder *builder, const char *param,
                                              spad_error *error);
 
+/** The newest synchronisation object is one of mbarriers, and the first of its extents counts the
+ *  blocks of the cluster, which is declared before it: each block has the others, at the same bytes
+ *  of its shared memory. */
+SPAD_API spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder,
+                                                    spad_error *error);
+
+/** Declares that the agents are those of several blocks of a cluster, each with threads, registers
+ *  and barriers of its own. */
+SPAD_API spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
+                                                 spad_error *error);
+
 /** Declares how many blocks the grid has, of which the kernel describes one. */
 SPAD_API spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount blocks,
                                               spad_error *error);
@@ -743,6 +766,12 @@ SPAD_API spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder 
                                               spad_sync_kind kind, const char *name,
                                               spad_amounts dims, spad_amount count,
                                               spad_error *error);
+
+/** Gives an mbarrier a place: the byte of its first element in the space `shared` of the target. A
+ *  target without one is refused (SPAD_ERR_UNKNOWN), and so are other kinds of objects, a negative
+ *  byte, and elements whose bytes do not fit 64 bits. */
+SPAD_API spad_status spad_kernel_builder_sync_at(spad_kernel_builder *builder, int64_t sync,
+                                                 spad_amount byte, spad_error *error);
 
 /** Declares a tensor; fields that the builder fills in are not read. */
 SPAD_API spad_status spad_kernel_builder_tensor(int64_t *out, spad_kernel_builder *builder,

@@ -38,6 +38,13 @@ typedef struct spad_layout_use {
 } spad_layout_use;
 
 /** Zeroed is the default: one thread, seed 0, SPAD_LAYOUT_TIMEOUT. */
+/** How far the planner has come with one memory. */
+typedef struct spad_layout_progress {
+    size_t space;     /**< of the target */
+    const char *name; /**< of the space; borrowed from the target */
+    spad_plan_progress plan;
+} spad_layout_progress;
+
 typedef struct spad_layout_options {
     int64_t timeout_ns; /**< for all spaces together; 0: SPAD_LAYOUT_TIMEOUT. Results are
                              deterministic unless it is reached; small kernels end long before */
@@ -56,6 +63,10 @@ typedef struct spad_layout_options {
     const spad_layout_use *uses;
     size_t use_count;
     int64_t node_limit; /**< search steps for each question to the planner; 0: none */
+    /** Called regularly from the calling thread while the planner searches. A value other than 0
+     * ends the search as if time were up: the layout has the best places so far. */
+    int (*progress)(void *context, const spad_layout_progress *progress);
+    void *context;
     const spad_host *host;
 } spad_layout_options;
 
@@ -74,7 +85,7 @@ typedef struct spad_layout_buffer {
     const char *name; /**< of the tensor or mbarrier; borrowed from the kernel */
     int64_t tensor;   /**< number of the tensor; -1: none */
     int64_t sync;     /**< number of the mbarrier; -1: none */
-    spad_mode mode;   /**< an mbarrier is SPAD_MODE_AUTO */
+    spad_mode mode;   /**< an mbarrier is AUTO, or AT */
     int64_t slot;     /**< number of the first slot; for `mod`, of the first place */
     int64_t slots;
     spad_rect rect; /**< of the first slot; byte is SPAD_NO_BYTE when it has no place */

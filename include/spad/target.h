@@ -89,6 +89,7 @@ typedef struct spad_path {
     int64_t bytes_per_kilocycle; /**< of the engine's clock */
     int64_t latency_ns;
     int64_t latency_cycles;
+    int64_t hit_ns;     /**< of what a cache of the source has; 0: as the space says */
     int64_t pieces;     /**< for accesses of at most so many bytes of a thread at a time; 0: for all
                              others. Several paths between the same spaces differ in it */
     spad_figure figure; /**< field is NULL */
@@ -175,8 +176,8 @@ typedef struct spad_engine {
     int64_t latency_ns;     /**< results are there that long after the engine is free again */
     int64_t latency_cycles; /**< the same in cycles */
     int64_t threads;        /**< an agent needs that many to use all of it; 0: any agent does */
-    int64_t queue_most; /**< operations of one agent that can be issued to it and not over; 0: not
-                             known, as good as no limit */
+    int64_t queue_most;     /**< operations of a block that can be issued to it and not over; 0: not
+                                 known, as good as no limit */
     size_t rate_count;
     const spad_rate *rates;
     size_t path_count;

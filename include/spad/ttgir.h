@@ -37,6 +37,10 @@ typedef struct spad_ttgir_info {
                             follow from layouts, and which are not known; "": nothing */
     char
         approximated[200]; /**< what data decides and the kernel has in one way only; "": nothing */
+    bool together; /**< blocks of the cluster touch the memory of one another: the kernel has the
+                        agents, tensors and mbarriers of all of them */
+    char skipped[120]; /**< what the program does not do with these sizes: a return before its end,
+                            a loop without rounds; "": nothing */
 } spad_ttgir_info;
 
 /** Does a text look like MLIR of Triton? O(length) at most. */

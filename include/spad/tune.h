@@ -28,6 +28,15 @@ extern "C" {
 typedef struct spad_tune spad_tune;
 
 /** Zeroed is the default. */
+/** How far a search has come. */
+typedef struct spad_tune_progress {
+    int64_t nanoseconds;
+    int64_t simulations;
+    int64_t makespan; /**< of the fastest choice so far, as if no tensors shared bytes;
+                           SPAD_UNBOUNDED: none */
+    int64_t bound;    /**< no choice is faster; 0: not known yet */
+} spad_tune_progress;
+
 typedef struct spad_tune_options {
     int64_t depth_most;      /**< deepest ring; 0: SPAD_TUNE_DEPTH. Depths that are of no use, more
                                   than tiles or than the space holds, are not examined */
@@ -39,6 +48,10 @@ typedef struct spad_tune_options {
     bool steps;              /**< tune a kernel with assumed costs, too; its times are then in the
                                   unit of spad_tune_totals.simulated */
     spad_watch watch;        /**< a cancelled call has no result */
+    /** Called regularly from the calling thread. A value other than 0 ends the search as if time
+     * were up: it has the best choice so far. */
+    int (*progress)(void *context, const spad_tune_progress *progress);
+    void *context;
     const spad_host *host;
 } spad_tune_options;
 

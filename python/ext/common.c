@@ -156,6 +156,30 @@ spad_watch py_watch_of(py_watch *watch) {
     return (spad_watch){cancel, watch};
 }
 
+bool py_listener_from(py_listener *out, PyObject *object, py_watch *watch) {
+    *out = (py_listener){.watch = watch};
+    if (object == NULL || object == Py_None) return true;
+    out->function = object;
+    if (PyCallable_Check(object)) return true;
+    PyErr_SetString(PyExc_TypeError, "progress is a function or None");
+    return false;
+}
+
+void py_listener_begin(const py_listener *listener) {
+    PyEval_RestoreThread(listener->watch->thread);
+}
+
+int py_listener_end(const py_listener *listener, PyObject *facts) {
+    PyObject *answer =
+        facts == NULL ? NULL : PyObject_CallFunctionObjArgs(listener->function, facts, NULL);
+    const int ends = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    Py_XDECREF(facts);
+    if (ends < 0) listener->watch->cancelled = true; /* an exception is set */
+    listener->watch->thread = PyEval_SaveThread();
+    return ends != 0;
+}
+
 /* ---- values ------------------------------------------------------------------------ */
 
 static bool read_int(int64_t *out, PyObject *object) {

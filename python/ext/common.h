@@ -99,6 +99,19 @@ void py_watch_begin(py_watch *watch);
 bool py_watch_end(py_watch *watch);
 spad_watch py_watch_of(py_watch *watch);
 
+/** A function of the caller that is called with a dict while a search runs, and may end it. */
+typedef struct py_listener {
+    PyObject *function; /* borrowed; NULL: none */
+    py_watch *watch;
+} py_listener;
+
+/** From an argument that is a function, None or missing. False: an exception is set. */
+bool py_listener_from(py_listener *out, PyObject *object, py_watch *watch);
+/** Calls it, between py_listener_begin and py_listener_end; takes the reference to the facts, NULL:
+ * an exception is set. Returns what the callback of the library returns. */
+void py_listener_begin(const py_listener *listener);
+int py_listener_end(const py_listener *listener, PyObject *facts);
+
 /* ---- values ------------------------------------------------------------------------ */
 
 /** An element type from a string, a numpy dtype, a class with a name. */

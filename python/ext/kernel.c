@@ -95,11 +95,12 @@ static PyObject *kernel_parse(PyObject *type, PyObject *const *args, Py_ssize_t 
 /* What a text of Triton says beyond the kernel. */
 static PyObject *ttgir_info(const spad_ttgir_info *info) {
     return Py_BuildValue(
-        "{sLsLsLsNsNsNsssssLssss}", "shared_bytes", (long long)info->shared_bytes, "tensor_columns",
-        (long long)info->tensor_columns, "warps", (long long)info->warps, "placed",
-        PyBool_FromLong(info->placed), "barriers", PyBool_FromLong(info->barriers), "unrolled",
-        PyBool_FromLong(info->unrolled), "reason", info->reason, "assumed", info->assumed, "blocks",
-        (long long)info->blocks, "scratch", info->scratch, "approximated", info->approximated);
+        "{sLsLsLsNsNsNsssssLsssssssN}", "shared_bytes", (long long)info->shared_bytes,
+        "tensor_columns", (long long)info->tensor_columns, "warps", (long long)info->warps,
+        "placed", PyBool_FromLong(info->placed), "barriers", PyBool_FromLong(info->barriers),
+        "unrolled", PyBool_FromLong(info->unrolled), "reason", info->reason, "assumed",
+        info->assumed, "blocks", (long long)info->blocks, "scratch", info->scratch, "approximated",
+        info->approximated, "skipped", info->skipped, "together", PyBool_FromLong(info->together));
 }
 
 /* As kernel_parse, and a dict with what is not in the kernel. */

@@ -24,16 +24,28 @@ static bool need_kernel(PyObject *object) {
 
 /* ---- layouts ----------------------------------------------------------------------- */
 
+static int report_layout(void *context, const spad_layout_progress *p) {
+    py_listener_begin(context);
+    return py_listener_end(context, Py_BuildValue("{s:s,s:L,s:N,s:L,s:L,s:L}", "space", p->name,
+                                                  "nanoseconds", (long long)p->plan.nanoseconds,
+                                                  "height", py_fact(p->plan.height, SPAD_UNBOUNDED),
+                                                  "bound", (long long)p->plan.bound, "nodes",
+                                                  (long long)p->plan.nodes, "restarts",
+                                                  (long long)p->plan.restarts));
+}
+
 static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel", "timeout", "seed", "threads", NULL};
-    PyObject *given[4];
+    static const char *const names[] = {"kernel", "timeout", "seed", "threads", "progress", NULL};
+    PyObject *given[5];
+    py_watch watch;
+    py_listener listener;
     int64_t seed, threads;
     spad_layout_options options = {0};
     if (!py_take(given, "layout", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_seconds(&options.timeout_ns, given[1]) || !py_int_or(&seed, given[2], 0) ||
-        !py_int_or(&threads, given[3], 1))
+        !py_int_or(&threads, given[3], 1) || !py_listener_from(&listener, given[4], &watch))
         return NULL;
     if (threads < INT32_MIN || threads > INT32_MAX) {
         PyErr_Format(py.errors[PY_ARGUMENT_ERROR], "%lld threads are too many", (long long)threads);
@@ -45,8 +57,9 @@ static PyObject *layout_make(PyObject *module, PyObject *const *args, Py_ssize_t
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    py_watch watch;
     options.watch = py_watch_of(&watch);
+    options.progress = listener.function != NULL ? report_layout : NULL;
+    options.context = &listener;
     const spad_check_options checks = {.watch = options.watch};
     py_watch_begin(&watch);
     const spad_status status = spad_layout_create_checked(&self->layout, NULL, kernel_in(given[0]),
@@ -475,24 +488,37 @@ PY_TYPE_MADE(sim, "Sim", "How long a kernel takes, and why.", {Py_tp_methods, si
 
 /* ---- tuning ------------------------------------------------------------------------ */
 
+static int report_tune(void *context, const spad_tune_progress *p) {
+    py_listener_begin(context);
+    return py_listener_end(context, Py_BuildValue("{s:L,s:L,s:N,s:L}", "nanoseconds",
+                                                  (long long)p->nanoseconds, "simulations",
+                                                  (long long)p->simulations, "makespan_ps",
+                                                  py_fact(p->makespan, SPAD_UNBOUNDED), "bound_ps",
+                                                  (long long)p->bound));
+}
+
 static PyObject *tune_make(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"kernel",  "depth_most", "exhaustive_most",
-                                        "timeout", "steps",      NULL};
-    PyObject *given[5];
+    static const char *const names[] = {
+        "kernel", "depth_most", "exhaustive_most", "timeout", "steps", "progress", NULL};
+    PyObject *given[6];
+    py_watch watch;
+    py_listener listener;
     spad_tune_options options = {0};
     if (!py_take(given, "tune", names, 1, args, count, keywords) || !need_kernel(given[0]) ||
         !py_int_or(&options.depth_most, given[1], 0) ||
         !py_int_or(&options.exhaustive_most, given[2], 0) ||
-        !py_seconds(&options.timeout_ns, given[3]) || !py_flag(&options.steps, given[4], false))
+        !py_seconds(&options.timeout_ns, given[3]) || !py_flag(&options.steps, given[4], false) ||
+        !py_listener_from(&listener, given[5], &watch))
         return NULL;
     py_tune *self = py_new(py.tune);
     if (self == NULL) return NULL;
     self->kernel = py_keep(given[0]);
     spad_error error;
-    py_watch watch;
     options.watch = py_watch_of(&watch);
+    options.progress = listener.function != NULL ? report_tune : NULL;
+    options.context = &listener;
     py_watch_begin(&watch);
     const spad_status status = spad_tune_create(&self->tune, kernel_in(given[0]), &options, &error);
     if (py_watch_end(&watch) && status == SPAD_OK) return (PyObject *)self;
@@ -573,7 +599,8 @@ PY_TYPE_MADE(tune, "Tune", "How deep the rings of a kernel should be.",
 
 static PyMethodDef functions[] = {
     {"layout", PY_FUNC(layout_make), PY_FAST,
-     "layout($module, kernel, timeout=None, seed=0, threads=1)\n--\n\nPlaces every tensor."},
+     "layout($module, kernel, timeout=None, seed=0, threads=1, progress=None)\n--\n\nPlaces every "
+     "tensor."},
     {"check_faults", check_faults, METH_VARARGS,
      "check_faults($module, text, file='<kernel>', /)\n--\n\nThe faults of a text as findings; "
      "None: it can be read."},
@@ -582,7 +609,8 @@ static PyMethodDef functions[] = {
      "timeout=None, grid=0)\n--\n\nHow long does it take? grid: the kernel is one of that many "
      "blocks."},
     {"tune", PY_FUNC(tune_make), PY_FAST,
-     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False)\n--\n\n"
+     "tune($module, kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False, "
+     "progress=None)\n--\n\n"
      "How deep should its rings be? steps: also where costs are assumed."},
     {NULL, NULL, 0, NULL}};
 

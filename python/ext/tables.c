@@ -170,9 +170,10 @@ static PyObject *unit_row(const spad_kernel *kernel, size_t i) {
 static PyObject *sync_row(const spad_kernel *kernel, size_t i) {
     static const char *const kinds[] = {"barrier", "counter", "mbarrier", "group"};
     const spad_kernel_sync *s = spad_kernel_get_sync(kernel, i);
-    return Py_BuildValue("{s:s,s:s,s:N,s:L,s:L,s:i}", "name", s->name, "kind", kinds[s->kind],
+    PyObject *byte = s->placed ? PyLong_FromLongLong(s->byte.value) : Py_NewRef(Py_None);
+    return Py_BuildValue("{s:s,s:s,s:N,s:L,s:L,s:N,s:i}", "name", s->name, "kind", kinds[s->kind],
                          "dims", amounts(&s->dims), "count", (long long)s->count.value, "elements",
-                         (long long)s->elements, "line", (int)s->location.line);
+                         (long long)s->elements, "byte", byte, "line", (int)s->location.line);
 }
 
 static PyObject *agent_row(const spad_kernel *kernel, size_t i) {

@@ -21,7 +21,7 @@ def _is_stream(old):
 
 
 def _open_fresh(target, old):
-    """A new file beside the target, as its name and descriptor; None: that is not allowed here."""
+    """A new file in the folder of the target, as its name and descriptor; None: that is not allowed here."""
     while True:
         name = os.path.join(os.path.dirname(target), f".spad-{secrets.token_hex(6)}.tmp")
         try:

@@ -94,12 +94,12 @@ def bytes_read(lines, loads, tensors):
         words = line.split()
         if words[:1] == ["param"] and len(words) > 3:
             params[words[1]] = number(" ".join(words[3:]), params)
+        if line.lstrip().startswith("}") and trips:  # "} else {", too
+            trips.pop()
         if line.endswith("{"):
             ends = line.strip()[:-1].partition(" in ")[2].split("..") if words[0] == "for" else ()
             low, high = (number(end, params) for end in ends) if len(ends) == 2 else (None, None)
             trips.append(max(high - low, 0) if low is not None and high is not None else 1)
-        elif line.strip() == "}" and trips:
-            trips.pop()
         match = loads.match(line)
         if match and match["tensor"] in tensors:
             times = 1

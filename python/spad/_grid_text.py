@@ -14,11 +14,11 @@ def with_loops(lines):
     is in it, the one that closes it is not."""
     loops = []
     for line in lines:
+        if line.lstrip().startswith("}") and loops:  # "} else {", too
+            loops.pop()
         if line.endswith("{"):
             loop = _FOR.match(line)
             loops.append(loop[1] if loop else loops[-1] if loops else None)
-        elif line.strip() == "}" and loops:
-            loops.pop()
         yield line, loops[-1] if loops else None
 
 

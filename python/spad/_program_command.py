@@ -36,15 +36,17 @@ def values(text):
     """As pairs, with Python literals."""
     try:
         return {name: ast.literal_eval(value) for name, value in pairs(text).items()}
-    except (ValueError, SyntaxError) as error:
-        raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+    except (ValueError, SyntaxError):
+        raise argparse.ArgumentTypeError(f"'{text}': a value is a number, True, False, None or a 'word' in quotes") from None
 
 
 def function_at(place):
     """The function of FILE.py:NAME."""
     path, colon, name = place.rpartition(":")
-    if not colon or not Path(path).is_file():
+    if not colon:
         raise ValueError(f"'{place}' is not FILE.py:KERNEL")
+    if not Path(path).is_file():
+        raise ValueError(f"no file '{path}'")
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(Path(path).resolve().parent))

@@ -79,23 +79,28 @@ def on_chip(walk, buffer):
 # ---- barriers ----------------------------------------------------------------------------------------
 
 
-def mbarrier(walk, tree):
-    """The text of an mbarrier argument, which is declared when it is first named."""
+def mbarrier(walk, tree, block=None):
+    """The text of an mbarrier argument, which is declared when it is first named: of this block of a cluster, or of another."""
     found = pointer(walk, tree)
     if found is None or walk.buffers[found.buffer]["scope"] not in ("shared.barrier", "shared.cluster_barrier"):
         raise _unsupported(walk, "an mbarrier", f"{tree!r}")
     size = walk.buffers[found.buffer].get("elements") or 1
     walk.mbarriers[found.buffer] = size
-    try:
-        index = walk.inline(found.index)
-    except Opaque as why:
-        raise _unsupported(walk, f"mbarrier '{found.buffer}' at an index", str(why)) from None
-    return f"{walk.fresh(found.buffer)}[{index}]"
+    index = _inline(walk, found.index, f"mbarrier '{found.buffer}' at an index")
+    if walk.blocks == 1:
+        return f"{walk.fresh(found.buffer)}[{index}]"
+    block = walk.block if block is None else block
+    if block != walk.block:
+        walk.reach(block, *[f"invalidate {walk.fresh(found.buffer)}[{block}, {number}]" for number in range(size)])
+    return f"{walk.fresh(found.buffer)}[{block}, {index}]"
 
 
 def _sync(walk, args, _):
     scope = args[0][1] if isinstance(args[0], list) else str(args[0])
     if scope == "warp":
+        return
+    if scope == "cluster":
+        walk.meet_cluster()
         return
     if scope not in ("shared", "shared.dyn"):
         raise _unsupported(walk, f"tvm_storage_sync(\"{scope}\")", "threads of several blocks wait")
@@ -107,7 +112,7 @@ def _sync(walk, args, _):
 
 def meet(walk, number, count, word="sync"):
     """bar.sync of a hardware barrier by the lanes of this warp."""
-    name = f"bar_{number}" if count == walk.count else f"bar_{number}_{count}"
+    name = walk.own(f"bar_{number}" if count == walk.count else f"bar_{number}_{count}")
     walk.barriers[name] = count
     walk.line(f"{word} {name} by {len(walk.lanes)}")
 
@@ -120,11 +125,16 @@ def _init(walk, args, _):
     walk.line(f"init {mbarrier(walk, args[0])} count {walk.inline(args[1])}")
 
 
-def _wait_parity(walk, args, _):
+def _inline(walk, tree, what):
+    """An expression of the kernel; what it is, for where there is none."""
     try:
-        parity = walk.inline(args[1])
+        return walk.inline(tree)
     except Opaque as why:
-        raise _unsupported(walk, "mbarrier_wait_parity with a parity", str(why)) from None
+        raise _unsupported(walk, what, str(why)) from None
+
+
+def _wait_parity(walk, args, _):
+    parity = _inline(walk, args[1], "mbarrier_wait_parity with a parity")
     walk.line(f"wait {mbarrier(walk, args[0])} parity {parity}")
 
 
@@ -133,13 +143,16 @@ def _expect(walk, args, _):
 
 
 def _arrive_expect(walk, args, _):
+    block = None
+    if len(args) > 2:
+        if args[3] != 1:
+            raise _unsupported(walk, "ptx_arrive_barrier_expect_tx", "of some threads only")
+        block = walk.peer(args[2], "an arrival at a barrier of a cluster")
     for _ in walk.lanes:  # one arrival of each thread, with its bytes
-        walk.line(f"arrive {mbarrier(walk, args[0])} expect {walk.inline(args[1])}")
+        walk.line(f"arrive {mbarrier(walk, args[0], block)} expect {walk.inline(args[1])}")
 
 
 def _arrive(walk, args, _):
-    if len(args) > 1 and args[1] != 0:
-        raise _unsupported(walk, "ptx_arrive_barrier with a block of the cluster", "one block is checked")
     walk.line(f"arrive {mbarrier(walk, args[0])} by {len(walk.lanes)}")
 
 
@@ -147,8 +160,9 @@ def _fence(walk, args, _):
     walk.line("fence")
 
 
-def _cluster(walk, args, _):
-    raise _unsupported(walk, "a barrier of a cluster", "one block is checked")
+def _sync_grid(walk, args, _):
+    """A barrier of all blocks: what is in shared memory is of one of them, whose threads meet."""
+    meet(walk, "grid", walk.count)
 
 
 # ---- copies ------------------------------------------------------------------------------------------
@@ -163,6 +177,11 @@ def _source(walk, home, name, size):
 
 
 def _tma_load(walk, args, _):
+    tma_load(walk, args)
+
+
+def tma_load(walk, args, blocks=None, signalled=None):
+    """A copy to a place in this block, or in the given ones, which completes at the mbarrier of each, or of one block."""
     first = pointer(walk, args[0])
     if first is not None and on_chip(walk, first.buffer):  # a run of bytes: destination, source, mbarrier
         args = [args[1], args[2], args[0]]
@@ -171,14 +190,21 @@ def _tma_load(walk, args, _):
         raise _unsupported(walk, "tma_load", "its destination is no shared buffer")
     if isinstance(args[0], str):
         walk.needs(target.buffer, 128)
-    op = Op("tma", "load", f" delivers {mbarrier(walk, args[1])}")
+    op = Op("tma", "load")
     walk.units["tma"] = "unit tma on copy free proxy"
     extent = walk.value(target.extent)
     if not isinstance(extent, int):
         raise _unsupported(walk, "tma_load", "its extent is no constant")
-    walk.access(op.writes, target.buffer, target.index, extent, target.bits)
+    blocks = [walk.block] if blocks is None else blocks
+    size = extent * target.bits // 8 * _repeats(walk)
+    for block in blocks:
+        walk.access(op.writes, target.buffer, target.index, extent, target.bits, block=block)
+    moved = size // 2 if "unpacked" in walk.buffers[target.buffer]["dtype"] else size  # 4 bits of 8 are copied
+    by = f" by {moved}" if moved != size or len(blocks) > 1 else ""
+    for block in blocks if signalled is None else [signalled]:
+        op.tail += f" delivers {mbarrier(walk, args[1], block)}{by}"
     name = args[0] if isinstance(args[0], str) else getattr(pointer(walk, args[0]), "buffer", "global_memory")
-    _source(walk, op.reads, name, extent * target.bits // 8 * _repeats(walk))
+    _source(walk, op.reads, name, size)
     walk.emit(op)
 
 
@@ -244,17 +270,12 @@ def _cp_commit(walk, args, _):
 
 def _cp_wait(walk, args, _):
     walk.groups["loads"] = True
-    try:
-        pending = walk.inline(args[0])
-    except Opaque as why:
-        raise _unsupported(walk, "ptx_wait_group", str(why)) from None
-    walk.line(f"wait loads pending {pending}")
+    walk.line(f"wait loads pending {_inline(walk, args[0], 'ptx_wait_group')}")
 
 
 def _cp_arrive(walk, args, _):
     walk.units["cpasync"] = "unit cpasync on copy free"
-    for _ in range(1):
-        walk.line(f"arrive {mbarrier(walk, args[0])} by {len(walk.lanes)} on cpasync")
+    walk.line(f"arrive {mbarrier(walk, args[0])} by {len(walk.lanes)} on cpasync")
 
 
 def _ldmatrix(walk, args, _):
@@ -307,14 +328,14 @@ def _descriptor_more(walk, args, _):
     walk.descriptors[found.buffer] = [home[0], ["+", home[1], args[1]], *home[2:]]
 
 
-def operand(walk, op, name, steps, rows, depth, k_major, bits):
+def operand(walk, op, name, steps, rows, depth, k_major, bits, block=None):
     """What a matrix operand that a descriptor gives covers: rows x depth elements from `steps` 16-byte units on. The swizzle
     exchanges 16-byte units of a row, so it decides which units a part of a row is."""
     if name not in walk.descriptors:
         raise _unsupported(walk, "a wgmma", f"descriptor '{name}' is not initialised")
     start, more, mode, lead, stride = walk.descriptors[name]
     if not all(isinstance(n, int) for n in (mode, lead, stride)) or mode not in (1, 2, 3):
-        _hull(walk, op, start, "a descriptor without a swizzle")
+        _hull(walk, op, start, "a descriptor without a swizzle", block)
         return
     width = {1: 128, 2: 64, 3: 32}[mode]
     walk.needs(start.buffer, 8 * width)  # the pattern of the swizzle repeats after eight rows
@@ -341,7 +362,7 @@ def operand(walk, op, name, steps, rows, depth, k_major, bits):
     kept = list(walk.loops)
     walk.loops = kept + spread
     try:
-        walk.access(op.reads, start.buffer, place, 16, 8)
+        walk.access(op.reads, start.buffer, place, 16, 8, block=block)
     finally:
         walk.loops = kept
 
@@ -352,32 +373,45 @@ def matrix_cost(walk, macs, bits):
     return f" cost {max(1, -(-macs * _repeats(walk) // rate))} cycles" if rate else ""
 
 
-def _hull(walk, op, start, why):
+def _hull(walk, op, start, why, block=None):
     walk.note(f"'{start.buffer}'", f"all of it, because of {why}")
-    op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None))
+    op.reads.append(Access(start.buffer, _sets.Sum(), [(0, walk.size(start.buffer))], None, block=walk.home(start.buffer, block)))
 
 
-def _wgmma(walk, args, _, registers=False):
+def _wgmma(walk, args, _, registers=False, sparse=False):
+    """wgmma.mma_async; of a sparse one, half of A is stored, and 32 bits of each thread say which half."""
     m, n, k = map(int, _GMMA.match(args[0][1]).groups())
+    stored = k // 2 if sparse else k
     op = Op("wgmma", "mma", " in mmas")
     walk.units["wgmma"] = "unit wgmma on tensor same proxy fence wgmma"
     walk.groups["mmas"] = True
     if registers:
         b_major, types, rest = args[1], args[2:5], args[5:]
         a_bits = _OPERAND_BITS.get(types[0][1], 16)
-        walk.access(op.reads, rest[0], rest[1], m * k // 128)
+        walk.access(op.reads, rest[0], rest[1], m * stored // 128)
     else:
         a_major, b_major, types, rest = args[1], args[2], args[3:6], args[6:]
         a_bits = _OPERAND_BITS.get(types[0][1], 16)
-        operand(walk, op, rest[0], rest[1], m, k, bool(a_major), a_bits)
+        operand(walk, op, rest[0], rest[1], m, stored, bool(a_major), a_bits)
+    if sparse:
+        walk.access(op.reads, rest[2], rest[3], 32 // walk.buffers[rest[2]]["bits"])
+        rest = rest[:2] + rest[5:]
     operand(walk, op, rest[2], rest[3], n, k, bool(b_major), _OPERAND_BITS.get(types[1][1], a_bits))
     walk.access(op.updates, rest[4], rest[5], m * n // 128)
-    op.tail += matrix_cost(walk, m * n * k // 4, a_bits)  # a quarter for each warp of the group
+    op.tail += matrix_cost(walk, m * n * stored // 4, a_bits)  # a quarter for each warp of the group
     walk.emit(op)
 
 
 def _wgmma_rs(walk, args, statement):
     _wgmma(walk, args, statement, True)
+
+
+def _wgmma_sp(walk, args, statement):
+    _wgmma(walk, args, statement, False, True)
+
+
+def _wgmma_sp_rs(walk, args, statement):
+    _wgmma(walk, args, statement, True, True)
 
 
 def _wgmma_fence(walk, args, _):
@@ -401,8 +435,8 @@ def _registers(walk, args, _):
 # ---- others ------------------------------------------------------------------------------------------
 
 
-def _mma(walk, args, _):
-    """mma.sync: registers only; those of asynchronous operands are followed."""
+def _mma(walk, args, _, share=1):
+    """mma.sync: registers only; those of asynchronous operands are followed. share: how many of its elements a sparse one has."""
     op = Op("simt", "mma")
     for tree in args:
         found = pointer(walk, tree) if isinstance(tree, (str, list)) else None
@@ -413,9 +447,13 @@ def _mma(walk, args, _):
     kinds = [_OPERAND_BITS[a[1]] for a in args if isinstance(a, list) and a[:1] == ["s"] and a[1] in _OPERAND_BITS]
     if shapes and kinds and len(walk.lanes) == 32:
         m, n, k = map(int, shapes[0].groups())
-        cost = matrix_cost(walk, m * n * k, kinds[0])
+        cost = matrix_cost(walk, m * n * k // share, kinds[0])
         if cost:
             walk.line(f"tensor mma{cost}")
+
+
+def _mma_sp(walk, args, statement):
+    _mma(walk, args, statement, 2)
 
 
 def _atomic(walk, args, _):
@@ -525,18 +563,17 @@ TABLE = {
     "ptx_init_barrier_thread_count": _init, "mbarrier_wait_parity": _wait_parity, "mbarrier_expect_tx": _expect,
     "ptx_arrive_barrier_expect_tx": _arrive_expect, "ptx_arrive_barrier": _arrive,
     "ptx_fence_barrier_init": _fence, "fence_proxy_async": _fence,
-    "ptx_arrive_cluster_barrier": _cluster, "cluster_sync": _cluster, "cluster_wait": _cluster,
-    "cluster_arrive": _cluster, "cluster_arrive_relaxed": _cluster, "tma_load_multicast": _cluster,
-    "sync_grid": _cluster, "clc_try_cancel": _cluster, "clc_try_cancel_multicast": _cluster,
+    "sync_grid": _sync_grid,
     "tma_load": _tma_load, "tma_load_im2col": _tma_load, "tma_load_gather4": _tma_load,
     "tma_store": _tma_store, "tma_store_scatter4": _tma_store, "tma_store_arrive": _store_commit, "tma_store_wait": _store_wait,
     "ptx_cp_async": _cp_async, "ptx_commit_group": _cp_commit, "ptx_wait_group": _cp_wait,
     "ptx_cp_async_barrier_noinc": _cp_arrive, "ptx_cp_async_barrier": _cp_arrive,
     "ptx_ldmatrix": _ldmatrix, "ptx_stmatrix": _stmatrix, "ptx_st_bulk_shared": _bulk_zero,
     "initialize_wgmma_descriptor": _descriptor, "increase_descriptor_offset": _descriptor_more,
-    "ptx_wgmma_ss": _wgmma, "ptx_wgmma_rs": _wgmma_rs, "warpgroup_arrive": _wgmma_fence,
+    "ptx_wgmma_ss": _wgmma, "ptx_wgmma_rs": _wgmma_rs, "ptx_wgmma_sp_ss": _wgmma_sp, "ptx_wgmma_sp_rs": _wgmma_sp_rs,
+    "warpgroup_arrive": _wgmma_fence,
     "warpgroup_commit_batch": _wgmma_commit, "warpgroup_wait": _wgmma_wait, "wait_wgmma": _wgmma_wait, "set_max_nreg": _registers,
-    "ptx_mma": _mma, "ptx_mma_sm70": _mma, "call_extern": _extern, "call_pure_extern": _extern,
+    "ptx_mma": _mma, "ptx_mma_sm70": _mma, "ptx_mma_sp": _mma_sp, "call_extern": _extern, "call_pure_extern": _extern,
     "atomic_add_elem_op": _atomic, "atomic_addx2_elem_op": _atomic, "atomic_addx4_elem_op": _atomic,
     "atomic_add_ret_elem_op": _atomic, "atomic_max_elem_op": _atomic, "atomic_min_elem_op": _atomic,
     "atomic_or_elem_op": _atomic, "atomic_load_elem_op": _atomic, "atomic_store_elem_op": _atomic_store,
@@ -547,7 +584,10 @@ _ORDER = frozenset(
     "ptx_arrive_barrier_expect_tx ptx_arrive_barrier ptx_fence_barrier_init fence_proxy_async tma_store_arrive tma_store_wait "
     "ptx_commit_group ptx_wait_group ptx_cp_async_barrier_noinc ptx_cp_async_barrier initialize_wgmma_descriptor "
     "increase_descriptor_offset warpgroup_arrive warpgroup_commit_batch warpgroup_wait wait_wgmma tcgen05_mma_arrive "
-    "initialize_tcgen05_descriptor ptx_init_tensor_memory ptx_deallocate_tensor_memory tcgen05_before_thread_sync tcgen05_after_thread_sync cluster_sync loop_break".split())
+    "initialize_tcgen05_descriptor ptx_init_tensor_memory ptx_deallocate_tensor_memory tcgen05_before_thread_sync tcgen05_after_thread_sync "
+    "tcgen05_mma_arrive_2cta ptx_init_tensor_memory_2cta ptx_deallocate_tensor_memory_2cta tma_store_cluster sync_grid "
+    "ptx_arrive_cluster_barrier clc_try_cancel clc_try_cancel_multicast cluster_arrive cluster_arrive_relaxed cluster_wait "
+    "cluster_sync loop_break break_loop".split())
 
 
 def is_order(name, args):
@@ -672,7 +712,10 @@ def counters(tree):
 
 
 def _ring_use(part):
-    """(variable, S) of v % S, v % 2S // S or v // S % 2."""
+    """(variable, S) of v % S, v % 2S // S or v // S % 2; `& 1` is `% 2`."""
+    if part[0] == "&" and isinstance(part[2], int) and part[2] > 0 and not part[2] & part[2] + 1:
+        part = ["%", part[1], part[2] + 1]
+
     def loaded(tree):
         return tree[1] if isinstance(tree, list) and tree[:1] == ["load"] and tree[2] == 0 else None
 
@@ -693,16 +736,41 @@ def tracked(tree):
 
     def walk(part):
         if isinstance(part, list):
-            if part[:1] == ["call"] and part[1] in ("ptx_wgmma_ss", "ptx_wgmma_rs"):
+            if part[:1] == ["call"] and part[1] in ("ptx_wgmma_ss", "ptx_wgmma_rs", "ptx_wgmma_sp_ss", "ptx_wgmma_sp_rs"):
                 args = part[2:]
                 rest = args[5:] if part[1].endswith("rs") else args[6:]
-                found.update(a for a in (rest[4], rest[0]) if isinstance(a, str))
+                used = (rest[0], rest[2], rest[7]) if "_sp_" in part[1] else (rest[0], rest[4])
+                found.update(a for a in used if isinstance(a, str))
             for inner in part:
                 walk(inner)
 
     walk(tree["body"])
     return {n for n in found if n in tree["buffers"] and tree["buffers"][n]["scope"].startswith("local")
             and not tree["buffers"][n]["scope"].startswith("local.descriptor") and tree["buffers"][n].get("elements")}
+
+
+def written(walk, body):
+    """Names of the buffers that statements write, also by copies and atomics; of tensor maps those of their tensors. A call that gets
+    the address of a buffer writes it, unless it is a copy from there."""
+    found = set()
+    buffers_of(walk, body, set(), found)
+
+    def calls(part):
+        if not isinstance(part, list) or not part:
+            return
+        if part[:1] == ["call"] and part[1].startswith("tma_store"):
+            found.update(name.removesuffix("_desc") for name in part[2:4] if isinstance(name, str))
+        if part[:1] == ["call"] and part[1] != "ptx_cp_async" and not part[1].startswith(("tma_load", "prefetch")):
+            for given in part[2:]:
+                if isinstance(given, list) and given[:2] == ["call", "address_of"] and isinstance(given[2], list):
+                    found.add(given[2][1])
+                elif isinstance(given, str) and given in walk.buffers and part[1] not in ("tvm_access_ptr", "address_of"):
+                    found.add(given)
+        for inner in part:
+            calls(inner)
+
+    calls(body)
+    return found
 
 
 def buffers_of(walk, body, reads, writes):

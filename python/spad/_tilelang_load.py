@@ -12,6 +12,7 @@ from . import _grid_cache
 from . import _spad
 from . import core
 from . import kernel as _kernel
+from . import _tilelang_data as _data
 from . import _tilelang_grid as _grid
 from . import _tilelang_jit as _jit
 from . import _tilelang_page as _page
@@ -25,6 +26,7 @@ from ._tilelang_walk import Walk
 
 
 _FILE_MOST = 64 << 20
+_MOVED_MOST = 8  # buffers of a kernel whose places are tried one by one
 
 
 class LoadedKernel(_kernel.Kernel):
@@ -36,8 +38,7 @@ class LoadedKernel(_kernel.Kernel):
     @property
     def approximations(self):
         """What is approximated: {"what", "why", "agents"}."""
-        return [{"what": what, "why": why, "agents": sorted({f"warp_{w}" for w in warps})}
-                for (what, why), warps in self._notes.items()]
+        return [{"what": what, "why": why, "agents": sorted(set(agents))} for (what, why), agents in self._notes.items()]
 
     @property
     def tree(self):
@@ -46,9 +47,11 @@ class LoadedKernel(_kernel.Kernel):
 
     @property
     def tilelang_bytes(self):
-        """Bytes of dynamic shared memory that TileLang asks for, and of static buffers, without mbarriers."""
-        buffers = self._tree["buffers"]
-        static = sum(f["bytes"] for name, f in self._tree["shared"].items() if buffers[name]["scope"] == "shared")
+        """Bytes of dynamic shared memory that TileLang asks for, and of static buffers one after another, without mbarriers."""
+        static = 0
+        for name, facts in self._tree["shared"].items():
+            if self._tree["buffers"][name]["scope"] == "shared":
+                static = -(-static // facts["align"]) * facts["align"] + facts["bytes"]
         return self._tree["dynamic_bytes"] + static
 
     def plan(self):
@@ -61,13 +64,41 @@ class LoadedKernel(_kernel.Kernel):
                 layout = free.reshape(shape).layout()
             except _spad.Error:
                 continue  # a shape that the kernel cannot have
-            size = _page.shared_bytes(layout)
-            if not layout.fits or (best is not None and size >= best[0]):
-                continue
-            made = self._placed(layout)
-            if made.check().verdict.startswith("proved"):
-                best = (size, made)
+            for places in self._choices(layout) if layout.fits else ():
+                made = self._placed(places)
+                size = _page.shared_bytes(made.layout())
+                if (best is None or size < best[0]) and made.check().verdict.startswith("proved"):
+                    best = (size, made)
+        if best is None or best[0] > self.tilelang_bytes:
+            best = self._moved() or best
         return best[1] if best else None
+
+    def _moved(self):
+        """TileLang's places with one buffer moved to the start of another: (bytes, kernel) of the lowest that is proved, or None.
+        What the planner shares is proved for all of a kernel or not shared; where data decides, less sharing can be."""
+        best, at = None, {name: facts["at"] for name, facts in self._tree["shared"].items()}
+        if len(at) > _MOVED_MOST or None in at.values():
+            return None
+        shares = [name for name in at if any(name != other and at[name] == at[other] for other in at)]
+        for name in shares:
+            for place in sorted(set(at.values())):
+                made = self._placed({**at, name: place})
+                size = _page.shared_bytes(made.layout())
+                if size <= self.tilelang_bytes and (best is None or size < best[0]) and made.check().verdict.startswith("proved"):
+                    best = (size, made)
+        return best
+
+    def _choices(self, layout):
+        """Places of buffers that a layout suggests. All blocks of a cluster have the same: those of each block in turn, and where it
+        has none, those of others."""
+        found, named = _page.places_of(layout), self._writer.walk.named
+        for first in range(len(found)):
+            order = [first, *[block for block in range(len(found)) if block != first]]
+            made = {}
+            for name in self._writer.places:
+                held = [found[block][named(name, block)] for block in order if named(name, block) in found[block]]
+                made[name] = held[0] if held else None
+            yield made
 
     def sim(self, layout=None, grid=False, registers=None, reused=None, cached=None, target=None, **options):
         """spad.sim of this kernel. With grid=True it knows what the blocks of the grid share: reused {"A": 16} or {"A": (16, 8)}
@@ -76,6 +107,8 @@ class LoadedKernel(_kernel.Kernel):
         registers of a thread, of the compiler: they limit how many blocks a unit has. target: another chip."""
         if not grid:
             return super().sim(layout, **options)
+        if self._writer.walk.blocks > 1:
+            raise Unsupported(f"'{self.name}': the time of a grid is not known for clusters whose blocks share memory")
         chip = target if target is not None else self.target
         units, room, text = chip.data.get("units") or 1, _grid_cache.room_of(chip), self.text()
         tensor = next((e for e in chip.data["engines"] if e["name"] == "tensor"), {})
@@ -102,22 +135,17 @@ class LoadedKernel(_kernel.Kernel):
         """Smaller parameters, and those of the kernel itself where no smaller ones say the same."""
         params = self.params
         few = {n: min(v, 6) for n, v in params.items() if n.endswith(("_more", "_laps")) or n[-1].isdigit()}
-        shapes = [few]
+        once = {d.name: d.less + 1 for d in self._writer.walk.known.datums.values() if d.name in params}  # one round of loops that data counts
+        shapes = [few, {**few, **once}] if once else [few]
         for number, axis in enumerate("xyz"):
             extent = self._tree["grid"][number]
             if f"block_{axis}" in params and isinstance(extent, int):
                 shapes += [{**few, f"block_{axis}": 0}, {**few, f"block_{axis}": extent - 1}]
         return [s for n, s in enumerate(shapes) if s not in shapes[:n]] + ([{}] if len(shapes) > 1 and not few else [])
 
-    def _placed(self, layout):
-        """This kernel with the places of a layout."""
-        places = {}
-        for space in layout.data["spaces"]:
-            if space["space"] == "shared":
-                places = {b["name"]: b["byte"] for b in space["buffers"]}
-        fresh = self._writer.walk.fresh
-        kept = dict(self._writer.places)
-        self._writer.places = {name: places.get(fresh(name)) for name in kept}
+    def _placed(self, places):
+        """This kernel with other places of its buffers."""
+        kept, self._writer.places = self._writer.places, places
         try:
             made = LoadedKernel.parse(self._writer.text(), self.file)
         finally:
@@ -198,17 +226,21 @@ def _of_tree(tree, block, sizes):
     _tree.validate(tree)
     if not all(isinstance(n, int) for n in tree["threads"]):
         raise Unsupported("a block whose number of threads is not a constant")
-    assumed = {}
+    assumed, known = {}, _data.Known()
+    own = {**tree, "body": json.loads(json.dumps(tree["body"]))}  # each statement is an object of its own: it has a place
     while True:
-        walk = Walk(_sizes.with_sizes(tree, {**assumed, **sizes}), block)
+        walk = Walk(_sizes.with_sizes(own, {**assumed, **sizes}), block, known)
         try:
             agents = _agents(walk)
-            break
         except _sizes.NeedsSize as needed:
             assumed.update((name, _sizes.ASSUMED) for name in needed.names)
+            known = _data.Known()
+            continue
+        if not known.learn(walk):
+            break
     for name, value in assumed.items():
         walk.notes[(f"the dynamic size '{name}'", f"it decides what waits for what: {value} is assumed, pass sizes={{'{name}': N}}")] = [
-            int(agent[0].rpartition("_")[2]) for agent in agents]
+            agent[0] for agent in agents]
     writer = _write.Writer(walk, agents, walk.fresh(tree["name"]))
     made = LoadedKernel.parse(writer.text(), f"<{tree['name']}>")
     made._lowered, made._tree, made._notes, made._writer = tree, walk.tree, walk.notes, writer

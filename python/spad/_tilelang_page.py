@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page about a kernel that TileLang lowered: its layout beside ours, and what the check says of each."""
+"""One page about a kernel that TileLang lowered: its layout and ours, and what the check says of each."""
 
 import html
 import json
@@ -12,11 +12,25 @@ from ._files import replace_file
 
 
 def shared_bytes(layout):
-    """Bytes of shared memory that a layout takes, mbarriers aside."""
-    for space in layout.data["spaces"]:
-        if space["space"] == "shared":
-            return space["used"] - sum(b["taken"] for b in space["buffers"] if b["placed"] == "mbarrier")
-    return 0
+    """Bytes of shared memory that a layout takes, mbarriers aside: of a cluster, those of the block with most."""
+    return max((_without_mbarriers(space["buffers"]) for space in _shared(layout)), default=0)
+
+
+def _without_mbarriers(buffers):
+    """The end of the last buffer, less the mbarriers before it."""
+    apart = [b for b in buffers if b["placed"] == "mbarrier"]
+    end = max((b["byte"] + b["taken"] for b in buffers if b["placed"] != "mbarrier" and b["byte"] is not None), default=0)
+    return end - sum(b["taken"] for b in apart if b["byte"] is not None and b["byte"] < end)
+
+
+def _shared(layout):
+    """The shared memory of a layout, of each block of a cluster."""
+    return [space for space in layout.data["spaces"] if space["space"].partition("[")[0] == "shared"]
+
+
+def places_of(layout):
+    """[{tensor: byte}] of shared memory, for each block of a cluster."""
+    return [{b["name"]: b["byte"] for b in space["buffers"]} for space in _shared(layout)]
 
 
 class Page:
@@ -40,14 +54,11 @@ class Page:
                 "approximations": self._kernel.approximations}
 
     def _buffers(self):
-        places = {}
-        for space in self.layout.data["spaces"]:
-            if space["space"] == "shared":
-                places = {b["name"]: b["byte"] for b in space["buffers"]}
-        rows = []
+        places = [place for block in places_of(self.layout) for place in block.items()]
+        walk, rows = self._kernel._writer.walk, []
         for name, facts in self._tree["shared"].items():
             rows.append({"name": name, "bytes": facts["bytes"], "align": facts["align"], "dtype": facts["dtype"],
-                         "tilelang": facts["at"], "spad": places.get(name, places.get(name + "_"))})
+                         "tilelang": facts["at"], "spad": next((byte for tensor, byte in places if tensor in walk.names(name)), None)})
         return rows
 
     def text(self):

@@ -217,7 +217,7 @@ class Recorder:
         limit, or not below it."""
         low, high = self.parallel[name]
         if not isinstance(low, int) or not isinstance(high, int):
-            raise Uncovered("a second mask of a parallel variable beside one that depends on "
+            raise Uncovered("a second mask of a parallel variable in addition to one that depends on "
                             "variables")
         least, most = bounds(limit)
         below = relation == "<"

@@ -6,6 +6,9 @@ every thread. Terms of loops that stay loops are *symbolic*: they become text of
 enumerated for its numeric parts, which gives one symbolic term for each of their values.
 """
 
+import math
+import re
+
 _INFIX = {"+": "+", "-": "-", "*": "*", "//": "//", "%": "%", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "==",
           "!=": "!=", "and": "and", "or": "or", "&": "&", "|": "|", "^": "^", "<<": "<<", ">>": ">>"}
 _NOT = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -40,6 +43,11 @@ def all_names(tree):
         return set()
     parts = tree[2:] if tree[0] in ("cast", "load", "call") else tree[1:]
     return set().union(*[all_names(part) for part in parts])
+
+
+def words(text):
+    """The names in a text of the kernel language."""
+    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def replace(tree, lets):
@@ -210,11 +218,14 @@ class Scope:
         return self._atom(f"(({total.text()}) % {by})", 0, by - 1)
 
     def _union(self, left, right):
-        if left.terms or right.terms:
-            if left.key() == (0, ()) or right.key() == (0, ()):
+        """Bits of two numbers: their sum where one is a multiple of a power of two that the other is below."""
+        if not left.terms and not right.terms:
+            return Sum(left.const | right.const)
+        for high, low in ((left, right), (right, left)):
+            least, most = self.range(low)
+            if (least, most) == (0, 0) or least is not None and most is not None and 0 <= least and most < _unit(high):
                 return left.plus(right)
-            raise Opaque("'|' of a variable")
-        return Sum(left.const | right.const)
+        raise Opaque("'|' of a variable")
 
     def _flip(self, left, right):
         if left.terms and right.terms:
@@ -306,6 +317,12 @@ class Scope:
         return left, right
 
 
+def _unit(total):
+    """The largest power of two that every value of a sum is a multiple of."""
+    found = math.gcd(total.const, *total.terms.values())
+    return found & -found if found else 1 << 62
+
+
 def _decided(relation, low, high):
     """Whether d REL 0 holds for all d from low to high, for none, or None."""
     below = high is not None and high < 0
@@ -339,6 +356,8 @@ def _terms(tree, factor=1):
             return _terms(tree[2], factor * tree[1])
         if tree[0] in ("cast", "wide"):
             return _terms(tree[-1], factor)
+        if tree[0] == "|" and 0 in tree[1:]:
+            return _terms(tree[2] if tree[1] == 0 else tree[1], factor)
     return [(tree, factor)]
 
 

@@ -16,11 +16,13 @@ apart by the names of their classes.
 from . import _spad
 from . import _tilelang_jit as _jit
 
-_BINARY = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "Div": "//", "Mod": "%",
+_BINARY = {"Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%",
            "Min": "min", "Max": "max", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
            "And": "and", "Or": "or"}
 _BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "shift_left": "<<", "shift_right": ">>"}
 _KINDS = {0: "serial", 1: "parallel", 2: "vectorized", 3: "unroll", 4: "thread"}
+
+_PAIR = "_2cta"  # after the name of a call that is one for two blocks of a cluster
 
 FORMAT = 1  # of the tree; a file with another one is refused
 
@@ -50,6 +52,8 @@ def _dtype_bits(dtype):
     """Bits of an element with all its vector lanes."""
     text = str(dtype)
     lanes = 1
+    if "unpacked" in text:
+        return 8  # float4_e2m1_unpacked: 4 bits of 8
     base, cross, count = text.rpartition("x")
     if cross and count.isdigit() and base and base[-1].isdigit():
         text, lanes = base, int(count)
@@ -60,6 +64,12 @@ def _dtype_bits(dtype):
     except _spad.Error:
         digits = "".join(c for c in text.partition("_")[0] if c.isdigit())
         return int(digits or 32) * lanes
+
+
+def _flag(annotations, name):
+    """Whether a call has an annotation that is not 0."""
+    value = annotations.get(name) if annotations else None
+    return bool(int(getattr(value, "value", value))) if value is not None else False
 
 
 class _Dump:
@@ -97,6 +107,12 @@ class _Dump:
         if kind in _BINARY:
             return [_BINARY[kind], self.expr(node.a), self.expr(node.b)]
         raise _spad.ArgumentError(f"TVM's {kind} in an expression is not covered by spad.tilelang.load")
+
+    def _Div(self, node):
+        return toward_zero("//", self.expr(node.a), self.expr(node.b), str(node.dtype))
+
+    def _Mod(self, node):
+        return toward_zero("%", self.expr(node.a), self.expr(node.b), str(node.dtype))
 
     def _IntImm(self, node):
         return int(node.value)
@@ -146,6 +162,8 @@ class _Dump:
             return ["select", *args]
         if name == "type_annotation":
             return ["s", str(node.dtype)]
+        if _flag(getattr(node, "annotations", None), "use_2cta"):
+            name += _PAIR
         return ["call", name, *args]
 
     def index(self, buffer, indices):
@@ -245,6 +263,27 @@ class _Dump:
             self.stmt(node.body, out)
 
 
+# ---- quotients ------------------------------------------------------------------------------------------
+
+
+def _not_negative(tree):
+    """Whether an expression is at least 0 by its form: variables are numbers of threads, blocks and rounds."""
+    if not isinstance(tree, list):
+        return not isinstance(tree, int) or tree >= 0
+    if tree[0] == "cast":
+        return _not_negative(tree[2])
+    return tree[0] in ("+", "*", "//", "%", "&", ">>", "min", "max", "wide") and all(_not_negative(part) for part in tree[1:])
+
+
+def toward_zero(op, a, b, dtype="int32"):
+    """A quotient or rest that is rounded toward 0, as TVM's Div and Mod are, by those that are rounded down."""
+    if not dtype.startswith("int") or (_not_negative(a) and _not_negative(b)):
+        return [op, a, b]
+    if not _not_negative(b):
+        return ["call", "data"]
+    return ["select", ["<", a, 0], ["-", 0, [op, ["-", 0, a], b]], [op, a, b]]
+
+
 # ---- trees from elsewhere -------------------------------------------------------------------------------
 
 _ARITY = {**{op: 2 for op in (*_BINARY.values(), *_BITS.values())}, "not": 1, "select": 3, "ramp": 3, "wide": 1, "cast": 2, "load": 2,
@@ -269,6 +308,9 @@ def validate(tree):
         raise _bad("a block has 1 to 1024 threads")
     if not isinstance(tree.get("sizes", []), list) or not all(isinstance(n, str) and n.isidentifier() for n in tree.get("sizes", [])):
         raise _bad("sizes are a list of names")
+    cluster = tree.get("cluster", [1, 1, 1])
+    if not isinstance(cluster, list) or len(cluster) != 3 or not all(_is_size(n) and n <= 16 for n in cluster):
+        raise _bad("a cluster has 1 to 16 blocks on each of three axes")
     for name, facts in tree["buffers"].items():
         if not isinstance(facts, dict) or not isinstance(facts.get("scope"), str) or not _is_size(facts.get("bits")):
             raise _bad(f"buffer '{name}' has no scope or size")
@@ -381,6 +423,7 @@ def of_function(name, function, before=None):
         facts["bits"] = _dtype_bits(facts["dtype"])
         facts.setdefault("elements", None)
     extent = {tag: value for tag, (_, value) in dump.threads.items()}
+    cluster = [int(n) for n in attrs.get("cluster_dims", None) or (1, 1, 1)]
     return {"format": FORMAT, "name": name, "body": body,
             "buffers": {n: f for n, f in dump.buffers.items() if n not in arenas},
             "shared": shared, "dynamic_bytes": int(dynamic) if dynamic is not None else 0,
@@ -388,6 +431,7 @@ def of_function(name, function, before=None):
             "grid": [extent.get("blockIdx." + a, 1) for a in "xyz"],
             "bound": {tag: var for tag, (var, _) in dump.threads.items()},
             "hints": {name: var.name for var, name in dump.names.of.items() if name != var.name},
+            **({"cluster": cluster} if cluster != [1, 1, 1] else {}),
             **({"swizzle": dump.swizzle} if dump.swizzle else {}), **({"sizes": sizes} if sizes else {})}
 
 

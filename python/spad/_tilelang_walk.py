@@ -12,17 +12,21 @@ import math
 from . import _spad
 from . import core
 from . import _tilelang_calls as _calls
+from . import _tilelang_cluster as _cluster
+from . import _tilelang_decide as _decide
 from . import _tilelang_sets as _sets
 from . import _tilelang_sizes as _sizes
 from . import _tilelang_tcgen05 as _tcgen05
 from ._tilelang_calls import Unsupported
+from ._tilelang_conditions import THREADS as _THREADS, Conditions
+from ._tilelang_data import stored as _stored
+from ._tilelang_decide import Decides
 from ._tilelang_sets import Opaque, Sum
 from ._tilelang_write import Access, Op
 
 _WARP = 32
 _POINTS_MOST = 1 << 17  # points of loops that are run for one statement of a warp
-_UNKNOWNS_MOST = 6  # values of data with a name each: a check runs a kernel for all ways that they can be
-_THREADS = ("thread__x", "thread__y", "thread__z")
+_ROUNDS_MOST = 16  # of a while loop that is run
 _RESERVED = frozenset(
     "kernel param tensor unit for if else in on by at of as from and or min max step parallel break cursor advance scope "
     "agent source wait sync arrive signal take init expect invalidate commit drain fence alloc free group barrier mbarrier "
@@ -32,19 +36,29 @@ _RESERVED = frozenset(
     "tma wgmma cpasync mma stores loads mmas B KiB MiB GiB".split())
 
 
-class Walk:
+def _is_one_store(body):
+    """Whether a loop, or a nest of loops, has one statement, and that is a store."""
+    return len(body) == 1 and (body[0][0] == "store" or (body[0][0] == "for" and _is_one_store(body[0][5])))
+
+
+class Walk(Conditions, Decides):
     """The walk of one function, warp by warp."""
 
-    def __init__(self, tree, block=None):
+    def __init__(self, tree, block=None, known=None):
         self.tree = tree
-        self.table = {**_calls.TABLE, **_tcgen05.TABLE}
+        self.start(known)
+        self.table = {**_calls.TABLE, **_tcgen05.TABLE, **_cluster.TABLE}
+        self.blocks, self.block = _cluster.blocks_of(tree), 0
+        if self.blocks > _cluster.BLOCKS_MOST:
+            raise Unsupported(f"a cluster of {self.blocks} blocks")
+        self.reached = {}  # block: statements that end what other blocks reach
+        self.split = False  # whether the cluster arrives and waits by itself
         self.buffers, self.shared = tree["buffers"], tree["shared"]
         self.scope = _sets.Scope()
         self.threads = [int(n) for n in tree["threads"]]
         self.count = self.threads[0] * self.threads[1] * self.threads[2]
         self.lets = {}
         self.params = {}
-        self.unknowns = {}
         self.barriers = {}
         self.mbarriers = {}
         self.units, self.groups = {}, {}
@@ -62,11 +76,13 @@ class Walk:
         self.tracked = _calls.tracked(tree)
         self.counters = _calls.counters(tree)
         self.free_vars = _indexed(tree)
-        self.written = _stored(tree["body"])
+        self.written = _stored(tree["body"]) | _calls.written(self, tree["body"])
         self.agents = []
+        self.ranks = []
         self._bind(dict(block or {}))
 
     def _bind(self, block):
+        wide = self.tree.get("cluster", [1, 1, 1])
         for axis, name in zip("xyz", _THREADS):
             var = self.tree["bound"].get("threadIdx." + axis)
             if var is not None:
@@ -84,8 +100,11 @@ class Walk:
             if extent == 1:
                 self.lets[var] = 0
                 continue
-            self.scope.bind(var, "block_" + axis, 0, extent - 1 if isinstance(extent, int) else None)
-            self.params["block_" + axis] = value
+            size = wide[number] if self.blocks > 1 else 1
+            name = "block_" + axis if size == 1 else "cluster_" + axis
+            self.scope.bind(var if size == 1 else name, name, 0, -(-extent // size) - 1 if isinstance(extent, int) else None)
+            self.params[name] = value // size
+            self.ranks.append((number, var, name, size))
         if block:
             raise _spad.ArgumentError(f"'{next(iter(block))}' is no axis of the grid: x, y, z")
 
@@ -93,34 +112,96 @@ class Walk:
 
     def note(self, what, why):
         """Says once that something is approximated."""
-        self.notes.setdefault((what, why), []).append(self.warp)
+        self.notes.setdefault((what, why), []).append(self.agent)
+
+    # ---- blocks of a cluster -----------------------------------------------------------------
+
+    def own(self, name):
+        """A name for what each block of a cluster has of its own."""
+        return name if self.blocks == 1 else f"{name}_block{self.block}"
+
+    def home(self, buffer, block=None):
+        """The block whose memory an access is to, or None where blocks are not told apart."""
+        if self.blocks == 1 or buffer in self.tracked:
+            return None
+        block = self.block if block is None else block
+        if block != self.block:
+            self.reach(block, f"free {self.named(buffer, block)}")
+        return block
+
+    def named(self, buffer, block, more=""):
+        """The tensor of a buffer, in a block of the cluster."""
+        name = self.fresh(buffer) + more
+        return name if self.blocks == 1 or block is None else f"{name}_block{block}"
+
+    def names(self, buffer):
+        """The tensors of a buffer, in all blocks."""
+        return {self.named(buffer, block) for block in range(self.blocks)}
+
+    def reach(self, block, *ends):
+        """What another block does needs something of this one, which the statements end."""
+        self.reached.setdefault(block, {}).update(dict.fromkeys(ends))
+
+    def peer(self, tree, what):
+        """The block of the cluster that an expression names."""
+        return _cluster.peer(self, tree, what)
+
+    def meet_cluster(self):
+        """All threads of the cluster."""
+        _cluster.meet(self)
+
+    def closed(self, agents):
+        """The agents with the end of each block."""
+        return _cluster.close(self, agents)
 
     # ---- running a warp ----------------------------------------------------------------------
 
     def run(self):
         """The agents, a list of (name, statements, registers) each."""
-        wide, high = self.threads[0], self.threads[1]
-        for warp in range(-(-self.count // _WARP)):
-            self.warp = warp
-            numbers = range(warp * _WARP, min(self.count, (warp + 1) * _WARP))
-            self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
-            self.registers, self.whole = None, len(self.lanes)
-            self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
-            self.out = []
-            self.may = False
-            kept = dict(self.lets)
-            self.body(self.tree["body"])
-            self.lets = kept
-            self.agents.append((f"warp_{warp}", self.out, self.registers, len(numbers)))
+        bodies = []  # kept: what is known of statements goes by their identity
+        for self.block in range(self.blocks):
+            body = _cluster.with_rank(self.tree, self._rank())
+            bodies.append(body)
+            for warp in range(-(-self.count // _WARP)):
+                self._run_warp(warp, body)
         return self.agents
 
+    def _rank(self):
+        """The rank of the block that is walked; of the one block of a cluster whose blocks are alike, a parameter."""
+        for number, var, name, size in self.ranks:
+            if size > 1:
+                self.lets[var] = ["+", ["*", name, size], _cluster.axes_of(self.tree, self.block)[number]]
+        cluster = math.prod(self.tree.get("cluster", [1]))
+        if self.blocks > 1 or cluster == 1:
+            return self.block
+        self.scope.bind("cluster__rank", "cluster_rank", 0, cluster - 1)
+        self.params["cluster_rank"] = 0
+        return "cluster__rank"
+
+    def _run_warp(self, warp, body):
+        wide, high = self.threads[0], self.threads[1]
+        self.warp, self.agent = warp, f"warp_{warp}" if self.blocks == 1 else f"block{self.block}_warp_{warp}"
+        numbers = range(warp * _WARP, min(self.count, (warp + 1) * _WARP))
+        self.lanes = [(t % wide, t // wide % high, t // wide // high) for t in numbers]
+        self.registers, self.whole = None, len(self.lanes)
+        self.descriptors, self.local, self.loops, self.guards = {}, {}, [], []
+        self.copies, self.origins = {}, {}
+        self.out = []
+        self.may = False
+        kept = dict(self.lets)
+        self.body(body)
+        self.lets = kept
+        self.agents.append((self.agent, self.out, self.registers, len(numbers)))
+
     def body(self, statements):
+        self.number(statements)
         for statement in statements:
             self.statement(statement)
 
     def statement(self, statement):
         if not self.lanes:
             return
+        self.at = self.numbers.get(id(statement), self.at)
         getattr(self, "on_" + statement[0])(statement)
 
     def on_attr(self, statement):
@@ -128,23 +209,16 @@ class Walk:
 
     def on_let(self, statement):
         value = self.value(statement[2])
+        if _calls.pointer(self, value) is not None and value[0] == "call":
+            self.lets[statement[1]] = value  # a place, which nothing is read from here
+            return
         self.loads(statement[2], "let")
         self.lets[statement[1]] = value if self._lasting(value) else ["call", "data"]
 
-    def _lasting(self, tree):
-        """Whether an expression keeps its value: it reads nothing, or global memory that the kernel does not write."""
-        if not isinstance(tree, list):
-            return True
-        if tree[0] == "load":
-            facts = self.buffers.get(tree[1], {"scope": "global"})
-            return facts["scope"] == "global" and tree[1] not in self.written and self._lasting(tree[2])
-        if tree[0] == "call":
-            return False
-        return all(self._lasting(part) for part in tree[1:])
-
     def value(self, tree):
-        """An expression with let variables and known local variables written out."""
-        return _known(_cursors(_sets.replace(tree, self.lets), self.counters), self.local)
+        """An expression with let variables and known local variables written out, and data by its name."""
+        made = _decide.copied_loads(_known(_cursors(_sets.replace(tree, self.lets), self.counters), self.local), self.copies)
+        return self.known.rewritten(self, made)
 
     def on_do(self, statement):
         tree = statement[1]
@@ -157,12 +231,62 @@ class Walk:
         if not self.orders(statement[2]):
             with_may = self.may
             self.may = True
+            self._change(statement[2])
             self.body(statement[2])
             self.may = with_may
+            if self.writes_on_chip(statement[2]):
+                self.note("a while loop", "its accesses may be")
+            return
+        if self._counted(statement) or self._stepped(statement):
             return
         name = self._unknown(statement[1], "rounds", " any")
         self.note("a while loop", "its rounds are any number")
         self._loop_lines(f"for {self.fresh('round')} in 0..{name}", statement[2])
+
+    def _counted(self, statement):
+        """A while loop over a variable that grows by a constant up to a bound is a loop that counts its rounds."""
+        _, condition, body = statement
+        grows = _growing(body)
+        if not isinstance(condition, list) or condition[0] != "<" or not isinstance(condition[1], list) or condition[1][:1] != ["load"]:
+            return False
+        var, bound = condition[1][1], self.value(condition[2])
+        if condition[1][2] != 0 or var not in grows or grows[var] <= 0 or var not in self.local or _stored(body) & _loaded(condition[2]):
+            return False
+        first, step = self.local[var], grows[var]
+        rounds = f"{self.fresh(var)}_rounds"
+        known = {name: ["+", self.local[name], ["*", rounds, more]] for name, more in grows.items() if name in self.local}
+        count = ["max", ["//", ["+", ["-", bound, first], step - 1], step], 0]
+        self._symbolic_loop(["for", rounds, 0, count, "while", body], 0, count, known)
+        return True
+
+    def _stepped(self, statement):
+        """A while loop whose condition is a number in every round, for this block: its rounds, one after another."""
+        kept = (list(self.out), dict(self.local), dict(self.lets))
+        for _ in range(_ROUNDS_MOST):
+            holds = self._here(statement[1])
+            if holds is None:
+                break
+            if not holds:
+                self.note("a while loop", "its rounds are those of this block")
+                return True
+            self.body(statement[2])
+            self.local = {name: value if self._here(value) is None else self._here(value) for name, value in self.local.items()}
+        self.out, self.local, self.lets = kept
+        return False
+
+    def _here(self, tree):
+        """The value of an expression in the block at hand, or None where it is not known."""
+        tree = _sets.replace(self.value(tree), self._places())
+        if _sets.all_names(tree) or "?" in _sets.names(tree):
+            return None
+        try:
+            return int(eval(_sets.code(tree)))
+        except (Opaque, ArithmeticError):
+            return None
+
+    def _places(self):
+        """The numbers of this block: {variable: value}."""
+        return {var if size == 1 else name: self.params[name] for _, var, name, size in self.ranks}
 
     # ---- loops ------------------------------------------------------------------------------
 
@@ -185,10 +309,11 @@ class Walk:
 
     def on_for(self, statement):
         _, var, begin, extent, kind, body = statement
-        begin, extent = self.value(begin), self.value(extent)
+        begin, extent = self._constant(self.value(begin)), self._constant(self.value(extent))
         used = _sets.names(begin) | _sets.names(extent)
         if used <= self.numeric() and not self.orders(body) and not self._feeds(body) and not self._delivers(body, var):
             if self._points() * self._most(extent) <= _POINTS_MOST or not self.writes_on_chip(body):
+                self._change(body)
                 self.loops.append((var, begin, extent))
                 self.body(body)
                 self.loops.pop()
@@ -197,25 +322,25 @@ class Walk:
             self.lets[var] = begin
             self.body(body)
             return
-        self._symbolic_loop(statement, begin, extent)
+        if isinstance(begin, int) and isinstance(extent, int) and extent <= _decide.UNROLLED_MOST and not self.loops and _decide.shifts(body, var):
+            self._each_round(var, range(begin, begin + extent), body)
+        elif not self._chosen_rounds(statement, begin, extent) and not self._ended_rounds(statement, begin, extent):
+            self._symbolic_loop(statement, begin, extent)
 
-    def _symbolic_loop(self, statement, begin, extent):
+    def _symbolic_loop(self, statement, begin, extent, known=None):
         _, var, _, _, kind, body = statement
+        extent = self.known.extent(self, extent)
         if self.loops:  # a loop that orders is never in one that does not; one that is too long may be
             raise Unsupported(f"a loop over '{var}' of {extent} in a loop that is run")
         begin, extent = self._uniform(begin), self._uniform(extent)
         name = self.fresh(var)
-        try:
-            low, count = self.scope.sum(begin), self.scope.sum(extent)
-        except Opaque:
-            low, count = Sum(0), Sum(0, {self._unknown(extent, "data_n", " any"): 1})
-            self.note(f"the loop over {name}", "its extent is data: any number of rounds" + self._hint(extent))
+        low, count = self._bounds(name, begin, extent)
         fewest, _ = self.scope.range(count)
-        if count.terms and fewest is not None and fewest < 0:  # no rounds, in some blocks
+        if count.terms and fewest is not None and fewest < 0 and not self._open(count):  # no rounds, in some blocks
             count = self.scope.sum(["max", extent, 0])
         (_, most), (least, _) = self.scope.range(low.plus(count)), self.scope.range(low)
         end = low.plus(count)
-        if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars:
+        if not count.terms and not low.terms and count.const > 1 and var not in self.free_vars | self.known.fixed:
             if kind == "serial":
                 more = self._trips(var, count.const - 1, "more")
                 self.scope.bounds[more] = (0, None)
@@ -227,7 +352,7 @@ class Walk:
                 end = low.plus(Sum(rest, {self._trips(var, laps, "laps"): lap}))
         self.scope.ends = {k: v for k, v in self.scope.ends.items() if k != name or end.terms}
         self.scope.bind(var, name, least, None if most is None or end.terms != low.plus(count).terms else most - 1)
-        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body)
+        self._loop_lines(f"for {name} in {low.text()}..{end.text()}", body, {**self.steps(body, ["-", var, begin]), **(known or {})})
 
     def _hint(self, tree):
         """What to pass for an exact reading, where a dynamic size makes an expression data."""
@@ -237,25 +362,35 @@ class Walk:
     def _trips(self, var, count, word):
         """The parameter for the rounds of a loop after the first: one for all loops that were the same in the program."""
         hint = self.tree.get("hints", {}).get(var, var)
-        hint = "".join(c if c.isascii() and c.isalnum() else "_" for c in hint)
+        hint = "".join(c if c.isascii() and c.isalnum() else "_" for c in hint).strip("_") or "rounds"
         for number in range(len(self.params) + 1):
             name = f"{hint}_{word}" if not number else f"{hint}_{word}{number}"
             if self.params.setdefault(name, count) == count:
                 return name
         return name
 
-    def _loop_lines(self, head, body):
+    def _loop_lines(self, head, body, known=None):
+        """A loop; known: what local variables hold at the start of a round."""
         outer, self.out = self.out, []
         state = dict(self.local)
-        for key in _stored(body):
-            self.local.pop(key, None)
+        self._change(body)
+        self.local.update(known or {})
         self.depth += 1
         self.body(body)
         self.depth -= 1
         self.local = {k: v for k, v in state.items() if k in self.local and self.local[k] == v}
+        self._forget(_stored(body))
         if self.out:
             outer.append(("block", head, self.out, None))
         self.out = outer
+
+    def _change(self, body):
+        """Forgets the local variables that the rounds of a loop change: the first round is not the only one. Where the loop is one
+        store, what its variable came from stays: before the loop, and the text of store and loop, is all that decides its value."""
+        for key in _stored(body):
+            self.local.pop(key, None)
+        if not _is_one_store(body):
+            self._forget(_stored(body))
 
     def numeric(self):
         return {*_THREADS, *[loop[0] for loop in self.loops]}
@@ -296,176 +431,6 @@ class Walk:
     def _delivers(self, body, var):
         return _calls.barrier_uses(body, var)
 
-    # ---- conditions -------------------------------------------------------------------------
-
-    def on_if(self, statement):
-        condition = self.value(statement[1])
-        self.loads(statement[1], "condition")
-        parts = _conjunction(condition)
-        if len(parts) == 1 or not statement[3]:
-            self._parts(parts, statement)
-            return
-        used = _sets.names(condition)
-        if used <= set(_THREADS):
-            self._lanes(condition, statement)
-        elif not used & self.numeric() and "?" not in used:
-            self._symbolic(condition, statement)
-        else:
-            self._data(statement)
-
-    def _parts(self, parts, statement):
-        """A condition that is a conjunction, one part after another; an else case belongs to a single part."""
-        part, rest = parts[0], parts[1:]
-        inner = statement if not rest else ["if", _join(rest), statement[2], []]
-        follow = statement[2] if not rest else [inner]
-        one = ["if", part, follow, statement[3] if not rest else []]
-        used = _sets.names(part)
-        if isinstance(part, list) and part[:1] == ["call"] and part[1] == "tl_shuffle_elect":
-            self._elect(part, one)
-        elif "?" in used:
-            self._data(one)
-        elif used <= set(_THREADS):
-            self._lanes(part, one)
-        elif used <= self.numeric():
-            self._guard(part, one)
-        elif used & self.numeric():
-            self._mixed(part, one)
-        else:
-            self._symbolic(part, one)
-
-    def _elect(self, part, statement):
-        every = part[2] if len(part) > 2 and isinstance(part[2], int) else 0
-        kept = self.lanes
-        wide, high = self.threads[0], self.threads[1]
-        number = [x + y * wide + z * wide * high for x, y, z in kept]
-        mine = [lane for lane, n in zip(kept, number) if (n % every == 0 if every else n == 0)]
-        self._with(mine, statement[2])
-        self._with([lane for lane in kept if lane not in mine], statement[3])
-
-    def _with(self, lanes, body):
-        kept, self.lanes = self.lanes, lanes
-        if lanes:
-            self.body(body)
-        self.lanes = kept
-
-    def _lanes(self, part, statement):
-        run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(part))
-        yes = [lane for lane in self.lanes if run(*lane)]
-        no = [lane for lane in self.lanes if lane not in yes]
-        self._with(yes, statement[2])
-        self._with(no, statement[3])
-
-    def _guard(self, part, statement):
-        for guard, body in ((part, statement[2]), (["not", part], statement[3])):
-            if body:
-                self.guards.append(guard)
-                self.body(body)
-                self.guards.pop()
-
-    def _mixed(self, part, statement):
-        """Threads and loops that stay loops: decided where bounds or the block decide it, otherwise both sides may run."""
-        kept, sure = self.lanes, {True: [], False: []}
-        if _sets.names(part) & {loop[0] for loop in self.loops}:
-            self._either(statement)
-            return
-        for lane in kept:
-            values = dict(zip(_THREADS, lane))
-            try:
-                found = self.scope.condition(_sets.replace(part, values))
-            except Opaque:
-                found = None
-            if found not in ([], [[]]):
-                self._either(statement)
-                return
-            sure[bool(found)].append(lane)
-        self._with(sure[True], statement[2])
-        self._with(sure[False], statement[3])
-
-    def _either(self, statement):
-        if self.orders(statement[2]) or self.orders(statement[3]):
-            self._data(statement)
-            return
-        self._both(statement, "a condition of threads and loops")
-
-    def _both(self, statement, what):
-        """Both sides may run; what both store at the same places is written in any case."""
-        kept, self.may = self.may, True
-        self.body(statement[2])
-        self.body(statement[3])
-        self.may = kept
-        if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
-            return
-        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
-        for key in first:
-            if key in second:
-                self.statement(first[key])
-        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
-            self.note(what, "both sides may run")
-
-    def _symbolic(self, part, statement):
-        try:
-            yes, no = self.scope.condition(part), None
-        except Opaque:
-            self._data(statement)
-            return
-        if yes in ([], [[]]):
-            self.body(statement[2] if yes else statement[3])
-            return
-        self._branch(" or ".join(" and ".join(alternative) for alternative in yes), statement)
-        del no
-
-    def _branch(self, text, statement):
-        outer, state = self.out, dict(self.local)
-        self.out = []
-        self.body(statement[2])
-        yes, self.out = self.out, []
-        after, self.local = self.local, dict(state)
-        self.body(statement[3])
-        no, self.out = self.out, outer
-        self.local = {k: v for k, v in after.items() if self.local.get(k) == v}
-        if yes or no:
-            self.out.append(("block", f"if {text}", yes, no))
-
-    def _data(self, statement):
-        """A condition that data decides."""
-        condition = self.value(statement[1])
-        one = self._one_value(condition)
-        orders = self.orders(statement[2]) or self.orders(statement[3])
-        if not orders and not one and self._key(condition) not in self.unknowns:
-            self._both(statement, "a condition on data")
-            return
-        if _sets.names(condition) & set(_sizes.names(self.tree)):
-            raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
-        name = self._unknown(condition, "data", "")
-        if orders and not one:
-            self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
-        self._branch(f"{name} == 1", statement)
-
-    def _one_value(self, condition):
-        """Whether data that decides is the same for all threads and rounds: of global memory that the kernel does not write,
-        at a place that the block alone decides."""
-        used = _sets.all_names(condition)
-        blocks = {self.tree["bound"].get("blockIdx." + axis) for axis in "xyz"}
-        known = {name for name, _ in self.unknowns.values()}
-        return used <= blocks and self._lasting(condition) and len(known) < _UNKNOWNS_MOST
-
-    def _key(self, tree):
-        """Equal for the same expression, also where the loops of producers and of consumers, which were one in the program,
-        have variables of their own."""
-        hints = self.tree.get("hints", {})
-        return json.dumps(_sets.replace(tree, {name: hints[name] for name in hints if name in self.scope.values}))
-
-    def _unknown(self, tree, name, kind):
-        """A name for a value that data decides: one for all uses of the same expression."""
-        key = self._key(tree)
-        if key not in self.unknowns:
-            used = {name for name, _ in self.unknowns.values()}
-            made, number = name, 1
-            while made in used:
-                made, number = f"{name}_{number}", number + 1
-            self.unknowns[key] = (made, kind)
-        return self.unknowns[key][0]
-
     # ---- accesses ---------------------------------------------------------------------------
 
     def _count(self, buffer, value):
@@ -486,7 +451,15 @@ class Walk:
         if buffer in self.counters:
             self._count(buffer, value)
             return
+        choice = _decide.choice(self.value(index), self.numeric()) if buffer in self.shared else None
+        if choice is not None:
+            made = self.value(index)
+            self._symbolic(choice[1], ["if", choice[1], [["store", buffer, _decide.swapped(made, choice, choice[2]), value]],
+                                       [["store", buffer, _decide.swapped(made, choice, choice[3]), value]]])
+            return
         op = Op("simt", "store")
+        self._copy(buffer, index, value)
+        self._originate(buffer, index, value)
         if self.known_local(buffer, statement):
             return
         self.collect(value, op)
@@ -502,7 +475,7 @@ class Walk:
         if facts.get("elements") != 1 or statement[2] != 0:
             return False
         value = self.value(statement[3])
-        if self.loops or self.guards or self.may or len(self.lanes) < self.whole or "?" in _sets.names(value):
+        if self.loops or self.unsure() or "?" in _sets.names(value):
             self.local.pop(buffer, None)
             return False
         self.local[buffer] = value
@@ -541,8 +514,8 @@ class Walk:
             return
         self.collect(tree, op)
 
-    def access(self, home, buffer, index, elements=1, unit_bits=None, lanes=None):
-        """Adds an access to `elements` of a buffer from an index on, of all lanes."""
+    def access(self, home, buffer, index, elements=1, unit_bits=None, lanes=None, block=None):
+        """Adds an access to `elements` of a buffer from an index on, of all lanes; block: in the memory of another block."""
         facts = self.buffers.get(buffer)
         if facts is None or (buffer not in self.shared and buffer not in self.tracked):
             if facts is not None and facts["scope"].startswith("shared") and facts["scope"] not in (
@@ -555,11 +528,12 @@ class Walk:
             if index[2] != 1:
                 points = ("lane__", 0, index[3])
                 self.loops.append(points)
-                self.access(home, buffer, ["+", index[1], ["*", "lane__", index[2]]], elements, bits, lanes)
+                self.access(home, buffer, ["+", index[1], ["*", "lane__", index[2]]], elements, bits, lanes, block)
                 self.loops.pop()
                 return
             index, elements = index[1], elements * int(index[3])
-        tile = self.warp if buffer in self.tracked else None
+        tile = self.block * -(-self.count // _WARP) + self.warp if buffer in self.tracked else None
+        block = self.home(buffer, block)
         try:
             if self._points() > 16 * _POINTS_MOST:
                 raise Opaque("too many rounds to run")
@@ -568,28 +542,30 @@ class Walk:
             if sum(len(runs) for _, runs in groups) > _sets.RUNS_MOST:
                 raise Opaque("more than %d runs" % _sets.RUNS_MOST)
         except Opaque as why:
-            self._whole(home, buffer, tile, str(why))
+            self._whole(home, buffer, tile, str(why), block)
             return
         size = self.size(buffer)
         for offset, runs in groups:
             if not offset.terms and (not runs or runs[0][0] < 0 or runs[-1][1] > size):
                 runs = [(max(a, 0), min(b, size)) for a, b in runs if b > 0 and a < size]
                 self.note(f"'{buffer}'", "an access that reaches outside is cut off")
-            if runs and not self._inside(offset, runs, size):
-                self._whole(home, buffer, tile, "a place that a condition keeps inside of it")
+            if runs and self._room(offset, runs, size, buffer):
+                home.append(Access(buffer, offset, runs, tile, block=block))
+            elif runs and not self._inside(offset, runs, size):
+                self._whole(home, buffer, tile, "a place that a condition keeps inside of it", block)
             elif runs:
-                home.append(Access(buffer, offset, runs, tile))
+                home.append(Access(buffer, offset, runs, tile, block=block))
 
     def _inside(self, offset, runs, size):
         """Whether bytes at a symbolic offset are in a buffer, as far as the bounds of its variables are known."""
         low, high = self.scope.range(offset)
         return (low is None or low + runs[0][0] >= 0) and (high is None or high + runs[-1][1] <= size)
 
-    def _whole(self, home, buffer, tile, why):
+    def _whole(self, home, buffer, tile, why, block=None):
         followed = buffer not in self.tracked  # registers of asynchronous operations are there from the start
         if followed:
             self.note(f"'{buffer}'", f"any part of it, because of {why}")
-        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed))
+        home.append(Access(buffer, Sum(), [(0, self.size(buffer))], tile, followed, block))
 
     def size(self, buffer):
         if buffer in self.shared:
@@ -614,6 +590,9 @@ class Walk:
         op.may = self.may
         for field in Op.KINDS:
             setattr(op, field, _joined(getattr(op, field)))
+            for access in getattr(op, field):
+                if isinstance(access, Access):
+                    self._under_guard(access, field, op)
         self.out.append(op)
 
     def either(self, text, one, other):
@@ -644,9 +623,9 @@ def _joined(accesses):
         if isinstance(access, str):
             found.setdefault(access, access)
             continue
-        key = (access.buffer, access.tile, access.offset.key(), access.may)
+        key = (access.buffer, access.tile, access.offset.key(), access.may, access.block)
         if key not in found:
-            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile, access.may)
+            found[key] = Access(access.buffer, access.offset, list(access.runs), access.tile, access.may, access.block)
         else:
             found[key].runs = _union(found[key].runs + access.runs)
     return list(found.values())
@@ -660,19 +639,6 @@ def _union(runs):
         else:
             made.append((low, high))
     return made
-
-
-def _conjunction(tree):
-    if isinstance(tree, list) and tree[0] == "and":
-        return _conjunction(tree[1]) + _conjunction(tree[2])
-    return [tree]
-
-
-def _join(parts):
-    tree = parts[0]
-    for part in parts[1:]:
-        tree = ["and", tree, part]
-    return tree
 
 
 def _cursors(tree, counters):
@@ -694,37 +660,40 @@ def _known(tree, local):
     return [tree[0]] + [_known(part, local) for part in tree[1:]]
 
 
-def _stored(body):
-    found = set()
+def _growing(body):
+    """{variable: constant} of local variables that every round of a loop changes once, by adding a constant."""
+    every = [s for s in body if s[0] == "store"]
+    found = {}
+    for s in every:
+        grows = s[2] == 0 and isinstance(s[3], list) and s[3][:2] == ["+", ["load", s[1], 0]] and isinstance(s[3][2], int)
+        if grows and sum(other[1] == s[1] for other in every) == 1:
+            found[s[1]] = s[3][2]
+    inner = [s for s in body if s[0] != "store"]
+    return {name: more for name, more in found.items() if name not in _stored(inner)}
+
+
+def _loaded(tree):
+    """Names of the buffers that an expression reads."""
+    if not isinstance(tree, list):
+        return set()
+    return {tree[1]} | _loaded(tree[2]) if tree[0] == "load" else set().union(*[_loaded(part) for part in tree[1:]])
+
+
+def _waits_for_one(body):
+    """Whether one of some statements waits for a phase whose parity is a constant."""
+    return any(s[0] == "do" and s[1][:2] == ["call", "mbarrier_wait_parity"] and isinstance(s[1][3], int) for s in body)
+
+
+def _lets(body):
+    """{variable: value} of let statements, with those before them written out."""
+    found = {}
     for s in body:
-        if s[0] == "store":
-            found.add(s[1])
+        if s[0] == "let":
+            found[s[1]] = _sets.replace(s[2], found)
         for part in s[1:]:
             if isinstance(part, list) and part and isinstance(part[0], list):
-                found |= _stored(part)
+                found.update((name, _sets.replace(value, found)) for name, value in _lets(part).items())
     return found
-
-
-def _plain_stores(body, loops=()):
-    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
-    same threads have the same key."""
-    for s in body:
-        if s[0] == "for":
-            yield from _plain_stores(s[5], (*loops, s))
-        elif s[0] == "store":
-            names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
-            index = _sets.replace(s[2], names)
-            if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
-                continue
-            extents = [_sets.replace(part, names) for loop in loops for part in loop[2:4]]
-            made = ["store", s[1], s[2], ["f"]]
-            for loop in reversed(loops):
-                made = [*loop[:5], [made]]
-            yield json.dumps([s[1], index, extents]), made
-
-
-def _only_stores(body):
-    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)
 
 
 def _rates(arch):
@@ -748,22 +717,28 @@ def _lap(tree, var):
 
 
 def _indexed(tree):
-    """Loop variables that an index on chip or the parity of a wait uses other than below a remainder, or that say how many
-    copies a wait leaves under way: their loops keep their extents."""
-    found = set()
+    """Loop variables that an index on chip or the parity of a wait uses other than below a remainder, or there together with what
+    another loop changes, or that say how many copies a wait leaves under way, or whose last round has a wait with a parity of its
+    own: their loops keep their extents."""
+    found, lets = set(), _lets(tree["body"])
+    blocks = {tree["bound"].get("blockIdx." + axis) for axis in "xyz"}
 
     def walk(part, inside):
         if isinstance(part, str):
             if inside:
-                found.add(part)
+                found.update(_sets.names(lets.get(part, part)))
             return
         if not isinstance(part, list) or not part:
             return
-        if part[0] in ("%", "s"):
+        if part[0] in ("%", "s") or part[0] == "&" and isinstance(part[2], int) and not part[2] & part[2] + 1:
+            used = _sets.names(_sets.replace(part[1], lets)) - blocks if inside and part[0] != "s" else set()
+            found.update(used if len(used) > 1 else ())
             return
         if part[0] == "call" and part[1] in ("ptx_wait_group", "mbarrier_wait_parity"):
             walk(part[-1], True)
             return
+        if part[0] == "if" and isinstance(part[1], list) and part[1][0] == "==" and part[1][2] != 0 and _waits_for_one(part[2]):
+            found.update(_sets.names(part[1]))
         if part[0] == "call" and part[1] == "tvm_access_ptr":
             facts = tree["buffers"].get(part[3]) if isinstance(part[3], str) else None
             walk(part[4], bool(facts) and facts["scope"].startswith("shared"))

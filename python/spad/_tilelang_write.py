@@ -25,12 +25,13 @@ class Op:
 
 
 class Access:
-    """Bytes of a buffer: a symbolic offset and runs. may: some of them, and the kernel does not say which."""
+    """Bytes of a buffer: a symbolic offset and runs. may: some of them, and the kernel does not say which. block: of a cluster, whose
+    memory it is."""
 
-    __slots__ = ("buffer", "tile", "offset", "runs", "may")
+    __slots__ = ("buffer", "tile", "offset", "runs", "may", "block")
 
-    def __init__(self, buffer, offset, runs, tile=None, may=False):
-        self.buffer, self.offset, self.runs, self.tile, self.may = buffer, offset, runs, tile, may
+    def __init__(self, buffer, offset, runs, tile=None, may=False, block=None):
+        self.buffer, self.offset, self.runs, self.tile, self.may, self.block = buffer, offset, runs, tile, may, block
 
 
 class Writer:
@@ -44,10 +45,12 @@ class Writer:
         for agent, body, registers, threads in agents:
             kept = _without_idle_end(body)
             if len(kept) < len(body):
-                walk.warp = int(agent.rpartition("_")[2])
+                walk.agent = agent
                 walk.note(IDLE, "nothing depends on them: they are left out")
-            if kept:
+            if kept or walk.blocks > 1:
                 self.agents.append((agent, kept, registers, threads))
+        if walk.blocks > 1:
+            self.agents = walk.closed(self.agents)
 
     def say(self, text):
         self.lines.append("    " * self.depth + text)
@@ -57,13 +60,13 @@ class Writer:
         self.lines = []
         self.say(f"kernel {self.name} on {tree['arch']} \"lowered by TileLang {tree.get('tilelang', '')}\"")
         head = len(self.lines)
-        for name, kind in walk.unknowns.values():
-            self.say(f"param {name} = 2 any" if kind else f"unknown {name} in 0..2 = 1")  # the work is done, where one value is taken
         blocks = 1
         for extent in tree["grid"]:
             blocks = blocks * extent if isinstance(extent, int) else blocks
         if blocks > 1:
             self.say(f"grid {blocks}")
+        if walk.blocks > 1:
+            self.say(f"cluster {walk.blocks}")
         for line in walk.units.values():
             self.say(line)
         for name in walk.groups:
@@ -71,14 +74,24 @@ class Writer:
         for name, count in walk.barriers.items():
             self.say(f"barrier {name} count {count}")
         for name, size in walk.mbarriers.items():
-            self.say(f"mbarrier {walk.fresh(name)}[{size}] count 1")
+            self.say(f"mbarrier {walk.fresh(name)}[{size if walk.blocks == 1 else f'{walk.blocks}, {size}'}] count 1{' each block' if walk.blocks > 1 else ''}")
+        if walk.split:
+            self.say(f"mbarrier cluster_split count {walk.blocks * walk.count}")
         self._tensors()
+        if walk.split:
+            self.say("init cluster_split")  # as the hardware does
         for agent in self.agents:
             self._agent(*agent)
         text = "\n".join(self.lines)
-        self.lines[head:head] = [f"param {name} = {value}" for name, value in walk.params.items()
-                                 if re.search(rf"\b{name}\b", text)]
+        declared = {name: f"param {name} = {value}" for name, value in walk.params.items()}
+        declared.update((name, self._unknown(name, kind)) for name, kind in walk.unknowns.values())
+        self.lines[head:head] = [line for name, line in declared.items() if re.search(rf"\b{name}\b", text)]
         return "\n".join(self.lines) + "\n"
+
+    def _unknown(self, name, kind):
+        """The declaration of a number that data decides; where one value is taken, it is one with which the work is done."""
+        datum = self.walk.known.named(name)
+        return f"param {name} = {4 + datum.less if datum else 4} any" if kind == " any" else f"unknown {name} {kind or 'in 0..2 = 1'}"
 
     def _tensors(self):
         walk = self.walk
@@ -89,13 +102,21 @@ class Writer:
             if name in used:
                 align = max(facts["align"], walk.aligns.get(name, 1))
                 place = f" at {self.places[name]}" if self.places[name] is not None else ""
-                self.say(f"tensor {walk.fresh(name)} : shared u8 ({facts['bytes']}){place} align {align}")
+                tiles = walk.guard_counts.get(walk.known.tiles.get(name))  # all at one place: one for each value of a guard
+                count, ring = (f"[{tiles}] ", " ring 1") if tiles else ("", "")
+                for block in range(walk.blocks):
+                    if (name, block) not in used and walk.blocks > 1:
+                        continue
+                    space = f"shared[{block}]" if block else "shared"
+                    self.say(f"tensor {walk.named(name, block)} : {space} u8 {count}({facts['bytes']}){place}{ring} align {align}")
         for name in sorted(walk.tracked):
             if name in used:
-                count = -(-walk.count // _WARP)
+                count = walk.blocks * -(-walk.count // _WARP)
                 self.say(f"tensor {walk.fresh(name)} : registers u8 [{count}] ({walk.size(name)}) input")
         for name, columns in walk.tmem.items():
-            self.say(f"tensor {walk.fresh(name)}_tmem : tmem u8 (128, {columns * 4})")
+            for block in range(walk.blocks):
+                space = f"tmem[{block}]" if block else "tmem"
+                self.say(f"tensor {walk.named(name, block, '_tmem')} : {space} u8 (128, {columns * 4})")
         for number, size in enumerate(walk.outputs, 1):
             self.say(f"tensor stored_{number} : global u8 ({size}) persistent")
         for (_, size), name in walk.globals.items():
@@ -142,7 +163,7 @@ class Writer:
     def _access(self, access):
         if isinstance(access, str):
             return [access]
-        name = self.walk.fresh(access.buffer) + (f"[{access.tile}]" if access.tile is not None else "")
+        name = self.walk.named(access.buffer, access.block) + (f"[{access.tile}]" if access.tile is not None else "")
         size = self.walk.size(access.buffer)
         if not access.offset.terms and access.runs == [(0, size)]:
             return [name]
@@ -170,7 +191,7 @@ def _without_idle_end(body):
 def _used(body, used):
     for item in body:
         if isinstance(item, Op):
-            used.update(a.buffer for a in item.accesses() if isinstance(a, Access))
+            used.update(name for a in item.accesses() if isinstance(a, Access) for name in (a.buffer, (a.buffer, a.block)))
         elif isinstance(item, tuple):
             _used(item[2], used)
             _used(item[3] or [], used)

@@ -2,6 +2,7 @@
 """python -m spad triton COMMAND FILE.py:KERNEL: compiles a Triton kernel and shows what spad says about it."""
 
 import argparse
+import importlib
 import sys
 
 from . import _spad
@@ -17,16 +18,31 @@ def stages(text):
     return list(range(int(first), int(last or first) + 1))
 
 
+def constants(text):
+    """As values; tl.float16 is what triton.language has."""
+    found = pairs(text)
+    types = {name: value[3:] for name, value in found.items() if value.startswith("tl.")}
+    plain = ",".join(f"{name}={value}" for name, value in found.items() if name not in types)
+    language = importlib.import_module("triton.language") if types else None
+    for name, word in types.items():
+        if not hasattr(language, word):
+            raise argparse.ArgumentTypeError(f"'{name}=tl.{word}': triton.language has no '{word}'")
+    return {**values(plain), **{name: getattr(language, word) for name, word in types.items()}}
+
+
 def _parser():
     parser = argparse.ArgumentParser(prog="spad triton", description="Compiles a Triton kernel, without a GPU.")
     parser.add_argument("command", choices=("check", "plan", "sim", "report", "text", "ttgir", "compare"))
     parser.add_argument("kernel", help="FILE.py:KERNEL")
     parser.add_argument("--signature", type=pairs, default={}, metavar="NAME=TYPE,...",
                         help="a_ptr=*fp16:16,K=i32:16 (':16': a multiple of 16)")
-    parser.add_argument("--constexprs", type=values, default={}, metavar="NAME=VALUE,...")
+    parser.add_argument("--constexprs", type=constants, default={}, metavar="NAME=VALUE,...",
+                        help="numbers, True, None, 'words', tl.float16")
+    parser.add_argument("--config", type=int, help="which configuration of @triton.autotune, from 0 on")
     parser.add_argument("--target", default="H100", help="H100, B200, sm_80 ... (default: H100)")
-    parser.add_argument("--stages", type=stages, default=[3], metavar="N or N..M")
-    parser.add_argument("--warps", type=int, default=4)
+    parser.add_argument("--stages", type=stages, default=[None], metavar="N or N..M",
+                        help="(default: those of Triton, or of the configuration)")
+    parser.add_argument("--warps", type=int, help="(default: those of Triton, or of the configuration)")
     parser.add_argument("-D", dest="sizes", type=values, action="append", default=[], metavar="NAME=N",
                         help="a size, for what cannot stay symbolic")
     parser.add_argument("-o", "--output", help="the file of a report; with several stages, one for each")
@@ -37,7 +53,7 @@ def _show(command, kernel):
     """(text, exit status)."""
     if command == "check":
         check = kernel.check()
-        return kernel.explain(check), 0 if check else 1
+        return check.text(), 0 if check else 1
     if command == "plan":
         layout = kernel.layout()
         return layout.text(), 0 if layout.fits else 1
@@ -47,13 +63,15 @@ def _show(command, kernel):
 
 
 def _tell(kernel):
-    """What is said beside the answer, on stderr."""
+    """What is printed in addition to the answer, on stderr."""
     info = kernel.info
     for text in (kernel.unplaced and f"without Triton's addresses: {kernel.unplaced}",
                  info["unrolled"] and f"run with its sizes, without loops: no expression for {info['reason']}",
                  info["scratch"] and f"scratch memory of operations has no size in the text: {info['scratch']}",
                  info["approximated"] and f"data decides, and here {info['approximated']}",
-                 info["blocks"] > 1 and f"what each of {info['blocks']} blocks of a cluster does"):
+                 info["skipped"] and f"with these sizes and this program_id, {info['skipped']}",
+                 info["blocks"] > 1 and (f"what all {info['blocks']} blocks of a cluster do together" if info["together"]
+                                         else f"what each of {info['blocks']} blocks of a cluster does")):
         if text:
             print(f"spad triton: {text}", file=sys.stderr)
 
@@ -76,7 +94,7 @@ def main(arguments):
         function = function_at(options.kernel)
         for stage in options.stages:
             kernels.append(st.load(function, options.signature, options.constexprs, target=options.target,
-                                   num_stages=stage, num_warps=options.warps, sizes=sizes))
+                                   num_stages=stage, num_warps=options.warps, sizes=sizes, config=options.config))
     except (ImportError, OSError, TypeError, ValueError, RuntimeError, _spad.Error) as error:
         print(f"spad triton: {error}", file=sys.stderr)
         return 2

@@ -6,7 +6,6 @@ import math
 import re
 import struct
 
-from . import _grid_cache
 from . import _grid_text
 
 _REGISTERS = 0x2F  # EIATTR_REGCOUNT of .nv.info: symbol, registers
@@ -78,19 +77,26 @@ def _operations(text):
     return found
 
 
-def _first_loads(operations, sizes, program):
-    """{argument: where its first load begins} of one block."""
-    values, found = {}, {}
+def _first_loads(operations, sizes, program, moves=None):
+    """{argument: where its first load begins} of one block. Into moves: {argument: elements from there to its next load}."""
+    values, found, rounds = {}, {}, []
     for result, word, rest, names in operations:
         if word == "tt.func":
             for name, kind in re.findall(r"%(\w+): (\S+)", rest):
                 pointer = kind.startswith(("!tt.ptr", "!tt.tensordesc"))
                 values["%" + name] = (name, 0) if pointer else int(sizes.get(name, 4096))
         elif word == "scf.for":
-            for inner, outer in _ROUNDS.findall(rest):
-                values[inner] = values.get(outer)
+            rounds = [(inner, values.get(outer)) for inner, outer in _ROUNDS.findall(rest)]
+            values.update(rounds)
+        elif word == "scf.yield" and moves is not None:
+            for (_, before), after in zip(rounds[1:], map(values.get, names)):
+                if isinstance(before, tuple) and isinstance(after, tuple) and before[0] == after[0]:
+                    moves.setdefault(before[0], after[1] - before[1])
         elif word in ("tt.load", "ttg.async_copy_global_to_local") and isinstance(values.get(names[0]), tuple):
-            found.setdefault(*values[names[0]])
+            name, place = values[names[0]]
+            if moves is not None and isinstance(found.get(name), int) and place != found[name]:
+                moves.setdefault(name, place - found[name])
+            found.setdefault(name, place)
         elif word == "ttng.async_tma_copy_global_to_local" and isinstance(values.get(names[0]), tuple):
             corner = re.search(r"\[([^\]]*)\]", rest)
             at = tuple(values.get(name) for name in re.findall(r"%[\w-]+", corner[1])) if corner else (None,)
@@ -110,6 +116,13 @@ def places_of(text, sizes, blocks):
     return {name: rows for name, rows in places.items() if None not in rows}
 
 
+def moves_of(text, sizes):
+    """{argument: how many elements after a tile the next one of a block begins}, of what is loaded by pointers."""
+    moves = {}
+    _first_loads(_operations(text), sizes, 0, moves)
+    return moves
+
+
 def reuse(places, blocks):
     """{argument: (reused, near)} among the first blocks of a grid, one on each unit: how many use the same tile, and how
     many of them are neighbours."""
@@ -122,25 +135,14 @@ _GLOBAL = re.compile(r"tensor (\w+) : global (\w+) \(([\d, ]*)\) (input|output|p
 _BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
-def kept(text, places, wave, room):
-    """{argument: which part of its tiles the cache has from waves before}, of the text of a kernel."""
-    tensors = {}
-    for match in map(_GLOBAL.match, text.split("\n")):
-        if match:
-            tensors[match[1]] = math.prod(int(n) for n in match[3].split(",") if n.strip()) * _BYTES.get(match[2], 1)
-    sizes = _grid_cache.bytes_read(text.split("\n"), _LOADED, tensors)
-    return _grid_cache.kept({name: rows for name, rows in places.items() if name in sizes}, sizes, wave, room)
-
-
-def _clauses(match, shares, cached, part, pieces, rows):
-    """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows."""
+def _clauses(match, shares, cached, pieces, rows, moves):
+    """Clauses of a tensor off chip: reused, near, cached and pieces; tiles in a row go into rows. Of narrow tiles the memory
+    brings the next one where that is the next in the row, and not in the rows below."""
     name, kind, dims, role = match.groups()
     width = int(dims.split(",")[-1] or 0) * _BYTES.get(kind, 1)
     hits = cached.get(name)
-    if hits is None and role == "input" and "," in dims:
+    if hits is None and role == "input" and "," in dims and moves.get(name, 0) * _BYTES.get(kind, 1) in (0, width):
         hits = _grid_text.cached_of(width)
-    if name not in cached:
-        hits = _grid_cache.joined(part.get(name, 0), hits)
     if hits is not None and hits[0] > 0:
         rows[name] = hits
     return _grid_text.tensor_line(name, kind, dims, role, shares.get(name, (1, 1)), rows.get(name), name in pieces)
@@ -150,9 +152,11 @@ _TENSOR = re.compile(r"\s*tensor (\w+) : (\w+) (\w+) (?:\[[^\]]*\] )?\(([\d, ]+)
 _PRODUCT = re.compile(r"(\s*)(wgmma \w+) reads (\w+)(\[[^\]]*\])?, (\w+)(\[[^\]]*\])? (writes|updates) (\w+) (in \w+.*)")
 _THREAD_LOAD = re.compile(r"(\s*)simt (load\w* reads \w+(?:\[[^\]]*\])?) writes \w+( from \d+)?$")
 _THREAD_STORE = re.compile(r"\s*simt store\w* writes (\w+(?:\[[^\]]*\])?)(?: from \d+)?$")
-_LOADED = re.compile(r"\s*\w+ load\w* reads (?P<tensor>\w+)")
 _SHARED = re.compile(r"\s*tensor \w+ : shared ")
 _GLOBAL_STORE = re.compile(r"(\s*simt store\w*) (adds|writes) (\w+_ptr)(?=$| from)")
+# Of threads that copy, in a step (examples/cuda/steps.cu): addresses, barriers, the issue of products; and the issue of
+# copies, 128 bytes a cycle.
+_STEP_CYCLES, _CYCLES_A_KIB = 140, 8
 _ROWS, _DEPTH = 64, 32  # of a wgmma: rows of its first factor, bytes of such a row
 
 
@@ -223,19 +227,43 @@ def _numbered(lines, rows):
     return out
 
 
-def text_of(text, warps, registers, shares, cached, part):
+_WAIT = re.compile(r"(\s*)wait loads pending")
+_BY_THREADS = re.compile(r"\s*cp load\w* reads .* writes (\w+)")
+
+
+def _with_threads(lines, shapes):
+    """Time of threads in loops that copy by cp.async: what they need for a step, where they have waited for copies, and the issue of
+    these."""
+    out, copies = [], 0
+    for line, loop in _grid_text.with_loops(lines):
+        out.append(line)
+        wait, copy = _WAIT.match(line), _BY_THREADS.match(line)
+        if loop and wait:
+            out.append(f"{wait[1]}simt step cost 1 cycles latency {_STEP_CYCLES} cycles")
+        if loop and copy and copy[1] in shapes:
+            dims, kind = shapes[copy[1]]
+            copies += math.prod(dims) * _BYTES.get(kind, 1)
+        if re.match(r"\s*commit loads$", line) and copies > 0:
+            cycles = math.ceil(_CYCLES_A_KIB * copies / 1024)
+            out.append(f"{line[:len(line) - len(line.lstrip())]}simt copies cost {cycles} cycles latency 1 cycles")
+            copies = 0
+    return out
+
+
+def text_of(text, warps, registers, shares, cached, moves):
     """The text of a kernel from TTGIR with what was found out about its grid, and with what machine code makes of
-    products and of loads. part: of kept(). Where it has no agents and the registers of a thread are known, the program becomes one, so
+    products and of loads. moves: of moves_of(). Where it has no agents and the registers of a thread are known, the program becomes one, so
     that they limit how many blocks a unit has."""
     rows = {}
     pieces = set(re.findall(r"^\s*(?:cp|simt) load\w* reads (\w+)", text, re.MULTILINE))
-    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, part, pieces, rows), line) for line in text.split("\n")]
+    lines = [_GLOBAL.sub(lambda match: _clauses(match, shares, cached, pieces, rows, moves), line) for line in text.split("\n")]
     stored = [match for match in map(_GLOBAL_STORE.match, lines) if match]
     tensors = [match.groups() for match in map(_TENSOR.match, lines) if match]
     shapes = {name: (tuple(map(int, dims.split(","))), kind) for name, _, kind, dims in tensors}
     lines = [_GLOBAL_STORE.sub(r"\1 reads \3_r \2 \3", line) for line in lines]
     lines = [part for line in _numbered(lines, rows) for part in _instructions(line, shapes)]
     lines, found = _through_registers(lines)
+    lines = _with_threads(lines, shapes)
     words = ("kernel", "param", "unit", "group", "mbarrier", "barrier", "counter", "source", "tensor", "grid", "region", "")
     body = next((i for i, line in enumerate(lines) if line.split(" ")[0] not in words), len(lines))
     if found:

@@ -147,10 +147,10 @@ def _arena(allocation, lives, top, steps, file):
 
 
 def _other(file, mine, wanted):
-    """The bytes of the file beside this one, and its name."""
+    """The bytes of the other file in the same folder, and its name."""
     path = str(file)
     if mine not in os.path.basename(path):
-        fault(f"its name has to have {mine} in it, with the file {wanted} beside it", file)
+        fault(f"its name has to have {mine} in it, with the file {wanted} in the same folder", file)
     folder, name = os.path.split(path)
     other = os.path.join(folder, name.replace(mine, wanted))
     try:
@@ -163,7 +163,7 @@ def _other(file, mine, wanted):
 
 
 def read(content, file):
-    """A Model of a buffer assignment or of live ranges; the other file is beside it."""
+    """A Model of a buffer assignment or of live ranges; the other file is in the same folder."""
     if content[:HEAD].lstrip().startswith(b"BufferAssignment"):
         ranges, name = _other(file, ASSIGNMENT, RANGES)
         return assignment(content, ranges, file, name)

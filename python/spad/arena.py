@@ -310,7 +310,7 @@ class Arena:
         return height
 
     def _lowest(self, placed, buffer):
-        """The lowest place of a buffer beside those that are placed."""
+        """The lowest place of a buffer next to those that are placed."""
         align = buffer.alignment or self.alignment
         at = -(-self.reserved // align) * align
         for start, end, first, last in placed:

@@ -533,9 +533,10 @@ def _kernel_in(kernel):
     return kernel._finished()
 
 
-def layout(kernel, timeout=None, seed=0, threads=1):
-    """Places for every tensor of a kernel. That it does not fit is a result: layout.fits."""
-    return _spad.layout(_kernel_in(kernel), timeout, seed, threads)
+def layout(kernel, timeout=None, seed=0, threads=1, progress=None):
+    """Places for every tensor of a kernel. That it does not fit is a result: layout.fits.
+    progress(facts) is called now and then; a true value ends the search, with the best so far."""
+    return _spad.layout(_kernel_in(kernel), timeout, seed, threads, progress)
 
 
 def analyse(kernel, skip=(), **options):
@@ -577,10 +578,11 @@ def sim(kernel, layout=None, **options):
     return _spad.sim(made, layout, **options)
 
 
-def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
+def tune(kernel, depth_most=0, exhaustive_most=0, timeout=None, steps=False, progress=None):
     """How deep the rings of a kernel should be. timeout: seconds, after which the best that was found
-    is the result. A kernel with assumed costs is refused unless steps is true."""
-    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps)
+    is the result. A kernel with assumed costs is refused unless steps is true. progress(facts) is
+    called now and then; a true value ends the search, with the best so far."""
+    return _spad.tune(_kernel_in(kernel), depth_most, exhaustive_most, timeout, steps, progress)
 
 
 def frontier(kernel, release=False, timeout=None, steps=False, seed=0):

@@ -273,9 +273,9 @@ class _Finished:
         """spad.check of this kernel."""
         return core.check(self, layout, **options)
 
-    def layout(self, timeout=None, seed=0, threads=1):
+    def layout(self, timeout=None, seed=0, threads=1, progress=None):
         """spad.layout of this kernel."""
-        return core.layout(self, timeout, seed, threads)
+        return core.layout(self, timeout, seed, threads, progress)
 
     def sim(self, layout=None, **options):
         """spad.sim of this kernel."""
@@ -285,9 +285,9 @@ class _Finished:
         """spad.advise of this kernel."""
         return core.advise(self, skip, depth_most, trials_most, timeout, steps)
 
-    def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False):
+    def tune(self, depth_most=0, exhaustive_most=0, timeout=None, steps=False, progress=None):
         """spad.tune of this kernel."""
-        return core.tune(self, depth_most, exhaustive_most, timeout, steps)
+        return core.tune(self, depth_most, exhaustive_most, timeout, steps, progress)
 
     def frontier(self, release=False, timeout=None, steps=False, seed=0):
         """spad.frontier of this kernel."""
@@ -419,10 +419,11 @@ class Kernel:
 
     def tensor(self, name, space, dtype, shape, blocks=None, ring=None, at=None, mod=None, lane=None,
                bank=None, step=None, align=None, stack=False, heap=False, alias=None, input=False,
-               output=False, persistent=False, reused=None, near=None, cached=None, pieces=None):
+               output=False, persistent=False, reused=None, near=None, cached=None, pieces=None, like=None):
         """A tensor of blocks of tiles. mod: a dict with base, lane, bank, free, par, banks. alias:
         a tensor or tile, or (that, bytes after its start). cached: (n, m), the last n of m tiles in a
-        row are in a cache; pieces: bytes that a thread accesses at a time."""
+        row are in a cache; pieces: bytes that a thread accesses at a time. like: a tensor in an earlier instance of the
+        space, whose bytes and ring this one has."""
         text = f"tensor {_name(name)} : {_space(space)} {_spad.dtype_name(dtype)}"
         if blocks is not None:
             text += f" [{_numbers(blocks)}]"
@@ -439,6 +440,8 @@ class Kernel:
                 text += f" {word} {_number(value)}"
         if ring is not None:
             text += f" ring {_counts(ring)}"
+        if like is not None:
+            text += f" like {_handle(like).text}"
         if align is not None:
             text += f" align {_number(align)}"
         if reused is not None:
@@ -458,6 +461,10 @@ class Kernel:
     def grid(self, blocks):
         """How many blocks the grid has, of which the kernel describes one."""
         self.line(f"grid {_number(blocks)}")
+
+    def cluster(self, blocks):
+        """The agents are those of several blocks of a cluster."""
+        self.line(f"cluster {_number(blocks)}")
 
     def region(self, space, lower, upper, behaviour="exact"):
         """The bytes that the scoped manager of a space works on."""
@@ -479,9 +486,11 @@ class Kernel:
         """All contributions come before every sync returns."""
         return self._object("barrier", name, dims, f" count {_number(count)}")
 
-    def mbarrier(self, name, count, dims=None):
-        """A barrier with phases, which may expect bytes."""
-        return self._object("mbarrier", name, dims, f" count {_number(count)}")
+    def mbarrier(self, name, count, dims=None, at=None, each_block=False):
+        """A barrier with phases, which may expect bytes. at: its byte in shared memory. each_block: the first of dims
+        counts the blocks of the cluster, and each has its own, at the same bytes."""
+        place = ("" if at is None else f" at {_number(at)}") + (" each block" if each_block else "")
+        return self._object("mbarrier", name, dims, f" count {_number(count)}{place}")
 
     def counter(self, name, value=0, dims=None):
         """A semaphore."""

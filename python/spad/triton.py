@@ -16,16 +16,18 @@ import os
 import re
 import tempfile
 
-from . import _grid_cache
 from . import _spad
+from . import _triton_function
 from . import _triton_grid
 from ._program_command import beside
+from . import _triton_membar
 from . import _triton_scratch
 from . import core
 from .kernel import Kernel
 
-_CHIPS = {"a100": 80, "a10": 86, "rtx3090": 86, "l4": 89, "l40": 89, "rtx4090": 89, "h100": 90, "h200": 90,
-          "b100": 100, "b200": 100, "gb200": 100, "rtx5090": 120}
+_CHIPS = {"a100": 80, "a800": 80, "a30": 80, "a10": 86, "a10g": 86, "a40": 86, "a6000": 86, "rtxa6000": 86, "rtx3090": 86,
+          "l4": 89, "l40": 89, "l40s": 89, "l20": 89, "rtx6000ada": 89, "rtx4090": 89, "h100": 90, "h200": 90, "h800": 90,
+          "h20": 90, "gh200": 90, "b100": 100, "b200": 100, "gb200": 100, "b300": 103, "gb300": 103, "rtx5090": 120}
 
 
 class Unplaced(Exception):
@@ -35,15 +37,22 @@ class Unplaced(Exception):
 def capability(target):
     """80 of "A100", "sm_80", "cuda:80" or 80."""
     if isinstance(target, int):
-        return target
+        return _known(target, target)
     word = str(target).lower().replace(" ", "").replace("-", "")
     if word in _CHIPS:
         return _CHIPS[word]
     number = re.fullmatch(r"(?:sm_?|cuda:)?(\d+)a?", word)
     if number is None:
-        known = ", ".join(sorted(_CHIPS))
-        raise ValueError(f"'{target}' is no chip of Triton that is known: sm_90, or one of {known}")
-    return int(number[1])
+        return _known(None, target)
+    return _known(int(number[1]), target)
+
+
+def _known(number, target):
+    """The number of a chip, where there is one: what ptxas says of another one names none."""
+    names = [name for name in _spad.target_names() if name.startswith("sm_")]
+    if f"sm_{number}" not in names:
+        raise ValueError(f"'{target}' is no chip that is known: {', '.join(names)}, or one of {', '.join(sorted(_CHIPS))}")
+    return number
 
 
 def _triton():
@@ -54,38 +63,34 @@ def _triton():
                           "printed elsewhere needs nothing: load(text)") from error
 
 
-def _signature(function, signature, constexprs):
-    """(types, constants by path, attributes by path) as the compiler takes them."""
-    names = list(getattr(function, "arg_names", signature))
-    for name in list(signature) + list(constexprs):
-        if name not in names:
-            raise ValueError(f"'{name}' is no argument of the kernel: {', '.join(names)}")
-    types, attributes = {}, {}
-    for number, name in enumerate(names):
-        word = "constexpr" if name in constexprs else signature.get(name)
-        if word is None:
-            raise ValueError(f"argument '{name}' has no type: 'i32', '*fp16:16' or a constexpr")
-        kind, colon, multiple = word.partition(":")
-        types[name] = kind
-        if colon:
-            attributes[(number,)] = [["tt.divisibility", int(multiple)]]
-    return types, {(names.index(name),): value for name, value in constexprs.items()}, attributes
+def _source(function):
+    """The class that compiles it: functions of Gluon have one of their own."""
+    if getattr(function, "is_gluon", lambda: False)():
+        from triton.experimental.gluon._runtime import GluonASTSource
+        return GluonASTSource
+    from triton.compiler import ASTSource
+    return ASTSource
 
 
 def compile(function, signature, constexprs=None, target="H100", **options):
-    """TTGIR of a @triton.jit function, by the Triton that is installed. A type is 'i32', 'fp32',
-    '*fp16', 'tensordesc<fp16[128, 64]>'; with ':16' it is a multiple of 16. Nothing is cached."""
+    """TTGIR of a @triton.jit or @gluon.jit function, by the Triton that is installed. A type is 'i32', 'fp32',
+    '*fp16', 'tensordesc<fp16[128, 64]>'; with ':16' it is a multiple of 16. A descriptor of Gluon is
+    ("fp16", [128, 64], layout). config: which configuration of @triton.autotune, from 0 on. Other options are those
+    of Triton. Nothing is cached."""
     return _compiled(function, signature, constexprs, target, options).asm["ttgir"]
 
 
 def _compiled(function, signature, constexprs, target, options):
     triton = _triton()
     from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
+    from triton.backends.nvidia.compiler import CUDAOptions
 
-    types, constants, attributes = _signature(function, signature, dict(constexprs or {}))
-    source = ASTSource(function, types, constexprs=constants, attrs=attributes)
-    chosen = {name: value for name, value in options.items() if value is not None}
+    wrapped = _triton_function.Unwrapped(function)
+    tuned, chosen = wrapped.config(options.pop("config", None))
+    chosen |= {name: value for name, value in options.items() if value is not None}
+    _triton_function.check_options(chosen, CUDAOptions.__dataclass_fields__)
+    types, constants, attributes = _triton_function.signature(wrapped, signature, {**tuned, **dict(constexprs or {})})
+    source = _source(wrapped.function)(wrapped.function, types, constexprs=constants, attrs=attributes)
     return triton.compile(source, target=GPUTarget("cuda", capability(target), 32), options=chosen)
 
 
@@ -155,16 +160,48 @@ class _Passes:
                 manager.run(module)
         except (AttributeError, RuntimeError, TypeError) as error:
             raise Unplaced(f"Triton's passes for addresses failed: {error}") from error
-        text = module.str() if hasattr(module, "str") else str(module)
-        # also where the pass had nothing to add: then it is checked that nothing is missing
-        return text.replace("module attributes {", "module attributes {spad.barriers, ", 1) if complete else text
+        text = self._text(module)
+        return _marked(text) if complete else text
+
+    @staticmethod
+    def _text(module):
+        return module.str() if hasattr(module, "str") else str(module)
+
+    def convert(self, text):
+        """The text after the conversion to LLVM, which has addresses."""
+        try:
+            module = self._module(text)
+            manager = self.ir.pass_manager(module.context)
+            if not _add(self.passes.convert, "add_scf_to_cf", manager):
+                raise Unplaced("this Triton has no pass 'add_scf_to_cf'")
+            _add(self.passes.ttgpuir, "add_allocate_global_scratch_memory", manager)
+            if not _add(self.nvidia.passes.ttgpuir, "add_to_llvmir", manager, self.chip, 86):
+                raise Unplaced("this Triton has no pass 'add_to_llvmir'")
+            try:
+                manager.run(module, "spad")
+            except TypeError:
+                manager.run(module)
+        except (AttributeError, RuntimeError, TypeError) as error:
+            raise Unplaced(f"Triton's conversion to LLVM failed: {error}") from error
+        return self._text(module)
+
+
+def _marked(text):
+    """Says that all barriers are there, also where there was nothing to add: then it is checked that none is missing."""
+    return text.replace("module attributes {", "module attributes {spad.barriers, ", 1)
 
 
 def place(ttgir, target):
     """The same TTGIR after Triton's own passes for addresses, fences and barriers, run on a copy.
     Unplaced where they cannot be run."""
     passes = _Passes(target)
-    return _triton_scratch.sized(passes.run(ttgir), lambda text: passes.run(text, barriers=False))
+    text = _triton_scratch.sized(passes.run(ttgir), lambda text: passes.run(text, barriers=False))
+    if "spad.barriers" in text:
+        return text
+    try:  # of a Triton that has no pass for barriers alone
+        return _marked(_triton_membar.insert(text, passes.convert))
+    except (Unplaced, _triton_membar.Unclear):
+        return text
 
 
 class TritonKernel(Kernel):
@@ -188,23 +225,19 @@ class TritonKernel(Kernel):
         target: another chip, as spad.Target.load("h200.chip")."""
         if not grid:
             return super().sim(layout, **options)
+        if self.info["together"]:
+            raise _spad.ArgumentError(f"'{self.name}': the time of a grid is not known for clusters whose blocks share memory")
         chip = target if target is not None else self.target
         blocks = grid if isinstance(grid, int) else math.prod(grid)
         units = chip.data.get("units") or 1
-        places = _triton_grid.places_of(self.ttgir, self.sizes, min(blocks, units * _grid_cache.WAVES))
+        places = _triton_grid.places_of(self.ttgir, self.sizes, min(blocks, units))
         shares = _triton_grid.reuse(places, min(blocks, units))
+        moves = _triton_grid.moves_of(self.ttgir, self.sizes)
         for name, value in dict(reused or {}).items():
             shares[name] = (value, 1) if isinstance(value, int) else tuple(value)
-        text, room, given = self.text(), _grid_cache.room_of(chip), dict(cached or {})
-
-        def text_of(wave):
-            part = _triton_grid.kept(text, places, wave, room)
-            return _triton_grid.text_of(text, self.info["warps"], registers or self.registers, shares, given, part)
-
-        def sim_of(made):  # the bytes of a block are those of its places
-            return core.sim(Kernel.parse(made, "<kernel of a grid>", target=chip), True, grid=blocks, **options)
-
-        return _grid_cache.simulated(text_of, sim_of, units)
+        made = _triton_grid.text_of(self.text(), self.info["warps"], registers or self.registers, shares, dict(cached or {}), moves)
+        kernel = Kernel.parse(made, "<kernel of a grid>", target=chip)
+        return core.sim(kernel, True, grid=blocks, **options)  # the bytes of a block are those of its places
 
     @property
     def bytes(self):
@@ -220,7 +253,7 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
          placed=True, **options):
     """A TritonKernel of a @triton.jit function with its signature, of a compiled kernel, of TTGIR or of
     the path of a .ttgir file. sizes: values of integer arguments, for what cannot stay symbolic, and of variables
-    that the kernel loads.
+    that the kernel loads. config: which configuration of @triton.autotune.
     placed: with the addresses, fences and barriers of Triton's own passes where they can be run;
     k.unplaced says why not."""
     file, text = "<ttgir>", None
@@ -230,6 +263,8 @@ def load(kernel, signature=None, constexprs=None, target=None, num_stages=None, 
         text, file = core._read(kernel, core._TEXT_MIB)
     elif isinstance(kernel, str):
         text = kernel
+    elif not callable(kernel) and not hasattr(kernel, "fn"):
+        raise TypeError(f"{kernel!r:.60} is no function of Triton, no compiled kernel, and no TTGIR as a text or a path")
     elif signature is None:
         raise TypeError("a function needs its signature: load(function, {'a': '*fp16', 'K': 'i32'}, {'BK': 64})")
     else:

@@ -20,6 +20,7 @@ class _Info(TypedDict):
     blocks: int
     scratch: str
     approximated: str
+    skipped: str
 
 class Unplaced(Exception): ...
 

@@ -358,6 +358,36 @@ static void add_action(sums *s, const spad__action *action, int64_t phases) {
     }
 }
 
+/* Is there a statement in a growing loop that begins or ends the life of an object of this
+ * declaration (-1: any)? */
+static bool lives_in_loop(const writer *w, int64_t sync) {
+    const spad_kernel *kernel = w->cut->order->events.kernel;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        const bool life = s->kind == SPAD_STATEMENT_INIT || s->kind == SPAD_STATEMENT_INVALIDATE;
+        if (life && w->watch->growth->inside[i] >= 0 && (sync < 0 || s->item == sync)) return true;
+    }
+    return false;
+}
+
+/* Arrivals that leave for all later phases are not in the sums. */
+static bool drops_in_loop(const writer *w) {
+    const spad_kernel *kernel = w->cut->order->events.kernel;
+    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
+        const spad_statement *s = spad_kernel_get_statement(kernel, i);
+        if ((s->flags & SPAD_SYNC_DROP) != 0 && w->watch->growth->inside[i] >= 0) return true;
+    }
+    return false;
+}
+
+/* An mbarrier whose lives begin and end in the loop. Between two of them, with nothing that counts
+ * for a phase that was left open, it has no state: an init gives it all of its values, and any
+ * other use is an error. In the middle of a life its phases would have to be counted from its
+ * init: such a cut is no place to repeat from. */
+static void put_lives(writer *w, const sums *s) {
+    if (s->lives != 0 || s->given != 0 || s->bytes != 0) make_unique(w);
+}
+
 static void put_object(writer *w, int32_t object) {
     const spad__order *order = w->cut->order;
     const spad__object *o = &order->events.objects.items[object];
@@ -367,6 +397,10 @@ static void put_object(writer *w, int32_t object) {
     for (int32_t i = order->first_action[object]; i < order->first_action[object + 1]; i++) {
         const spad__action *action = &order->net.actions.items[order->actions[i]];
         if (happened(w, action->point)) add_action(&s, action, phases);
+    }
+    if (o->kind == SPAD_SYNC_MBARRIER && lives_in_loop(w, o->sync)) {
+        put_lives(w, &s);
+        return;
     }
     const spad__growth *growth = w->watch->growth;
     const size_t syncs = spad_kernel_sync_count(order->events.kernel);
@@ -401,9 +435,11 @@ static void put_known_phases(writer *w, size_t agent, spad__known_phases *phases
 
 static void put_threads(writer *w) {
     const spad__order *o = w->cut->order;
+    const bool anew = lives_in_loop(w, -1); /* what threads know of phases is over all lives */
     for (size_t agent = 1; agent + 1 < o->events.firsts.count; agent++) {
         spad__known_phases phases = {NULL, NULL};
         if (!spad__agent_elects(o->events.kernel, (int64_t)agent)) continue;
+        if (anew) make_unique(w);
         if (spad__phases_init(&phases, &o->net)) {
             put_known_phases(w, agent, &phases);
         } else {
@@ -411,18 +447,6 @@ static void put_threads(writer *w) {
         }
         spad__phases_free(&phases, &o->net);
     }
-}
-
-/* Phases of an mbarrier count from its init: one that begins anew in the loop is left out. */
-static bool begins_in_loop(const writer *w) {
-    const spad_kernel *kernel = w->cut->order->events.kernel;
-    for (size_t i = 0; i < spad_kernel_statement_count(kernel); i++) {
-        const spad_statement *s = spad_kernel_get_statement(kernel, i);
-        const bool life = s->kind == SPAD_STATEMENT_INIT || s->kind == SPAD_STATEMENT_INVALIDATE ||
-                          (s->flags & SPAD_SYNC_DROP) != 0;
-        if (life && w->watch->growth->inside[i] >= 0) return true;
-    }
-    return false;
 }
 
 spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size_t group,
@@ -438,6 +462,6 @@ spad_status spad__cut_state(const spad__cut *cut, const spad__watch *watch, size
     if (cut->order->model.others != NULL) put_others(&w);
     for (size_t i = 0; i < cut->order->events.objects.count; i++) put_object(&w, (int32_t)i);
     put_threads(&w);
-    if (begins_in_loop(&w)) make_unique(&w);
+    if (drops_in_loop(&w)) make_unique(&w);
     return w.out.failed ? spad__fail_host_memory(error) : SPAD_OK;
 }

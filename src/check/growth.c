@@ -144,7 +144,8 @@ static bool probe_declarations(probe *l) {
     for (size_t i = 0; i < spad_kernel_sync_count(kernel); i++) {
         const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i);
         if (!require_same_list(l, sync->dims, sync->name) ||
-            !require_same(l, sync->count, sync->name)) {
+            !require_same(l, sync->count, sync->name) ||
+            (sync->placed && !require_same(l, sync->byte, sync->name))) {
             return false;
         }
     }

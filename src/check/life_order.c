@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "check/cut.h"
+#include "check/held.h"
 #include "check/life.h"
 
 /* What happens next: the clock reaches an event, an event starts, or both at once. */
@@ -27,6 +28,7 @@ typedef struct replay {
     spad__run *run;
     spad__life *life;
     spad__cut cut;
+    spad__held_bytes held;
     int64_t *values; /* per loop, of the event */
     int64_t *open;   /* loops of the clock that are open, the outermost first */
     int64_t *at;     /* and their values */
@@ -41,6 +43,12 @@ static spad_status write_state(void *context, const spad__watch *watch, size_t g
     const replay *r = context;
     const spad_status status = spad__cut_state(&r->cut, watch, group, periods, state, error);
     if (status != SPAD_OK) return status;
+    spad__state_out out = {&r->order->net.host, state, false};
+    for (size_t i = 0; i < r->held.items.count; i++) {
+        spad__state_put(&out, r->held.items.items[i].lost);
+        spad__state_put(&out, r->held.items.items[i].unsure);
+    }
+    if (out.failed) return spad__fail_host_memory(error);
     return spad__life_state(r->life, NULL, r->values, watch->growth, group, periods, state, error);
 }
 
@@ -137,6 +145,9 @@ static spad_status replay_turns(replay *r, const turn *turns, size_t count, spad
             status = move_clock(r, event, error);
         }
         if (status == SPAD_OK && turns[i].starts) status = replay_event(r, event, error);
+        if (status == SPAD_OK && turns[i].starts) {
+            status = spad__held_event(&r->held, r->order, r->run, turns[i].event, error);
+        }
     }
     r->cut.index = INT32_MAX;
     if (status == SPAD_OK && r->run->watches != NULL) status = close_loops(r, 0, error);
@@ -189,6 +200,7 @@ static spad_status read_outputs(replay *r, spad_error *error) {
 static spad_status replay_in_order(replay *r, turn *turns, spad_error *error) {
     spad_status status = replay_turns(r, turns, list_turns(r, turns), error);
     if (status == SPAD_OK) status = read_outputs(r, error);
+    if (status == SPAD_OK) status = spad__held_end(&r->held, r->order, r->run, error);
     return status == SPAD_OK ? spad__life_finish(r->life, error) : status;
 }
 
@@ -198,7 +210,10 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     const spad_host *host = &order->net.host;
     const size_t loops = spad_kernel_loop_count(run->kernel) + 1;
     const size_t turns = 2 * order->events.items.count + 1;
-    replay r = {.order = order, .run = run, .cut = {.order = order, .agent = agent}};
+    replay r = {.order = order,
+                .run = run,
+                .cut = {.order = order, .agent = agent},
+                .held = {.events = &order->events}};
     const int32_t point = order->net.step[order->events.firsts.items[agent]];
     const int32_t chain = order->model.chain[point];
     spad_status status = spad__causes_run(&order->model, chain, error);
@@ -207,6 +222,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
     int64_t *tables = spad__new_array(host, loops, 4 * sizeof *tables);
     turn *list = spad__new_array(host, turns, sizeof *list);
     status = tables != NULL && list != NULL ? SPAD_OK : spad__fail_host_memory(error);
+    if (status == SPAD_OK) status = spad__held_list(&r.held, &order->events, run, error);
     if (status == SPAD_OK) status = spad__life_create(&r.life, run, error);
     if (status == SPAD_OK) {
         r.values = tables;
@@ -216,6 +232,7 @@ static spad_status replay_with(spad__order *order, spad__run *run, int64_t agent
         status = replay_in_order(&r, list, error);
     }
     spad__life_destroy(r.life);
+    spad__held_free(&r.held);
     spad__free(host, tables, 4 * loops * sizeof *tables);
     spad__free(host, list, turns * sizeof *list);
     return status;

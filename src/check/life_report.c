@@ -401,9 +401,18 @@ static bool is_last_value(const spad__life *life, spad__writer writer) {
     return false;
 }
 
+/* Nothing is gained where it is left out: zeros that come with a copy, and take no time. */
+static bool takes_no_time(const spad_kernel *k, int64_t statement) {
+    const spad_statement *s = &k->statements.items[statement];
+    if (s->cost_kind == SPAD_COST_TARGET) return false;
+    const spad_expr_info cost = spad_kernel_get_expr(k, s->cost);
+    return cost.node_count == 1 && cost.nodes[0].op == SPAD_EXPR_NUMBER && cost.least == 0;
+}
+
 spad_status spad__report_unread(spad__life *life, spad__writer writer, spad_error *error) {
     const spad_kernel *k = life->kernel;
     const spad__write *write = &life->writes[writer];
+    if (takes_no_time(k, write->statement)) return SPAD_OK;
     const bool last = is_last_value(life, writer);
     size_t *slot = &life->unread_of[2 * write->row + last];
     if (!wants_reader(life, write->tensor)) return SPAD_OK;

@@ -7,6 +7,8 @@
  * Declarations of objects have no statement: their findings have statement -2 - number, so that two
  * objects give two findings. O(declarations + statements + accesses).
  */
+#include <stdio.h>
+
 #include "base/checked.h"
 #include "check/check.h"
 #include "kernel/kernel.h"
@@ -18,6 +20,12 @@ static spad_status add_about_sync(spad__run *run, spad_finding *finding, size_t 
     spad__point_finding(finding, row->location);
     finding->number = (int64_t)sync;
     return spad__add_finding(run, finding, -2 - (int64_t)sync, -1, error);
+}
+
+/* What the blocks of a cluster have together. */
+static int64_t of_cluster(const spad_kernel *k, int64_t of_block) {
+    int64_t all;
+    return spad__mul(of_block, spad_kernel_get_cluster(k), &all) ? all : INT64_MAX;
 }
 
 /* ---- mbarriers --------------------------------------------------------------------- */
@@ -107,7 +115,7 @@ static spad_status check_count(spad__run *run, size_t sync, spad_error *error) {
 /* The declaration with the first barrier that is too many. */
 static spad_status check_number(spad__run *run, size_t sync, int64_t *before, spad_error *error) {
     const spad_kernel_sync *row = &run->kernel->syncs.items[sync];
-    const int64_t most = run->kernel->target->limits.barriers;
+    const int64_t most = of_cluster(run->kernel, run->kernel->target->limits.barriers);
     const bool fitted = *before <= most;
     if (!spad__add(*before, row->elements, before)) *before = INT64_MAX;
     if (most == 0 || !fitted || *before <= most) return SPAD_OK;
@@ -155,28 +163,33 @@ static void add_product(int64_t *sum, int64_t count, int64_t each) {
 
 static spad_status check_sums(spad__run *run, size_t agent, demand before, demand now,
                               spad_error *error) {
-    const spad_limits *limits = &run->kernel->target->limits;
-    const char *chip = run->kernel->target->name;
+    const spad_kernel *k = run->kernel;
+    const int64_t threads = of_cluster(k, k->target->limits.threads);
+    const int64_t registers = of_cluster(k, k->target->limits.registers);
+    char whose[64] = "a block";
     spad_status status = SPAD_OK;
     spad_finding finding;
-    if (limits->threads > 0 && now.threads > limits->threads && before.threads <= limits->threads) {
+    if (spad_kernel_get_cluster(k) > 1) {
+        snprintf(whose, sizeof whose, "a cluster of %lld blocks",
+                 (long long)spad_kernel_get_cluster(k));
+    }
+    if (threads > 0 && now.threads > threads && before.threads <= threads) {
         spad__finding_init(&finding, SPAD_FINDING_THREAD_LIMIT,
-                           "the agents up to '%s' have %lld threads, and a block of %s has at most "
+                           "the agents up to '%s' have %lld threads, and %s of %s has at most "
                            "%lld",
-                           run->kernel->agents.items[agent].name, (long long)now.threads, chip,
-                           (long long)limits->threads);
+                           k->agents.items[agent].name, (long long)now.threads, whose,
+                           k->target->name, (long long)threads);
         status = add_about_agent(run, &finding, agent, error);
     }
-    if (status != SPAD_OK || limits->registers == 0 || now.registers <= limits->registers ||
-        before.registers > limits->registers) {
+    if (status != SPAD_OK || registers == 0 || now.registers <= registers ||
+        before.registers > registers) {
         return status;
     }
-    spad__finding_init(
-        &finding, SPAD_FINDING_REGISTER_LIMIT,
-        "the agents up to '%s' are given %lld registers, and a block of %s has %lld; "
-        "give some of them fewer",
-        run->kernel->agents.items[agent].name, (long long)now.registers, chip,
-        (long long)limits->registers);
+    spad__finding_init(&finding, SPAD_FINDING_REGISTER_LIMIT,
+                       "the agents up to '%s' are given %lld registers, and %s of %s has %lld; "
+                       "give some of them fewer",
+                       k->agents.items[agent].name, (long long)now.registers, whose,
+                       k->target->name, (long long)registers);
     return add_about_agent(run, &finding, agent, error);
 }
 

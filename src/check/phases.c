@@ -354,15 +354,38 @@ static spad_status check_parity(spad__order *o, int32_t object, int32_t number, 
 
 /* ---- lives ------------------------------------------------------------------------- */
 
+/* A life begins when the one before it has ended. */
+static spad_status check_next_life(spad__order *o, const spad__action *end,
+                                   const spad__action *init, spad_error *error) {
+    bool before = true;
+    const spad_status status =
+        spad__causes_before(&o->model, end->point, init->point, &before, error);
+    if (status != SPAD_OK || before) return status;
+    const spad__about text = spad__order_describe(o, init);
+    spad_finding finding;
+    o->open = true;
+    spad__finding_init(&finding, SPAD_FINDING_MBARRIER_LIFE,
+                       "%s may come before %s is invalidated; a barrier in between orders them",
+                       text.event, text.object);
+    return spad__order_find_at(o, &finding, init, end, error);
+}
+
 /* Every use comes after the init and before the invalidate. */
 static spad_status check_life(spad__order *o, int32_t object, spad_error *error) {
     int32_t begin = -1;
+    int32_t over = -1;
     for (int32_t i = 0; i < spad__order_action_count(o, object); i++) {
         const spad__action *a = spad__order_action(o, object, i);
         const bool ends = a->kind == SPAD__ACTION_INVALIDATE;
         bool before = true;
         spad_finding finding;
         if (a->kind == SPAD__ACTION_INIT) begin = i;
+        if (begin == i && over >= 0) {
+            const spad_status late =
+                check_next_life(o, spad__order_action(o, object, over), a, error);
+            if (late != SPAD_OK) return late;
+        }
+        if (ends) over = i;
         if (begin < 0 || begin == i) continue;
         const spad__action *init = spad__order_action(o, object, begin);
         const int32_t previous = o->net.points.items[a->point].previous;

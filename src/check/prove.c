@@ -36,8 +36,9 @@
 #include "check/prover.h"
 
 /* What a proof may cost: events, those of kernels with an order count more. As much as the given
- * shape twice, at least and at most this; and before that one for trip counts that depend on each
- * other. About 7 million take a second. */
+ * shape twice, at least and at most this (the most where a parameter may have any value: without a
+ * proof nothing is known); and before that one for trip counts that depend on each other. About 7
+ * million take a second. */
 enum { PROOF_WORK_LEAST = 4000000, PROOF_WORK_MOST = 24000000 };
 
 /* Up to here a trip count, or a kernel of so many events, is run as it is given, so that findings
@@ -46,6 +47,14 @@ enum { GIVEN_MAX = 64, GIVEN_SHORT = 8192, GIVEN_EVENTS = 1000000 };
 
 /* Steps that a shape may be larger than needed for errors, so that outputs are known, too. */
 enum { MORE_MAX = 64 };
+
+/* Is there a parameter without a proof for which there is no verdict? */
+static bool has_open_param(const spad_kernel *kernel) {
+    for (size_t i = 0; i < spad_kernel_param_count(kernel); i++) {
+        if (spad_kernel_get_param(kernel, i)->any) return true;
+    }
+    return false;
+}
 
 /* Leaves out parameters until the combinations are few enough. */
 static void limit_shapes(spad__prover *p) {
@@ -490,7 +499,8 @@ static spad_status find_proof(spad__prover *p, spad_error *error) {
     if (status == SPAD_OK && !proved && p->long_step) status = spad__prove_apart(p, &proved, error);
     if (status != SPAD_OK || proved) return status;
     p->work_most = spad__min(spad__shape_work(p->kernel), PROOF_WORK_MOST / 2) * 2;
-    p->work_most = spad__max(p->work_most, PROOF_WORK_LEAST);
+    p->work_most =
+        spad__max(p->work_most, has_open_param(p->kernel) ? PROOF_WORK_MOST : PROOF_WORK_LEAST);
     if (p->joint) status = start_again(p, error);
     if (status == SPAD_OK) spad__trips_part(p);
     if (status == SPAD_OK) status = drop_long_steps(p, error);

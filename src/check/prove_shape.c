@@ -51,6 +51,18 @@ static spad_status watch_rounds(spad__prover *p, spad__watch *watch, const spad_
     return SPAD_OK;
 }
 
+/* Has every loop that grows at least one period? One that does not run in this shape is never
+ * watched, and what it does in a longer run would be left out of the proof. */
+static bool runs_each_period(const spad__growth *growth, const spad_kernel *kernel) {
+    for (size_t i = 0; i < spad_kernel_loop_count(kernel); i++) {
+        const spad_kernel_loop *loop = spad_kernel_get_loop(kernel, i);
+        if (growth->extra[i] > 0 && loop->end.value - loop->begin.value < growth->extra[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
                                    const spad_kernel *kernel, spad_error *error) {
     watches->host = p->host;
@@ -73,6 +85,7 @@ static spad_status prepare_watches(spad__prover *p, spad__watches *watches,
             spad__new_array(&p->host, spad_kernel_loop_count(kernel), sizeof(spad__window));
         if (watch->windows == NULL) return spad__fail_host_memory(error);
         watch->failed = p->unwatched || !is_usable(p, watch, i) ||
+                        !runs_each_period(watch->growth, kernel) ||
                         !spad__growth_windows(watch->growth, kernel, p->run->options->event_limit,
                                               p->values, watch->windows, &watch->ended);
     }

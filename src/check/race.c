@@ -24,6 +24,7 @@
 #include "base/checked.h"
 #include "check/cells.h"
 #include "check/fences.h"
+#include "check/held.h"
 #include "check/order.h"
 #include "check/others.h"
 #include "check/spreads.h"
@@ -56,7 +57,8 @@ typedef struct sweep {
     int32_t *compared;            /* per access: the newest one that it was compared with */
     bool *fed;                    /* per access: what it reads was there before, in the run */
     SPAD_ARRAY(pair) reported;
-    SPAD_ARRAY(spad__edge) mild; /* accesses that only a warning is due to, found at the end */
+    SPAD_ARRAY(spad__edge) mild;   /* accesses that only a warning is due to, found at the end */
+    SPAD_ARRAY(spad__edge) doubts; /* the same: threads may have to meet between them */
     spad__fences fences;
     spad__spreads spreads;
     uint64_t chip_spaces; /* that are on the chip */
@@ -288,10 +290,28 @@ static spad_status compare_spreads(sweep *s, int32_t x, int32_t y, spad_error *e
     }
     spad_status status = spad__spreads_lack(&s->spreads, &clash, &lack, error);
     if (status != SPAD_OK || lack == SPAD__MEET_NOT || is_reported(s, x, y)) return status;
-    if (lack == SPAD__MEET_MAYBE) s->order->run->gap = threads_unknown;
+    if (lack == SPAD__MEET_MAYBE) { /* other bytes of these statements may be certain */
+        if (!spad__array_reserve(&s->order->net.host, &s->doubts, 1)) {
+            return spad__fail_host_memory(error);
+        }
+        s->doubts.items[s->doubts.count++] = (spad__edge){x, y};
+        return SPAD_OK;
+    }
     status = report_race(s, x, y, &clash, error);
-    return status == SPAD_OK ? spad__report_meeting(&clash, lack == SPAD__MEET_MUST, error)
-                             : status;
+    return status == SPAD_OK ? spad__report_meeting(&clash, true, error) : status;
+}
+
+static spad_status report_doubts(sweep *s, spad_error *error) {
+    for (size_t i = 0; i < s->doubts.count; i++) {
+        const spad__edge p = s->doubts.items[i];
+        spad__clash clash;
+        if (is_reported(s, p.from, p.to)) continue;
+        s->order->run->gap = threads_unknown;
+        spad_status status = report_race(s, p.from, p.to, &clash, error);
+        if (status == SPAD_OK) status = spad__report_meeting(&clash, false, error);
+        if (status != SPAD_OK) return status;
+    }
+    return SPAD_OK;
 }
 
 static spad_status compare_in_agent(sweep *s, int32_t x, int32_t y, spad_error *error) {
@@ -459,7 +479,9 @@ static spad_status sweep_all(sweep *s, spad_error *error) {
         status = sweep_storage(s, first, last - first, error);
         first = last;
     }
+    if (status == SPAD_OK) status = report_doubts(s, error);
     if (status == SPAD_OK) status = spad__spreads_find(&s->spreads, s->order, error);
+    if (status == SPAD_OK) status = spad__find_held(s->order, &s->fences, &s->spreads, error);
     if (status == SPAD_OK) status = report_mild(s, error);
     if (status == SPAD_OK) status = check_first_uses(s, error);
     return status == SPAD_OK ? check_init_fences(s, error) : status;
@@ -489,6 +511,7 @@ spad_status spad__find_races(spad__order *o, spad_error *error) {
     spad__array_free(host, &s.older);
     spad__array_free(host, &s.reported);
     spad__array_free(host, &s.mild);
+    spad__array_free(host, &s.doubts);
     spad__fences_free(&s.fences);
     spad__spreads_free(&s.spreads, o);
     return status;

@@ -369,6 +369,48 @@ static spad_status check_tensor(spad__run *run, int64_t tensor, spad_error *erro
     }
 }
 
+/* An mbarrier with a place is in shared memory, at a multiple of its size [PTX ISA, mbarrier]. */
+static spad_status check_barrier_place(spad__run *run, const spad_kernel_sync *sync, size_t space,
+                                       spad_error *error) {
+    const spad_space *rules = &run->kernel->target->spaces[space];
+    const int64_t usable = spad_space_get_usable(rules);
+    const int64_t end = sync->byte.value + spad__mbarriers_of_block(sync) * SPAD_MBARRIER_BYTES;
+    const int64_t rest = sync->byte.value % SPAD_MBARRIER_BYTES;
+    spad_finding finding;
+    spad_status status = SPAD_OK;
+    if (usable != SPAD_UNBOUNDED && end > usable) {
+        spad__finding_init(&finding, SPAD_FINDING_OUT_OF_SPACE,
+                           "'%s' takes bytes [%s, %s) of %s, which has %s; move it", sync->name,
+                           spad__grouped(sync->byte.value).text, spad__grouped(end).text,
+                           rules->name, spad__grouped(usable).text);
+        spad__finding_set_names(&finding, sync->name, NULL);
+        spad__point_finding(&finding, sync->location);
+        status = spad__add_finding(run, &finding, -1, -1, error);
+    }
+    if (status != SPAD_OK || rest == 0) return status;
+    spad__finding_init(&finding, SPAD_FINDING_MISALIGNED,
+                       "'%s' starts at byte %s of %s, and an mbarrier needs a multiple of %d; try "
+                       "%lld",
+                       sync->name, spad__grouped(sync->byte.value).text, rules->name,
+                       SPAD_MBARRIER_BYTES,
+                       (long long)(sync->byte.value - rest + SPAD_MBARRIER_BYTES));
+    spad__finding_set_names(&finding, sync->name, NULL);
+    spad__point_finding(&finding, sync->location);
+    return spad__add_finding(run, &finding, -1, -1, error);
+}
+
+static spad_status check_barrier_places(spad__run *run, spad_error *error) {
+    const spad_kernel *k = run->kernel;
+    size_t space;
+    spad_status status = SPAD_OK;
+    if (!spad__barrier_space(k, &space)) return SPAD_OK;
+    for (size_t i = 0; i < k->syncs.count && status == SPAD_OK; i++) {
+        const spad_kernel_sync *sync = &k->syncs.items[i];
+        if (sync->placed) status = check_barrier_place(run, sync, space, error);
+    }
+    return status;
+}
+
 spad_status spad__check_rules(spad__run *run, spad_error *error) {
     const spad_kernel *k = run->kernel;
     spad_status status = SPAD_OK;
@@ -378,5 +420,6 @@ spad_status spad__check_rules(spad__run *run, spad_error *error) {
         status = check_tensor(run, (int64_t)i, error);
         if (status == SPAD_OK) status = check_granules(run, (int64_t)i, error);
     }
+    if (status == SPAD_OK) status = check_barrier_places(run, error);
     return status == SPAD_OK ? spad__check_limits(run, error) : status;
 }

@@ -45,12 +45,19 @@ void spad__spreads_free(spad__spreads *spreads, const spad__order *order) {
 
 /* ---- who accesses what ------------------------------------------------------------- */
 
-typedef enum spread_kind { SPREAD_NAMED, SPREAD_ALL, SPREAD_ONE, SPREAD_UNKNOWN } spread_kind;
+typedef enum spread_kind {
+    SPREAD_NAMED,
+    SPREAD_ALL,
+    SPREAD_ONE,
+    SPREAD_LANES,
+    SPREAD_UNKNOWN
+} spread_kind;
 
 /* What an operation of all threads together accesses is of several, before it begins. */
 static spread_kind kind_of_spread(const char *spread) {
     if (strcmp(spread, "all") == 0 || strcmp(spread, "together") == 0) return SPREAD_ALL;
     if (strcmp(spread, "one") == 0) return SPREAD_ONE;
+    if (strcmp(spread, "lanes") == 0) return SPREAD_LANES;
     return strcmp(spread, "unknown") == 0 ? SPREAD_UNKNOWN : SPREAD_NAMED;
 }
 
@@ -68,6 +75,14 @@ static spad__meeting one_and_named(const spad_walk_access *one, const spad_walk_
     return spad__bytes_cover(&a, &b) ? SPAD__MEET_MUST : SPAD__MEET_MAYBE;
 }
 
+/* The same by lanes: where the one has all lanes of the other, it has all of them in the bytes that
+ * both access. */
+static spad__meeting one_and_lanes(const spad_walk_access *one, const spad_walk_access *lanes) {
+    const bool all = one->rect.lane <= lanes->rect.lane &&
+                     one->rect.lane + one->rect.lanes >= lanes->rect.lane + lanes->rect.lanes;
+    return all ? SPAD__MEET_MUST : SPAD__MEET_MAYBE;
+}
+
 static spad__meeting two_named(const spad_walk_access *x, const spad_walk_access *y,
                                const char *first, const char *second) {
     if (x->tensor != y->tensor) return SPAD__MEET_MAYBE;
@@ -78,11 +93,14 @@ static spad__meeting meeting_between(const spad_walk_access *x, const char *firs
                                      const spad_walk_access *y, const char *second) {
     const spread_kind a = kind_of_spread(first);
     const spread_kind b = kind_of_spread(second);
-    if (a == SPREAD_ONE && b == SPREAD_ONE) return SPAD__MEET_NOT;
+    if (a == b && (a == SPREAD_ONE || a == SPREAD_LANES)) return SPAD__MEET_NOT;
     if (a == SPREAD_ALL || b == SPREAD_ALL) return SPAD__MEET_MUST;
     if (a == SPREAD_UNKNOWN || b == SPREAD_UNKNOWN) return SPAD__MEET_MAYBE;
+    if (a == SPREAD_ONE && b == SPREAD_LANES) return one_and_lanes(x, y);
+    if (a == SPREAD_LANES && b == SPREAD_ONE) return one_and_lanes(y, x);
     if (a == SPREAD_ONE) return one_and_named(x, y);
     if (b == SPREAD_ONE) return one_and_named(y, x);
+    if (a == SPREAD_LANES || b == SPREAD_LANES) return SPAD__MEET_MAYBE;
     return two_named(x, y, first, second);
 }
 
@@ -92,33 +110,46 @@ static const char *spread_of(const spad__order *o, const spad_walk_access *acces
     return o->events.kernel->accesses.items[access->row].spread;
 }
 
-/* An arrival of all threads that comes after x for each of them: is it known where y begins? */
-static spad_status arrives_between(const spad__clash *pair, int32_t arrival, bool *between,
-                                   spad_error *error) {
-    spad__order *o = pair->order;
-    const int32_t x = pair->first.event;
-    const bool writes =
-        (o->events.accesses.items[pair->first.access].kind & SPAD_ACCESS_WRITE) != 0;
-    const int32_t point = spad__net_first(&o->net, arrival);
-    const spad_status status =
-        spad__causes_before(o->visible, spad__net_last(&o->net, x, writes), point, between, error);
-    if (status != SPAD_OK || !*between) return status;
-    return spad__causes_before(o->visible, point, spad__net_first(&o->net, pair->second.event),
-                               between, error);
+/* The end of an access, for those that wait for it. */
+static int32_t end_of_access(const spad__order *o, int32_t event, size_t access) {
+    const bool writes = (o->events.accesses.items[access].kind & SPAD_ACCESS_WRITE) != 0;
+    return spad__net_last(&o->net, event, writes);
 }
 
-static spad_status find_arrival(const spad__clash *pair, bool *between, spad_error *error) {
-    const spad__events *events = &pair->order->events;
+/* An arrival of all threads that comes after x for each of them: is it known where y begins? */
+static spad_status arrives_between(spad__order *o, int32_t end, int32_t arrival, int32_t y,
+                                   bool *between, spad_error *error) {
+    const int32_t point = spad__net_first(&o->net, arrival);
+    const spad_status status = spad__causes_before(o->visible, end, point, between, error);
+    if (status != SPAD_OK || !*between) return status;
+    return spad__causes_before(o->visible, point, spad__net_first(&o->net, y), between, error);
+}
+
+static spad_status find_arrival(spad__order *o, int32_t x, int32_t end, int32_t y, bool *between,
+                                spad_error *error) {
+    const spad__events *events = &o->events;
     spad_status status = SPAD_OK;
     *between = false;
-    for (int32_t e = pair->first.event + 1;
-         e < pair->second.event && !*between && status == SPAD_OK; e++) {
+    for (int32_t e = x + 1; e < y && !*between && status == SPAD_OK; e++) {
         const spad__event *event = &events->items.items[e];
         if (event->kind == SPAD_WALK_SYNC && (event->flags & SPAD_BY_ONE) == 0 &&
             events->kernel->statements.items[event->statement].kind == SPAD_STATEMENT_ARRIVE) {
-            status = arrives_between(pair, e, between, error);
+            status = arrives_between(o, end, e, y, between, error);
         }
     }
+    return status;
+}
+
+/* Do the threads of an agent meet after the end of x, a point, and before y? */
+static spad_status meet_between(const spad__spreads *spreads, spad__order *o, int32_t x,
+                                int32_t end, int32_t y, bool *between, spad_error *error) {
+    const int32_t met = spreads->met[y];
+    spad_status status = SPAD_OK;
+    *between = met > x && o->net.start[x] < 0;
+    if (met > x && !*between) {
+        status = spad__causes_before(o->visible, end, o->net.step[met], between, error);
+    }
+    if (!*between && status == SPAD_OK) status = find_arrival(o, x, end, y, between, error);
     return status;
 }
 
@@ -134,19 +165,12 @@ spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *
     const char *of_x = spread_of(o, x), *of_y = spread_of(o, y);
     if (of_x == NULL || of_y == NULL || ends_for_all(of_x, a)) return SPAD_OK;
     const spad__meeting need = meeting_between(x, of_x, y, of_y);
-    const int32_t met = spreads->met[second];
-    bool between = need == SPAD__MEET_NOT;
-    spad_status status = SPAD_OK;
-    if (!between && met > first) {
-        const bool writes = (x->kind & SPAD_ACCESS_WRITE) != 0;
-        between = o->net.start[first] < 0;
-        if (!between) {
-            status = spad__causes_before(o->visible, spad__net_last(&o->net, first, writes),
-                                         o->net.step[met], &between, error);
-        }
-    }
-    if (!between && status == SPAD_OK) status = find_arrival(pair, &between, error);
-    if (!between) *lack = need;
+    if (need == SPAD__MEET_NOT) return SPAD_OK;
+    bool between;
+    const spad_status status =
+        meet_between(spreads, o, first, end_of_access(o, first, (size_t)pair->first.access), second,
+                     &between, error);
+    if (status == SPAD_OK && !between) *lack = need;
     return status;
 }
 
@@ -189,6 +213,26 @@ static bool has_warps(const spad_kernel *kernel, size_t agent) {
         }
     }
     return false;
+}
+
+spad_status spad__spreads_lack_barrier(const spad__spreads *spreads, spad__order *o, int32_t event,
+                                       size_t access, int32_t other, bool first,
+                                       spad__meeting *lack, spad_error *error) {
+    const spad__event *e = &o->events.items.items[event];
+    *lack = SPAD__MEET_NOT;
+    if (spreads->met == NULL || e->agent != o->events.items.items[other].agent) return SPAD_OK;
+    const char *spread = spread_of(o, &o->events.accesses.items[access]);
+    if (spread == NULL || kind_of_spread(spread) == SPREAD_ONE) return SPAD_OK;
+    if (!first && ends_for_all(spread, e)) return SPAD_OK;
+    if (!has_warps(o->events.kernel, (size_t)e->agent)) return SPAD_OK;
+    bool between;
+    const spad_status status =
+        first ? meet_between(spreads, o, other, o->net.step[other], event, &between, error)
+              : meet_between(spreads, o, event, end_of_access(o, event, access), other, &between,
+                             error);
+    if (status != SPAD_OK || between) return status;
+    *lack = kind_of_spread(spread) == SPREAD_ALL ? SPAD__MEET_MUST : SPAD__MEET_MAYBE;
+    return SPAD_OK;
 }
 
 static spad_status find_in_agent(const spad__spreads *s, spad__order *o, size_t agent,

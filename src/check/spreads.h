@@ -39,6 +39,12 @@ void spad__spreads_free(spad__spreads *spreads, const spad__order *order);
 spad_status spad__spreads_lack(const spad__spreads *spreads, const spad__clash *pair,
                                spad__meeting *lack, spad_error *error);
 
+/* The same for an access of an event and the init or invalidate of an mbarrier in its bytes, which
+ * one thread does: the event `other`, before the access (`first`) or after it. */
+spad_status spad__spreads_lack_barrier(const spad__spreads *spreads, spad__order *order,
+                                       int32_t event, size_t access, int32_t other, bool first,
+                                       spad__meeting *lack, spad_error *error);
+
 /* An mbarrier is initialised and invalidated by one thread: the threads of the agent meet before
  * others wait for it, and after. */
 spad_status spad__spreads_find(const spad__spreads *spreads, spad__order *order, spad_error *error);

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "kernel/place.h"
 
 /* ---- life -------------------------------------------------------------------------- */
 
@@ -218,6 +219,39 @@ spad_status spad_kernel_builder_grid(spad_kernel_builder *builder, spad_amount b
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_cluster(spad_kernel_builder *builder, spad_amount blocks,
+                                        spad_error *error) {
+    spad_status status = need_top(builder, "a cluster", error);
+    if (status == SPAD_OK) status = spad__fold_amount(builder, &blocks, error);
+    if (status != SPAD_OK) return status;
+    if (builder->kernel->cluster.value != 0) {
+        return spad__fail(error, SPAD_ERR_NAME, "a second cluster: a kernel has one");
+    }
+    if (blocks.value < 1 || blocks.value > SPAD_SPACES_MAX) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "a cluster of %lld blocks: it has 1 to %d",
+                          (long long)blocks.value, SPAD_SPACES_MAX);
+    }
+    builder->kernel->cluster = blocks;
+    return SPAD_OK;
+}
+
+spad_status spad_kernel_builder_each_block(spad_kernel_builder *builder, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    spad_kernel_sync *sync =
+        kernel->syncs.count > 0 ? &kernel->syncs.items[kernel->syncs.count - 1] : NULL;
+    if (sync == NULL || sync->kind != SPAD_SYNC_MBARRIER) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "'each block' is said of mbarriers");
+    }
+    if (sync->dims.count == 0 || sync->dims.items[0].value != kernel->cluster.value) {
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "'each block' needs a cluster that is declared above, and its number of "
+                          "blocks as the first extent of '%s'",
+                          sync->name);
+    }
+    sync->each_block = true;
+    return SPAD_OK;
+}
+
 spad_status spad_kernel_builder_region(spad_kernel_builder *builder, size_t space,
                                        spad_amount lower, spad_amount upper,
                                        spad_stack_behaviour behaviour, spad_error *error) {
@@ -363,6 +397,37 @@ spad_status spad_kernel_builder_sync(int64_t *out, spad_kernel_builder *builder,
     return SPAD_OK;
 }
 
+spad_status spad_kernel_builder_sync_at(spad_kernel_builder *builder, int64_t number,
+                                        spad_amount byte, spad_error *error) {
+    spad_kernel *kernel = builder->kernel;
+    size_t space;
+    int64_t end;
+    if (number < 0 || (size_t)number >= kernel->syncs.count ||
+        kernel->syncs.items[number].kind != SPAD_SYNC_MBARRIER) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN, "no such mbarrier");
+    }
+    spad_kernel_sync *sync = &kernel->syncs.items[number];
+    if (!spad__barrier_space(kernel, &space)) {
+        return spad__fail(error, SPAD_ERR_UNKNOWN,
+                          "target '%s' has no memory 'shared', where an mbarrier could be",
+                          kernel->target->name);
+    }
+    const spad_status status = spad__fold_amount(builder, &byte, error);
+    if (status != SPAD_OK) return status;
+    if (byte.value < 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT, "an mbarrier at byte %lld; it starts at 0",
+                          (long long)byte.value);
+    }
+    if (!spad__mul(sync->elements, SPAD_MBARRIER_BYTES, &end) ||
+        !spad__add(end, byte.value, &end)) {
+        return spad__fail(error, SPAD_ERR_OVERFLOW, "%lld mbarriers do not fit 64 bits",
+                          (long long)sync->elements);
+    }
+    sync->placed = true;
+    sync->byte = byte;
+    return SPAD_OK;
+}
+
 enum { UNKNOWNS_MAX = 1 << 16 };
 
 int64_t *spad__unknown_values(spad_kernel *kernel, size_t unknown) {
@@ -481,6 +546,17 @@ spad_status spad__new_block(spad_statement **out, spad_kernel_builder *builder,
     return *out != NULL ? SPAD_OK : spad__fail_host_memory(error);
 }
 
+/* Is there a parameter in it that may have any value? */
+static bool depends_on_any(const spad_kernel *kernel, spad_expr expr) {
+    for (size_t i = 0; i < kernel->params.count; i++) {
+        if (kernel->params.items[i].any &&
+            spad__expr_has(kernel, expr, SPAD_EXPR_PARAM, (int64_t)i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *builder,
                                     const char *name, spad_amount begin, spad_amount end,
                                     bool parallel, spad_error *error) {
@@ -490,6 +566,10 @@ spad_status spad_kernel_builder_for(spad_expr *variable, spad_kernel_builder *bu
     spad_status status = spad__fold_amount(builder, &begin, error);
     if (status == SPAD_OK) status = spad__fold_amount(builder, &end, error);
     if (status != SPAD_OK) return status;
+    if (end.value < begin.value &&
+        (depends_on_any(kernel, begin.expr) || depends_on_any(kernel, end.expr))) {
+        end.value = begin.value; /* the data of this run ask for no rounds */
+    }
     if (end.value < begin.value) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "the loop runs from %lld down to %lld",
                           (long long)begin.value, (long long)end.value);

@@ -113,6 +113,7 @@ static spad_status check_unused(const spad_kernel_tensor *tensor, spad_error *er
         {"bank", tensor->bank.value > 0, is_at || is_mod},
         {"step", tensor->step.value > 0 || tensor->steps.count > 0, is_at},
         {"lane", tensor->lane.value > 0, !is_alias},
+        {"like", tensor->like > 0, mode == SPAD_MODE_AUTO},
         {"free", tensor->free.count > 0, is_mod},
         {"par", tensor->par.count > 0, is_mod},
         {"banks", tensor->banks.count > 0, is_mod},
@@ -353,12 +354,47 @@ static spad_status place_alias(spad_kernel_builder *builder, spad_kernel_tensor 
     return SPAD_OK;
 }
 
+/* The ring is that of the other tensor, as the bytes are. */
+static spad_status check_like(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
+                              spad_error *error) {
+    const spad_kernel *kernel = builder->kernel;
+    const spad_space *spaces = kernel->target->spaces;
+    const spad_status visible = spad__check_visible(builder, tensor->like - 1, error);
+    if (visible != SPAD_OK) return visible;
+    const spad_kernel_tensor *other = &kernel->tensors.items[tensor->like - 1];
+    const spad_space *space = &spaces[tensor->space];
+    const size_t base =
+        spaces[other->space].instance > 0 ? spaces[other->space].instance_of : other->space;
+    if (space->instance <= spaces[other->space].instance || space->instance_of != base) {
+        return spad__fail(error, SPAD_ERR_SPACE,
+                          "'%s' is in '%s'; a tensor like it is in a later instance of that space",
+                          other->name, spaces[other->space].name);
+    }
+    if (other->mode != SPAD_MODE_AUTO || other->like != 0) {
+        return spad__fail(error, SPAD_ERR_ARGUMENT,
+                          "the bytes of '%s' are not chosen by the planner; name a tensor whose "
+                          "bytes are",
+                          other->name);
+    }
+    if (!same_blocks(tensor, other) || tensor->ring.count > 0 ||
+        tensor->tile_bytes != other->tile_bytes || tensor->tile_lanes != other->tile_lanes ||
+        tensor->lane.value != other->lane.value || tensor->align.value != other->align.value) {
+        return spad__fail(error, SPAD_ERR_SHAPE,
+                          "a tensor like '%s' has the same tiles, 'lane' and 'align', and no ring "
+                          "of its own",
+                          other->name);
+    }
+    tensor->ring = other->ring;
+    return SPAD_OK;
+}
+
 static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
                                 spad_error *error) {
     const spad_space *space = &builder->kernel->target->spaces[tensor->space];
     switch (tensor->mode) {
     case SPAD_MODE_AUTO: {
-        const spad_status status = place_tensor_auto(builder, tensor, error);
+        spad_status status = tensor->like > 0 ? check_like(builder, tensor, error) : SPAD_OK;
+        if (status == SPAD_OK) status = place_tensor_auto(builder, tensor, error);
         if (status != SPAD_OK) return status;
         return spad_space_check_lanes(space, tensor->lane.value, tensor->tile_lanes, error);
     }
@@ -379,7 +415,10 @@ static spad_status place_tensor(spad_kernel_builder *builder, spad_kernel_tensor
 /* Another depth that the caller gives to the ring; the last one counts. */
 static void give_ring(spad_kernel_builder *builder, spad_kernel_tensor *tensor,
                       spad_amount *depth) {
-    if (tensor->mode != SPAD_MODE_AUTO || tensor->blocks.count == 0 || tensor->name == NULL) return;
+    if (tensor->mode != SPAD_MODE_AUTO || tensor->blocks.count == 0 || tensor->name == NULL ||
+        tensor->like != 0) {
+        return;
+    }
     for (size_t i = 0; i < builder->rings.count; i++) {
         if (strcmp(builder->rings.items[i].name, tensor->name) != 0) continue;
         builder->rings.items[i].used = true;

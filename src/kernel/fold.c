@@ -302,7 +302,8 @@ static bool fold_is_straight(const spad_kernel *k) {
         const spad_kernel_tensor *t = &k->tensors.items[i];
         const bool known =
             t->mode == SPAD_MODE_AUTO || t->mode == SPAD_MODE_AT || t->mode == SPAD_MODE_ALIAS;
-        if (!known || t->blocks.count > 0) return false; /* tiles are what families make */
+        if (!known || t->like != 0) return false;
+        if (t->blocks.count > 0) return false; /* tiles are what families make */
     }
     return true;
 }

@@ -70,6 +70,10 @@ int64_t spad_kernel_get_grid(const spad_kernel *kernel) {
     return kernel->grid.value;
 }
 
+int64_t spad_kernel_get_cluster(const spad_kernel *kernel) {
+    return kernel->cluster.value > 1 ? kernel->cluster.value : 1;
+}
+
 bool spad_kernel_is_implicit(const spad_kernel *kernel) {
     return !kernel->is_explicit;
 }

@@ -47,7 +47,8 @@ struct spad_kernel {
     const char *name;
     const char *about;
     const char *file;
-    spad_amount grid; /* 0: not stated */
+    spad_amount grid;    /* 0: not stated */
+    spad_amount cluster; /* blocks whose agents these are; 0: one */
     bool is_explicit;
     bool is_scoped;     /* has scopes, or stack or heap tensors */
     size_t blocks_deep; /* most blocks around a statement */

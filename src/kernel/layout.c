@@ -95,6 +95,7 @@ spad_status spad_layout_create(spad_layout **out, const spad_kernel *kernel,
     layout->spaces = spad__new_array(&host, layout->space_room, sizeof *layout->spaces);
     status = layout->spaces != NULL ? SPAD_OK : spad__fail_host_memory(error);
     if (status == SPAD_OK) status = spad__layout_lives(layout, error);
+    if (status == SPAD_OK) status = spad__layout_join_likes(layout, error);
     if (status == SPAD_OK) status = take_times(layout, error);
     if (status == SPAD_OK) status = solve_spaces(layout, error);
     layout->options.order = NULL; /* the caller's, for this call only */
@@ -117,6 +118,8 @@ void spad_layout_destroy(spad_layout *layout) {
     spad__free(&host, layout->first_slots,
                (layout->kernel->tensors.count + 1) * sizeof *layout->first_slots);
     spad__free(&host, layout->lives, layout->slot_count * sizeof *layout->lives);
+    spad__free(&host, layout->next_like,
+               (layout->kernel->tensors.count + 1) * sizeof *layout->next_like);
     spad__free(&host, layout->all, layout->kernel->tensors.count * sizeof *layout->all);
     if (layout->times != NULL)
         spad__free(&host, layout->times, layout->slot_count * sizeof *layout->times);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A layout from the inside. layout_lives.c finds how long each slot is needed,
- * layout_barriers.c the same for mbarriers, layout_given.c what has an address already,
- * layout_solve.c asks the planner for one space, layout_peak.c finds its peak, layout.c joins them,
- * layout_query.c answers.
+ * layout_barriers.c the same for mbarriers, layout_like.c for tensors in several instances,
+ * layout_given.c what has an address already, layout_solve.c asks the planner for one space,
+ * layout_peak.c finds its peak, layout.c joins them, layout_query.c answers.
  */
 #ifndef SPAD_KERNEL_LAYOUT_H
 #define SPAD_KERNEL_LAYOUT_H
@@ -49,6 +49,8 @@ struct spad_layout {
     spad__slot_life *lives; /* per slot of a tensor that the planner places; one for others */
     spad__slot_life *all;   /* per tensor: touches of all slots */
     size_t slot_count;
+    int64_t *next_like; /* per tensor: the next one that has its bytes, in another instance; -1 */
+    bool widened;       /* some of these are needed at other times than the others */
     spad__slot_life *times; /* per slot on the clock of `uses`; NULL: none exists */
     int64_t last;           /* no use ends later */
     int64_t *bytes;         /* per slot: where it is, SPAD_NO_BYTE: nowhere */
@@ -69,8 +71,19 @@ bool spad__is_open_extent(const spad_kernel *kernel, spad_amount extent);
 /* Numbers the slots and fills in `lives`. */
 spad_status spad__layout_lives(spad_layout *layout, spad_error *error);
 
+/* What tensors that have the same bytes in several instances need together. */
+spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error);
+/* May two tensors share bytes by the order of the caller, and those like them in each instance? */
+bool spad__layout_may_share(const spad_layout *layout, int64_t a, int64_t b);
+/* Tensors like others are kept apart where any of them needs its bytes at the same time: where
+ * their times differ, another layout may be lower. What is certain is each slot alone. */
+void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row);
+
 /* The statements in which the bytes of an mbarrier are needed. */
 spad__slot_life spad__barrier_life(const spad_layout *layout, size_t sync);
+/* A layout that puts an mbarrier over a tile outside of its life may be lower than ours. */
+spad_status spad__layout_weaken_barriers(const spad_layout *layout, spad_layout_space *row,
+                                         spad_error *error);
 
 /* Fills `given` with the buffers of a space that have addresses. */
 spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *error);
@@ -87,6 +100,14 @@ spad_status spad__layout_find_peak(const spad_layout *layout, const spad_layout_
  * declares it; NULL: the main program. */
 int32_t spad__buffer_origin(const spad_kernel *kernel, const spad_layout_buffer *buffer,
                             const char **agent);
+
+/* A statement by which all that is needed at the peak of a solved space has begun. Without times
+ * the peak is a set of buffers: the last of their first statements. */
+int64_t spad__layout_peak_statement(const spad_layout *layout, const spad__layout_space *space);
+
+/* Fills in who is needed at the peak, largest first, and the largest room that is left then. */
+spad_status spad__layout_describe_peak(const spad_layout *layout, spad__layout_space *space,
+                                       spad_error *error);
 
 /* "peak of SPACE: ..." without the end of the line. */
 void spad__layout_write_peak(spad__out *out, const spad_layout *layout,

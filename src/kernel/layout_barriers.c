@@ -13,10 +13,14 @@
  * iteration, as a tensor that is declared there. Any other mbarrier is needed all the time.
  *
  * The bytes are shared with other mbarriers only: what a unit writes over one needs a proxy fence
- * after `invalidate`, and no check examines that.
+ * after `invalidate`, which the kernel may not have. The check finds that (check/held_lives.c).
+ *
+ * So a kernel that places an mbarrier over a tile, before its first `init` or after its last
+ * `invalidate`, may have a lower layout: nothing lower is excluded where that is possible.
  *
  * O(statements + completions) for each mbarrier.
  */
+#include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
 
@@ -110,4 +114,162 @@ spad__slot_life spad__barrier_life(const spad_layout *layout, size_t sync) {
     const uint64_t every = elements == 64 ? UINT64_MAX : ((uint64_t)1 << elements) - 1;
     if (b.fails || b.begun != every || b.ended != every || !is_plain_block(k, b.block)) return all;
     return (spad__slot_life){(int64_t)b.first, (int64_t)b.last + 1};
+}
+
+/* ---- what lower layouts could share ------------------------------------------------------ */
+
+/* Slots and mbarriers whose sums are compared. */
+enum { SUMMED_MAX = 1024, CHOSEN_MAX = 64 };
+
+/* The statements of the outermost block that a statement is in; itself, where it is in no block. */
+static spad__slot_life block_around(const spad_kernel *k, size_t number) {
+    size_t first = number;
+    size_t after = number + 1;
+    while (k->statements.items[first].parent >= 0)
+        first = (size_t)k->statements.items[first].parent;
+    while (after < k->statements.count && k->statements.items[after].parent >= 0) after++;
+    return (spad__slot_life){(int64_t)first,
+                             first == number ? (int64_t)number + 1 : (int64_t)after};
+}
+
+/* After the last `init` of an mbarrier and before its first `invalidate` all of it is in use. Empty
+ * where the text does not say when that is: agents begin or end a life, or rounds of a loop do. */
+static spad__slot_life certain_life(const spad_layout *layout, int64_t sync) {
+    const spad_kernel *k = layout->kernel;
+    const spad__slot_life brief = spad__barrier_life(layout, (size_t)sync);
+    const bool in_block = brief.begin > 0 || brief.end < layout->end;
+    spad__slot_life life = {0, layout->end};
+    for (size_t i = 0; i < k->statements.count; i++) {
+        const spad_statement *s = &k->statements.items[i];
+        const bool init = s->kind == SPAD_STATEMENT_INIT;
+        if ((!init && s->kind != SPAD_STATEMENT_INVALIDATE) || s->item != sync) continue;
+        if (s->agent != 0) return (spad__slot_life){0, 0};
+        const spad__slot_life block = block_around(k, i);
+        if (init) life.begin = in_block ? (int64_t)i + 1 : spad__max(life.begin, block.end);
+        if (!init) life.end = spad__min(life.end, in_block ? (int64_t)i : block.begin);
+    }
+    return life.begin < life.end ? life : (spad__slot_life){0, 0};
+}
+
+static bool is_needed_at(const spad__slot_life *life, int64_t statement) {
+    return life->begin <= statement && statement < life->end;
+}
+
+/* Is every slot of every tensor of the space needed in some moment of a life? */
+static bool meets_all(const spad_layout *layout, const spad_layout_space *row,
+                      const spad__slot_life *life) {
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        if (tensor < 0) continue;
+        for (size_t s = layout->first_slots[tensor]; s < layout->first_slots[tensor + 1]; s++) {
+            const spad__slot_life *slot = &layout->lives[s];
+            if (slot->begin == slot->end) continue;
+            if (slot->begin >= life->end || slot->end <= life->begin) return false;
+        }
+    }
+    return true;
+}
+
+static int64_t bytes_needed_at(const spad_layout *layout, const spad_layout_buffer *buffer,
+                               int64_t statement) {
+    int64_t sum = 0;
+    for (size_t s = layout->first_slots[buffer->tensor];
+         s < layout->first_slots[buffer->tensor + 1]; s++)
+        if (is_needed_at(&layout->lives[s], statement)) sum += buffer->rect.bytes;
+    return sum;
+}
+
+/* Tensors of which no two may share bytes by the order of the caller. */
+typedef struct chosen_tensors {
+    int64_t items[CHOSEN_MAX];
+    size_t count;
+} chosen_tensors;
+
+static bool add_chosen(const spad_layout *layout, chosen_tensors *chosen, int64_t tensor) {
+    if (layout->options.order == NULL) return true;
+    if (chosen->count == CHOSEN_MAX) return false;
+    for (size_t i = 0; i < chosen->count; i++)
+        if (spad__layout_may_share(layout, tensor, chosen->items[i])) return false;
+    chosen->items[chosen->count++] = tensor;
+    return true;
+}
+
+/* Bytes that any layout has at a statement; barriers: their certain lives. */
+static int64_t load_at(const spad_layout *layout, const spad_layout_space *row,
+                       const spad__slot_life *barriers, int64_t statement) {
+    chosen_tensors chosen = {.count = 0};
+    int64_t sum = 0;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (buffer->tensor < 0) {
+            if (is_needed_at(&barriers[i], statement)) sum += buffer->taken;
+            continue;
+        }
+        const int64_t bytes = bytes_needed_at(layout, buffer, statement);
+        if (bytes > 0 && add_chosen(layout, &chosen, buffer->tensor)) sum += bytes;
+    }
+    return sum;
+}
+
+/* The largest of these sums; of one slot, where agents run beside each other or there are many. */
+static int64_t certain_load(const spad_layout *layout, const spad_layout_space *row,
+                            const spad__slot_life *barriers) {
+    size_t count = row->buffer_count;
+    int64_t most = 0;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (buffer->begin < buffer->end) most = spad__max(most, buffer->rect.bytes);
+    }
+    if (spad_kernel_agent_count(layout->kernel) > 1) return most;
+    for (size_t i = 0; i < row->buffer_count && count <= SUMMED_MAX; i++) {
+        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        if (tensor >= 0) count += layout->first_slots[tensor + 1] - layout->first_slots[tensor];
+    }
+    for (size_t i = 0; i < row->buffer_count && count <= SUMMED_MAX; i++) {
+        const int64_t tensor = layout->buffers.items[row->first_buffer + i].tensor;
+        if (tensor < 0) {
+            most = spad__max(most, load_at(layout, row, barriers, barriers[i].begin));
+            continue;
+        }
+        for (size_t s = layout->first_slots[tensor]; s < layout->first_slots[tensor + 1]; s++)
+            most = spad__max(most, load_at(layout, row, barriers, layout->lives[s].begin));
+    }
+    return most;
+}
+
+/* Bytes by which a layout with mbarriers over tiles may be lower than one of ours. Without these
+ * mbarriers it is a layout of the rest, and with them on top of that, aligned, it is one of ours.
+ */
+static int64_t less_with_tiles(const spad_layout *layout, const spad_layout_space *row,
+                               const spad__slot_life *barriers) {
+    int64_t less = 0;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (buffer->sync < 0 || meets_all(layout, row, &barriers[i])) continue;
+        if (i >= row->planned_count)
+            return row->bound; /* one with a place is in the way anywhere */
+        less = spad__min(less + buffer->taken, row->bound);
+    }
+    return less == 0 ? 0 : spad__min(less + SPAD_MBARRIER_BYTES - 1, row->bound);
+}
+
+spad_status spad__layout_weaken_barriers(const spad_layout *layout, spad_layout_space *row,
+                                         spad_error *error) {
+    const size_t room = row->buffer_count + 1;
+    spad__slot_life *barriers = spad__new_array(&layout->host, room, sizeof *barriers);
+    if (barriers == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const int64_t sync = layout->buffers.items[row->first_buffer + i].sync;
+        if (sync >= 0) barriers[i] = certain_life(layout, sync);
+    }
+    const int64_t less = less_with_tiles(layout, row, barriers);
+    const int64_t load = less > 0 ? certain_load(layout, row, barriers) : 0;
+    spad__free(&layout->host, barriers, room * sizeof *barriers);
+    if (less == 0) return SPAD_OK;
+    row->bound = spad__max(row->bound - less, spad__min(load, row->bound));
+    if (row->verdict == SPAD_PLAN_OPTIMAL && row->bound < row->height)
+        row->verdict = SPAD_PLAN_FEASIBLE;
+    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
+        row->verdict = SPAD_PLAN_UNKNOWN;
+    return SPAD_OK;
 }

@@ -57,6 +57,34 @@ static spad_status add_at(spad_layout *layout, size_t tensor, spad_error *error)
     return append_buffer(layout, &buffer, error);
 }
 
+/* Mbarriers with a place: needed all the time, so that no tensor gets their bytes. */
+static spad_status add_placed_barriers(spad_layout *layout, size_t space, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    size_t shared;
+    spad_status status = SPAD_OK;
+    const spad_space *row = &k->target->spaces[space];
+    const size_t base = row->instance > 0 ? row->instance_of : space;
+    if (!spad__barrier_space(k, &shared) || shared != base) return SPAD_OK;
+    for (size_t i = 0; i < k->syncs.count && status == SPAD_OK; i++) {
+        const spad_kernel_sync *sync = &k->syncs.items[i];
+        const int64_t blocks = sync->each_block ? sync->dims.items[0].value : 1;
+        if (!sync->placed || row->instance >= blocks) continue;
+        const spad_layout_buffer buffer = {
+            .name = sync->name,
+            .tensor = -1,
+            .sync = (int64_t)i,
+            .mode = SPAD_MODE_AT,
+            .slots = spad__mbarriers_of_block(sync),
+            .rect = {.lanes = 1, .byte = sync->byte.value, .bytes = SPAD_MBARRIER_BYTES},
+            .stride = SPAD_MBARRIER_BYTES,
+            .taken = spad__mbarriers_of_block(sync) * SPAD_MBARRIER_BYTES, /* by the builder */
+            .alignment = SPAD_MBARRIER_BYTES,
+            .end = layout->end};
+        status = append_buffer(layout, &buffer, error);
+    }
+    return status;
+}
+
 /* ---- mod --------------------------------------------------------------------------- */
 
 /* The indices of block dim `d` after which the places repeat; all if that is no small number, or
@@ -228,6 +256,48 @@ static spad_status walk_scopes(spad_layout *layout, size_t space, spad_error *er
     return add_region(layout, space, error);
 }
 
+/* ---- like -------------------------------------------------------------------------- */
+
+/* The bytes of another tensor, in this instance; that one was placed before. */
+static spad_status add_like(spad_layout *layout, size_t tensor, spad_error *error) {
+    const spad_kernel_tensor *t = &layout->kernel->tensors.items[tensor];
+    const size_t from = layout->first_slots[t->like - 1], to = layout->first_slots[tensor];
+    spad_status status = SPAD_OK;
+    for (int64_t s = 0; s < t->slots && status == SPAD_OK; s++) {
+        const size_t slot = to + (size_t)s;
+        spad_layout_buffer buffer = buffer_of(layout, tensor);
+        layout->bytes[slot] = layout->bytes[from + (size_t)s];
+        layout->lanes[slot] = layout->lanes[from + (size_t)s];
+        if (layout->bytes[slot] == SPAD_NO_BYTE) continue; /* the other one does not fit */
+        buffer.slot = s;
+        buffer.rect.byte = layout->bytes[slot];
+        buffer.rect.lane = layout->lanes[slot];
+        buffer.begin = layout->lives[slot].begin;
+        buffer.end = layout->lives[slot].end;
+        if (buffer.begin < buffer.end) status = append_buffer(layout, &buffer, error);
+    }
+    return status;
+}
+
+/* The mbarriers of this instance are where those of the first one are. */
+static spad_status add_block_barriers(spad_layout *layout, size_t space, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    const spad_space *row = &k->target->spaces[space];
+    const spad_layout_space *first = NULL;
+    spad_status status = SPAD_OK;
+    for (size_t i = 0; row->instance > 0 && i < layout->space_count; i++) {
+        if (layout->spaces[i].row.space == row->instance_of) first = &layout->spaces[i].row;
+    }
+    for (size_t i = 0; first != NULL && i < first->planned_count && status == SPAD_OK; i++) {
+        const spad_layout_buffer buffer = layout->buffers.items[first->first_buffer + i];
+        if (buffer.sync < 0 || buffer.rect.byte == SPAD_NO_BYTE) continue;
+        const spad_kernel_sync *sync = &k->syncs.items[buffer.sync];
+        if (!sync->each_block || sync->dims.items[0].value <= row->instance) continue;
+        status = append_buffer(layout, &buffer, error);
+    }
+    return status;
+}
+
 /* ---- all --------------------------------------------------------------------------- */
 
 spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *error) {
@@ -240,7 +310,8 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
         const spad__slot_life life = layout->lives[layout->first_slots[i]];
         if (tensor->space != space || k->target->spaces[space].off_chip) continue;
         scoped |= is_scoped_in(k, i, space);
-        if (life.begin == life.end) continue;
+        if (tensor->like != 0) status = add_like(layout, i, error);
+        if (life.begin == life.end || tensor->like != 0) continue;
         const bool by_index = tensor->mode == SPAD_MODE_MOD || tensor->steps.count > 0;
         if (by_index) {
             status = add_mod(layout, i, error);
@@ -248,6 +319,7 @@ spad_status spad__layout_given(spad_layout *layout, size_t space, spad_error *er
             status = add_at(layout, i, error);
         }
     }
+    if (status == SPAD_OK) status = add_placed_barriers(layout, space, error);
     if (scoped && status == SPAD_OK) status = walk_scopes(layout, space, error);
-    return status;
+    return status == SPAD_OK ? add_block_barriers(layout, space, error) : status;
 }

@@ -17,6 +17,8 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/compare.h"
+#include "base/interval.h"
 #include "kernel/layout.h"
 
 enum { LANES_SWEPT = 128 };
@@ -140,5 +142,92 @@ spad_status spad__layout_find_peak(const spad_layout *layout, const spad_layout_
     spad__free(host, s.edges, room * sizeof *s.edges);
     spad__free(host, s.at, room * sizeof *s.at);
     spad__free(host, s.nodes, 4 * room * sizeof *s.nodes);
+    return fine ? SPAD_OK : spad__fail_host_memory(error);
+}
+
+/* ---- who is needed then ---------------------------------------------------------------- */
+
+/* Bytes of a lane that buffers of the peak have; `taken` is scratch. */
+static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space *row, int64_t lane,
+                             spad__interval *taken) {
+    size_t count = 0;
+    for (size_t i = 0; i < row->alive_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
+        const spad_rect rect = buffer->rect;
+        if (rect.byte == SPAD_NO_BYTE || lane < rect.lane || lane >= rect.lane + rect.lanes)
+            continue;
+        taken[count++] = (spad__interval){rect.byte, rect.byte + buffer->taken};
+    }
+    return spad__covered_bytes(taken, count);
+}
+
+/* Bytes of the fullest lane at the peak: one in which a buffer starts. */
+static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space *row,
+                             spad__interval *taken) {
+    int64_t lanes[LANES_SWEPT];
+    size_t count = 0;
+    int64_t most = 0;
+    for (size_t i = 0; i < row->alive_count && count < LANES_SWEPT; i++) {
+        const int64_t lane = layout->buffers.items[row->alive[i]].rect.lane;
+        size_t k = 0;
+        while (k < count && lanes[k] != lane) k++;
+        if (k < count) continue;
+        lanes[count++] = lane;
+        most = spad__max(most, bytes_in_lane(layout, row, lane, taken));
+    }
+    return most;
+}
+
+/* Is a buffer, the i-th of its space, needed at the peak? */
+static bool is_at_peak(const spad__layout_space *space, size_t i,
+                       const spad_layout_buffer *buffer) {
+    const spad_plan_result *result = space->result;
+    const int64_t peak = space->row.peak_statement;
+    if (!space->ordered) return buffer->begin <= peak && peak < buffer->end;
+    if (result->together_count == 0) return (int64_t)i == result->peak_time;
+    for (size_t k = 0; k < result->together_count; k++)
+        if (result->together[k] == i) return true;
+    return false;
+}
+
+int64_t spad__layout_peak_statement(const spad_layout *layout, const spad__layout_space *space) {
+    const spad_layout_space *row = &space->row;
+    int64_t last = 0;
+    if (!space->ordered && !row->timed) return space->result->peak_time;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (is_at_peak(space, i, buffer)) last = spad__max(last, buffer->begin);
+    }
+    return last;
+}
+
+spad_status spad__layout_describe_peak(const spad_layout *layout, spad__layout_space *space,
+                                       spad_error *error) {
+    spad_layout_space *row = &space->row;
+    const size_t count = row->buffer_count;
+    spad__sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
+    spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
+    space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
+    const bool fine = list != NULL && taken != NULL && space->alive != NULL;
+    size_t alive = 0;
+    size_t placed = 0;
+    for (size_t i = 0; fine && i < count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        if (!is_at_peak(space, i, buffer)) continue;
+        list[alive++] = (spad__sized){buffer->taken, row->first_buffer + i};
+        row->peak_padding += buffer->padding;
+        if (buffer->rect.byte == SPAD_NO_BYTE) continue;
+        taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
+    }
+    if (fine) {
+        if (alive > 0) qsort(list, alive, sizeof *list, spad__compare_sized);
+        for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
+        row->alive_count = alive;
+        row->alive = space->alive;
+        row->hole = spad__largest_gap(&row->hole_at, taken, placed, 0, row->capacity);
+        if (placed == alive && space->ordered) row->peak_bytes = bytes_at_peak(layout, row, taken);
+    }
+    spad__free(&layout->host, list, (count + 1) * sizeof *list);
+    spad__free(&layout->host, taken, (count + 1) * sizeof *taken);
     return fine ? SPAD_OK : spad__fail_host_memory(error);
 }

@@ -25,12 +25,12 @@
 #include "base/interval.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
+#include "kernel/place.h"
 #include "kernel/tensor_order.h"
 #include "plan/stop.h"
 
 enum {
     TIME_MIN = 1000000, /* nanoseconds for one question to the planner */
-    LANES_MAX = 128,    /* lanes that are examined for the peak */
     ORDERED_MAX = 1024, /* buffers and obstacles of a space, beyond which order is left out */
     CLOCK_NUMBERS = 2
 };
@@ -51,14 +51,19 @@ static spad_status fail_at(const spad_kernel *k, const spad_kernel_tensor *tenso
 }
 
 /* Alignment, rounded size and stride of the slots of a tensor. */
-static spad_status measure_tensor(const spad_kernel *k, const spad_kernel_tensor *tensor,
+static spad_status measure_tensor(const spad_layout *layout, const spad_kernel_tensor *tensor,
                                   spad_layout_buffer *buffer, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
     const spad_space *space = &k->target->spaces[tensor->space];
     const int64_t own =
         tensor->align.value != 0 ? tensor->align.value : spad_dtype_bytes(tensor->dtype);
     int64_t align = 0;
     int64_t rounded;
     if (!spad__lcm(spad__max(own, 1), spad__max(tensor->proxy_align, 1), &align)) align = own;
+    for (int64_t i = layout->next_like[buffer->tensor]; i >= 0; i = layout->next_like[i]) {
+        const int64_t more = k->tensors.items[i].proxy_align;
+        if (!spad__lcm(align, spad__max(more, 1), &align)) align = own;
+    }
     if (!spad__lcm(spad__max(align, 1), space->alignment, &buffer->alignment)) {
         spad__fail(error, SPAD_ERR_OVERFLOW,
                    "the alignments %lld and %lld have no common multiple in 64 bits",
@@ -98,7 +103,7 @@ static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, sp
             .rect = {tensor->lane.value, tensor->tile_lanes, SPAD_NO_BYTE, tensor->tile_bytes},
             .begin = lives[s].begin,
             .end = lives[s].end};
-        const spad_status status = measure_tensor(k, tensor, &buffer, error);
+        const spad_status status = measure_tensor(layout, tensor, &buffer, error);
         if (status != SPAD_OK) return status;
         if (!spad__array_reserve(&layout->host, &layout->buffers, 1)) {
             return spad__fail_host_memory(error);
@@ -107,9 +112,6 @@ static spad_status add_slots(spad_layout *layout, size_t number, bool arrays, sp
     }
     return SPAD_OK;
 }
-
-/* An mbarrier is an opaque object of 64 bits in shared memory (PTX ISA, mbarrier). */
-enum { MBARRIER_BYTES = 8 };
 
 static bool text_needs_both(const spad_layout_buffer *a, const spad_layout_buffer *b) {
     return a->begin < b->end && b->begin < a->end;
@@ -136,22 +138,20 @@ static spad_status add_barriers(spad_layout *layout, size_t space, spad_error *e
     const spad_kernel *k = layout->kernel;
     const size_t first = layout->buffers.count;
     size_t shared;
-    if (spad_target_find_space(&shared, k->target, "shared", NULL) != SPAD_OK || shared != space) {
-        return SPAD_OK;
-    }
+    if (!spad__barrier_space(k, &shared) || shared != space) return SPAD_OK;
     for (size_t i = 0; i < k->syncs.count; i++) {
         const spad_kernel_sync *sync = &k->syncs.items[i];
         spad_layout_buffer buffer = {
             .name = sync->name,
             .tensor = -1,
             .sync = (int64_t)i,
-            .slots = sync->elements,
-            .rect = {.lanes = 1, .byte = SPAD_NO_BYTE, .bytes = MBARRIER_BYTES},
-            .stride = MBARRIER_BYTES,
-            .alignment = MBARRIER_BYTES,
+            .slots = spad__mbarriers_of_block(sync),
+            .rect = {.lanes = 1, .byte = SPAD_NO_BYTE, .bytes = SPAD_MBARRIER_BYTES},
+            .stride = SPAD_MBARRIER_BYTES,
+            .alignment = SPAD_MBARRIER_BYTES,
             .end = layout->end};
-        if (sync->kind != SPAD_SYNC_MBARRIER) continue;
-        if (!spad__mul(sync->elements, MBARRIER_BYTES, &buffer.taken)) {
+        if (sync->kind != SPAD_SYNC_MBARRIER || sync->placed) continue;
+        if (!spad__mul(buffer.slots, SPAD_MBARRIER_BYTES, &buffer.taken)) {
             spad__fail(error, SPAD_ERR_OVERFLOW, "%lld mbarriers do not fit 64 bits",
                        (long long)sync->elements);
             spad__fact_kernel(k, sync->location, error);
@@ -224,8 +224,10 @@ static bool add_box(const spad_host *host, spad__box_list *boxes, const spad_spa
 /* When the slots of a buffer are in use on the clock of the caller; without a clock, always. */
 static spad__slot_life time_of(const spad_layout *layout, const spad_layout_buffer *buffer) {
     spad__slot_life all = {INT64_MAX, 0};
-    if (layout->times != NULL && buffer->tensor >= 0 && buffer->mode == SPAD_MODE_AUTO) {
-        const size_t slot = layout->first_slots[buffer->tensor] + (size_t)buffer->slot;
+    const bool timed =
+        layout->times != NULL && buffer->tensor >= 0 && buffer->mode == SPAD_MODE_AUTO;
+    for (int64_t t = timed ? buffer->tensor : -1; t >= 0; t = layout->next_like[t]) {
+        const size_t slot = layout->first_slots[t] + (size_t)buffer->slot;
         for (int64_t s = 0; s < buffer->slots; s++) {
             const spad__slot_life *one = &layout->times[slot + (size_t)s];
             if (one->begin > one->end) return (spad__slot_life){0, layout->last};
@@ -357,8 +359,7 @@ static spad_status add_obstacles(const spad_layout *layout, const spad__layout_s
 
 static bool are_ordered(const spad_layout *layout, const spad_layout_buffer *a,
                         const spad_layout_buffer *b) {
-    const spad_tensor_order *order = layout->options.order;
-    return order != NULL && spad_tensor_order_may_share(order, a->tensor, b->tensor);
+    return layout->options.order != NULL && spad__layout_may_share(layout, a->tensor, b->tensor);
 }
 
 /* An mbarrier shares bytes with no tensor, whatever the text and the order say. */
@@ -448,7 +449,7 @@ static spad_status list_planned(spad_layout *layout, size_t space, size_t first,
     layout->buffers.count = first;
     for (size_t i = 0; i < k->tensors.count && status == SPAD_OK; i++) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
-        if (tensor->space != space || !spad__is_planned(k, tensor)) continue;
+        if (tensor->space != space || !spad__is_planned(k, tensor) || tensor->like != 0) continue;
         status = add_slots(layout, i, arrays, error);
     }
     return status == SPAD_OK ? add_barriers(layout, space, error) : status;
@@ -479,11 +480,25 @@ static spad_status check_cancelled(spad_layout *layout, spad_error *error) {
     return spad__limit_fail(&layout->limit, (int64_t)layout->space_count, "spaces", error);
 }
 
-/* Passes cancellation on to the planner, which has a time limit of its own. */
-static int watch_progress(void *context, const spad_plan_progress *progress) {
-    spad__limit *limit = context;
-    (void)progress;
-    return spad__limit_cancelled(limit);
+typedef struct spad__solver_watch {
+    spad_layout *layout;
+    size_t space;
+} spad__solver_watch;
+
+/* Passes cancellation on to the planner, which has a time limit of its own, and progress to the
+ * caller, who may end the search. */
+static int watch_progress(void *context, const spad_plan_progress *plan) {
+    const spad__solver_watch *watch = context;
+    spad_layout *layout = watch->layout;
+    if (spad__limit_cancelled(&layout->limit)) return 1;
+    if (layout->options.progress == NULL) return 0;
+    const spad_layout_progress progress = {.space = watch->space,
+                                           .name =
+                                               layout->kernel->target->spaces[watch->space].name,
+                                           .plan = *plan};
+    if (layout->options.progress(layout->options.context, &progress) == 0) return 0;
+    layout->limit.deadline = 0; /* nor do other questions to the planner take long */
+    return 1;
 }
 
 /* Asks the planner, with rings as a whole or slot by slot. */
@@ -507,14 +522,15 @@ static spad_status plan_space(spad_layout *layout, const spad__layout_space *spa
         status = a->ordered ? add_pins(layout, space, a->plan, error)
                             : add_obstacles(layout, space, a->plan, a->timed, error);
     if (status == SPAD_OK) status = keep_apart(layout, first, a->plan, a->ordered, error);
-    const spad_plan_options options = {
-        .goal = SPAD_PLAN_MINIMIZE,
-        .timeout_ns = time_left(layout),
-        .node_limit = layout->options.node_limit,
-        .seed = layout->options.seed,
-        .threads = layout->options.threads,
-        .progress = layout->limit.watch.cancel != NULL ? watch_progress : NULL,
-        .context = &layout->limit};
+    spad__solver_watch watch = {layout, number};
+    const bool watched = layout->limit.watch.cancel != NULL || layout->options.progress != NULL;
+    const spad_plan_options options = {.goal = SPAD_PLAN_MINIMIZE,
+                                       .timeout_ns = time_left(layout),
+                                       .node_limit = layout->options.node_limit,
+                                       .seed = layout->options.seed,
+                                       .threads = layout->options.threads,
+                                       .progress = watched ? watch_progress : NULL,
+                                       .context = &watch};
     if (status == SPAD_OK) status = check_cancelled(layout, error);
     if (status == SPAD_OK) status = spad_plan_solve(&a->result, a->plan, &options, error);
     if (status == SPAD_OK) status = check_cancelled(layout, error);
@@ -642,94 +658,6 @@ static void weaken_for_agents(const spad_layout *layout, spad_layout_space *row)
         row->verdict = SPAD_PLAN_UNKNOWN;
 }
 
-/* Bytes of a lane that buffers of the peak have; `taken` is scratch. */
-static int64_t bytes_in_lane(const spad_layout *layout, const spad_layout_space *row, int64_t lane,
-                             spad__interval *taken) {
-    size_t count = 0;
-    for (size_t i = 0; i < row->alive_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->alive[i]];
-        const spad_rect rect = buffer->rect;
-        if (rect.byte == SPAD_NO_BYTE || lane < rect.lane || lane >= rect.lane + rect.lanes)
-            continue;
-        taken[count++] = (spad__interval){rect.byte, rect.byte + buffer->taken};
-    }
-    return spad__covered_bytes(taken, count);
-}
-
-/* Bytes of the fullest lane at the peak: one in which a buffer starts. */
-static int64_t bytes_at_peak(const spad_layout *layout, const spad_layout_space *row,
-                             spad__interval *taken) {
-    int64_t lanes[LANES_MAX];
-    size_t count = 0;
-    int64_t most = 0;
-    for (size_t i = 0; i < row->alive_count && count < LANES_MAX; i++) {
-        const int64_t lane = layout->buffers.items[row->alive[i]].rect.lane;
-        size_t k = 0;
-        while (k < count && lanes[k] != lane) k++;
-        if (k < count) continue;
-        lanes[count++] = lane;
-        most = spad__max(most, bytes_in_lane(layout, row, lane, taken));
-    }
-    return most;
-}
-
-/* Is a buffer, the i-th of its space, needed at the peak? */
-static bool is_at_peak(const spad__layout_space *space, size_t i,
-                       const spad_layout_buffer *buffer) {
-    const spad_plan_result *result = space->result;
-    const int64_t peak = space->row.peak_statement;
-    if (!space->ordered) return buffer->begin <= peak && peak < buffer->end;
-    if (result->together_count == 0) return (int64_t)i == result->peak_time;
-    for (size_t k = 0; k < result->together_count; k++)
-        if (result->together[k] == i) return true;
-    return false;
-}
-
-/* A statement by which all that is needed at the peak has begun. Without times the peak is a set of
- * buffers: the last of their first statements. */
-static int64_t peak_statement_of(const spad_layout *layout, const spad__layout_space *space) {
-    const spad_layout_space *row = &space->row;
-    int64_t last = 0;
-    if (!space->ordered && !row->timed) return space->result->peak_time;
-    for (size_t i = 0; i < row->buffer_count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (is_at_peak(space, i, buffer)) last = spad__max(last, buffer->begin);
-    }
-    return last;
-}
-
-/* Who is needed at the peak, largest first, and the largest room that is left then. */
-static spad_status describe_peak(const spad_layout *layout, spad__layout_space *space,
-                                 spad_error *error) {
-    spad_layout_space *row = &space->row;
-    const size_t count = row->buffer_count;
-    spad__sized *list = spad__new_array(&layout->host, count + 1, sizeof *list);
-    spad__interval *taken = spad__new_array(&layout->host, count + 1, sizeof *taken);
-    space->alive = spad__new_array(&layout->host, count + 1, sizeof *space->alive);
-    const bool fine = list != NULL && taken != NULL && space->alive != NULL;
-    size_t alive = 0;
-    size_t placed = 0;
-    for (size_t i = 0; fine && i < count; i++) {
-        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
-        if (!is_at_peak(space, i, buffer)) continue;
-        list[alive++] = (spad__sized){buffer->taken, row->first_buffer + i};
-        row->peak_padding += buffer->padding;
-        if (buffer->rect.byte == SPAD_NO_BYTE) continue;
-        taken[placed++] = (spad__interval){buffer->rect.byte, buffer->rect.byte + buffer->taken};
-    }
-    if (fine) {
-        if (alive > 0) qsort(list, alive, sizeof *list, spad__compare_sized);
-        for (size_t i = 0; i < alive; i++) space->alive[i] = list[i].number;
-        row->alive_count = alive;
-        row->alive = space->alive;
-        row->hole = spad__largest_gap(&row->hole_at, taken, placed, 0, row->capacity);
-        if (placed == alive && space->ordered) row->peak_bytes = bytes_at_peak(layout, row, taken);
-    }
-    spad__free(&layout->host, list, (count + 1) * sizeof *list);
-    spad__free(&layout->host, taken, (count + 1) * sizeof *taken);
-    return fine ? SPAD_OK : spad__fail_host_memory(error);
-}
-
 /* Appends what the kernel has placed after the planned buffers. */
 static spad_status append_given(spad_layout *layout, spad_error *error) {
     const size_t count = layout->given.count;
@@ -760,7 +688,7 @@ static void fill_row(const spad_layout *layout, spad__layout_space *space,
     row->bound = best->result->bound;
     space->ordered = best->ordered;
     row->timed = best->timed;
-    row->peak_statement = peak_statement_of(layout, space);
+    row->peak_statement = spad__layout_peak_statement(layout, space);
     /* the planner rounds loads to the alignment that all share */
     row->peak_bytes = spad__min(spad__max(best->result->peak_load, best->result->together_bytes),
                                 best->result->height);
@@ -780,9 +708,12 @@ spad_status spad__layout_solve(spad_layout *layout, spad__layout_space *space, s
     if (status != SPAD_OK) return status;
     check_given(layout, &space->row);
     weaken_for_agents(layout, &space->row);
+    spad__layout_weaken_likes(layout, &space->row);
+    status = spad__layout_weaken_barriers(layout, &space->row, error);
+    if (status != SPAD_OK) return status;
     take_places(layout, space);
     if (!space->ordered)
         status = spad__layout_find_peak(layout, &space->row, &space->row.peak_bytes,
                                         &space->row.peak_statement, error);
-    return status == SPAD_OK ? describe_peak(layout, space, error) : status;
+    return status == SPAD_OK ? spad__layout_describe_peak(layout, space, error) : status;
 }

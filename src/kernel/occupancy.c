@@ -136,6 +136,10 @@ static void count_threads(spad_occupancy *o, const spad_kernel *k) {
         add_bytes(&o->threads, a.threads, 1);
         add_bytes(&o->registers, threads, (each / step + (each % step != 0)) * step);
     }
+    /* those of one block of a cluster: each is on an SM of its own */
+    const int64_t blocks = spad_kernel_get_cluster(k);
+    o->threads = o->threads / blocks + (o->threads % blocks != 0);
+    o->registers = o->registers / blocks + (o->registers % blocks != 0);
 }
 
 spad_occupancy spad_occupancy_get(const spad_kernel *kernel, const spad_layout *layout) {

@@ -17,6 +17,28 @@ void spad__tile_index(const spad_kernel_tensor *tensor, int64_t tile, int64_t *i
     }
 }
 
+bool spad__barrier_space(const spad_kernel *kernel, size_t *space) {
+    return spad_target_find_space(space, kernel->target, "shared", NULL) == SPAD_OK;
+}
+
+int64_t spad__mbarriers_of_block(const spad_kernel_sync *sync) {
+    return sync->each_block ? sync->elements / sync->dims.items[0].value : sync->elements;
+}
+
+void spad__barrier_place(const spad_kernel *kernel, size_t sync, int64_t element, int64_t first,
+                         size_t *space, int64_t *byte) {
+    const int64_t each = spad__mbarriers_of_block(&kernel->syncs.items[sync]);
+    const int64_t block = element / each;
+    size_t base = 0;
+    spad__barrier_space(kernel, &base);
+    *space = base;
+    *byte = first + element % each * SPAD_MBARRIER_BYTES;
+    for (size_t i = 0; i < kernel->target->space_count && block > 0; i++) {
+        const spad_space *row = &kernel->target->spaces[i];
+        if (row->instance == block && row->instance_of == base) *space = i;
+    }
+}
+
 /* NKI's linear function of a modulo allocation: the index modulo the counts, row-major
  * over the counts; without counts it is 0. */
 static int64_t modulo(spad_amounts counts, const int64_t *index) {

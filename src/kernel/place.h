@@ -18,6 +18,14 @@ int64_t spad__tile_slot(const spad_kernel_tensor *tensor, int64_t tile, const in
 bool spad__tile_place(const spad_kernel *kernel, const spad_kernel_tensor *tensor, int64_t tile,
                       const int64_t *index, spad_rect *rect);
 
+/* The space that mbarriers are in. False: the target has none. */
+bool spad__barrier_space(const spad_kernel *kernel, size_t *space);
+/* How many mbarriers of an object one block has. */
+int64_t spad__mbarriers_of_block(const spad_kernel_sync *sync);
+/* Where an element is, of which the first one is at byte `first`. */
+void spad__barrier_place(const spad_kernel *kernel, size_t sync, int64_t element, int64_t first,
+                         size_t *space, int64_t *byte);
+
 /* A part of a tile, from the start of the tile. */
 typedef struct spad__part {
     int64_t lane;

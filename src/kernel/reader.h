@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The reader of kernel text from the inside. It has three files: reader_words.c for
- * words, expressions and names, reader_declare.c for declarations, and reader.c for
+ * The reader of kernel text from the inside. Its files: reader_words.c for words,
+ * expressions and names, reader_declare.c for declarations, reader_operation.c for
+ * operations, reader_expand.c for macros and copies of agents, and reader.c for other
  * statements and the calls. A function that returns false has reported why, or there is
  * no memory, or the name that it met had a faulty declaration.
  */
@@ -137,6 +138,7 @@ bool spad__read_new_name(spad__reader *r, const char *what, char name[SPAD__WORD
 bool spad__read_param(spad__reader *r);
 bool spad__read_region(spad__reader *r);
 bool spad__read_grid(spad__reader *r);
+bool spad__read_cluster(spad__reader *r);
 bool spad__read_unit(spad__reader *r);
 bool spad__read_barrier(spad__reader *r);
 bool spad__read_counter(spad__reader *r);
@@ -150,6 +152,14 @@ bool spad__read_from(spad__reader *r);
 
 /* "tensor x" is taken, the colon is next. */
 bool spad__read_tensor(spad__reader *r, const char *name, spad__span span);
+
+/* ---- operations -------------------------------------------------------------------- */
+
+/* Engine and name are taken, the clauses are next. */
+bool spad__read_operation(spad__reader *r, const char *runner, spad__span span, const char *name);
+
+/* Does the next word start a clause of an operation? */
+bool spad__at_op_clause(const spad__reader *r);
 
 /* ---- what is read more than once --------------------------------------------------- */
 

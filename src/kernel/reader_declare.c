@@ -98,6 +98,16 @@ bool spad__read_grid(spad__reader *r) {
            spad__parser_end_statement(&r->parser);
 }
 
+bool spad__read_cluster(spad__reader *r) {
+    spad_amount blocks;
+    const spad__span first = r->parser.token.span;
+    spad__put_place(r, first);
+    return spad__read_amount(r, &blocks) &&
+           spad__reader_accepts(r, spad__span_from(r, first),
+                                spad_kernel_builder_cluster(r->builder, blocks, &r->error)) &&
+           spad__parser_end_statement(&r->parser);
+}
+
 bool spad__read_region(spad__reader *r) {
     size_t space;
     spad_amount lower;
@@ -175,7 +185,8 @@ static bool read_sync_body(spad__reader *r, spad_sync_kind kind, const char *nam
     spad_amount dims[SPAD__INDEX_MAX];
     size_t dim_count = 0;
     spad_amount count = {0};
-    int64_t unused;
+    spad_amount byte = {0};
+    int64_t number;
     if (kind != SPAD_SYNC_GROUP && spad__parser_accept(&r->parser, SPAD__LEFT_BRACKET) &&
         !spad__read_amounts(r, dims, &dim_count, SPAD__RIGHT_BRACKET, "',' or ']'")) {
         return false;
@@ -187,10 +198,16 @@ static bool read_sync_body(spad__reader *r, spad_sync_kind kind, const char *nam
         if (!spad__parser_expect_word(&r->parser, "count") || !spad__read_amount(r, &count))
             return false;
     }
-    return spad__reader_accepts(r, span,
-                                spad_kernel_builder_sync(&unused, r->builder, kind, name,
-                                                         (spad_amounts){dim_count, dims}, count,
-                                                         &r->error));
+    const bool placed = kind == SPAD_SYNC_MBARRIER && spad__parser_accept_word(&r->parser, "at");
+    if (placed && !spad__read_amount(r, &byte)) return false;
+    spad_status status = spad_kernel_builder_sync(
+        &number, r->builder, kind, name, (spad_amounts){dim_count, dims}, count, &r->error);
+    if (status == SPAD_OK && placed)
+        status = spad_kernel_builder_sync_at(r->builder, number, byte, &r->error);
+    if (!spad__reader_accepts(r, span, status)) return false;
+    if (kind != SPAD_SYNC_MBARRIER || !spad__parser_accept_word(&r->parser, "each")) return true;
+    return spad__parser_expect_word(&r->parser, "block") &&
+           spad__reader_accepts(r, span, spad_kernel_builder_each_block(r->builder, &r->error));
 }
 
 static bool read_sync_declaration(spad__reader *r, spad_sync_kind kind) {
@@ -411,14 +428,23 @@ enum {
     CLAUSE_CACHED,
     CLAUSE_PIECES,
     CLAUSE_FROM,
+    CLAUSE_LIKE,
     CLAUSES
 };
 static const char *const clause_words[CLAUSES] = {
     "auto",   "mod",        "at",     "stack", "heap",   "alias",  "ring",  "base",
     "lane",   "bank",       "step",   "free",  "par",    "banks",  "align", "input",
-    "output", "persistent", "reused", "near",  "cached", "pieces", "from",
+    "output", "persistent", "reused", "near",  "cached", "pieces", "from",  "like",
 };
 enum { MODE_CLAUSES = (1 << CLAUSE_RING) - 1 };
+
+/* "like other" */
+static bool read_tensor_like(spad__reader *r, spad_kernel_tensor *row) {
+    int64_t other;
+    if (!spad__read_symbol(r, "tensor", SPAD__SYMBOL_TENSOR, &other)) return false;
+    row->like = other + 1;
+    return true;
+}
 
 /* "1 of 2" */
 static bool read_cached(spad__reader *r, spad_kernel_tensor *row) {
@@ -453,6 +479,7 @@ static bool read_clause_value(spad__reader *r, tensor_text *t, int clause) {
     case CLAUSE_OUTPUT: row->flags |= SPAD_TENSOR_OUTPUT; return true;
     case CLAUSE_PERSISTENT: row->flags |= SPAD_TENSOR_PERSISTENT; return true;
     case CLAUSE_FROM: return spad__read_amount(r, &t->source);
+    case CLAUSE_LIKE: return read_tensor_like(r, row);
     default: return true;
     }
 }

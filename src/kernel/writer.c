@@ -99,6 +99,13 @@ static void put_grid(kernel_writer *w) {
     spad__out_string(&w->out, "\n");
 }
 
+static void put_cluster(kernel_writer *w) {
+    if (w->kernel->cluster.value == 0) return;
+    spad__out_string(&w->out, "cluster ");
+    put_amount(w, w->kernel->cluster);
+    spad__out_string(&w->out, "\n");
+}
+
 static void put_regions(kernel_writer *w) {
     static const char *const behaviours[] = {[SPAD_STACK_EXACT] = "",
                                              [SPAD_STACK_LIBRARY_2026_04] = " as library_2026_04",
@@ -153,6 +160,11 @@ static void put_syncs(kernel_writer *w) {
             spad__out_string(&w->out, " count ");
             put_amount(w, sync->count);
         }
+        if (sync->placed && !w->released) {
+            spad__out_string(&w->out, " at ");
+            put_amount(w, sync->byte);
+        }
+        if (sync->each_block) spad__out_string(&w->out, " each block");
         spad__out_string(&w->out, "\n");
     }
 }
@@ -316,7 +328,10 @@ static void put_placement(kernel_writer *w, const spad_kernel_tensor *tensor, bo
     if (is_hoisted(w, tensor)) {
         put_hoisted_ring(w, tensor);
     } else if (!flat && !(becomes_alias && w->edit->alias_tiles)) {
-        put_counts(w, "ring", tensor->ring);
+        if (tensor->like == 0) put_counts(w, "ring", tensor->ring);
+    }
+    if (tensor->like > 0) {
+        spad__out_format(&w->out, " like %s", w->kernel->tensors.items[tensor->like - 1].name);
     }
     put_clause(w, "lane", tensor->lane);
     put_clause(w, "bank", tensor->bank);
@@ -683,6 +698,7 @@ static spad_status write_kernel(kernel_writer w, const spad_sink *sink, spad_err
     spad__out_string(&w.out, "\n");
     put_params(&w);
     put_grid(&w);
+    put_cluster(&w);
     put_regions(&w);
     put_units(&w);
     put_syncs(&w);

@@ -288,10 +288,6 @@ void spad__draft_clear(spad__draft *d) {
     for (int32_t i = 0; i < d->pack->boxes->count; i++) d->offset[i] = -1;
 }
 
-void spad__draft_set(spad__draft *d, const int64_t *offset) {
-    memcpy(d->offset, offset, (size_t)d->pack->boxes->count * sizeof *offset);
-}
-
 bool spad__draft_start(spad__draft *d, const spad__pack *p) {
     const size_t n = (size_t)p->boxes->count;
     const size_t sections = (size_t)p->boxes->sections + 1;

@@ -42,9 +42,8 @@ typedef struct spad__draft {
 bool spad__draft_start(spad__draft *draft, const spad__pack *pack);
 void spad__draft_end(spad__draft *draft);
 
-/* Takes all boxes out, or places some as in a plan (-1: out). */
+/* Takes all boxes out. */
 void spad__draft_clear(spad__draft *draft);
-void spad__draft_set(spad__draft *draft, const int64_t *offset);
 
 /* Places all boxes over a window, below *target. After so many looks in vain the target goes up,
  * and again, as long as it is below `most`. *found: whether all are placed; if not, the draft has

@@ -59,8 +59,19 @@ typedef struct spad__mlir_region {
     uint32_t first_argument; /* in `arguments` */
     uint32_t argument_count;
     uint32_t blocks; /* labels after the first */
-    int32_t next;    /* of the same operation; -1: none */
+    int32_t first_block;
+    int32_t last_block;
+    int32_t next; /* of the same operation; -1: none */
 } spad__mlir_region;
+
+/* A block after the first one of its region, with its label. */
+typedef struct spad__mlir_block {
+    uint32_t label;
+    int32_t first_op; /* -1: none */
+    uint32_t first_argument;
+    uint32_t argument_count;
+    int32_t next; /* of the same region; -1: none */
+} spad__mlir_block;
 
 typedef struct spad__mlir_op {
     uint32_t name; /* token: a word, or a string in the generic form */
@@ -95,6 +106,7 @@ typedef struct spad__mlir {
     SPAD_ARRAY(spad__mlir_token) tokens;
     SPAD_ARRAY(spad__mlir_op) ops;
     SPAD_ARRAY(spad__mlir_region) regions;
+    SPAD_ARRAY(spad__mlir_block) blocks;
     SPAD_ARRAY(spad__mlir_value) values;
     SPAD_ARRAY(spad__mlir_operand) operands;
     SPAD_ARRAY(int32_t) arguments;
@@ -108,6 +120,7 @@ typedef struct spad__mlir {
     spad__index scope_index;
     uint32_t at;
     int depth;
+    bool cut; /* the rest of the text was left out, with a fault */
 } spad__mlir;
 
 /* Longer texts are refused. */
@@ -138,6 +151,9 @@ int32_t spad__mlir_column(const spad__mlir *m, uint32_t token);
 bool spad__mlir_named(const spad__mlir *m, const spad__mlir_op *op, const char *name);
 /* The token after `at`, without what is in regions of the operation; op->end after the last. */
 uint32_t spad__mlir_after(const spad__mlir *m, const spad__mlir_op *op, uint32_t at);
+/* The first token after "word =" in tokens [first, end), at any depth of brackets; 0: none. */
+uint32_t spad__mlir_after_word(const spad__mlir *m, uint32_t first, uint32_t end, const char *word);
+
 /* The first token after the '=' of an attribute; 0: it has none of that name. */
 uint32_t spad__mlir_attribute(const spad__mlir *m, const spad__mlir_op *op, const char *name);
 bool spad__mlir_number_of(const spad__mlir *m, const spad__mlir_op *op, const char *name,

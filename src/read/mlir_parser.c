@@ -129,17 +129,35 @@ static bool parse_label(spad__mlir *m) {
     return true;
 }
 
-/* The arguments that were found in front of the region become its own. */
-static bool take_arguments(spad__mlir *m, int32_t region) {
-    spad__mlir_region *r = &m->regions.items[region];
+/* The arguments that were found in front of a region, or with a label, become its own. */
+static bool take_arguments(spad__mlir *m, uint32_t *first, uint32_t *count) {
     if (!spad__array_reserve(m->host, &m->arguments, m->pending.count)) return out_of_memory(m);
-    r->first_argument = (uint32_t)m->arguments.count;
-    r->argument_count = (uint32_t)m->pending.count;
+    *first = (uint32_t)m->arguments.count;
+    *count = (uint32_t)m->pending.count;
     for (size_t i = 0; i < m->pending.count; i++) {
         m->arguments.items[m->arguments.count++] = m->pending.items[i];
         if (!add_to_scope(m, m->pending.items[i])) return false;
     }
     m->pending.count = 0;
+    return true;
+}
+
+/* At a label after the first block. */
+static bool parse_block(spad__mlir *m, int32_t region) {
+    spad__mlir_block block = {.label = m->at, .first_op = -1, .next = -1};
+    m->pending.count = 0;
+    if (!parse_label(m) || !take_arguments(m, &block.first_argument, &block.argument_count)) {
+        return false;
+    }
+    if (region < 0) return true; /* no operation has it */
+    if (!spad__array_reserve(m->host, &m->blocks, 1)) return out_of_memory(m);
+    const int32_t number = (int32_t)m->blocks.count++;
+    spad__mlir_region *r = &m->regions.items[region];
+    m->blocks.items[number] = block;
+    if (r->last_block >= 0) m->blocks.items[r->last_block].next = number;
+    if (r->first_block < 0) r->first_block = number;
+    r->last_block = number;
+    r->blocks++;
     return true;
 }
 
@@ -150,8 +168,12 @@ static int32_t mlir_add_region(spad__mlir *m, int32_t op) {
     }
     const int32_t region = (int32_t)m->regions.count++;
     spad__mlir_op *owner = &m->ops.items[op];
-    m->regions.items[region] =
-        (spad__mlir_region){.open = m->at, .first_op = -1, .last_op = -1, .next = -1};
+    m->regions.items[region] = (spad__mlir_region){.open = m->at,
+                                                   .first_op = -1,
+                                                   .last_op = -1,
+                                                   .first_block = -1,
+                                                   .last_block = -1,
+                                                   .next = -1};
     if (owner->last_region >= 0) m->regions.items[owner->last_region].next = region;
     if (owner->first_region < 0) owner->first_region = region;
     owner->last_region = region;
@@ -167,16 +189,21 @@ static bool parse_region(spad__mlir *m, int32_t op) {
     if (m->depth == DEEPEST) {
         SPAD__MLIR_FAULT(m, open, "regions are nested too deep: at most %d", DEEPEST);
         m->at = (uint32_t)m->tokens.count - 1;
+        m->cut = true;
         return true;
     }
     m->depth++;
     m->at++;
     if (is_kind(m, m->at, SPAD__MLIR_BLOCK) && !parse_label(m)) return false;
-    if (!take_arguments(m, region) || !parse_ops(m, region)) return false;
+    spad__mlir_region *r = &m->regions.items[region];
+    if (!take_arguments(m, &r->first_argument, &r->argument_count)) return false;
+    if (!parse_ops(m, region)) return false;
     m->depth--;
     leave_scope(m, names);
     if (!spad__mlir_is_mark(m, m->at, '}')) {
-        SPAD__MLIR_FAULT(m, open, "this '{' has no '}': the text ends inside of it");
+        if (!m->cut) {
+            SPAD__MLIR_FAULT(m, open, "this '{' has no '}': the text ends inside of it");
+        }
         return true;
     }
     m->regions.items[region].close = m->at;
@@ -311,6 +338,8 @@ static void link_op(spad__mlir *m, int32_t region, int32_t op) {
     if (*last >= 0) m->ops.items[*last].next = op;
     if (*first < 0) *first = op;
     *last = op;
+    const int32_t block = region < 0 ? -1 : m->regions.items[region].last_block;
+    if (block >= 0 && m->blocks.items[block].first_op < 0) m->blocks.items[block].first_op = op;
 }
 
 /* False: a fault, or no memory. */
@@ -320,7 +349,8 @@ static bool parse_op(spad__mlir *m, int32_t region) {
     if (!parse_results(m, &op)) return false;
     op.name = m->at;
     if (!is_kind(m, m->at, SPAD__MLIR_WORD) && !is_kind(m, m->at, SPAD__MLIR_STRING)) {
-        SPAD__MLIR_FAULT(m, m->at, "expected the name of an operation");
+        SPAD__MLIR_FAULT(m, m->at, "expected the name of an operation%s",
+                         m->ops.count == 0 ? ": is this TTGIR, as Triton prints it?" : "");
         return false;
     }
     if (!spad__array_reserve(m->host, &m->ops, 1)) return out_of_memory(m);
@@ -355,11 +385,7 @@ static bool parse_ops(spad__mlir *m, int32_t region) {
                    spad__mlir_is_mark(m, m->at + 1, '=')) {
             if (!parse_alias(m)) return false;
         } else if (is_kind(m, m->at, SPAD__MLIR_BLOCK)) {
-            if (region >= 0) m->regions.items[region].blocks++;
-            if (!parse_label(m)) return false;
-            for (size_t i = 0; i < m->pending.count; i++) {
-                if (!add_to_scope(m, m->pending.items[i])) return false;
-            }
+            if (!parse_block(m, region)) return false;
         } else if (!parse_op(m, region)) {
             if (m->out_of_memory) return false;
             skip_line(m, first);
@@ -377,6 +403,7 @@ void spad__mlir_free(spad__mlir *m) {
     spad__array_free(m->host, &m->tokens);
     spad__array_free(m->host, &m->ops);
     spad__array_free(m->host, &m->regions);
+    spad__array_free(m->host, &m->blocks);
     spad__array_free(m->host, &m->values);
     spad__array_free(m->host, &m->operands);
     spad__array_free(m->host, &m->arguments);
@@ -410,6 +437,14 @@ static bool is_attribute(const spad__mlir *m, uint32_t at, const char *name) {
     if (t->kind == SPAD__MLIR_WORD) return spad__mlir_is(m, at, name);
     return t->kind == SPAD__MLIR_STRING && t->length == length + 2 &&
            memcmp(spad__mlir_text(m, at) + 1, name, length) == 0;
+}
+
+uint32_t spad__mlir_after_word(const spad__mlir *m, uint32_t first, uint32_t end,
+                               const char *word) {
+    for (uint32_t at = first; at + 2 < end; at++) {
+        if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) return at + 2;
+    }
+    return 0;
 }
 
 uint32_t spad__mlir_attribute(const spad__mlir *m, const spad__mlir_op *op, const char *name) {

@@ -273,6 +273,12 @@ static spad__scalar make_logic(spad__scalars *s, spad__scalar_op op, spad__scala
 static bool wraps(const spad__scalars *s, spad__scalar condition, spad__scalar *stage,
                   spad__scalar *count, spad__scalars *maker);
 
+/* Is `zero` 0, and n never below it? Other numbers are left: a ring of one stage wraps each time,
+ * and its form is found by the comparison. */
+static bool is_not_below(const spad__scalars *s, spad__scalar n, spad__scalar zero) {
+    return spad__scalar_is(s, zero, 0) && spad__scalar_get(s, n)->least >= 0;
+}
+
 spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,
                                spad__scalar b) {
     spad__scalar stage, count;
@@ -289,9 +295,17 @@ spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scala
         return make_logic(s, op, a, b);
     case SPAD__SCALAR_AND:
     case SPAD__SCALAR_OR: return make_logic(s, op, a, b);
-    case SPAD__SCALAR_EQUAL:
     case SPAD__SCALAR_AT_MOST:
+        if (a == b || is_not_below(s, b, a)) return spad__scalar_number(s, 1);
+        return keep_two(s, op, a, b);
+    case SPAD__SCALAR_EQUAL:
         if (a == b) return spad__scalar_number(s, 1);
+        return keep_two(s, op, a, b);
+    case SPAD__SCALAR_MAX:
+        if (is_not_below(s, a, b)) return a;
+        return keep_two(s, op, a, b);
+    case SPAD__SCALAR_LESS:
+        if (is_not_below(s, a, b)) return spad__scalar_number(s, 0);
         return keep_two(s, op, a, b);
     default: return keep_two(s, op, a, b);
     }
@@ -301,6 +315,12 @@ spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b) 
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_MUL, b, spad__scalar_number(s, -1));
     return spad__scalar_make(s, SPAD__SCALAR_ADD, a, below);
+}
+
+spad__scalar spad__scalar_ceil_div(spad__scalars *s, spad__scalar a, spad__scalar b) {
+    const spad__scalar less = spad__scalar_make(s, SPAD__SCALAR_ADD, b, spad__scalar_number(s, -1));
+    const spad__scalar sum = spad__scalar_make(s, SPAD__SCALAR_ADD, a, less);
+    return spad__scalar_make(s, SPAD__SCALAR_DIV, sum, b);
 }
 
 spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a) {

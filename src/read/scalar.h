@@ -74,6 +74,8 @@ spad__scalar spad__scalar_carried(spad__scalars *s, int64_t loop, int32_t which)
 spad__scalar spad__scalar_make(spad__scalars *s, spad__scalar_op op, spad__scalar a,
                                spad__scalar b);
 spad__scalar spad__scalar_sub(spad__scalars *s, spad__scalar a, spad__scalar b);
+/* (a + b - 1) / b */
+spad__scalar spad__scalar_ceil_div(spad__scalars *s, spad__scalar a, spad__scalar b);
 spad__scalar spad__scalar_not(spad__scalars *s, spad__scalar a);
 spad__scalar spad__scalar_select(spad__scalars *s, spad__scalar a, spad__scalar b, spad__scalar c);
 spad__scalar spad__scalar_ring(spad__scalars *s, spad__scalar stage, spad__scalar on,

@@ -15,7 +15,7 @@ enum { TTGIR_SIZE = 4096, PROGRAMS = 128, DEFINES = SPAD__TTGIR_DEFINES };
 
 /* The first word that is no alias, in the first lines of a text. */
 bool spad_ttgir_detect(const char *text, size_t length) {
-    size_t at = 0;
+    size_t at = length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     while (at < length) {
         const char *line = text + at;
         const char *stop = memchr(line, '\n', length - at);
@@ -64,7 +64,8 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
         if (length > 5 && memcmp(text, "cuda:", 5) == 0 && length - 5 < size - 3) {
             snprintf(chip, size, "sm_%.*s", (int)(length - 5), text + 5);
         } else if (t->options->target == NULL) {
-            SPAD__MLIR_FAULT(t->m, at, "a target of another vendor; name a chip of ours");
+            SPAD__MLIR_FAULT(t->m, at,
+                             "a target of another vendor: only those of NVIDIA are known");
             return false;
         }
     }
@@ -76,13 +77,7 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
     }
     const uint32_t pairs = spad__mlir_attribute(m, module, "ttng.two-ctas");
     t->shared_barriers = pairs != 0;
-    if (pairs != 0 && spad__mlir_is(m, pairs, "true")) {
-        SPAD__MLIR_FAULT(
-            t->m, pairs,
-            "products of two blocks of a cluster ('ttng.two-ctas'): only kernels whose "
-            "blocks use their own memory are read; compile with num_ctas=1");
-        return false;
-    }
+    t->pairs = pairs != 0 && t->blocks > 1 && spad__mlir_is(m, pairs, "true");
     if (spad__mlir_number_of(m, module, "ttg.shared", &value) && value >= 0) {
         info->shared_bytes = t->shared_bytes = value;
     }
@@ -95,8 +90,9 @@ static bool read_module(spad__ttgir *t, const spad__mlir_op *module, spad_ttgir_
 }
 
 static bool name_is(const spad__mlir *m, uint32_t token, const char *name) {
-    const size_t length = strlen(name);
-    return m->tokens.items[token].length == length + 1 &&
+    const size_t length = strlen(name); /* of "%K", or of a string */
+    const size_t marks = m->tokens.items[token].kind == SPAD__MLIR_STRING ? 2 : 1;
+    return m->tokens.items[token].length == length + marks &&
            memcmp(spad__mlir_text(m, token) + 1, name, length) == 0;
 }
 
@@ -106,12 +102,13 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
     if (!spad__array_reserve(t->host, &t->arguments, r->argument_count)) return false;
     for (uint32_t i = 0; i < r->argument_count; i++) {
         const spad__mlir_value *value = &m->values.items[m->arguments.items[r->first_argument + i]];
-        spad__ttgir_argument argument = {.name = value->token, .value = TTGIR_SIZE};
+        spad__ttgir_argument argument = {.name = spad__ttgir_argument_name(t, value),
+                                         .value = TTGIR_SIZE};
         argument.integer =
             spad__mlir_is(m, value->type, "i32") || spad__mlir_is(m, value->type, "i64") ||
             spad__mlir_is(m, value->type, "i16") || spad__mlir_is(m, value->type, "i8");
         for (size_t d = 0; argument.integer && d < t->options->define_count; d++) {
-            if (!name_is(m, value->token, t->options->defines[d].name)) continue;
+            if (!name_is(m, argument.name, t->options->defines[d].name)) continue;
             argument.given = used[d] = true;
             argument.value = t->options->defines[d].value;
         }
@@ -123,13 +120,15 @@ static bool ttgir_read_arguments(spad__ttgir *t, bool *used) {
 /* Which block of the grid: values with names of their own, unless an argument has the name. */
 static void ttgir_read_program(spad__ttgir *t, bool *used) {
     static const char *const names[] = {"program_id_x", "program_id_y", "program_id_z",
-                                        "program_id", "num_programs"};
+                                        "program_id",   "num_programs", "clc_tiles"};
     for (size_t d = 0; d < t->options->define_count; d++) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             const spad_define *define = &t->options->defines[d];
             if (used[d] || define->value < 0 || strcmp(define->name, names[i]) != 0) continue;
             used[d] = true;
-            if (i == 4) {
+            if (i == 5) {
+                t->handed_out = define->value;
+            } else if (i == 4) {
                 t->programs = define->value;
             } else {
                 t->program[i % 3] = define->value;
@@ -154,8 +153,11 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->unclear = t->has_offsets = t->dry = false;
     t->regions = t->loops = t->depth = t->call_depth = 0;
     t->call = 0;
-    t->inner_op = t->masked_op = -1;
+    t->inner_op = t->left_op = t->ended_op = t->steps_op = t->unread_op = -1;
+    t->same_op = t->empty_op = t->handed_op = -1;
     t->retired = 0;
+    t->unknown_count = 0;
+    t->steady_end = t->steady_call = 0;
     t->call_base = t->call_count = 0;
     t->used_arguments = 0;
     t->register_bytes = 0;
@@ -165,6 +167,7 @@ static void free_all(spad__ttgir *t) {
     begin_pass(t, false);
     spad__array_free(t->host, &t->values);
     spad__array_free(t->host, &t->used);
+    spad__array_free(t->host, &t->bounds);
     spad__array_free(t->host, &t->functions);
     spad__array_free(t->host, &t->calls);
     spad__index_free(&t->buffer_index, t->host);
@@ -261,30 +264,52 @@ static long line_of_op(const spad__ttgir *t, int32_t op) {
     return (long)t->m->tokens.items[t->m->ops.items[op].name].line;
 }
 
+/* Adds a sentence about the line of an operation, where there is one. */
+static size_t append_line(const spad__ttgir *t, char *text, size_t size, size_t used, int32_t op,
+                          const char *before, const char *after) {
+    if (op < 0) return used;
+    return spad__append(text, size, used, "%s%s in line %ld%s", used > 0 ? ", " : "", before,
+                        line_of_op(t, op), after);
+}
+
 /* What data decides, and has one value in the kernel. */
 static void list_approximations(const spad__ttgir *t, spad_ttgir_info *info) {
-    char loops[100] = "", copies[100] = "", loaded[80];
-    size_t used;
-    if (t->inner_op >= 0) {
-        snprintf(loops, sizeof loops, "the loop in line %ld has as many rounds each time",
-                 line_of_op(t, t->inner_op));
+    char loaded[80], *text = info->approximated;
+    const size_t size = sizeof info->approximated;
+    size_t used = 0;
+    if (t->handed_op >= 0) {
+        used = spad__append(text, size, used,
+                            "cluster launch control hands out %lld tiles (clc_tiles)",
+                            (long long)t->handed_out);
     }
-    if (t->masked_op >= 0) {
-        snprintf(copies, sizeof copies, "%sthe copy in line %ld is always done",
-                 t->inner_op >= 0 ? ", " : "", line_of_op(t, t->masked_op));
-    }
-    used = spad__append(info->approximated, sizeof info->approximated, 0, "%s%s", loops, copies);
+    used =
+        append_line(t, text, size, used, t->inner_op, "the loop", " has as many rounds each time");
+    used = append_line(t, text, size, used, t->steps_op, "the loop", " has whole steps from 0 on");
+    used = append_line(t, text, size, used, t->same_op, "the condition", " is the same each time");
+    used = append_line(t, text, size, used, t->unread_op, "the load",
+                       " is left out where its product is");
+    used = append_line(t, text, size, used, t->left_op, "the return", " is not taken");
     spad__ttgir_list_loaded(t, loaded, sizeof loaded);
     if (loaded[0] == '\0') return;
-    spad__append(info->approximated, sizeof info->approximated, used,
-                 "%sloads of %s have the given value each time", used > 0 ? ", " : "", loaded);
+    spad__append(text, size, used, "%sloads of %s have the given value each time",
+                 used > 0 ? ", " : "", loaded);
+}
+
+/* What the program leaves out with these sizes. */
+static void list_skipped(const spad__ttgir *t, spad_ttgir_info *info) {
+    size_t used = 0;
+    used = append_line(t, info->skipped, sizeof info->skipped, used, t->ended_op,
+                       "the program returns", "");
+    append_line(t, info->skipped, sizeof info->skipped, used, t->empty_op, "the loop",
+                " has no rounds");
 }
 
 static bool is_unclear(const spad__ttgir *t, spad_status status) {
     return status != SPAD_OK && t->unclear && !t->failed && !t->scalars.out_of_memory;
 }
 
-/* With numbers; where data decides even then, with any number of rounds. */
+/* With numbers; where data decides even then, with any number of rounds, and at last with ends of
+ * loops that are whole steps away. */
 static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *info,
                             const bool *used, spad_error *error) {
     char why[sizeof t->unclear_why];
@@ -297,6 +322,9 @@ static spad_status run_pass(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
         t->any_rounds = true;
         status = one_pass(t, false, out, used, error);
         info->unrolled = false;
+        if (!is_unclear(t, status)) return status;
+        if (!spad__ttgir_find_bounds(t)) return spad__fail_host_memory(error);
+        status = one_pass(t, false, out, used, error);
         if (!is_unclear(t, status)) return status;
     }
     char names[120];
@@ -328,9 +356,25 @@ static spad_status two_ways(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *
     if (status == SPAD_OK) {
         list_scratch(t, info);
         list_approximations(t, info);
+        list_skipped(t, info);
     }
     if (status == SPAD_OK && info->assumed[0] == '\0') list_assumed(t, info);
     return status;
+}
+
+/* A size has a name that no argument has: those that do are listed. */
+static spad_status list_sizes(const spad__ttgir *t, spad_error *error) {
+    char names[160] = "", message[160], name[SPAD__TTGIR_NAME];
+    size_t used = 0;
+    if (error == NULL) return SPAD_ERR_UNKNOWN;
+    for (size_t i = 0; i < t->arguments.count; i++) {
+        if (!t->arguments.items[i].integer) continue;
+        spad__ttgir_word_name(t, t->arguments.items[i].name, name);
+        used = spad__append(names, sizeof names, used, "%s%s", used > 0 ? ", " : "", name);
+    }
+    if (names[0] == '\0') return SPAD_ERR_UNKNOWN;
+    spad__append(message, sizeof message, 0, "%s", error->message);
+    return spad__fail(error, SPAD_ERR_UNKNOWN, "%s; sizes of the function are %s", message, names);
 }
 
 static bool has_matrix_registers(const spad_target *target) {
@@ -381,9 +425,13 @@ static spad_status convert(spad__ttgir *t, spad_kernel **out, spad_ttgir_info *i
         return spad__fail(error, SPAD_ERR_ARGUMENT, "more than %d values", DEFINES);
     }
     if (!ttgir_read_arguments(t, used)) return spad__fail_host_memory(error);
+    if (!spad__ttgir_find_used(t)) return spad__fail_host_memory(error);
+    t->ranks = spad__ttgir_count_ranks(t);
+    info->together = t->ranks > 1;
     ttgir_read_program(t, used);
     spad__ttgir_read_loaded(t, used);
-    return two_ways(t, out, info, used, error);
+    const spad_status status = two_ways(t, out, info, used, error);
+    return status == SPAD_ERR_UNKNOWN ? list_sizes(t, error) : status;
 }
 
 /* ---- the call ------------------------------------------------------------------------ */
@@ -399,7 +447,9 @@ spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spa
                      .target = options->target,
                      .numbers = numbers,
                      .programs = PROGRAMS,
+                     .handed_out = 3,
                      .blocks = 1,
+                     .ranks = 1,
                      .shared_bytes = -1,
                      .warps = 4};
     spad__diagnostics_begin(diagnostics, source);

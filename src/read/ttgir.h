@@ -5,12 +5,18 @@
  *     ttgir_words.c   types, encodings, locations, names
  *     ttgir_layout.c  layouts of tensors in registers
  *     ttgir_threads.c which warps access which bytes, and where they meet
+ *     ttgir_numbers.c arithmetic on whole numbers
  *     ttgir_note.c    the statements that were found, before there is a kernel
+ *     ttgir_view.c    parts of buffers, and other shapes of them
  *     ttgir_memory.c  operations that touch shared or tensor memory
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
- *     ttgir_run.c     scalars, loops, conditions, partitions: runs through a function
+ *     ttgir_cluster.c blocks of a cluster that touch the memory of one another
+ *     ttgir_run.c     scalars and partitions: runs through a function
+ *     ttgir_block.c   loops and conditions
+ *     ttgir_branch.c  blocks with branches: a return that is not the last statement
  *     ttgir_local.c   which buffers are declared in a loop
+ *     ttgir_expr.c    numbers, conditions and parameters of the kernel
  *     ttgir_emit.c    the kernel, through its builder
  *     ttgir.c         the public call
  *
@@ -30,7 +36,8 @@ enum {
     SPAD__TTGIR_RANK = 6,            /* dimensions of a buffer, its stages among them */
     SPAD__TTGIR_NAME = 48,           /* with its NUL */
     SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
-    SPAD__TTGIR_NOTES = 400000       /* statements of a function that is run */
+    SPAD__TTGIR_NOTES = 400000,      /* statements of a function that is run */
+    SPAD__TTGIR_BLOCKS = 16          /* of a cluster */
 };
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -51,6 +58,7 @@ typedef struct spad__ttgir_view {
     int order[SPAD__TTGIR_RANK];
     spad__scalar from[SPAD__TTGIR_RANK];
     int64_t length[SPAD__TTGIR_RANK];
+    bool reshaped; /* its dimensions are no longer those of the buffer: no parts of it */
 } spad__ttgir_view;
 
 typedef struct spad__ttgir_value {
@@ -58,6 +66,8 @@ typedef struct spad__ttgir_value {
     spad__scalar scalar;
     int32_t buffer;
     spad__ttgir_view view;
+    spad__scalar decided; /* no number, and data decides whether it is 0: one more than what stands
+                             for it; 0: it was not asked */
 } spad__ttgir_value;
 
 /* ---- buffers ----------------------------------------------------------------------- */
@@ -89,8 +99,14 @@ typedef struct spad__ttgir_buffer {
     bool computed;  /* scratch: its size follows from layouts, and is not in the text */
     int64_t count;  /* arrivals */
     bool read, written;
-    bool repeats; /* written by several warps with the same elements */
-    int64_t row;  /* in the kernel: tensor or synchronisation object */
+    bool skipped;  /* by a product whose predicate does not hold */
+    bool freed;    /* by local_dealloc, since it was allocated */
+    int loops;     /* around its allocation */
+    bool repeats;  /* written by several warps with the same elements */
+    uint32_t same; /* bits of a block's number: blocks that differ in them have the same elements */
+    bool remote;   /* another block accesses it, or arrives at it */
+    bool ended;    /* mbarriers: invalidated by the program */
+    int64_t row;   /* in the kernel: tensor or synchronisation object */
 } spad__ttgir_buffer;
 
 /* ---- notes ------------------------------------------------------------------------- */
@@ -109,7 +125,6 @@ typedef enum spad__ttgir_group {
     SPAD__TTGIR_LOADS,  /* cp.async */
     SPAD__TTGIR_STORES, /* TMA */
     SPAD__TTGIR_MMAS,   /* wgmma */
-    SPAD__TTGIR_DONE,   /* tcgen05 that the program waits for at once */
     SPAD__TTGIR_GROUPS
 } spad__ttgir_group;
 
@@ -122,11 +137,13 @@ typedef enum spad__ttgir_note_kind {
     SPAD__NOTE_STATEMENT, /* statement, buffer (mbarrier) or group, stage, amount, unit */
     SPAD__NOTE_JOIN,      /* all agents meet */
     SPAD__NOTE_MEET,      /* all warps of the partition meet */
+    SPAD__NOTE_CLUSTER,   /* all blocks of the cluster meet */
     SPAD__NOTE_ALLOCATE   /* buffer, in a loop */
 } spad__ttgir_note_kind;
 
 typedef struct spad__ttgir_access {
     int32_t buffer;
+    int block;      /* of the cluster, in whose memory it is */
     unsigned kind;  /* SPAD_ACCESS_... */
     int32_t spread; /* SPAD__SPREAD_..., or the number of a map from 1 on */
     spad__ttgir_view view;
@@ -139,14 +156,17 @@ enum {
     SPAD__SPREAD_ONE = -2,
     SPAD__SPREAD_TOGETHER = -3,
     SPAD__SPREAD_UNKNOWN = -4,
-    SPAD__SPREAD_REPEATED = -5 /* by a layout: several warps have the same elements */
+    SPAD__SPREAD_REPEATED = -5, /* by a layout: several warps have the same elements */
+    SPAD__SPREAD_LANES = -6     /* each lane of the memory is of one warp */
 };
 
 typedef struct spad__ttgir_note {
     spad__ttgir_note_kind kind;
     int stream; /* whose: SPAD__STREAM_..., or a partition */
+    int block;  /* of the cluster, which does it */
     int32_t op;
     const char *name; /* static; "": that of the operation */
+    bool free;        /* takes no time */
     bool matrix;      /* runs on the tensor engine, without a unit */
     spad__ttgir_unit unit;
     spad__ttgir_group group;
@@ -154,7 +174,9 @@ typedef struct spad__ttgir_note {
     int64_t loop;
     spad__scalar scalar; /* trips, condition or amount; below 0: none */
     spad__scalar expect;
-    int32_t buffer; /* mbarrier; of an operation: the one it delivers to; -1: none */
+    int32_t buffer;  /* mbarrier; of an operation: the one it delivers to; -1: none */
+    uint32_t blocks; /* as bits: whose mbarrier it is */
+    uint32_t joined; /* bits of a block's number that the mbarrier is one for */
     spad__scalar stage;
     unsigned flags;
     uint32_t first_access;
@@ -180,6 +202,14 @@ typedef struct spad__ttgir_param {
     uint64_t arguments; /* of the function, that it stands for */
     spad_expr expr;
 } spad__ttgir_param;
+
+/* A condition that only data decides: both happen, and the check looks at both. */
+typedef struct spad__ttgir_unknown {
+    spad__scalar scalars[SPAD__TTGIR_BLOCKS]; /* by block of a cluster; below 0: none */
+    uint32_t name;                            /* token of a value */
+    spad_expr expr;
+} spad__ttgir_unknown;
+enum { SPAD__TTGIR_UNKNOWNS = 10 }; /* 1024 ways */
 
 typedef struct spad__ttgir_argument {
     uint32_t name; /* token */
@@ -217,31 +247,45 @@ typedef struct spad__ttgir_place {
 /* Values of the caller. */
 enum { SPAD__TTGIR_DEFINES = 256 };
 
-typedef struct spad__ttgir {
+/* Runs through a region. False: stop. *end: the operation that ends it; NULL: none does. */
+typedef struct spad__ttgir spad__ttgir;
+typedef bool spad__ttgir_runner(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
+
+struct spad__ttgir {
+    spad__ttgir_runner *run_region; /* of ttgir_run.c, for operations with regions */
+    /* the operations from `first` up to, but without, `end`. False: stop */
+    bool (*run_ops)(spad__ttgir *t, int32_t first, int32_t end);
     spad__mlir *m;
     const spad_host *host;
     const spad_kernel_options *options;
     const spad_target *target;
     spad__scalars scalars;
     SPAD_ARRAY(spad__ttgir_value) values;
-    SPAD_ARRAY(bool) used; /* by value: an operation has it as an operand */
+    SPAD_ARRAY(bool) used;      /* by value: an operation has it as an operand */
+    SPAD_ARRAY(int32_t) bounds; /* by value: of a loop that data ends (ttgir_rounds.c) */
     SPAD_ARRAY(spad__ttgir_buffer) buffers;
     spad__index buffer_index; /* by key; those of tiles that threads move are not in it */
     SPAD_ARRAY(spad__ttgir_note) notes;
     SPAD_ARRAY(spad__ttgir_access) accesses;
     SPAD_ARRAY(spad__ttgir_map) maps; /* those of accesses, each once */
     SPAD_ARRAY(spad__ttgir_param) params;
+    spad__ttgir_unknown unknowns[SPAD__TTGIR_UNKNOWNS];
+    size_t unknown_count;
+    uint32_t steady_end;  /* what stands before this token of the text is the same in all rounds of
+                             the loops around; 0: no loops */
+    uint32_t steady_call; /* the call that these loops are in */
     SPAD_ARRAY(spad__ttgir_argument) arguments;
     SPAD_ARRAY(spad__ttgir_agent) agents; /* default first; none: no partitions */
     int32_t function;                     /* its operation */
     int32_t op;                           /* that is looked at */
     int stream;
-    bool dry;        /* only scalars and views count */
-    bool run;        /* with numbers */
-    bool numbers;    /* never with expressions */
-    bool any_rounds; /* a loop whose rounds are not known has any number of them */
-    bool failed;     /* a fault was reported, or no memory */
-    bool unclear;    /* something that matters is no expression */
+    bool dry;         /* only scalars and views count */
+    bool run;         /* with numbers */
+    bool numbers;     /* never with expressions */
+    bool any_rounds;  /* a loop whose rounds are not known has any number of them */
+    bool whole_steps; /* loops that data ends, end after whole steps */
+    bool failed;      /* a fault was reported, or no memory */
+    bool unclear;     /* something that matters is no expression */
     int32_t unclear_op;
     char unclear_why[120];
     SPAD_ARRAY(int32_t) functions;        /* of the module */
@@ -254,16 +298,29 @@ typedef struct spad__ttgir {
     int loops;                        /* around */
     int64_t programs;                 /* tt.get_num_programs */
     int64_t program[3];               /* tt.get_program_id x, y, z */
+    int64_t handed_out;               /* tiles of a block, by cluster launch control */
+    int32_t handed_op;                /* a loop over them that was run; -1: none */
     bool loaded[SPAD__TTGIR_DEFINES]; /* by value of the caller: it is that of a load */
     bool has_loaded;                  /* one of them is */
     int64_t warps;
-    int64_t blocks;         /* of a cluster */
+    int64_t blocks; /* of a cluster */
+    int ranks;      /* blocks that the kernel has: all where they touch one another */
+    int rank;       /* the one that is run, or whose statements are made */
+    bool pairs;     /* products of two blocks */
+    bool began;     /* mbarriers were initialised, and the blocks have not met since */
+    bool released;  /* a fence makes that known to the cluster */
+    size_t first_buffers[SPAD__TTGIR_BLOCKS + 1]; /* by block */
     bool shared_barriers;   /* one mbarrier for several blocks is written as such: 3.9 */
     int64_t shared_bytes;   /* of the compiler's own layout; -1: not in the text */
     bool specialised;       /* the function has a warp_specialize: its kernel has agents */
     int retired;            /* buffers that others took the place of */
     int32_t inner_op;       /* a loop in a loop whose rounds data decides; -1: none */
-    int32_t masked_op;      /* a copy that data decides about; -1: none */
+    int32_t steps_op;       /* a loop with an end, or a start, of data; -1: none */
+    int32_t unread_op;      /* a load that is left out where its product is; -1: none */
+    int32_t same_op;        /* a condition that data decides anew in each round; -1: none */
+    int32_t empty_op;       /* a loop that has no rounds; -1: none */
+    int32_t left_op;        /* a return that only some blocks of the grid take; -1: none */
+    int32_t ended_op;       /* a return before the end, that is taken; -1: none */
     int64_t register_bytes; /* of operands of products, and of tiles that threads move */
     bool matrix_registers;  /* products of this chip have operands in registers */
     bool thread_registers;  /* its threads have registers */
@@ -274,9 +331,10 @@ typedef struct spad__ttgir {
     uint64_t used_arguments;      /* as numbers, outside of parameters */
     SPAD_ARRAY(spad_expr) rounds; /* by loop: its variable */
     int depth;                    /* of open blocks */
+    spad__scalar conditions[256]; /* by depth: it holds in this block; below 0: none */
     bool shorter[256];            /* by depth: a loop with a condition for its last rounds */
     SPAD_ARRAY(char *) names;
-} spad__ttgir;
+};
 
 /* ---- words -------------------------------------------------------------------------- */
 
@@ -310,6 +368,9 @@ uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);
 const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op);
 /* The location at a '(' of loc(...). */
 spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at);
+/* The name that an argument has in the program, as a token: a variable that it is assigned to may
+ * have given its own to the value. */
+uint32_t spad__ttgir_argument_name(const spad__ttgir *t, const spad__mlir_value *value);
 /* A name for a thing of the operation: that of the user's variable, or of the value. */
 #define SPAD__TTGIR_NO_NAME "buffer"
 void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name);
@@ -326,6 +387,26 @@ bool spad__ttgir_loaded(const spad__ttgir *t, const spad__mlir_op *op, int64_t *
 /* The first names of numbers that are loaded and have no value, and of all that have one. */
 void spad__ttgir_list_loads(const spad__ttgir *t, char *text, size_t size);
 void spad__ttgir_list_loaded(const spad__ttgir *t, char *text, size_t size);
+
+/* ---- arithmetic ----------------------------------------------------------------------- */
+
+/* False: no arithmetic. *out is SPAD__NO_SCALAR for tensors and floats. */
+bool spad__ttgir_arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scalar *out);
+/* The lowest bit, which is the parity of a phase. */
+spad__scalar spad__ttgir_low_bit(spad__ttgir *t, spad__scalar n);
+/* Is it an operation on i1? */
+bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
+
+/* ---- ends of loops that data decides ------------------------------------------------- */
+
+/* From here on, ends of loops that data decides are whole steps away. False: no memory. */
+bool spad__ttgir_find_bounds(spad__ttgir *t);
+/* Results of an operation that a loop begins or ends with, and comparisons with such. */
+void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
+spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
+/* Where alone something has written the buffer; below 0: not known, or in any case. */
+spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
+spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step);
 
 /* ---- notes -------------------------------------------------------------------------- */
 
@@ -382,6 +463,8 @@ bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
                              spad__ttgir_bases *out);
 /* Into how many parts the blocks of a cluster divide each dimension; 1 without a cluster. */
 void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split);
+/* The dimensions become those of what one block has. */
+void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type);
 
 /* ---- warps ----------------------------------------------------------------------------- */
 
@@ -391,6 +474,11 @@ bool spad__ttgir_has_barriers(const spad__ttgir *t, const spad__mlir_op *module)
 bool spad__ttgir_is_barrier(const spad__mlir *m, const spad__mlir_op *op);
 /* All warps of the partition meet, by the operation that is looked at. */
 void spad__ttgir_note_meet(spad__ttgir *t);
+/* The same where the operation has a barrier of its own. One that does not, in another version, has
+ * the attribute "spad.alone". */
+void spad__ttgir_note_own_meet(spad__ttgir *t, const spad__mlir_op *op);
+/* An arrival that warps do not meet for is one of a single thread: SPAD_BY_ONE, or 0. */
+unsigned spad__ttgir_flags_of_arrival(const spad__ttgir *t, const spad__mlir_op *op);
 /* Which warps access which bytes, of the access that was noted last. */
 void spad__ttgir_note_spread(spad__ttgir *t, int32_t spread);
 /* That of a tensor in registers and a view of memory of the same shape: its type is at this token
@@ -408,11 +496,46 @@ typedef struct spad__ttgir_exchange {
     int32_t reads;
     bool meets;
     bool first, last; /* they also meet before it; and after it, where it has no scratch memory */
+    int64_t certain;  /* so many of the first bytes are read by several warps, each of them */
 } spad__ttgir_exchange;
 spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op *op);
 /* The word of a spread in the kernel, NULL: none. */
 const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_access *access,
                                     char *name, size_t size);
+
+/* ---- clusters --------------------------------------------------------------------------- */
+
+/* How many blocks the kernel has: 1 where none touches the memory of another one. */
+int spad__ttgir_count_ranks(spad__ttgir *t);
+/* Bits of a block's number that move nothing in a tensor or buffer. */
+uint32_t spad__ttgir_same_bits(const spad__ttgir *t, const spad__ttgir_type *type, int rank);
+/* The blocks that differ from this one in these bits only, as bits. */
+uint32_t spad__ttgir_peers(const spad__ttgir *t, uint32_t bits);
+/* Is the block the one that acts for all that differ in these bits? */
+bool spad__ttgir_leads(const spad__ttgir *t, uint32_t bits);
+/* Bits of a block's number that an mbarrier is one for. */
+uint32_t spad__ttgir_joined(const spad__ttgir *t, const spad__ttgir_value *barrier);
+/* Who arrives for whom: "fromCTA" and "multicastCTA". False: not this block. */
+bool spad__ttgir_arrivals(const spad__ttgir *t, const spad__mlir_op *op, uint32_t *blocks);
+/* An access to the memory of each of these blocks. */
+void spad__ttgir_note_accesses(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind,
+                               uint32_t blocks, int32_t spread);
+/* The note is about the mbarriers of these blocks. */
+void spad__ttgir_arrive_at(spad__ttgir *t, spad__ttgir_note *note, uint32_t blocks);
+/* Cluster launch control. */
+void spad__ttgir_try_cancel(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_answer(spad__ttgir *t, const spad__mlir_op *op);
+/* All blocks meet; `relaxed`: without an order of what they did to memory. */
+void spad__ttgir_note_cluster(spad__ttgir *t, bool relaxed);
+/* Does a value of the operation go from one block to another through scratch memory? */
+bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
+/* Where the text has no barriers: the compiler lets the blocks meet before the first operation that
+ * may use an mbarrier of another block. */
+void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op);
+/* The blocks have the same buffers. False: they differ, which is reported. */
+bool spad__ttgir_align_blocks(spad__ttgir *t);
+/* The buffer of a block that is this one of the block `of`. */
+spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block);
 
 /* ---- scratch memory -------------------------------------------------------------------- */
 
@@ -425,6 +548,8 @@ void spad__ttgir_end_partitions(spad__ttgir *t);
 
 /* ---- operations ---------------------------------------------------------------------- */
 
+/* The value of what is not known, or is no number and no memory. */
+extern const spad__ttgir_value spad__ttgir_nothing;
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t number);
 /* A number; DATA where it is not known. */
@@ -448,6 +573,15 @@ int64_t spad__ttgir_offset(const spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind);
 void spad__ttgir_shape_like(spad__ttgir *t, const spad__ttgir_value *pointer,
                             const spad__ttgir_value *view);
+/* The number that follows an operand: "init_barrier %b, 1". */
+bool spad__ttgir_number_after(const spad__ttgir *t, const spad__mlir_op *op, uint32_t operand,
+                              int64_t *out);
+/* Operations that give views; their first operand is memory. */
+void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 
@@ -456,15 +590,68 @@ bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
 /* Lists the functions of the module that begins with this operation. False: no memory. */
 bool spad__ttgir_list_functions(spad__ttgir *t, int32_t first);
 /* Runs the function that is called, as if it were written here. */
-typedef bool spad__ttgir_runner(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
-void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_runner *run);
+void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
                               spad__ttgir_value value);
+
+/* ---- blocks --------------------------------------------------------------------------- */
+
+static inline const spad__mlir_region *spad__ttgir_region(const spad__ttgir *t, int32_t region) {
+    return &t->m->regions.items[region];
+}
+/* A condition: open, what happens where it holds, else, what happens where it does not, close. */
+typedef struct spad__ttgir_fork {
+    spad__scalar condition;
+    int32_t op;
+    size_t before, opened, middle; /* notes */
+    bool has_else;
+} spad__ttgir_fork;
+void spad__ttgir_fork_open(spad__ttgir *t, spad__ttgir_fork *fork, spad__scalar condition);
+void spad__ttgir_fork_else(spad__ttgir *t, spad__ttgir_fork *fork);
+void spad__ttgir_fork_close(spad__ttgir *t, spad__ttgir_fork *fork);
+/* In place of else and close: takes back what happened, if that was on no memory of the chip. */
+bool spad__ttgir_fork_drop(spad__ttgir *t, spad__ttgir_fork *fork);
+/* The condition of an operation: its first operand. */
+spad__scalar spad__ttgir_condition(spad__ttgir *t, const spad__mlir_op *op);
+/* Is it no expression of rounds and sizes? */
+bool spad__ttgir_is_data(spad__ttgir *t, spad__scalar n);
+/* One of two values. */
+spad__ttgir_value spad__ttgir_either(spad__ttgir *t, spad__scalar condition, spad__ttgir_value a,
+                                     spad__ttgir_value b);
+/* Runs a region that has several blocks, as run_region does. */
+bool spad__ttgir_branches_run(spad__ttgir *t, int32_t region, const spad__mlir_op **end);
+/* "scf.if", "scf.for" and "scf.while", which have a region. */
+void spad__ttgir_if(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op);
+void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op);
+
+/* ---- expressions of the kernel ---------------------------------------------------------- */
+
+spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error);
+spad_status spad__ttgir_number_expr(spad__ttgir *t, int64_t value, spad_expr *out,
+                                    spad_error *error);
+/* a + b without a sum of 0 or a negative number. */
+spad_status spad__ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
+                                   spad_error *error);
+spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by);
+/* Begins the `if` of a note. */
+spad_status spad__ttgir_emit_if(spad__ttgir *t, const spad__ttgir_note *note, spad_error *error);
+/* The parameter for the rounds of a loop, and what is added to it; NULL where the number of rounds
+ * is the same for all sizes. */
+spad_status spad__ttgir_rounds_param(spad__ttgir *t, spad__scalar trips,
+                                     const spad__ttgir_param **out, int64_t *added,
+                                     spad_error *error);
+/* The parameters of all loops; and when the statements are there: those of a size that is used as a
+ * number, outside of what stands for it, are fixed. */
+spad_status spad__ttgir_emit_params(spad__ttgir *t, spad_error *error);
+spad_status spad__ttgir_fix_params(spad__ttgir *t, spad_error *error);
 
 /* ---- the whole ---------------------------------------------------------------------- */
 
 /* Runs through the function. False: a fault, no memory, or unclear. */
 bool spad__ttgir_run(spad__ttgir *t);
+/* Which values an operation has as an operand. False: no memory. */
+bool spad__ttgir_find_used(spad__ttgir *t);
 /* spad_kernel_read_ttgir; with `numbers` the function is run in any case, for tests: both kernels
  * have the same events. */
 spad_status spad__ttgir_read(spad_kernel **out, spad_ttgir_info *info, const spad__source *source,

@@ -63,8 +63,7 @@ static uint32_t number_of_call(spad__ttgir *t) {
     return (uint32_t)t->calls.count;
 }
 
-static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__mlir_op *function,
-                         spad__ttgir_runner *run) {
+static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__mlir_op *function) {
     const int32_t self = t->op;
     const uint32_t outer = t->call;
     const int64_t base = t->call_base, own = spad__ttgir_offset(t, op);
@@ -77,7 +76,7 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
     t->call = call;
     t->call_base = own >= 0 ? own : base;
     t->call_depth++;
-    const bool good = run(t, function->first_region, &end);
+    const bool good = t->run_region(t, function->first_region, &end);
     t->call_depth--;
     t->call = outer;
     t->call_base = base;
@@ -87,7 +86,7 @@ static void run_function(spad__ttgir *t, const spad__mlir_op *op, const spad__ml
     }
 }
 
-void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_runner *run) {
+void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t symbol = symbol_of(t, op);
     const spad__mlir_op *function = function_named(t, symbol);
     if (function == NULL) {
@@ -98,6 +97,6 @@ void spad__ttgir_call(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_runne
     } else if (++t->call_count > CALLS_MAX) {
         SPAD__TTGIR_FAULT(t, "more than %d calls: give smaller sizes", CALLS_MAX);
     } else {
-        run_function(t, op, function, run);
+        run_function(t, op, function);
     }
 }

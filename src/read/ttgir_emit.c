@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel of the notes, through its builder.
- *
- * How often a loop runs is a parameter where it depends on sizes: K / 64 rounds become K_tiles
- * rounds, and every other use of that expression follows it, so that a proof for all K_tiles is one
- * for all K. A size that is also used by itself, as a number, makes the parameter `fixed`: then
- * nothing is said of other values.
+ * The kernel of the notes, through its builder: its units, barriers and tensors, then the
+ * statements of each stream of notes, as those of the whole kernel or of an agent.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "read/ttgir.h"
@@ -22,385 +16,17 @@
         if (try_status != SPAD_OK) return try_status; \
     } while (0)
 
-/* ---- expressions --------------------------------------------------------------------- */
-
-static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error);
-
-static spad_status unclear(spad__ttgir *t, const char *why, spad_error *error) {
-    spad__ttgir_unclear(t, why);
-    return spad__fail(error, SPAD_ERR_ARGUMENT, "%s", why);
-}
-
-static spad_status number_expr(spad__ttgir *t, int64_t value, spad_expr *out, spad_error *error) {
-    return spad_kernel_builder_number(out, t->builder, value, error);
-}
-
-static spad_status ttgir_apply(spad__ttgir *t, spad_expr_op op, spad_expr a, spad_expr b,
-                               spad_expr *out, spad_error *error) {
-    return spad_kernel_builder_apply(out, t->builder, op, a, b, error);
-}
-
-static spad_status apply_number(spad__ttgir *t, spad_expr_op op, spad_expr a, int64_t b,
-                                spad_expr *out, spad_error *error) {
-    spad_expr number;
-    TRY(number_expr(t, b, &number, error));
-    return ttgir_apply(t, op, a, number, out, error);
-}
-
-/* a + b without a sum of 0 or a negative number. */
-static spad_status ttgir_add_number(spad__ttgir *t, spad_expr a, int64_t b, spad_expr *out,
-                                    spad_error *error) {
-    *out = a;
-    if (b == 0) return SPAD_OK;
-    if (b == INT64_MIN) return unclear(t, "a number that does not fit", error);
-    return apply_number(t, b < 0 ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b < 0 ? -b : b, out, error);
-}
-
-/* A parameter that stands for the expression, as it is or times *step. */
-static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, int64_t *step) {
-    for (size_t i = 0; i < t->params.count; i++) {
-        const spad__ttgir_param *param = &t->params.items[i];
-        if (param->node != n && param->trips != n) continue;
-        *step = param->trips == n ? 1 : param->step;
-        return param;
-    }
-    return NULL;
-}
-
-static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
-    uint64_t all = 0;
-    for (size_t i = 0; i < t->params.count; i++) all |= t->params.items[i].arguments;
-    return (spad__scalar_get(&t->scalars, n)->arguments & all) != 0;
-}
-
-static spad__scalar moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
-    return spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, n,
-                             spad__scalar_number(&t->scalars, by));
-}
-
-/* Stage (c + n) % S, where c is a number from -1 on. */
-static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
-                             spad_error *error) {
-    int64_t start, all;
-    spad_expr on, count;
-    if (!spad__scalar_known(&t->scalars, node->a, &start) ||
-        !spad__scalar_known(&t->scalars, node->c, &all) || start < -1 || start >= all) {
-        return unclear(t, "the first stage of a ring", error);
-    }
-    TRY(expr_of(t, moved_by(t, node->b, start), &on, error));
-    TRY(expr_of(t, node->c, &count, error));
-    return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
-}
-
-/* Phase (p + (c + n) / S) % 2; before the first stage, at -1, it is p. */
-static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
-                              spad_error *error) {
-    const spad__scalars *s = &t->scalars;
-    int64_t start, phase, all;
-    spad_expr on, count;
-    if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase) ||
-        !spad__scalar_known(s, node->d, &all) || start < -1 || start >= all || phase < 0 ||
-        phase > 1) {
-        return unclear(t, "the first phase of a ring", error);
-    }
-    TRY(expr_of(t, moved_by(t, node->c, start), &on, error));
-    TRY(expr_of(t, node->d, &count, error));
-    if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
-        TRY(apply_number(t, SPAD_EXPR_LARGER, on, 0, &on, error));
-    }
-    TRY(ttgir_apply(t, SPAD_EXPR_DIV, on, count, &on, error));
-    TRY(ttgir_add_number(t, on, phase, &on, error));
-    return apply_number(t, SPAD_EXPR_MOD, on, 2, out, error);
-}
-
-static spad_status sum_expr(spad__ttgir *t, const spad__scalar_node *node, spad_expr *out,
-                            spad_error *error) {
-    const spad__scalar_node *right = spad__scalar_get(&t->scalars, node->b);
-    const spad__scalar_node *left = spad__scalar_get(&t->scalars, node->a);
-    const bool minus = right->op == SPAD__SCALAR_MUL && spad__scalar_is(&t->scalars, right->b, -1);
-    const bool swapped = left->op == SPAD__SCALAR_MUL && spad__scalar_is(&t->scalars, left->b, -1);
-    spad_expr a, b;
-    if (swapped && !minus) {
-        TRY(expr_of(t, node->b, &a, error));
-        TRY(expr_of(t, left->a, &b, error));
-        return ttgir_apply(t, SPAD_EXPR_SUB, a, b, out, error);
-    }
-    TRY(expr_of(t, node->a, &a, error));
-    if (right->op == SPAD__SCALAR_NUMBER) return ttgir_add_number(t, a, right->now, out, error);
-    TRY(expr_of(t, minus ? right->a : node->b, &b, error));
-    return ttgir_apply(t, minus ? SPAD_EXPR_SUB : SPAD_EXPR_ADD, a, b, out, error);
-}
-
-static spad_status expr_of(spad__ttgir *t, spad__scalar n, spad_expr *out, spad_error *error) {
-    static const spad_expr_op ops[] = {[SPAD__SCALAR_MUL] = SPAD_EXPR_MUL,
-                                       [SPAD__SCALAR_DIV] = SPAD_EXPR_DIV,
-                                       [SPAD__SCALAR_MOD] = SPAD_EXPR_MOD,
-                                       [SPAD__SCALAR_MIN] = SPAD_EXPR_SMALLER,
-                                       [SPAD__SCALAR_MAX] = SPAD_EXPR_LARGER};
-    if (n < 0) return unclear(t, "a number", error);
-    const spad__scalar_node node = *spad__scalar_get(&t->scalars, n);
-    int64_t step;
-    const spad__ttgir_param *param = param_of(t, n, &step);
-    spad_expr a, b;
-    if (param != NULL) {
-        *out = param->expr;
-        if (step == 1) return SPAD_OK;
-        return apply_number(t, SPAD_EXPR_MUL, param->expr, step, out, error);
-    }
-    if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !ttgir_has_param(t, n))) {
-        t->used_arguments |= node.arguments;
-        return number_expr(t, node.now, out, error);
-    }
-    if ((node.op == SPAD__SCALAR_DIV || node.op == SPAD__SCALAR_MOD) &&
-        spad__scalar_get(&t->scalars, node.a)->least < 0) {
-        return unclear(t, "the quotient of something that may be below 0", error);
-    }
-    switch (node.op) {
-    case SPAD__SCALAR_ROUND: *out = t->rounds.items[node.value]; return SPAD_OK;
-    case SPAD__SCALAR_ADD: return sum_expr(t, &node, out, error);
-    case SPAD__SCALAR_DIV:
-    case SPAD__SCALAR_MOD:
-    case SPAD__SCALAR_MUL:
-    case SPAD__SCALAR_MIN:
-    case SPAD__SCALAR_MAX:
-        TRY(expr_of(t, node.a, &a, error));
-        TRY(expr_of(t, node.b, &b, error));
-        return ttgir_apply(t, ops[node.op], a, b, out, error);
-    case SPAD__SCALAR_XOR:
-        if (!spad__scalar_get(&t->scalars, node.a)->bit ||
-            !spad__scalar_get(&t->scalars, node.b)->bit) {
-            return unclear(t, "bits of a number", error);
-        }
-        TRY(expr_of(t, node.a, &a, error));
-        TRY(expr_of(t, node.b, &b, error));
-        TRY(ttgir_apply(t, SPAD_EXPR_ADD, a, b, &a, error));
-        return apply_number(t, SPAD_EXPR_MOD, a, 2, out, error);
-    case SPAD__SCALAR_RING: return ring_expr(t, &node, out, error);
-    case SPAD__SCALAR_PHASE: return phase_expr(t, &node, out, error);
-    default: return unclear(t, "a value that changes in a way without an expression", error);
-    }
-}
-
-/* ---- conditions ---------------------------------------------------------------------- */
-
-enum { TERMS = 8, ATOMS = 8 };
-
-typedef struct spad__ttgir_term {
-    size_t count;
-    spad__scalar nodes[ATOMS];
-    bool negated[ATOMS];
-} spad__ttgir_term;
-
-/* A condition as "and" lists with "or" between them. */
-typedef struct spad__ttgir_terms {
-    size_t count;
-    spad__ttgir_term items[TERMS];
-} spad__ttgir_terms;
-
-static bool any_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b, spad__ttgir_terms *out) {
-    *out = *a;
-    if (a->count + b->count > TERMS) return false;
-    for (size_t i = 0; i < b->count; i++) out->items[out->count++] = b->items[i];
-    return true;
-}
-
-static bool all_of(const spad__ttgir_terms *a, const spad__ttgir_terms *b, spad__ttgir_terms *out) {
-    out->count = 0;
-    for (size_t i = 0; i < a->count; i++) {
-        for (size_t j = 0; j < b->count; j++) {
-            if (out->count == TERMS || a->items[i].count + b->items[j].count > ATOMS) return false;
-            spad__ttgir_term *term = &out->items[out->count++];
-            *term = a->items[i];
-            for (size_t k = 0; k < b->items[j].count; k++) {
-                term->nodes[term->count] = b->items[j].nodes[k];
-                term->negated[term->count++] = b->items[j].negated[k];
-            }
-        }
-    }
-    return true;
-}
-
-static bool terms_of(const spad__scalars *s, spad__scalar n, bool negated, spad__ttgir_terms *out) {
-    const spad__scalar_node *node = spad__scalar_get(s, n);
-    spad__ttgir_terms a, b;
-    if (node->op == SPAD__SCALAR_NUMBER) {
-        *out = (spad__ttgir_terms){.count = (node->now != 0) != negated ? 1 : 0};
-        return true;
-    }
-    if (node->op == SPAD__SCALAR_XOR && spad__scalar_is(s, node->b, 1)) {
-        return terms_of(s, node->a, !negated, out);
-    }
-    if (node->op == SPAD__SCALAR_AND || node->op == SPAD__SCALAR_OR) {
-        if (!terms_of(s, node->a, negated, &a) || !terms_of(s, node->b, negated, &b)) return false;
-        return (node->op == SPAD__SCALAR_AND) != negated ? all_of(&a, &b, out)
-                                                         : any_of(&a, &b, out);
-    }
-    if (node->op == SPAD__SCALAR_SELECT) {
-        spad__ttgir_terms yes, no;
-        if (!terms_of(s, node->a, false, &a) || !terms_of(s, node->b, negated, &b)) return false;
-        if (!all_of(&a, &b, &yes)) return false;
-        if (!terms_of(s, node->a, true, &a) || !terms_of(s, node->c, negated, &b)) return false;
-        return all_of(&a, &b, &no) && any_of(&yes, &no, out);
-    }
-    *out = (spad__ttgir_terms){.count = 1, .items = {{.count = 1, .nodes = {n}}}};
-    out->items[0].negated[0] = negated;
-    return true;
-}
-
-static spad_status comparison_of(spad__ttgir *t, spad__scalar n, bool negated, spad_comparison *out,
-                                 spad_error *error) {
-    const spad__scalar_node node = *spad__scalar_get(&t->scalars, n);
-    switch (node.op) {
-    case SPAD__SCALAR_EQUAL: out->relation = negated ? SPAD_NOT_EQUAL : SPAD_EQUAL; break;
-    case SPAD__SCALAR_LESS: out->relation = negated ? SPAD_GREATER_EQUAL : SPAD_LESS; break;
-    case SPAD__SCALAR_AT_MOST: out->relation = negated ? SPAD_GREATER : SPAD_LESS_EQUAL; break;
-    default:
-        out->relation = negated ? SPAD_EQUAL : SPAD_NOT_EQUAL;
-        TRY(expr_of(t, n, &out->left, error));
-        return number_expr(t, 0, &out->right, error);
-    }
-    TRY(expr_of(t, node.a, &out->left, error));
-    return expr_of(t, node.b, &out->right, error);
-}
-
-static spad_status emit_if(spad__ttgir *t, const spad__ttgir_note *note, spad_error *error) {
-    spad_comparison list[TERMS * ATOMS + 1];
-    spad__ttgir_terms terms;
-    size_t count = 0;
-    if (note->scalar < 0 || !terms_of(&t->scalars, note->scalar, false, &terms)) {
-        return unclear(t, "a condition", error);
-    }
-    for (size_t i = 0; i < terms.count; i++) {
-        for (size_t k = 0; k < terms.items[i].count; k++) {
-            list[count] = (spad_comparison){.alternative = k == 0 && i > 0};
-            TRY(comparison_of(t, terms.items[i].nodes[k], terms.items[i].negated[k], &list[count],
-                              error));
-            count++;
-        }
-    }
-    if (count == 0) { /* never, or always */
-        spad_expr zero;
-        TRY(number_expr(t, 0, &zero, error));
-        list[count++] =
-            (spad_comparison){zero, terms.count > 0 ? SPAD_EQUAL : SPAD_NOT_EQUAL, zero, false};
-    }
-    return spad_kernel_builder_if(t->builder, list, count, error);
-}
-
-/* ---- parameters ---------------------------------------------------------------------- */
-
-static void param_name(const spad__ttgir *t, uint64_t arguments, char *name) {
-    strcpy(name, "trips");
-    for (size_t i = 0; i < t->arguments.count && i < 63; i++) {
-        if (arguments != UINT64_C(1) << i) continue;
-        char word[SPAD__TTGIR_NAME];
-        spad__ttgir_word_name(t, t->arguments.items[i].name, word);
-        snprintf(name, SPAD__TTGIR_NAME, "%.30s_tiles", word[0] != '\0' ? word : "size");
-    }
-}
-
-/* (x + step - 1) / step rounds: for an x that is a multiple of step, x is rounds * step. */
-static void find_multiple(const spad__ttgir *t, spad__scalar trips, spad__ttgir_param *param) {
-    const spad__scalars *s = &t->scalars;
-    const spad__scalar_node *node = spad__scalar_get(s, trips);
-    int64_t step, rest, now;
-    param->trips = param->node = trips;
-    param->step = 1;
-    if (node->op != SPAD__SCALAR_DIV || !spad__scalar_known(s, node->b, &step) ||
-        spad__scalar_get(s, node->b)->arguments != 0) {
-        return;
-    }
-    const spad__scalar_node *sum = spad__scalar_get(s, node->a);
-    if (sum->op != SPAD__SCALAR_ADD || !spad__scalar_is(s, sum->b, step - 1)) return;
-    if (!spad__scalar_known(s, sum->a, &now) || now % step != 0) return;
-    rest = now / step;
-    param->node = sum->a;
-    param->step = step;
-    param->value = rest;
-}
-
-/* A number of rounds without the number that is added at its end: K / 64 - 1. */
-static spad__scalar without_number(const spad__ttgir *t, spad__scalar trips, int64_t *added) {
-    const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
-    *added = 0;
-    if (node->op != SPAD__SCALAR_ADD || node->moves) return trips;
-    const spad__scalar_node *last = spad__scalar_get(&t->scalars, node->b);
-    if (last->op != SPAD__SCALAR_NUMBER) return trips;
-    *added = last->now;
-    return node->a;
-}
-
-/* The parameter of a loop: NULL where the number of its rounds is the same for all sizes. */
-static spad_status param_for(spad__ttgir *t, spad__scalar trips, const spad__ttgir_param **out,
-                             spad_error *error) {
-    const spad__scalar_node *node = spad__scalar_get(&t->scalars, trips);
-    spad__ttgir_param param = {.value = node->now, .arguments = node->arguments};
-    *out = NULL;
-    if (node->data && !t->any_rounds) {
-        return unclear(t, "how often a loop runs is decided by data", error);
-    }
-    if (node->data || (node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS)) {
-        param =
-            (spad__ttgir_param){.value = 3, .any = true, .trips = trips, .node = trips, .step = 1};
-    } else if (node->moves || node->arguments == 0) {
-        return SPAD_OK;
-    } else if (!node->known) {
-        return unclear(t, "how often a loop runs", error);
-    } else {
-        find_multiple(t, trips, &param);
-    }
-    for (size_t i = 0; i < t->params.count; i++) {
-        if (t->params.items[i].node == param.node && t->params.items[i].step == param.step) {
-            *out = &t->params.items[i];
-            return SPAD_OK;
-        }
-    }
-    if (!spad__array_reserve(t->host, &t->params, 1)) return spad__fail_host_memory(error);
-    param_name(t, param.arguments, param.name);
-    if (!spad__ttgir_unique(t, param.name, "")) return spad__fail_host_memory(error);
-    const spad_amount preset = {.value = param.value};
-    TRY(spad_kernel_builder_param(&param.expr, t->builder, param.name, preset, error));
-    if (param.any) TRY(spad_kernel_builder_any(t->builder, param.name, error));
-    t->params.items[t->params.count++] = param;
-    *out = &t->params.items[t->params.count - 1];
-    return SPAD_OK;
-}
-
-static spad_status emit_params(spad__ttgir *t, spad_error *error) {
-    const spad__ttgir_param *param;
-    for (size_t i = 0; i < t->notes.count; i++) {
-        const spad__ttgir_note *note = &t->notes.items[i];
-        if (note->kind != SPAD__NOTE_FOR) continue;
-        int64_t added;
-        if (note->scalar < 0) return unclear(t, "how often a loop runs", error);
-        TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
-    }
-    return SPAD_OK;
-}
-
-/* A size that is used as a number, outside of what stands for it. */
-static spad_status fix_params(spad__ttgir *t, spad_error *error) {
-    for (size_t i = 0; i < t->params.count; i++) {
-        const spad__ttgir_param *param = &t->params.items[i];
-        bool fixed = (param->arguments & t->used_arguments) != 0;
-        for (size_t k = 0; k < t->params.count; k++) { /* of one size, and not of one another */
-            if (k != i && (t->params.items[k].arguments & param->arguments) != 0) fixed = true;
-        }
-        if (fixed) TRY(spad_kernel_builder_fix(t->builder, param->name, error));
-    }
-    return SPAD_OK;
-}
-
 /* ---- declarations -------------------------------------------------------------------- */
 
 static const char *const unit_names[] = {"", "cp", "tma", "wgmma", "tc5"};
-static const char *const group_names[] = {"", "loads", "stores", "mmas", "done"};
+static const char *const group_names[] = {"", "loads", "stores", "mmas"};
 
 typedef struct spad__ttgir_rows {
     int64_t units[SPAD__TTGIR_UNITS];
     int64_t groups[SPAD__TTGIR_GROUPS];
     int64_t join;
-    int64_t meet; /* where the warps of the main program meet; -1: not yet made */
+    int64_t meet;    /* where the warps of the main program meet; -1: not yet made */
+    int64_t cluster; /* where the blocks of a cluster meet */
     int64_t fence;
     int64_t last_source;
     uint32_t last_location;
@@ -437,12 +63,28 @@ static spad_status emit_units(spad__ttgir *t, spad__ttgir_rows *rows, spad_error
         TRY(spad_kernel_builder_sync(&rows->groups[i], t->builder, SPAD_SYNC_GROUP, group_names[i],
                                      no_dims, none, error));
     }
-    if (t->regions > 1) {
-        const spad_amount count = {.value = (int64_t)t->agents.count};
-        TRY(spad_kernel_builder_sync(&rows->join, t->builder, SPAD_SYNC_BARRIER, "join", no_dims,
-                                     count, error));
-    }
     return SPAD_OK;
+}
+
+/* A barrier of this name, for each block of a cluster where the kernel has several. */
+static spad_status emit_barrier(spad__ttgir *t, const char *name, int64_t count, int64_t *row,
+                                spad_error *error) {
+    const spad_amount blocks = {.value = t->ranks}, all = {.value = count};
+    const spad_amounts dims = {t->ranks > 1 ? 1 : 0, &blocks};
+    return spad_kernel_builder_sync(row, t->builder, SPAD_SYNC_BARRIER, name, dims, all, error);
+}
+
+/* Where the agents of a block meet, and the blocks. */
+static spad_status emit_joins(spad__ttgir *t, spad__ttgir_rows *rows, spad_error *error) {
+    const spad_amount blocks = {.value = t->ranks};
+    const spad_amounts no_dims = {0};
+    if (t->regions > (t->ranks > 1 ? 0 : 1)) {
+        TRY(emit_barrier(t, "join", (int64_t)t->agents.count, &rows->join, error));
+    }
+    if (t->ranks < 2) return SPAD_OK;
+    TRY(spad_kernel_builder_cluster(t->builder, blocks, error));
+    return spad_kernel_builder_sync(&rows->cluster, t->builder, SPAD_SYNC_BARRIER, "cluster",
+                                    no_dims, blocks, error);
 }
 
 /* Where the warps of the stream of a note meet: a barrier of its own, which one agent takes part
@@ -452,14 +94,12 @@ static spad_status emit_meet(spad__ttgir *t, spad__ttgir_rows *rows, int stream,
                              spad_error *error) {
     const int agent = stream - SPAD__STREAM_DEFAULT;
     int64_t *row = agent < 0 ? &rows->meet : &t->agents.items[agent].meet;
-    const spad_amount one = {.value = 1};
-    const spad_amounts no_dims = {0};
     char name[SPAD__TTGIR_NAME] = "meet";
     if (*row >= 0) return SPAD_OK;
     if (agent == 0) strcpy(name, "meet_default");
     if (agent > 0) snprintf(name, sizeof name, "meet_partition%d", agent - 1);
     if (!spad__ttgir_unique(t, name, "")) return spad__fail_host_memory(error);
-    return spad_kernel_builder_sync(row, t->builder, SPAD_SYNC_BARRIER, name, no_dims, one, error);
+    return emit_barrier(t, name, 1, row, error);
 }
 
 static spad_status emit_meets(spad__ttgir *t, spad__ttgir_rows *rows, spad_error *error) {
@@ -518,12 +158,22 @@ static spad_status emit_tensor(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
                                  .mode = b->offset >= 0 ? SPAD_MODE_AT : SPAD_MODE_AUTO,
                                  .alias_of = -1,
                                  .alias_tile = -1};
+    char space[32];
     if (b->rank < 1) return SPAD_OK;
-    TRY(spad_target_find_space(&tensor.space, t->target, spaces[b->space], error));
+    snprintf(space, sizeof space, "%s", spaces[b->space]);
+    if (t->rank > 0 && b->space <= SPAD__TTGIR_TMEM) {
+        snprintf(space, sizeof space, "%s[%d]", spaces[b->space], t->rank);
+    }
+    TRY(spad_target_find_space(&tensor.space, t->target, space, error));
     for (int d = 0; d < b->rank; d++) dims[d] = (spad_amount){.value = b->dims[d]};
     tensor.dims = (spad_amounts){(size_t)b->rank, dims};
     if (b->stages > 0) tensor.blocks = (spad_amounts){1, &stages};
-    if (b->offset >= 0) tensor.byte.value = b->offset;
+    if (b->offset >= 0) {
+        tensor.byte.value = b->offset;
+    } else if (t->rank > 0 && b->space <= SPAD__TTGIR_TMEM) { /* one program: the same bytes */
+        const int32_t number = (int32_t)(b - t->buffers.items);
+        tensor.like = spad__ttgir_buffer_in(t, number, t->rank, 0)->row + 1;
+    }
     if (b->space == SPAD__TTGIR_SHARED) tensor.align.value = b->align;
     if (b->space == SPAD__TTGIR_GLOBAL) {
         tensor.flags = b->written ? SPAD_TENSOR_PERSISTENT : SPAD_TENSOR_INPUT;
@@ -544,10 +194,28 @@ static int64_t same_barrier(const spad__ttgir *t, const spad__ttgir_buffer *b) {
     return -1;
 }
 
+/* The name of what is in a block has the number of the block. False: no memory. */
+static bool name_buffer(spad__ttgir *t, spad__ttgir_buffer *b, const char *suffix) {
+    char word[16], name[SPAD__TTGIR_NAME];
+    if (t->ranks < 2 || b->barrier || b->space == SPAD__TTGIR_GLOBAL) {
+        return spad__ttgir_unique(t, b->name, suffix);
+    }
+    snprintf(name, sizeof name, "%.15s%s", b->name, suffix);
+    snprintf(word, sizeof word, "_block%d", t->rank);
+    memcpy(b->name, name, sizeof name);
+    return spad__ttgir_unique(t, b->name, word);
+}
+
+/* What all blocks of a cluster have together: its row is that of the first block. */
+static bool is_of_cluster(const spad__ttgir *t, const spad__ttgir_buffer *b) {
+    return t->ranks > 1 && (b->barrier || b->space == SPAD__TTGIR_GLOBAL);
+}
+
 static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error *error) {
-    const spad_amount stages = {.value = b->stages};
+    const spad_amount extents[] = {{.value = t->ranks}, {.value = b->stages}};
     const spad_amount count = {.value = b->count > 0 ? b->count : 1};
-    const spad_amounts dims = {b->stages > 0 ? 1 : 0, &stages};
+    const size_t first = t->ranks > 1 ? 0 : 1;
+    const spad_amounts dims = {(b->stages > 0 ? 2 : 1) - first, extents + first};
     const char *suffix = b->barrier                          ? "_bar"
                          : b->scratch                        ? "_scratch"
                          : b->space == SPAD__TTGIR_REGISTERS ? "_r"
@@ -555,17 +223,26 @@ static spad_status emit_buffer(spad__ttgir *t, spad__ttgir_buffer *b, spad_error
     if (b->barrier) b->row = same_barrier(t, b);
     if (b->barrier && b->row >= 0) return SPAD_OK;
     TRY(go_to(t, b->op, error));
-    if (!spad__ttgir_unique(t, b->name, suffix)) return spad__fail_host_memory(error);
+    if (!name_buffer(t, b, suffix)) return spad__fail_host_memory(error);
     if (!b->barrier) return emit_tensor(t, b, error);
-    return spad_kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, b->name, dims, count,
-                                    error);
+    TRY(spad_kernel_builder_sync(&b->row, t->builder, SPAD_SYNC_MBARRIER, b->name, dims, count,
+                                 error));
+    if (b->offset >= 0) {
+        TRY(spad_kernel_builder_sync_at(t->builder, b->row, (spad_amount){.value = b->offset},
+                                        error));
+    }
+    return t->ranks > 1 ? spad_kernel_builder_each_block(t->builder, error) : SPAD_OK;
 }
 
 static spad_status emit_buffers(spad__ttgir *t, spad_error *error) {
-    for (size_t i = 0; i < t->buffers.count; i++) {
+    for (size_t i = t->first_buffers[t->rank]; i < t->first_buffers[t->rank + 1]; i++) {
         spad__ttgir_buffer *b = &t->buffers.items[i];
         if ((!b->barrier && !b->read && !b->written) || b->local) continue;
-        TRY(emit_buffer(t, b, error));
+        if (t->rank > 0 && is_of_cluster(t, b)) {
+            b->row = spad__ttgir_buffer_in(t, (int32_t)i, t->rank, 0)->row;
+        } else {
+            TRY(emit_buffer(t, b, error));
+        }
     }
     return SPAD_OK;
 }
@@ -589,24 +266,24 @@ static spad_status emit_for(spad__ttgir *t, const spad__ttgir_note *note, spad_e
     spad_expr *round = &t->rounds.items[note->loop];
     if (!spad__ttgir_unique(t, name, "")) return spad__fail_host_memory(error);
     int64_t added;
-    TRY(param_for(t, without_number(t, note->scalar, &added), &param, error));
+    TRY(spad__ttgir_rounds_param(t, note->scalar, &param, &added, error));
     if (param != NULL) {
         end.expr = param->expr;
-        if (added > 0) TRY(ttgir_add_number(t, param->expr, added, &end.expr, error));
+        if (added > 0) TRY(spad__ttgir_add_number(t, param->expr, added, &end.expr, error));
     } else if (!spad__scalar_get(&t->scalars, note->scalar)->moves) {
         end.value = spad__scalar_get(&t->scalars, note->scalar)->now;
     } else {
         const spad_amount one = {.value = 1};
         spad_expr from, to;
-        TRY(number_expr(t, 0, &from, error));
-        TRY(expr_of(t, note->scalar, &to, error));
+        TRY(spad__ttgir_number_expr(t, 0, &from, error));
+        TRY(spad__ttgir_expr(t, note->scalar, &to, error));
         return spad_kernel_builder_range(round, t->builder, name, from, to, one, false, error);
     }
     TRY(spad_kernel_builder_for(round, t->builder, name, zero, end, false, error));
     if (param == NULL || added >= 0) return SPAD_OK;
     /* K_tiles - 1 rounds are none for 0 and 1: the last ones are left out instead */
     spad_comparison inside = {.left = *round, .relation = SPAD_LESS};
-    TRY(ttgir_add_number(t, param->expr, added, &inside.right, error));
+    TRY(spad__ttgir_add_number(t, param->expr, added, &inside.right, error));
     t->shorter[t->depth] = true;
     return spad_kernel_builder_if(t->builder, &inside, 1, error);
 }
@@ -622,13 +299,14 @@ static spad_status begin_block(spad__ttgir *t, spad_error *error) {
         return spad__fail(error, SPAD_ERR_ARGUMENT, "blocks are nested too deep");
     }
     t->shorter[++t->depth] = false;
+    t->conditions[t->depth] = SPAD__NO_SCALAR;
     return SPAD_OK;
 }
 
 /* One access, or one for each stage where it is to all of them. */
 static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
                                spad_error *error) {
-    const spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
+    const spad__ttgir_buffer *b = spad__ttgir_buffer_in(t, access->buffer, t->rank, access->block);
     spad_expr_range ranges[SPAD__TTGIR_RANK] = {{0}};
     char spread[SPAD__TTGIR_NAME];
     spad_kernel_access row = {.tensor = b->row,
@@ -638,9 +316,10 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     if (b->row < 0) return SPAD_OK; /* nothing is known of what a pointer leads to */
     for (int d = 0; d < b->rank && d < access->view.rank; d++) {
         if (access->view.length[d] == 0) continue;
-        TRY(expr_of(t, access->view.from[d], &ranges[d].from, error));
-        TRY(expr_of(t, moved_by(t, access->view.from[d], access->view.length[d]), &ranges[d].to,
-                    error));
+        TRY(spad__ttgir_expr(t, access->view.from[d], &ranges[d].from, error));
+        TRY(spad__ttgir_expr(t,
+                             spad__ttgir_moved_by(t, access->view.from[d], access->view.length[d]),
+                             &ranges[d].to, error));
         part = true;
     }
     if (part) {
@@ -652,9 +331,9 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
         spad_expr index;
         if (b->stages > 0) {
             if (all) {
-                TRY(number_expr(t, stage, &index, error));
+                TRY(spad__ttgir_number_expr(t, stage, &index, error));
             } else {
-                TRY(expr_of(t, access->view.stage, &index, error));
+                TRY(spad__ttgir_expr(t, access->view.stage, &index, error));
             }
             row.index_count = 1;
             row.index = &index;
@@ -664,14 +343,61 @@ static spad_status emit_access(spad__ttgir *t, const spad__ttgir_access *access,
     return SPAD_OK;
 }
 
-static spad_status barrier_index(spad__ttgir *t, const spad__ttgir_note *note, spad_expr *index,
-                                 size_t *count, spad_error *error) {
+/* The mbarrier of a note for what happens in this block: index[2]. */
+static spad_status barrier_index(spad__ttgir *t, const spad__ttgir_note *note, int block,
+                                 spad_expr *index, size_t *count, spad_error *error) {
     const spad__ttgir_buffer *b = &t->buffers.items[note->buffer];
     *count = 0;
+    if (t->ranks > 1) {
+        const int64_t owner = (int64_t)((uint32_t)block & ~note->joined);
+        TRY(spad__ttgir_number_expr(t, owner, &index[(*count)++], error));
+    }
     if (b->stages == 0) return SPAD_OK;
-    *count = 1;
-    if (note->stage < 0) return number_expr(t, 0, index, error);
-    return expr_of(t, note->stage, index, error);
+    if (note->stage < 0) return spad__ttgir_number_expr(t, 0, &index[(*count)++], error);
+    return spad__ttgir_expr(t, note->stage, &index[(*count)++], error);
+}
+
+/* Bytes of a part of a tile that is written. */
+static spad_status ttgir_written_bytes(const spad__ttgir *t, const spad__ttgir_note *note,
+                                       int64_t *out, spad_error *error) {
+    const spad__ttgir_access *access =
+        &t->accesses.items[note->first_access + note->access_count - 1];
+    const spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
+    int64_t dims[SPAD__TTGIR_RANK];
+    for (int d = 0; d < b->rank; d++) {
+        dims[d] = access->view.length[d] > 0 ? access->view.length[d] : b->dims[d];
+    }
+    return spad_shape_bytes(out, (spad_shape){(size_t)b->rank, dims}, b->dtype, error);
+}
+
+/* What the operation wrote in each block is delivered to the mbarrier of that block. */
+static spad_status emit_deliveries(spad__ttgir *t, const spad__ttgir_note *note,
+                                   spad_error *error) {
+    const bool several = (note->blocks & (note->blocks - 1)) != 0;
+    for (int block = 0; block < t->ranks; block++) {
+        spad_expr index[2] = {0};
+        spad_kernel_completion completion = {.kind = SPAD_COMPLETION_DELIVER,
+                                             .object = t->buffers.items[note->buffer].row,
+                                             .index = index};
+        int64_t bytes;
+        if ((note->blocks >> block & 1) == 0) continue;
+        TRY(barrier_index(t, note, block, index, &completion.index_count, error));
+        if (several) {
+            TRY(ttgir_written_bytes(t, note, &bytes, error));
+            TRY(spad__ttgir_number_expr(t, bytes, &completion.amount, error));
+        }
+        TRY(spad_kernel_builder_completion(t->builder, &completion, error));
+    }
+    return SPAD_OK;
+}
+
+/* Zeros in place of a copy: nothing comes from memory. */
+static spad_status emit_no_time(spad__ttgir *t, spad_error *error) {
+    const spad_amount none = {0};
+    spad_expr zero;
+    TRY(spad__ttgir_number_expr(t, 0, &zero, error));
+    TRY(spad_kernel_builder_cost(t->builder, SPAD_COST_NS, zero, error));
+    return spad_kernel_builder_latency(t->builder, SPAD_COST_NS, none, error);
 }
 
 static spad_status emit_operation(spad__ttgir *t, const spad__ttgir_rows *rows,
@@ -694,31 +420,74 @@ static spad_status emit_operation(spad__ttgir *t, const spad__ttgir_rows *rows,
     if (note->group != SPAD__TTGIR_NO_GROUP) {
         TRY(spad_kernel_builder_group(t->builder, rows->groups[note->group], error));
     }
-    if (note->buffer < 0) return SPAD_OK;
-    spad_expr index = 0;
-    spad_kernel_completion completion = {.kind = SPAD_COMPLETION_DELIVER,
-                                         .object = t->buffers.items[note->buffer].row,
-                                         .index = &index};
-    TRY(barrier_index(t, note, &index, &completion.index_count, error));
-    return spad_kernel_builder_completion(t->builder, &completion, error);
+    if (note->free) TRY(emit_no_time(t, error));
+    return note->buffer < 0 ? SPAD_OK : emit_deliveries(t, note, error);
 }
 
-static spad_status emit_statement(spad__ttgir *t, const spad__ttgir_rows *rows,
-                                  const spad__ttgir_note *note, spad_error *error) {
+/* `block`: whose mbarrier it is. */
+static spad_status emit_one_statement(spad__ttgir *t, const spad__ttgir_rows *rows,
+                                      const spad__ttgir_note *note, int block, spad_error *error) {
     spad_statement statement = spad_statement_of(note->statement, -1);
-    spad_expr index = 0;
+    spad_expr index[2] = {0};
     if (note->group != SPAD__TTGIR_NO_GROUP) statement.item = rows->groups[note->group];
     if (note->buffer >= 0) {
         statement.item = t->buffers.items[note->buffer].row;
-        statement.index = &index;
-        TRY(barrier_index(t, note, &index, &statement.index_count, error));
+        statement.index = index;
+        TRY(barrier_index(t, note, block, index, &statement.index_count, error));
     }
-    if (note->scalar >= 0) TRY(expr_of(t, note->scalar, &statement.amount, error));
-    if (note->expect >= 0) TRY(expr_of(t, note->expect, &statement.expect, error));
+    if (note->scalar >= 0) TRY(spad__ttgir_expr(t, note->scalar, &statement.amount, error));
+    if (note->expect >= 0) TRY(spad__ttgir_expr(t, note->expect, &statement.expect, error));
     if (note->unit != SPAD__TTGIR_NO_UNIT) statement.unit = rows->units[note->unit];
     if (note->statement == SPAD_STATEMENT_FENCE) statement.fence = rows->fence;
     statement.flags = note->flags;
     return spad_kernel_builder_statement(t->builder, &statement, error);
+}
+
+/* One tcgen05.commit for blocks beyond the pair: all of them have the arrival at the same time. So
+ * it is one operation, which waits for the products before it. */
+static spad_status emit_commit(spad__ttgir *t, const spad__ttgir_rows *rows,
+                               const spad__ttgir_note *note, spad_error *error) {
+    spad_statement drain = spad_statement_of(SPAD_STATEMENT_DRAIN, -1);
+    spad_expr cost;
+    drain.unit = rows->units[note->unit];
+    TRY(spad_kernel_builder_statement(t->builder, &drain, error));
+    TRY(spad_kernel_builder_operation(t->builder, unit_names[note->unit], "commit", error));
+    for (int block = 0; block < t->ranks; block++) {
+        spad_expr index[2] = {0};
+        spad_kernel_completion arrival = {.kind = SPAD_COMPLETION_ARRIVE,
+                                          .object = t->buffers.items[note->buffer].row,
+                                          .index = index};
+        if ((note->blocks >> block & 1) == 0) continue;
+        TRY(barrier_index(t, note, block, index, &arrival.index_count, error));
+        TRY(spad_kernel_builder_completion(t->builder, &arrival, error));
+    }
+    TRY(spad__ttgir_number_expr(t, 0, &cost, error));
+    return spad_kernel_builder_cost(t->builder, SPAD_COST_CYCLES, cost, error);
+}
+
+static spad_status emit_statement(spad__ttgir *t, const spad__ttgir_rows *rows,
+                                  const spad__ttgir_note *note, spad_error *error) {
+    const uint32_t pair = spad__ttgir_peers(t, t->pairs ? 1 : 0);
+    if (note->buffer >= 0 && note->unit == SPAD__TTGIR_TC5 && (note->blocks & ~pair) != 0) {
+        return emit_commit(t, rows, note, error);
+    }
+    if (note->buffer < 0) return emit_one_statement(t, rows, note, t->rank, error);
+    for (int block = 0; block < t->ranks; block++) {
+        if (note->blocks >> block & 1) TRY(emit_one_statement(t, rows, note, block, error));
+    }
+    return SPAD_OK;
+}
+
+/* A barrier of the block. */
+static spad_status emit_sync(spad__ttgir *t, int64_t row, spad_error *error) {
+    spad_statement sync = spad_statement_of(SPAD_STATEMENT_SYNC, row);
+    spad_expr block = 0;
+    if (t->ranks > 1) {
+        TRY(spad__ttgir_number_expr(t, t->rank, &block, error));
+        sync.index = &block;
+        sync.index_count = 1;
+    }
+    return spad_kernel_builder_statement(t->builder, &sync, error);
 }
 
 static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
@@ -726,8 +495,13 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
     if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) TRY(begin_block(t, error));
     switch (note->kind) {
     case SPAD__NOTE_FOR: return emit_for(t, note, error);
-    case SPAD__NOTE_IF: return emit_if(t, note, error);
-    case SPAD__NOTE_ELSE: return spad_kernel_builder_else(t->builder, error);
+    case SPAD__NOTE_IF:
+        TRY(spad__ttgir_emit_if(t, note, error));
+        t->conditions[t->depth] = note->scalar;
+        return SPAD_OK;
+    case SPAD__NOTE_ELSE:
+        t->conditions[t->depth] = SPAD__NO_SCALAR;
+        return spad_kernel_builder_else(t->builder, error);
     case SPAD__NOTE_END: return emit_end(t, error);
     case SPAD__NOTE_OPERATION: return emit_operation(t, rows, note, error);
     case SPAD__NOTE_ALLOCATE: {
@@ -735,15 +509,14 @@ static spad_status emit_note(spad__ttgir *t, const spad__ttgir_rows *rows,
         const bool now = b->local && b->row < 0 && (b->read || b->written);
         return now ? emit_buffer(t, b, error) : SPAD_OK;
     }
-    case SPAD__NOTE_JOIN: {
-        const spad_statement join = spad_statement_of(SPAD_STATEMENT_SYNC, rows->join);
-        return t->regions > 1 ? spad_kernel_builder_statement(t->builder, &join, error) : SPAD_OK;
-    }
+    case SPAD__NOTE_JOIN: return rows->join >= 0 ? emit_sync(t, rows->join, error) : SPAD_OK;
     case SPAD__NOTE_MEET: {
         const int agent = note->stream - SPAD__STREAM_DEFAULT;
-        const spad_statement meet = spad_statement_of(
-            SPAD_STATEMENT_SYNC, agent < 0 ? rows->meet : t->agents.items[agent].meet);
-        return spad_kernel_builder_statement(t->builder, &meet, error);
+        return emit_sync(t, agent < 0 ? rows->meet : t->agents.items[agent].meet, error);
+    }
+    case SPAD__NOTE_CLUSTER: {
+        const spad_statement all = spad_statement_of(SPAD_STATEMENT_SYNC, rows->cluster);
+        return spad_kernel_builder_statement(t->builder, &all, error);
     }
     default: return emit_statement(t, rows, note, error);
     }
@@ -761,7 +534,7 @@ static spad_status emit_stream(spad__ttgir *t, const spad__ttgir_rows *rows, int
     bool inits = false;
     for (size_t i = 0; i < t->notes.count; i++) {
         const spad__ttgir_note *note = &t->notes.items[i];
-        if (note->stream != stream) continue;
+        if (note->stream != stream || note->block != t->rank) continue;
         const bool init =
             note->kind == SPAD__NOTE_STATEMENT && note->statement == SPAD_STATEMENT_INIT;
         TRY(go_to(t, note->op, error));
@@ -773,6 +546,14 @@ static spad_status emit_stream(spad__ttgir *t, const spad__ttgir_rows *rows, int
     return inits ? emit_fence(t, error) : SPAD_OK;
 }
 
+static spad_status begin_agent(spad__ttgir *t, const char *name, int64_t warps, int64_t registers,
+                               spad_error *error) {
+    const spad_amount threads = {.value = warps * 32};
+    const spad_amount each = {.value = registers};
+    TRY(spad_kernel_builder_agent(t->builder, name, error));
+    return spad_kernel_builder_threads(t->builder, threads, each, error);
+}
+
 static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
     for (size_t i = 0; i < t->agents.count; i++) {
         const spad__ttgir_agent *agent = &t->agents.items[i];
@@ -782,31 +563,105 @@ static spad_status emit_agents(spad__ttgir *t, const spad__ttgir_rows *rows, spa
         } else {
             snprintf(name, sizeof name, "partition%zu", i - 1);
         }
-        TRY(spad_kernel_builder_agent(t->builder, name, error));
-        const spad_amount threads = {.value = agent->warps * 32};
-        const spad_amount registers = {.value = agent->registers};
-        TRY(spad_kernel_builder_threads(t->builder, threads, registers, error));
+        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
         TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
         TRY(spad_kernel_builder_end(t->builder, error));
     }
     return SPAD_OK;
 }
 
+/* ---- blocks of a cluster -------------------------------------------------------------- */
+
+/* Does the block end without a wait for its last stores? That is reported (SPAD-UNFINISHED), and
+ * then it is not asked what else uses their bytes. */
+static bool has_open_stores(const spad__ttgir *t) {
+    bool open = false;
+    for (size_t i = 0; i < t->notes.count; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->block != t->rank || note->group != SPAD__TTGIR_STORES) continue;
+        open = note->kind != SPAD__NOTE_STATEMENT || note->statement != SPAD_STATEMENT_WAIT_GROUP ||
+               !spad__scalar_is(&t->scalars, note->scalar, 0);
+    }
+    return open;
+}
+
+/* When a block ends, its memory is gone: what others access must be done with. */
+static spad_status emit_exit(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
+    if (!t->meets) return SPAD_OK; /* the text has no barriers */
+    const bool stores = has_open_stores(t);
+    for (size_t i = t->first_buffers[t->rank]; i < t->first_buffers[t->rank + 1]; i++) {
+        const spad__ttgir_buffer *b = &t->buffers.items[i];
+        const uint32_t joined = t->shared_barriers ? b->same : 0;
+        if (!b->remote || b->row < 0 || b->space == SPAD__TTGIR_GLOBAL) continue;
+        if (!b->barrier && stores) continue;
+        if (!b->barrier) {
+            const spad_statement end = spad_statement_of(SPAD_STATEMENT_FREE, b->row);
+            TRY(spad_kernel_builder_statement(t->builder, &end, error));
+            continue;
+        }
+        if (b->ended || !spad__ttgir_leads(t, joined)) continue;
+        for (int64_t stage = 0; stage < (b->stages > 0 ? b->stages : 1); stage++) {
+            const spad__ttgir_note end = {.statement = SPAD_STATEMENT_INVALIDATE,
+                                          .scalar = SPAD__NO_SCALAR,
+                                          .expect = SPAD__NO_SCALAR,
+                                          .buffer = (int32_t)i,
+                                          .stage = spad__scalar_number(&t->scalars, stage)};
+            TRY(emit_one_statement(t, rows, &end, t->rank, error));
+        }
+    }
+    return SPAD_OK;
+}
+
+/* The main program of a block, with its default warps, and its partitions. */
+static spad_status emit_block(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
+    char name[SPAD__TTGIR_NAME];
+    snprintf(name, sizeof name, "block%d", t->rank);
+    TRY(begin_agent(t, name, t->warps, 0, error));
+    TRY(emit_stream(t, rows, SPAD__STREAM_BEFORE, error));
+    if (t->agents.count > 0) TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT, error));
+    TRY(emit_stream(t, rows, SPAD__STREAM_AFTER, error));
+    TRY(emit_exit(t, rows, error));
+    TRY(spad_kernel_builder_end(t->builder, error));
+    for (size_t i = 1; i < t->agents.count; i++) {
+        const spad__ttgir_agent *agent = &t->agents.items[i];
+        snprintf(name, sizeof name, "block%d_partition%zu", t->rank, i - 1);
+        TRY(begin_agent(t, name, agent->warps, agent->registers, error));
+        TRY(emit_stream(t, rows, SPAD__STREAM_DEFAULT + (int)i, error));
+        TRY(spad_kernel_builder_end(t->builder, error));
+    }
+    return SPAD_OK;
+}
+
+static spad_status emit_cluster(spad__ttgir *t, const spad__ttgir_rows *rows, spad_error *error) {
+    for (t->rank = 0; t->rank < t->ranks; t->rank++) TRY(emit_buffers(t, error));
+    for (t->rank = 0; t->rank < t->ranks; t->rank++) TRY(emit_block(t, rows, error));
+    t->rank = 0;
+    return SPAD_OK;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------ */
+
 static spad_status emit_all(spad__ttgir *t, spad_error *error) {
-    spad__ttgir_rows rows = {.fence = -1, .join = -1, .meet = -1};
+    spad__ttgir_rows rows = {.fence = -1, .join = -1, .meet = -1, .cluster = -1};
     size_t fence;
     if (spad_target_find_fence(&fence, t->target, "shared", NULL) == SPAD_OK) {
         rows.fence = (int64_t)fence;
     }
-    TRY(emit_params(t, error));
+    t->rank = 0;
+    TRY(spad__ttgir_emit_params(t, error));
     TRY(emit_units(t, &rows, error));
+    TRY(emit_joins(t, &rows, error));
     TRY(emit_meets(t, &rows, error));
     TRY(spad__ttgir_find_local(t, error));
-    TRY(emit_buffers(t, error));
-    TRY(emit_stream(t, &rows, SPAD__STREAM_BEFORE, error));
-    TRY(emit_agents(t, &rows, error));
-    TRY(emit_stream(t, &rows, SPAD__STREAM_AFTER, error));
-    return fix_params(t, error);
+    if (t->ranks > 1) {
+        TRY(emit_cluster(t, &rows, error));
+    } else {
+        TRY(emit_buffers(t, error));
+        TRY(emit_stream(t, &rows, SPAD__STREAM_BEFORE, error));
+        TRY(emit_agents(t, &rows, error));
+        TRY(emit_stream(t, &rows, SPAD__STREAM_AFTER, error));
+    }
+    return spad__ttgir_fix_params(t, error);
 }
 
 spad_status spad__ttgir_emit(spad__ttgir *t, spad_kernel **out, const char *file,

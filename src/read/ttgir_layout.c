@@ -38,12 +38,8 @@ static spad__ttgir_words encoding_words(const spad__ttgir *t, uint32_t at) {
     return (spad__ttgir_words){at, end};
 }
 
-/* The first token after "word =", at any depth of brackets; 0: none. */
 static uint32_t word_after(const spad__ttgir *t, spad__ttgir_words words, const char *word) {
-    for (uint32_t at = words.first; at + 2 < words.end; at++) {
-        if (spad__mlir_is(t->m, at, word) && spad__mlir_is_mark(t->m, at + 1, '=')) return at + 2;
-    }
-    return 0;
+    return spad__mlir_after_word(t->m, words.first, words.end, word);
 }
 
 /* "word = [4, 1]": how many numbers from `least` on there are, at most `limit`. */
@@ -157,6 +153,14 @@ void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_
         spad__ttgir_read_blocks(t, encoding, rank, &bases);
     }
     extents_of(&bases, rank, split, &repeats);
+}
+
+void spad__ttgir_take_part(const spad__ttgir *t, spad__ttgir_type *type) {
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type->encoding, type->rank, split);
+    for (int d = 0; d < type->rank; d++) {
+        type->dims[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
+    }
 }
 
 /* ---- one dimension -------------------------------------------------------------------- */

@@ -72,7 +72,7 @@ static bool begin_scopes(const spad__ttgir *t, spad__ttgir_scopes *s) {
 
 spad_status spad__ttgir_find_local(spad__ttgir *t, spad_error *error) {
     spad__ttgir_scopes scopes = {0};
-    if (t->agents.count > 0 || t->run) return SPAD_OK;
+    if (t->agents.count > 0 || t->run || t->ranks > 1) return SPAD_OK;
     const bool good = begin_scopes(t, &scopes) && see_notes(t, &scopes);
     const bool deep = scopes.depth == BLOCKS_DEEP;
     spad__array_free(t->host, &scopes.open);

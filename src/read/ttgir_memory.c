@@ -16,15 +16,6 @@
 
 /* ---- operands ------------------------------------------------------------------------ */
 
-/* The number that follows an operand: "init_barrier %b, 1". */
-static bool number_after(const spad__ttgir *t, const spad__mlir_op *op, uint32_t operand,
-                         int64_t *out) {
-    if (operand >= op->operand_count) return false;
-    const uint32_t at = t->m->operands.items[op->first_operand + operand].token;
-    return at + 2 < op->end && spad__mlir_is_mark(t->m, at + 1, ',') &&
-           spad__mlir_number(t->m, at + 2, out);
-}
-
 /* The n-th operand that is a view; its number in *which. */
 static const spad__ttgir_value *view_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t n, uint32_t *which) {
@@ -94,6 +85,7 @@ static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttg
     b->rank = type->rank - ring;
     int64_t split[SPAD__TTGIR_RANK];
     spad__ttgir_split(t, type->encoding, b->rank, split);
+    b->same = spad__ttgir_same_bits(t, type, b->rank);
     for (int d = 0; d < b->rank; d++) {
         b->dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
@@ -123,6 +115,10 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         fill_buffer(t, op, &type, type.tensor_memory ? SPAD__TTGIR_TMEM : SPAD__TTGIR_SHARED,
                     &t->buffers.items[buffer]);
     }
+    if (!t->dry) {
+        t->buffers.items[buffer].freed = false;
+        t->buffers.items[buffer].loops = t->loops;
+    }
     const spad__ttgir_value value = spad__ttgir_whole(t, buffer);
     spad__ttgir_set(t, op, 0, value);
     if (t->loops > 0) {
@@ -136,125 +132,12 @@ static void do_alloc(spad__ttgir *t, const spad__mlir_op *op) {
         t, spad__ttgir_spread_of(t, spad__ttgir_nth_tensor(t, op, 0, false), &value));
 }
 
-/* ---- views --------------------------------------------------------------------------- */
-
-static void do_index(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
-    if (value.kind != SPAD__TTGIR_VIEW) return;
-    const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
-    const spad__scalar index = spad__ttgir_scalar(t, op, 1);
-    if (b->stages > 0 && value.view.stage < 0) {
-        value.view.stage = index;
-    } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
-        const int d = value.view.order[0];
-        value.view.from[d] =
-            value.view.length[d] > 0
-                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value.view.from[d], index)
-                : index;
-        value.view.length[d] = 1;
-        memmove(value.view.order, value.view.order + 1,
-                (size_t)(value.view.rank - 1) * sizeof *value.view.order);
-    }
-    spad__ttgir_set(t, op, 0, value);
-}
-
-/* Narrows dimension d of the view to `length` elements from `from` on. */
-static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
-    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
-    const int own = value->view.order[d];
-    if (b->folded) return;
-    if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
-    const spad__scalar start = spad__scalar_number(&t->scalars, from);
-    value->view.from[own] =
-        value->view.length[own] > 0
-            ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
-            : start;
-    value->view.length[own] = length;
-}
-
-/* "memdesc_subslice %x[0, 32] : from -> to" */
-static void do_subslice(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
-    const uint32_t to = spad__ttgir_last_memdesc(t, op);
-    spad__ttgir_type type;
-    if (value.kind != SPAD__TTGIR_VIEW || to == 0) return;
-    if (!spad__ttgir_read_type(t, to, op->end, &type)) {
-        SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
-        return;
-    }
-    uint32_t at = t->m->operands.items[op->first_operand].token + 2;
-    for (int d = 0; d < value.view.rank && d < type.rank; d++) {
-        int64_t from;
-        if (at >= op->end || !spad__mlir_number(t->m, at, &from)) break;
-        narrow(t, &value, d, from, type.dims[d]);
-        at += 2;
-    }
-    spad__ttgir_set(t, op, 0, value);
-}
-
-/* "tmem_subslice %x {N = 64 : i32}": columns; from 3.9 on "{offset = 64 : i32}", and
- * "{offset = 64 : i32, dim = 0 : i32}" where it is another dimension than the second. */
-static void do_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
-    const uint32_t to = spad__ttgir_last_memdesc(t, op);
-    spad__ttgir_type type;
-    int64_t from = 0;
-    if (value.kind != SPAD__TTGIR_VIEW || to == 0) return;
-    if (!spad__ttgir_read_type(t, to, op->end, &type)) {
-        SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
-        return;
-    }
-    int64_t dim = type.rank - 1;
-    if (spad__mlir_number_of(t->m, op, "offset", &from)) {
-        dim = 1;
-        spad__mlir_number_of(t->m, op, "dim", &dim);
-    } else if (!spad__mlir_number_of(t->m, op, "N", &from) && !number_after(t, op, 0, &from)) {
-        SPAD__TTGIR_FAULT(t, "columns of tensor memory that are not known");
-        return;
-    }
-    const int64_t own = dim - (type.rank - value.view.rank); /* without the stages of a ring */
-    if (own < 0 || own >= value.view.rank || dim >= type.rank) {
-        SPAD__TTGIR_FAULT(t, "a part of tensor memory in dimension %lld", (long long)dim);
-        return;
-    }
-    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim]);
-    spad__ttgir_set(t, op, 0, value);
-}
-
-static void do_trans(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
-    const spad__ttgir_value before = value;
-    uint32_t at = spad__mlir_attribute(t->m, op, "order");
-    int d = 0;
-    for (; at != 0 && at < op->end && d < value.view.rank; at++) {
-        int64_t from;
-        if (spad__mlir_is_mark(t->m, at, '>')) break;
-        if (!spad__mlir_number(t->m, at, &from) || from < 0 || from >= value.view.rank) continue;
-        value.view.order[d++] = before.view.order[from];
-    }
-    spad__ttgir_set(t, op, 0, value);
-}
-
-/* Other shapes of the same bytes: all of them, whatever the shape. */
-static void do_same(spad__ttgir *t, const spad__mlir_op *op) {
-    spad__ttgir_set(t, op, 0, *spad__ttgir_operand(t, op, 0));
-}
-
-/* "warp_group_dot_wait %a, %b {pendings = 1}" gives back what it is given. */
-static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
-    int64_t pending = 0;
-    spad__mlir_number_of(t->m, op, "pendings", &pending);
-    for (int32_t i = 0; i < op->result_count && (uint32_t)i < op->operand_count; i++) {
-        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, op, (uint32_t)i));
-    }
-    spad__ttgir_note *note = spad__ttgir_note_statement(t, SPAD_STATEMENT_WAIT_GROUP);
-    if (note == NULL) return;
-    note->group = SPAD__TTGIR_MMAS;
-    note->scalar = spad__scalar_number(&t->scalars, pending);
-    if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
-        !spad__mlir_has(t->m, op, "warpGroupLocal")) {
-        spad__ttgir_note_meet(t);
-    }
+/* From here on its bytes are for others. Only what is freed where it was allocated: in a block of
+ * its own another execution may not come here. */
+static void do_dealloc(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_buffer *b = &t->buffers.items[spad__ttgir_operand(t, op, 0)->buffer];
+    const bool program = t->stream == SPAD__STREAM_BEFORE || t->stream == SPAD__STREAM_AFTER;
+    if (!t->dry && program && b->loops == t->loops) b->freed = true;
 }
 
 /* ---- reads and writes of threads ------------------------------------------------------ */
@@ -263,10 +146,15 @@ static void do_load(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
     if (from == NULL) return;
     const uint32_t type =
-        spad__mlir_named(t->m, op, "ttg.local_load") ? spad__ttgir_nth_tensor(t, op, 0, true) : 0;
+        spad__mlir_named(t->m, op, "ttg.local_load") || spad__mlir_named(t->m, op, "ttng.tmem_load")
+            ? spad__ttgir_nth_tensor(t, op, 0, true)
+            : 0;
+    bool open;
+    if (!spad__ttgir_note_if(t, spad__ttgir_only_where(t, from->buffer), &open)) return;
     spad__ttgir_note_operation(t, "load", SPAD__TTGIR_NO_UNIT);
     spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
     spad__ttgir_note_spread(t, spad__ttgir_spread_of(t, type, from));
+    spad__ttgir_note_end(t, open);
 }
 
 /* "local_store %x, %to", "tmem_store %x, %to, %condition" */
@@ -308,27 +196,39 @@ static void note_group(spad__ttgir *t, spad_statement_kind kind, spad__ttgir_gro
     }
 }
 
-/* "%from, %to mask %bits other %x": it writes all of its buffer, zeros too, or nothing. */
-static void do_copy(spad__ttgir *t, const spad__mlir_op *op) {
+/* A copy, or the zeros in its place: cp.async of no bytes fills what it does not copy. */
+static void note_copy(spad__ttgir *t, const spad__mlir_op *op, bool zeros) {
+    const spad__ttgir_value *from = spad__ttgir_operand(t, op, 0);
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
-    spad__scalar condition = SPAD__NO_SCALAR;
-    bool open;
-    if (to == NULL) return;
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
-        if (value->kind != SPAD__TTGIR_MASK) continue;
-        condition = value->scalar;
-        if (condition < 0 && !t->dry && t->masked_op < 0) t->masked_op = t->op;
-    }
-    if (!spad__ttgir_note_if(t, condition, &open)) return;
-    spad__ttgir_note *note = spad__ttgir_note_operation(t, "load", SPAD__TTGIR_CP);
+    spad__ttgir_note *note =
+        spad__ttgir_note_operation(t, zeros ? "zeros" : "load", SPAD__TTGIR_CP);
     if (note == NULL) return;
     note->group = SPAD__TTGIR_LOADS;
-    spad__ttgir_shape_like(t, spad__ttgir_operand(t, op, 0), to);
-    spad__ttgir_note_access(t, spad__ttgir_operand(t, op, 0), SPAD_ACCESS_READ);
+    note->free = zeros;
+    spad__ttgir_shape_like(t, from, to);
+    if (!zeros) spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
     spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
     spad__ttgir_note_spread(t, spad__ttgir_spread_of_pointers(t, op, to));
-    spad__ttgir_note_end(t, open);
+}
+
+/* "%from, %to mask %bits other %x": it writes all of its buffer in any case. A mask for all of it,
+ * where it is a number, decides about the time alone. */
+static void do_copy(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__scalar condition = SPAD__NO_SCALAR;
+    bool open;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const spad__ttgir_value *value = spad__ttgir_operand(t, op, i);
+        if (value->kind == SPAD__TTGIR_MASK) condition = value->scalar;
+    }
+    if (condition >= 0) condition = spad__scalar_resolve(&t->scalars, condition);
+    if (condition >= 0 && spad__scalar_get(&t->scalars, condition)->data)
+        condition = SPAD__NO_SCALAR;
+    const bool copies = spad__ttgir_note_if(t, condition, &open);
+    note_copy(t, op, !copies);
+    if (!open) return;
+    spad__ttgir_note_add(t, SPAD__NOTE_ELSE);
+    note_copy(t, op, true);
+    spad__ttgir_note_end(t, true);
 }
 
 static void do_commit(spad__ttgir *t, const spad__mlir_op *op) {
@@ -348,6 +248,23 @@ static void do_store_wait(spad__ttgir *t, const spad__mlir_op *op) {
     note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_STORES, pending, SPAD_SYNC_READS);
 }
 
+/* "warp_group_dot_wait %a, %b {pendings = 1}" gives back what it is given. */
+static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
+    int64_t pending = 0;
+    spad__mlir_number_of(t->m, op, "pendings", &pending);
+    for (int32_t i = 0; i < op->result_count && (uint32_t)i < op->operand_count; i++) {
+        spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, op, (uint32_t)i));
+    }
+    spad__ttgir_note *note = spad__ttgir_note_statement(t, SPAD_STATEMENT_WAIT_GROUP);
+    if (note == NULL) return;
+    note->group = SPAD__TTGIR_MMAS;
+    note->scalar = spad__scalar_number(&t->scalars, pending);
+    if (spad__ttgir_spread_of_groups(t) == SPAD__SPREAD_ALL &&
+        !spad__mlir_has(t->m, op, "warpGroupLocal")) {
+        spad__ttgir_note_own_meet(t, op);
+    }
+}
+
 /* ---- mbarriers ------------------------------------------------------------------------ */
 
 static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *barrier,
@@ -362,34 +279,23 @@ static spad__ttgir_note *on_barrier(spad__ttgir *t, const spad__ttgir_value *bar
     if (note == NULL) return NULL;
     note->buffer = barrier->buffer;
     note->stage = stage;
+    note->joined = spad__ttgir_joined(t, barrier);
+    if (!spad__ttgir_leads(t, note->joined)) t->buffers.items[barrier->buffer].remote = true;
     return note;
-}
-
-/* In the memory of one block, for others too: a bit of the block's number that moves nothing. */
-static bool is_for_blocks(spad__ttgir *t, const spad__mlir_op *op) {
-    const uint32_t at = spad__ttgir_last_memdesc(t, op);
-    spad__ttgir_type type;
-    spad__ttgir_bases bases;
-    if (t->blocks < 2 || !t->shared_barriers || at == 0) return false;
-    if (!spad__ttgir_read_type(t, at, op->end, &type)) return false;
-    spad__ttgir_read_blocks(t, type.encoding, type.rank, &bases);
-    for (size_t i = 0; i < bases.count; i++) {
-        if (bases.rows[i][0] == 0) return true;
-    }
-    return false;
 }
 
 static void do_init(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
-    if (is_for_blocks(t, op)) {
-        SPAD__TTGIR_FAULT(t, "an mbarrier for several blocks of the cluster: only kernels whose "
-                             "blocks use their own memory are read; compile with num_ctas=1");
-        return;
-    }
     const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 0);
+    t->began = true;
+    t->released = false;
+    if (!spad__ttgir_leads(t, spad__ttgir_joined(t, barrier))) return;
     spad__ttgir_note *note = on_barrier(t, barrier, SPAD_STATEMENT_INIT);
     if (note == NULL) return;
-    number_after(t, op, 0, &count);
+    spad__ttgir_number_after(t, op, 0, &count);
+    for (uint32_t bits = note->joined; bits != 0; bits &= bits - 1) {
+        if (!spad__mul(count, 2, &count)) count = 1; /* more than an mbarrier counts */
+    }
     if (t->buffers.items[barrier->buffer].count == 0) {
         t->buffers.items[barrier->buffer].count = count;
     }
@@ -397,37 +303,54 @@ static void do_init(spad__ttgir *t, const spad__mlir_op *op) {
 }
 
 static void do_invalidate(spad__ttgir *t, const spad__mlir_op *op) {
-    on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_INVALIDATE);
+    const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 0);
+    if (!spad__ttgir_leads(t, spad__ttgir_joined(t, barrier))) return;
+    if (on_barrier(t, barrier, SPAD_STATEMENT_INVALIDATE) == NULL) return;
+    t->buffers.items[barrier->buffer].ended = true;
 }
 
 static void do_expect(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t bytes = 0;
     bool open;
-    if (!number_after(t, op, 0, &bytes)) SPAD__TTGIR_FAULT(t, "expected a number of bytes");
-    spad__ttgir_note_meet(t);
+    uint32_t blocks;
+    if (!spad__ttgir_number_after(t, op, 0, &bytes))
+        SPAD__TTGIR_FAULT(t, "expected a number of bytes");
+    spad__ttgir_note_own_meet(t, op);
+    if (!spad__ttgir_arrivals(t, op, &blocks)) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
-    if (note != NULL) note->expect = spad__scalar_number(&t->scalars, bytes);
+    if (note != NULL) {
+        note->expect = spad__scalar_number(&t->scalars, bytes);
+        note->flags = spad__ttgir_flags_of_arrival(t, op);
+        spad__ttgir_arrive_at(t, note, blocks);
+    }
     spad__ttgir_note_end(t, open);
 }
 
 static void do_arrive(spad__ttgir *t, const spad__mlir_op *op) {
     int64_t count = 1;
     bool open;
-    number_after(t, op, 0, &count);
-    spad__ttgir_note_meet(t);
+    uint32_t blocks;
+    spad__ttgir_number_after(t, op, 0, &count);
+    spad__ttgir_note_own_meet(t, op);
+    if (!spad__ttgir_arrivals(t, op, &blocks)) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
     spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
-    if (note != NULL && count != 1) note->scalar = spad__scalar_number(&t->scalars, count);
+    if (note != NULL) {
+        if (count != 1) note->scalar = spad__scalar_number(&t->scalars, count);
+        note->flags = spad__ttgir_flags_of_arrival(t, op);
+        spad__ttgir_arrive_at(t, note, blocks);
+    }
     spad__ttgir_note_end(t, open);
 }
 
 static void do_wait_barrier(spad__ttgir *t, const spad__mlir_op *op) {
     const uint32_t count = operands_before(t, op, "deps");
     bool open;
+    if (!spad__ttgir_leads(t, spad__ttgir_joined(t, spad__ttgir_operand(t, op, 0)))) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, 2, count), &open)) return;
-    const spad__scalar phase =
-        spad__ttgir_clear(t, spad__ttgir_scalar(t, op, 1), "the phase of a wait");
+    const spad__scalar phase = spad__ttgir_clear(
+        t, spad__ttgir_low_bit(t, spad__ttgir_scalar(t, op, 1)), "the phase of a wait");
     spad__ttgir_note *note =
         on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_WAIT_PARITY);
     if (note != NULL) note->scalar = phase;
@@ -459,13 +382,18 @@ static int32_t spread_of_tma(const spad__ttgir *t, const spad__mlir_op *op) {
                : SPAD__SPREAD_ONE;
 }
 
-/* "%desc[%x, %y] %to, %barrier, %condition" */
+/* "%desc[%x, %y] %to, %barrier, %condition"; with "multicast" one block copies to all that have the
+ * same elements. */
 static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     uint32_t which = 0;
     bool open;
     const spad__ttgir_value *to = view_operand(t, op, 0, NULL);
     const spad__ttgir_value *barrier = view_operand(t, op, 1, &which);
     if (to == NULL || barrier == NULL) return;
+    const uint32_t same =
+        spad__mlir_has(t->m, op, "multicast") ? t->buffers.items[to->buffer].same : 0;
+    const uint32_t blocks = spad__ttgir_peers(t, same);
+    if (!spad__ttgir_leads(t, same)) return;
     if (!spad__ttgir_note_if(t, condition_at(t, op, which + 1, op->operand_count), &open)) return;
     const spad__scalar stage = spad__ttgir_clear(t, barrier->view.stage, "which mbarrier");
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "load", SPAD__TTGIR_TMA);
@@ -473,10 +401,11 @@ static void do_tma_load(spad__ttgir *t, const spad__mlir_op *op) {
     t->buffers.items[barrier->buffer].barrier = true;
     note->buffer = barrier->buffer;
     note->stage = stage;
+    note->joined = spad__ttgir_joined(t, barrier);
+    spad__ttgir_arrive_at(t, note, blocks);
     spad__ttgir_shape_like(t, spad__ttgir_operand(t, op, 0), to);
     spad__ttgir_note_access(t, spad__ttgir_operand(t, op, 0), SPAD_ACCESS_READ);
-    spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
-    spad__ttgir_note_spread(t, spread_of_tma(t, op));
+    spad__ttgir_note_accesses(t, to, SPAD_ACCESS_WRITE, blocks, spread_of_tma(t, op));
     spad__ttgir_note_end(t, open);
 }
 
@@ -507,6 +436,7 @@ static void note_registers(spad__ttgir *t, const spad__mlir_op *op, int which) {
     bool fresh;
     if (t->dry || !t->matrix_registers || at == 0) return;
     if (!spad__ttgir_read_type(t, at, op->end, &type)) return;
+    spad__ttgir_take_part(t, &type);
     const spad_shape shape = {(size_t)type.rank, type.dims};
     if (spad_shape_bytes(&bytes, shape, type.dtype, NULL) != SPAD_OK) return;
     const int32_t buffer = spad__ttgir_buffer_of(t, at, &fresh);
@@ -554,22 +484,27 @@ static void do_warp_group_dot(spad__ttgir *t, const spad__mlir_op *op) {
     if (!async) note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_MMAS, 0, 0);
 }
 
+/* The bit in which the two blocks of a pair differ; 0: products are of one block. */
+static uint32_t pair_bits(const spad__ttgir *t) {
+    return t->pairs ? 1 : 0;
+}
+
 /* One product, with the accumulator written or updated. */
 static void note_product(spad__ttgir *t, const spad__ttgir_value *const *reads, size_t count,
-                         const spad__ttgir_value *to, bool updates, bool waits) {
+                         const spad__ttgir_value *to, bool updates) {
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "dot", SPAD__TTGIR_TC5);
     if (note == NULL) return;
-    note->group = waits ? SPAD__TTGIR_DONE : SPAD__TTGIR_NO_GROUP;
+    const uint32_t blocks = spad__ttgir_peers(t, pair_bits(t));
     for (size_t i = 0; i < count; i++) {
-        spad__ttgir_note_access(t, reads[i], SPAD_ACCESS_READ);
-        /* all threads wait for one that ends at once, in a way of its own */
-        spad__ttgir_note_spread(t, waits ? SPAD__SPREAD_NONE : SPAD__SPREAD_ONE);
+        spad__ttgir_note_accesses(t, reads[i], SPAD_ACCESS_READ, blocks, SPAD__SPREAD_ONE);
     }
-    spad__ttgir_note_access(t, to, updates ? SPAD_ACCESS_UPDATE : SPAD_ACCESS_WRITE);
+    spad__ttgir_note_accesses(t, to, updates ? SPAD_ACCESS_UPDATE : SPAD_ACCESS_WRITE, blocks,
+                              SPAD__SPREAD_ONE);
 }
 
 /* "%a, %b, %d[%token], %use, %condition, %barrier[%its_condition], ... {is_async}"; with scales
- * after %d */
+ * after %d. Whoever needs its end waits for a barrier: the pass that lets one without is_async wait
+ * (MMALowering.cpp) is over in what Triton prints last, and Gluon does not run it. */
 typedef struct spad__ttgir_product {
     const spad__ttgir_value *reads[4];
     size_t read_count;
@@ -603,7 +538,30 @@ static bool ttgir_read_product(spad__ttgir *t, const spad__mlir_op *op, bool sca
     return out->to != NULL && out->condition >= 0;
 }
 
-static void note_commits(spad__ttgir *t, const spad__mlir_op *op, uint32_t first) {
+/* Arrives when the products so far are done, at the mbarrier of each of these blocks. */
+static void commit_to(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_value *barrier,
+                      uint32_t blocks) {
+    spad__ttgir_note *note = on_barrier(t, barrier, SPAD_STATEMENT_ARRIVE);
+    if (note == NULL) return;
+    note->unit = SPAD__TTGIR_TC5;
+    note->joined = 0;
+    note->flags = spad__ttgir_flags_of_arrival(t, op);
+    spad__ttgir_arrive_at(t, note, blocks);
+}
+
+/* Blocks that a product arrives at: those of its pair, and those that have the same elements of one
+ * of these buffers. */
+static uint32_t commit_blocks(const spad__ttgir *t, const spad__ttgir_value *const *buffers,
+                              size_t count) {
+    uint32_t blocks = spad__ttgir_peers(t, pair_bits(t));
+    for (size_t i = 0; i < count; i++) {
+        if (buffers[i]->kind != SPAD__TTGIR_VIEW) continue;
+        blocks |= spad__ttgir_peers(t, pair_bits(t) | t->buffers.items[buffers[i]->buffer].same);
+    }
+    return blocks;
+}
+
+static void note_commits(spad__ttgir *t, const spad__mlir_op *op, uint32_t first, uint32_t blocks) {
     for (uint32_t i = first; i < op->operand_count; i++) {
         const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, i);
         bool open;
@@ -611,15 +569,13 @@ static void note_commits(spad__ttgir *t, const spad__mlir_op *op, uint32_t first
         const bool has = i + 1 < op->operand_count && in_brackets(t, op, i + 1);
         const spad__scalar condition = has ? spad__ttgir_scalar(t, op, i + 1) : SPAD__NO_SCALAR;
         if (!spad__ttgir_note_if(t, condition, &open)) continue;
-        spad__ttgir_note *note = on_barrier(t, barrier, SPAD_STATEMENT_ARRIVE);
-        if (note != NULL) note->unit = SPAD__TTGIR_TC5;
+        commit_to(t, op, barrier, blocks);
         spad__ttgir_note_end(t, open);
     }
 }
 
 static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
     const bool scaled = spad__mlir_named(t->m, op, "ttng.tc_gen5_mma_scaled");
-    const bool waits = !spad__mlir_has(t->m, op, "is_async");
     spad__ttgir_product p;
     bool open, updates;
     if (t->dry) return;
@@ -627,31 +583,38 @@ static void do_product(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "operands of a product that are not known");
         return;
     }
-    if (p.barriers < op->operand_count) spad__ttgir_note_meet(t);
-    if (!spad__ttgir_note_if(t, p.condition, &open)) return;
+    if (p.barriers < op->operand_count) spad__ttgir_note_own_meet(t, op);
+    if (!spad__ttgir_leads(t, pair_bits(t))) return;
+    if (!spad__ttgir_note_if(t, p.condition, &open)) {
+        t->buffers.items[p.to->buffer].skipped = true;
+        return;
+    }
     const bool first = spad__ttgir_note_if(t, spad__scalar_not(&t->scalars, p.use), &updates);
-    if (first) note_product(t, p.reads, p.read_count, p.to, false, waits);
+    if (first) note_product(t, p.reads, p.read_count, p.to, false);
     if (updates) {
         spad__ttgir_note_add(t, SPAD__NOTE_ELSE);
-        note_product(t, p.reads, p.read_count, p.to, true, waits);
+        note_product(t, p.reads, p.read_count, p.to, true);
         spad__ttgir_note_end(t, true);
     } else if (!first) {
-        note_product(t, p.reads, p.read_count, p.to, true, waits);
+        note_product(t, p.reads, p.read_count, p.to, true);
     }
-    if (waits) {
-        note_group(t, SPAD_STATEMENT_COMMIT, SPAD__TTGIR_DONE, 0, 0);
-        note_group(t, SPAD_STATEMENT_WAIT_GROUP, SPAD__TTGIR_DONE, 0, 0);
-    }
-    note_commits(t, op, p.barriers);
+    const bool multicast = spad__mlir_has(t->m, op, "multicast");
+    note_commits(t, op, p.barriers, commit_blocks(t, p.reads, multicast ? p.read_count : 0));
     spad__ttgir_note_end(t, open);
 }
 
 static void do_tc5_commit(spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t count = operands_before(t, op, "descs");
+    uint32_t blocks = commit_blocks(t, NULL, 0);
     bool open;
-    spad__ttgir_note_meet(t);
-    if (!spad__ttgir_note_if(t, condition_at(t, op, 1, op->operand_count), &open)) return;
-    spad__ttgir_note *note = on_barrier(t, spad__ttgir_operand(t, op, 0), SPAD_STATEMENT_ARRIVE);
-    if (note != NULL) note->unit = SPAD__TTGIR_TC5;
+    spad__ttgir_note_own_meet(t, op);
+    if (!spad__ttgir_leads(t, pair_bits(t))) return;
+    if (!spad__ttgir_note_if(t, condition_at(t, op, 1, count), &open)) return;
+    for (uint32_t i = count; i < op->operand_count; i++) {
+        const spad__ttgir_value *buffer = spad__ttgir_operand(t, op, i);
+        blocks |= commit_blocks(t, &buffer, 1);
+    }
+    commit_to(t, op, spad__ttgir_operand(t, op, 0), blocks);
     spad__ttgir_note_end(t, open);
 }
 
@@ -660,77 +623,91 @@ static void do_tmem_copy(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *from = view_operand(t, op, 0, NULL);
     const spad__ttgir_value *to = view_operand(t, op, 1, NULL);
     uint32_t which;
-    if (from == NULL || to == NULL) return;
+    const uint32_t blocks = spad__ttgir_peers(t, pair_bits(t));
+    if (from == NULL || to == NULL || !spad__ttgir_leads(t, pair_bits(t))) return;
     if (spad__ttgir_note_operation(t, "copy", SPAD__TTGIR_TC5) == NULL) return;
-    spad__ttgir_note_access(t, from, SPAD_ACCESS_READ);
-    spad__ttgir_note_spread(t, SPAD__SPREAD_ONE);
-    spad__ttgir_note_access(t, to, SPAD_ACCESS_WRITE);
-    if (view_operand(t, op, 2, &which) != NULL) note_commits(t, op, which);
+    spad__ttgir_note_accesses(t, from, SPAD_ACCESS_READ, blocks, SPAD__SPREAD_ONE);
+    spad__ttgir_note_accesses(t, to, SPAD_ACCESS_WRITE, blocks, SPAD__SPREAD_ONE);
+    if (view_operand(t, op, 2, &which) != NULL) note_commits(t, op, which, blocks);
 }
 
 /* "ttg.barrier local", and a barrier of all blocks of a cluster */
 static void do_barrier(spad__ttgir *t, const spad__mlir_op *op) {
     if (spad__ttgir_is_barrier(t->m, op)) spad__ttgir_note_meet(t);
+    if (!spad__mlir_named(t->m, op, "ttng.cluster_barrier")) return;
+    const uint32_t relaxed = spad__mlir_attribute(t->m, op, "relaxed");
+    spad__ttgir_note_cluster(t, relaxed != 0 && spad__mlir_is(t->m, relaxed, "true"));
+}
+
+/* fence.mbarrier_init.release.cluster */
+static void do_release(spad__ttgir *t, const spad__mlir_op *op) {
+    (void)op;
+    t->released = true;
 }
 
 /* ---- the table ------------------------------------------------------------------------- */
 
-static void do_nothing(spad__ttgir *t, const spad__mlir_op *op) {
-    (void)t;
-    (void)op;
-}
-
 static const struct {
     const char *name;
     void (*act)(spad__ttgir *t, const spad__mlir_op *op);
+    uint32_t views; /* operands that are memory, at least */
 } known[] = {
-    {"ttg.local_alloc", do_alloc},
-    {"ttng.tmem_alloc", do_alloc},
-    {"ttg.memdesc_index", do_index},
-    {"ttg.memdesc_subslice", do_subslice},
-    {"ttng.tmem_subslice", do_tmem_subslice},
-    {"ttg.memdesc_trans", do_trans},
-    {"ttg.memdesc_reshape", do_same},
-    {"ttg.memdesc_reinterpret", do_same},
-    {"ttg.local_load", do_load},
-    {"ttg.local_gather", do_load},
-    {"ttng.tmem_load", do_load},
-    {"ttg.local_store", do_store},
-    {"ttng.tmem_store", do_store},
-    {"ttg.local_scatter", do_scatter},
-    {"ttg.local_dealloc", do_nothing},
-    {"ttg.async_copy_global_to_local", do_copy},
-    {"ttg.async_commit_group", do_commit},
-    {"ttg.async_wait", do_wait},
-    {"tt.dot", do_dot},
-    {"ttng.warp_group_dot", do_warp_group_dot},
-    {"ttng.warp_group_dot_wait", do_dot_wait},
-    {"ttng.init_barrier", do_init},
-    {"ttng.inval_barrier", do_invalidate},
-    {"ttng.barrier_expect", do_expect},
-    {"ttng.arrive_barrier", do_arrive},
-    {"ttng.wait_barrier", do_wait_barrier},
-    {"ttng.async_copy_mbarrier_arrive", do_copy_arrive},
-    {"ttng.fence_async_shared", do_fence},
-    {"ttng.async_tma_copy_global_to_local", do_tma_load},
-    {"ttng.async_tma_gather", do_tma_load},
-    {"ttng.async_tma_copy_local_to_global", do_tma_store},
-    {"ttng.async_tma_scatter", do_tma_store},
-    {"ttng.async_tma_reduce", do_tma_store},
-    {"ttng.async_tma_store_wait", do_store_wait},
-    {"ttng.tc_gen5_mma", do_product},
-    {"ttng.tc_gen5_mma_scaled", do_product},
-    {"ttng.tc_gen5_commit", do_tc5_commit},
-    {"ttng.tmem_copy", do_tmem_copy},
-    {"ttg.barrier", do_barrier},
-    {"gpu.barrier", do_barrier},
-    {"ttng.cluster_barrier", do_barrier},
+    {"ttg.local_alloc", do_alloc, 0},
+    {"ttng.tmem_alloc", do_alloc, 0},
+    {"ttg.memdesc_index", spad__ttgir_index, 1},
+    {"ttg.memdesc_subslice", spad__ttgir_subslice, 1},
+    {"ttng.tmem_subslice", spad__ttgir_tmem_subslice, 1},
+    {"ttg.memdesc_trans", spad__ttgir_trans, 1},
+    {"ttg.memdesc_reshape", spad__ttgir_reshape, 1},
+    {"ttg.memdesc_reinterpret", spad__ttgir_reshape, 1},
+    {"ttg.local_load", do_load, 1},
+    {"ttg.local_gather", do_load, 1},
+    {"ttng.tmem_load", do_load, 1},
+    {"ttg.local_store", do_store, 1},
+    {"ttng.tmem_store", do_store, 1},
+    {"ttg.local_scatter", do_scatter, 1},
+    {"ttg.local_dealloc", do_dealloc, 1},
+    {"ttg.async_copy_global_to_local", do_copy, 1},
+    {"ttg.async_commit_group", do_commit, 0},
+    {"ttg.async_wait", do_wait, 0},
+    {"tt.dot", do_dot, 0},
+    {"ttng.warp_group_dot", do_warp_group_dot, 1},
+    {"ttng.warp_group_dot_wait", do_dot_wait, 0},
+    {"ttng.init_barrier", do_init, 0},
+    {"ttng.inval_barrier", do_invalidate, 0},
+    {"ttng.barrier_expect", do_expect, 0},
+    {"ttng.arrive_barrier", do_arrive, 0},
+    {"ttng.wait_barrier", do_wait_barrier, 0},
+    {"ttng.async_copy_mbarrier_arrive", do_copy_arrive, 0},
+    {"ttng.fence_async_shared", do_fence, 0},
+    {"ttng.async_tma_copy_global_to_local", do_tma_load, 2},
+    {"ttng.async_tma_gather", do_tma_load, 2},
+    {"ttng.async_tma_copy_local_to_global", do_tma_store, 1},
+    {"ttng.async_tma_scatter", do_tma_store, 1},
+    {"ttng.async_tma_reduce", do_tma_store, 1},
+    {"ttng.async_tma_store_wait", do_store_wait, 0},
+    {"ttng.tc_gen5_mma", do_product, 0},
+    {"ttng.tc_gen5_mma_scaled", do_product, 0},
+    {"ttng.tc_gen5_commit", do_tc5_commit, 0},
+    {"ttng.tmem_copy", do_tmem_copy, 2},
+    {"ttng.clc_try_cancel", spad__ttgir_try_cancel, 2},
+    {"ttng.clc_load_result", do_load, 1},
+    {"ttng.clc_is_canceled", spad__ttgir_answer, 0},
+    {"ttng.clc_get_program_id", spad__ttgir_answer, 0},
+    {"ttg.barrier", do_barrier, 0},
+    {"gpu.barrier", do_barrier, 0},
+    {"ttng.cluster_barrier", do_barrier, 0},
+    {"ttng.fence_mbarrier_init_release_cluster", do_release, 0},
 };
 
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!spad__mlir_named(t->m, op, known[i].name)) continue;
-        known[i].act(t, op);
+        if (known[i].views > 0 && view_operand(t, op, known[i].views - 1, NULL) == NULL) {
+            SPAD__TTGIR_FAULT(t, "memory on chip that is not known: data decides which one");
+        } else {
+            known[i].act(t, op);
+        }
         return true;
     }
     return false;

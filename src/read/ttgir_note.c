@@ -30,6 +30,8 @@ spad__ttgir_note *spad__ttgir_note_add(spad__ttgir *t, spad__ttgir_note_kind kin
     spad__ttgir_note *note = &t->notes.items[t->notes.count++];
     *note = (spad__ttgir_note){.kind = kind,
                                .stream = t->stream,
+                               .block = t->rank,
+                               .blocks = UINT32_C(1) << t->rank,
                                .op = t->op,
                                .name = "",
                                .scalar = SPAD__NO_SCALAR,
@@ -71,7 +73,8 @@ void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, uns
         return;
     }
     spad__ttgir_access *access = &t->accesses.items[t->accesses.count++];
-    *access = (spad__ttgir_access){.buffer = value->buffer, .kind = kind, .view = value->view};
+    *access = (spad__ttgir_access){
+        .buffer = value->buffer, .block = t->rank, .kind = kind, .view = value->view};
     if (value->kind == SPAD__TTGIR_POINTER) access->view = (spad__ttgir_view){.stage = -1};
     access->view.stage = spad__ttgir_clear(t, access->view.stage, "a stage of a ring");
     for (int d = 0; d < access->view.rank; d++) {
@@ -80,6 +83,9 @@ void spad__ttgir_note_access(spad__ttgir *t, const spad__ttgir_value *value, uns
         }
     }
     spad__ttgir_buffer *buffer = &t->buffers.items[value->buffer];
+    if (buffer->freed) {
+        SPAD__TTGIR_FAULT(t, "'%s' is used after its 'ttg.local_dealloc'", buffer->name);
+    }
     if (kind & SPAD_ACCESS_READ) buffer->read = true;
     if (kind & SPAD_ACCESS_WRITE) buffer->written = true;
     t->notes.items[t->notes.count - 1].access_count++;
@@ -90,12 +96,12 @@ static bool reopen_if(spad__ttgir *t, spad__scalar condition) {
     size_t at = t->notes.count;
     int depth = 0;
     if (at == 0 || t->notes.items[at - 1].kind != SPAD__NOTE_END ||
-        t->notes.items[at - 1].stream != t->stream) {
+        t->notes.items[at - 1].stream != t->stream || t->notes.items[at - 1].block != t->rank) {
         return false;
     }
     while (at > 0) {
         const spad__ttgir_note *note = &t->notes.items[--at];
-        if (note->stream != t->stream) return false;
+        if (note->stream != t->stream || note->block != t->rank) return false;
         if (note->kind == SPAD__NOTE_END) depth++;
         if (note->kind == SPAD__NOTE_ELSE && depth == 1) return false;
         if (note->kind == SPAD__NOTE_FOR || note->kind == SPAD__NOTE_IF) {
@@ -129,11 +135,12 @@ void spad__ttgir_note_end(spad__ttgir *t, bool open) {
 
 /* ---- values and buffers ------------------------------------------------------------------ */
 
-static const spad__ttgir_value no_value = {.kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
+const spad__ttgir_value spad__ttgir_nothing = {
+    .kind = SPAD__TTGIR_NOTHING, .scalar = -1, .buffer = -1};
 
 const spad__ttgir_value *spad__ttgir_operand(const spad__ttgir *t, const spad__mlir_op *op,
                                              uint32_t number) {
-    if (number >= op->operand_count) return &no_value;
+    if (number >= op->operand_count) return &spad__ttgir_nothing;
     return &t->values.items[t->m->operands.items[op->first_operand + number].value];
 }
 
@@ -156,7 +163,7 @@ void spad__ttgir_set_argument(spad__ttgir *t, int32_t region, uint32_t number,
 }
 
 spad__ttgir_value spad__ttgir_of_scalar(spad__scalar scalar) {
-    spad__ttgir_value value = no_value;
+    spad__ttgir_value value = spad__ttgir_nothing;
     value.kind = SPAD__TTGIR_SCALAR;
     value.scalar = scalar;
     return value;
@@ -244,6 +251,7 @@ static int32_t find_moved(spad__ttgir *t, const spad__ttgir_buffer *like) {
 void spad__ttgir_note_moved(spad__ttgir *t, const spad__ttgir_value *tile, unsigned kind) {
     if (t->dry || t->failed || !t->thread_registers || tile->buffer < 0) return;
     if (t->stream != SPAD__STREAM_BEFORE && t->stream != SPAD__STREAM_AFTER) return;
+    if (t->ranks > 1) return;
     const spad__ttgir_buffer like = moved_buffer(t, tile);
     const spad__ttgir_space space = t->buffers.items[tile->buffer].space;
     if (like.rank == 0 || space == SPAD__TTGIR_TMEM) return;

@@ -158,12 +158,9 @@ static int64_t tensormap_bytes(spad__ttgir *t, const spad__mlir_op *op) {
 /* With an address: at most all of the first operand. */
 static int64_t moved_bytes(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_type type;
-    int64_t bytes, split[SPAD__TTGIR_RANK];
+    int64_t bytes;
     if (t->shared_bytes < 0 || !tensor_type(t, op, 0, false, &type)) return SCRATCH_UNKNOWN;
-    spad__ttgir_split(t, type.encoding, type.rank, split);
-    for (int d = 0; d < type.rank; d++) {
-        type.dims[d] = type.dims[d] / split[d] > 0 ? type.dims[d] / split[d] : 1;
-    }
+    spad__ttgir_take_part(t, &type);
     const spad_shape shape = {(size_t)type.rank, type.dims};
     return spad_shape_bytes(&bytes, shape, type.dtype, NULL) == SPAD_OK ? bytes : SCRATCH_UNKNOWN;
 }
@@ -200,6 +197,7 @@ static spad__ttgir_size scratch_size(spad__ttgir *t, const spad__mlir_op *op, in
     }
     if (t->shared_bytes >= 0 && offset < 0) return size; /* its pass gave it none */
     size = (spad__ttgir_size){bytes(t, op), true};
+    if (spad__ttgir_crosses(t, op)) size.bytes = SCRATCH_UNKNOWN; /* with parts of other blocks */
     const int64_t left = offset >= 0 ? t->shared_bytes - offset : -1;
     if (left > 0 && (size.bytes < 0 || size.bytes > left)) size.bytes = left;
     return size;
@@ -235,7 +233,8 @@ static int32_t scratch_buffer(spad__ttgir *t, uint32_t token, spad__ttgir_size s
  * agents have no scopes that say so: its operations have one buffer, where they have one address.
  * -1: none so far. */
 static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
-    for (size_t i = 0; t->specialised && size > 0 && i < t->buffers.count; i++) {
+    for (size_t i = t->first_buffers[t->rank]; t->specialised && size > 0 && i < t->buffers.count;
+         i++) {
         spad__ttgir_buffer *b = &t->buffers.items[i];
         if (!b->scratch || b->rank == 0 || b->align != SCRATCH_ALIGN || b->stream != t->stream ||
             b->offset != offset) {
@@ -247,17 +246,42 @@ static int32_t common_buffer(spad__ttgir *t, int64_t size, int64_t offset) {
     return -1;
 }
 
+/* Bytes [from, to) of a buffer, of these blocks of the cluster as bits; `to` 0: all of it. */
+static void note_part(spad__ttgir *t, int32_t buffer, int64_t from, int64_t to, unsigned kind,
+                      int32_t spread, uint32_t blocks) {
+    spad__ttgir_value value = spad__ttgir_whole(t, buffer);
+    if (to > 0) {
+        value.view.from[0] = spad__scalar_number(&t->scalars, from);
+        value.view.length[0] = to - from;
+    }
+    spad__ttgir_note_accesses(t, &value, kind, blocks, spread);
+}
+
+static void note_scratch_of(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
+                            unsigned kind, int32_t spread, uint32_t blocks) {
+    if (buffer < 0) return;
+    if (spad__ttgir_note_operation(t, word, SPAD__TTGIR_NO_UNIT) == NULL) return;
+    note_part(t, buffer, 0, t->specialised && size > 0 ? size : 0, kind, spread, blocks);
+}
+
 static void note_scratch(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
                          unsigned kind, int32_t spread) {
+    note_scratch_of(t, buffer, size, word, kind, spread, spad__ttgir_peers(t, 0));
+}
+
+/* What an operation reads again: of some bytes it is known that several warps read them. */
+static void note_result(spad__ttgir *t, int32_t buffer, int64_t size, const char *word,
+                        const spad__ttgir_exchange *by) {
+    const uint32_t own = spad__ttgir_peers(t, 0);
     if (buffer < 0) return;
-    spad__ttgir_value value = spad__ttgir_whole(t, buffer);
-    if (t->specialised && size > 0) {
-        value.view.from[0] = spad__scalar_number(&t->scalars, 0);
-        value.view.length[0] = size;
+    if (!t->meets || by->certain <= 0 || by->certain >= size) {
+        note_scratch(t, buffer, size, word, SPAD_ACCESS_READ,
+                     by->certain > 0 ? SPAD__SPREAD_ALL : by->reads);
+        return;
     }
     if (spad__ttgir_note_operation(t, word, SPAD__TTGIR_NO_UNIT) == NULL) return;
-    spad__ttgir_note_access(t, &value, kind);
-    spad__ttgir_note_spread(t, spread);
+    note_part(t, buffer, 0, by->certain, SPAD_ACCESS_READ, SPAD__SPREAD_ALL, own);
+    note_part(t, buffer, by->certain, size, SPAD_ACCESS_READ, by->reads, own);
 }
 
 void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
@@ -274,8 +298,16 @@ void spad__ttgir_scratch(spad__ttgir *t, const spad__mlir_op *op) {
         const spad__ttgir_exchange by = spad__ttgir_exchange_of(t, op);
         if (by.first) spad__ttgir_note_meet(t);
         note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_WRITE, by.writes);
+        if (buffer >= 0 && spad__ttgir_crosses(t, op)) {
+            const uint32_t all = (UINT32_C(1) << t->ranks) - 1;
+            spad__ttgir_note_meet(t);
+            spad__ttgir_note_cluster(t, false);
+            note_scratch_of(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ, by.reads,
+                            all);
+            return;
+        }
         if (buffer >= 0 && by.meets) spad__ttgir_note_meet(t);
-        note_scratch(t, buffer, size.bytes, scratch_ops[i].word, SPAD_ACCESS_READ, by.reads);
+        note_result(t, buffer, size.bytes, scratch_ops[i].word, &by);
         if (buffer < 0 && by.last) spad__ttgir_note_meet(t);
         if (buffer >= 0) spad__ttgir_retire(t, buffer);
         return;

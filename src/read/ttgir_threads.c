@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Warps of a partition: which of them access which bytes of shared memory, and where they meet.
+ * Warps of a partition: which of them access which bytes of shared and tensor memory, and where
+ * they meet.
  *
- * Triton's pass `membar` puts barriers between the warps of a partition, after addresses are known.
- * Where the text has both, the kernel has a `sync` for each barrier, for those of the text and for
- * those that are part of an operation, and each access to shared memory says which warps make it:
+ * Triton's passes `membar`, for shared memory, and `tmem_barrier_insertion` put barriers between
+ * the warps of a partition, after addresses are known. Where the text has both, the kernel has a
+ * `sync` for each barrier, for those of the text and for those that are part of an operation, and
+ * each access to shared memory says which warps make it:
  *
  *     ttg.local_load, ttg.local_store, ttg.local_alloc with a value, ttg.async_copy_...
  *                              by the layout of the tensor in registers
  *     ttng.warp_group_dot      a group of four warps together; all where there are several groups
  *     TMA copies, tcgen05      one thread
+ *     ttng.tmem_load, ttng.tmem_store, ttng.tmem_alloc with a value
+ *                              by lanes where there are four warps, else by the layout
  *     scratch memory           by the layouts of a conversion; a number that is the result of a
- *                              reduction or of an atomic operation is read by all; a descriptor is
- *                              made by the first warp, whose threads issue TMA copies too
+ *                              reduction or of an atomic operation is read by all, and so is the
+ *                              first element of a reduction to a tensor, because its layout is that
+ *                              of the operand without the axis, which several warps share, and
+ *                              what the warps of a scan hand on; a descriptor is made by the first
+ *                              warp, whose threads issue TMA copies too
  *
  * Everything else is unknown, parts of a tile among it. Operations that meet (BarrierOpToLLVM.cpp
  * and Membar.cpp of Triton 3.9): arrivals and expectations, before they arrive; tcgen05.commit; a
@@ -61,6 +68,18 @@ void spad__ttgir_note_meet(spad__ttgir *t) {
     if (t->meets && warps_here(t) > 1) spad__ttgir_note_add(t, SPAD__NOTE_MEET);
 }
 
+static bool is_alone(const spad__ttgir *t, const spad__mlir_op *op) {
+    return spad__mlir_has(t->m, op, "spad.alone");
+}
+
+void spad__ttgir_note_own_meet(spad__ttgir *t, const spad__mlir_op *op) {
+    if (!is_alone(t, op)) spad__ttgir_note_meet(t);
+}
+
+unsigned spad__ttgir_flags_of_arrival(const spad__ttgir *t, const spad__mlir_op *op) {
+    return t->meets && is_alone(t, op) ? SPAD_BY_ONE : 0;
+}
+
 /* ---- accesses ------------------------------------------------------------------------- */
 
 void spad__ttgir_note_spread(spad__ttgir *t, int32_t spread) {
@@ -68,7 +87,7 @@ void spad__ttgir_note_spread(spad__ttgir *t, int32_t spread) {
     if (t->notes.items[t->notes.count - 1].access_count == 0 || warps_here(t) == 1) return;
     spad__ttgir_access *access = &t->accesses.items[t->accesses.count - 1];
     spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
-    if (b->space != SPAD__TTGIR_SHARED) return;
+    if (b->space != SPAD__TTGIR_SHARED && b->space != SPAD__TTGIR_TMEM) return;
     access->spread = spread;
     if (spread == SPAD__SPREAD_REPEATED && (access->kind & SPAD_ACCESS_WRITE) != 0) {
         b->repeats = true;
@@ -93,12 +112,20 @@ static int32_t spread_of_map(spad__ttgir *t, const spad__ttgir_map *map) {
     return map->repeats ? SPAD__SPREAD_REPEATED : number_of_map(t, map);
 }
 
+/* A warp accesses a quarter of the lanes of tensor memory, by its number modulo 4 [PTX ISA,
+ * tcgen05, access restrictions]: of four warps each has its own, whatever the layout. */
+static bool is_by_lanes(const spad__ttgir *t, const spad__ttgir_value *view) {
+    return view->kind == SPAD__TTGIR_VIEW && warps_here(t) == GROUP_WARPS &&
+           t->buffers.items[view->buffer].space == SPAD__TTGIR_TMEM;
+}
+
 /* Is the view all of its tile, in the shape of the type? */
 static bool is_whole_tile(const spad__ttgir *t, const spad__ttgir_type *type,
                           const spad__ttgir_value *view) {
     const spad__ttgir_buffer *b = &t->buffers.items[view->buffer];
     int64_t split[SPAD__TTGIR_RANK];
-    if (b->folded || b->rank != type->rank || view->view.rank != type->rank) return false;
+    if (b->folded || view->view.reshaped) return false;
+    if (b->rank != type->rank || view->view.rank != type->rank) return false;
     spad__ttgir_split(t, type->encoding, type->rank, split);
     for (int d = 0; d < type->rank; d++) {
         const int own = view->view.order[d];
@@ -124,6 +151,7 @@ static int32_t spread_of_type(spad__ttgir *t, const spad__ttgir_type *type,
 int32_t spad__ttgir_spread_of(spad__ttgir *t, uint32_t at, const spad__ttgir_value *view) {
     spad__ttgir_type type;
     if (!t->meets || t->dry) return SPAD__SPREAD_NONE;
+    if (is_by_lanes(t, view)) return SPAD__SPREAD_LANES;
     if (at == 0 || !spad__ttgir_read_type(t, at, t->m->ops.items[t->op].end, &type)) {
         return SPAD__SPREAD_UNKNOWN;
     }
@@ -179,6 +207,30 @@ static bool gives_number(const spad__ttgir *t, const spad__mlir_op *op) {
     return spad__ttgir_nth_tensor(t, op, 0, true) == 0;
 }
 
+/* Scratch memory is for values that go from warp to warp along the axis: the warps of a reduction
+ * have the same elements of the result, each in all warps that differ along the axis, and those of
+ * a scan read what all of them have written [ReduceOpToLLVM.cpp, ScanOpToLLVM.cpp]. Where the
+ * element is whose number is 0 is known: at the first byte. */
+static void exchange_along_axis(spad__ttgir *t, const spad__mlir_op *op,
+                                spad__ttgir_exchange *out) {
+    const uint32_t at = spad__ttgir_nth_tensor(t, op, 0, false);
+    const spad_shape one = {0};
+    spad__ttgir_type type;
+    spad__ttgir_layout layout;
+    int64_t axis;
+    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type) ||
+        !spad__mlir_number_of(t->m, op, "axis", &axis) ||
+        !spad__ttgir_read_layout(t, &type, &layout) || axis < 0 || axis >= layout.rank ||
+        layout.warps[axis] < 2) {
+        return;
+    }
+    if (spad__mlir_named(t->m, op, "tt.scan")) {
+        out->reads = SPAD__SPREAD_ALL;
+    } else if (spad_shape_bytes(&out->certain, one, type.dtype, NULL) != SPAD_OK) {
+        out->certain = 0;
+    }
+}
+
 spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_exchange out = {
         .writes = SPAD__SPREAD_UNKNOWN, .reads = SPAD__SPREAD_UNKNOWN, .meets = true};
@@ -189,7 +241,11 @@ spad__ttgir_exchange spad__ttgir_exchange_of(spad__ttgir *t, const spad__mlir_op
     const bool handed = spad__mlir_named(t->m, op, "tt.reduce") ||
                         spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
                         spad__mlir_named(t->m, op, "tt.atomic_cas");
-    if (handed && gives_number(t, op)) out.reads = SPAD__SPREAD_ALL;
+    if (handed && gives_number(t, op)) {
+        out.reads = SPAD__SPREAD_ALL;
+    } else if (spad__mlir_named(t->m, op, "tt.reduce") || spad__mlir_named(t->m, op, "tt.scan")) {
+        exchange_along_axis(t, op, &out);
+    }
     if (spad__mlir_named(t->m, op, "tt.atomic_rmw") ||
         spad__mlir_named(t->m, op, "tt.atomic_cas")) {
         const bool both = has_word(t, op, "acq_rel");
@@ -208,6 +264,7 @@ const char *spad__ttgir_spread_word(const spad__ttgir *t, const spad__ttgir_acce
     case SPAD__SPREAD_ALL: return "all";
     case SPAD__SPREAD_ONE: return "one";
     case SPAD__SPREAD_TOGETHER: return "together";
+    case SPAD__SPREAD_LANES: return "lanes";
     case SPAD__SPREAD_UNKNOWN: return "unknown";
     case SPAD__SPREAD_REPEATED:
         /* where several warps write the same elements, each of them has what it reads of them */

@@ -123,26 +123,20 @@ uint32_t spad__ttgir_nth_tensor(const spad__ttgir *t, const spad__mlir_op *op, i
     return 0;
 }
 
-/* The number after "word =" in tokens [at, end). */
-static bool ttgir_find_number(const spad__mlir *m, uint32_t at, uint32_t end, const char *word,
+bool spad__ttgir_number_after(const spad__ttgir *t, const spad__mlir_op *op, uint32_t operand,
                               int64_t *out) {
-    for (; at + 2 < end; at++) {
-        if (spad__mlir_is(m, at, word) && spad__mlir_is_mark(m, at + 1, '=')) {
-            return spad__mlir_number(m, at + 2, out);
-        }
-    }
-    return false;
+    if (operand >= op->operand_count) return false;
+    const uint32_t at = t->m->operands.items[op->first_operand + operand].token;
+    return at + 2 < op->end && spad__mlir_is_mark(t->m, at + 1, ',') &&
+           spad__mlir_number(t->m, at + 2, out);
 }
 
 /* How many numbers "order = [1, 0]" has. */
-static int count_order(const spad__mlir *m, uint32_t at, uint32_t end) {
+static int count_order(const spad__mlir *m, const spad__mlir_alias *alias) {
     int count = 0;
-    for (; at + 3 < end; at++) {
-        if (!spad__mlir_is(m, at, "order") || !spad__mlir_is_mark(m, at + 1, '=')) continue;
-        for (at += 3; at < end && !spad__mlir_is_mark(m, at, ']'); at++) {
-            if (m->tokens.items[at].kind == SPAD__MLIR_NUMBER) count++;
-        }
-        break;
+    uint32_t at = spad__mlir_after_word(m, alias->first, alias->end, "order");
+    for (; at != 0 && at < alias->end && !spad__mlir_is_mark(m, at, ']'); at++) {
+        if (m->tokens.items[at].kind == SPAD__MLIR_NUMBER) count++;
     }
     return count;
 }
@@ -158,14 +152,15 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
     const spad__mlir_alias *alias = spad__mlir_find_alias(m, type->encoding);
     if (alias == NULL) return;
     if (spad__mlir_is(m, alias->first, "#ttg.nvmma_shared")) {
-        if (ttgir_find_number(m, alias->first, alias->end, "swizzlingByteWidth", &bytes) &&
-            bytes <= 128) {
+        const uint32_t at =
+            spad__mlir_after_word(m, alias->first, alias->end, "swizzlingByteWidth");
+        if (at != 0 && spad__mlir_number(m, at, &bytes) && bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
         *rank = type->rank > 2 ? type->rank - 1 : type->rank;
         return;
     }
-    *rank = count_order(m, alias->first, alias->end);
+    *rank = count_order(m, alias);
 }
 
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {
@@ -229,6 +224,42 @@ spad__ttgir_place spad__ttgir_place_at(const spad__ttgir *t, uint32_t at) {
 
 /* ---- names ----------------------------------------------------------------------------- */
 
+/* The location of an argument whose type begins at a token: the '(' of its loc(...); 0: none. */
+static uint32_t location_of_argument(const spad__ttgir *t, uint32_t type) {
+    const spad__mlir *m = t->m;
+    int depth = 0;
+    for (uint32_t at = type; at != 0 && at + 1 < m->tokens.count; at++) {
+        const spad__mlir_token *token = &m->tokens.items[at];
+        if (token->kind == SPAD__MLIR_END || token->fresh) return 0;
+        if (depth == 0 && spad__mlir_is(m, at, "loc") && spad__mlir_is_mark(m, at + 1, '(')) {
+            return at + 1;
+        }
+        if (token->kind != SPAD__MLIR_MARK || token->arrow) continue;
+        if (strchr("([{<", token->mark) != NULL) depth++;
+        if (strchr(")]}>", token->mark) != NULL) depth--;
+        if (depth < 0 || (depth == 0 && token->mark == ',')) return 0;
+    }
+    return 0;
+}
+
+uint32_t spad__ttgir_argument_name(const spad__ttgir *t, const spad__mlir_value *value) {
+    const spad__mlir *m = t->m;
+    uint32_t at = location_of_argument(t, value->type), name = value->token;
+    for (int level = 0; at != 0 && level < 16; level++) {
+        const spad__mlir_token *inner = &m->tokens.items[at + 1];
+        if (inner->kind == SPAD__MLIR_STRING && spad__mlir_is_mark(m, at + 2, '(')) {
+            name = at + 1;
+            at += 2;
+        } else if (inner->kind == SPAD__MLIR_ALIAS) {
+            const spad__mlir_alias *alias = spad__mlir_find_alias(m, at + 1);
+            at = alias != NULL && alias->first + 1 < alias->end ? alias->first + 1 : 0;
+        } else {
+            break;
+        }
+    }
+    return name;
+}
+
 /* Letters, digits and '_'; the number that a printer adds to a name is left out. */
 static void clean_name(char *name, const char *text, size_t length) {
     size_t count = 0;
@@ -245,12 +276,31 @@ void spad__ttgir_word_name(const spad__ttgir *t, uint32_t token, char *name) {
     clean_name(name, spad__mlir_text(t->m, token), t->m->tokens.items[token].length);
 }
 
+/* Is the location in a file of Triton itself, as that of `allocate_mbarrier` is? */
+static bool is_of_library(const spad__ttgir *t, const spad__ttgir_place *place) {
+    static const char folder[] = "/triton/experimental/";
+    const char *text = spad__mlir_text(t->m, place->file);
+    const size_t length = t->m->tokens.items[place->file].length;
+    for (size_t i = 0; place->file != 0 && i + sizeof folder <= length; i++) {
+        if (memcmp(text + i, folder, sizeof folder - 1) == 0) return true;
+    }
+    return false;
+}
+
+/* The name of what the caller makes with it; 0: none. */
+static uint32_t caller_name(const spad__ttgir *t, const spad__ttgir_place *place) {
+    return place->call != 0 ? spad__ttgir_place_at(t, place->call).name : 0;
+}
+
 void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name) {
     const uint32_t at = spad__mlir_location(t->m, op);
     name[0] = '\0';
     if (at != 0) {
         const spad__ttgir_place place = spad__ttgir_place_at(t, at + 1);
-        if (place.name != 0) spad__ttgir_word_name(t, place.name, name);
+        const uint32_t caller = is_of_library(t, &place) ? caller_name(t, &place) : 0;
+        if (place.name != 0 || caller != 0) {
+            spad__ttgir_word_name(t, caller != 0 ? caller : place.name, name);
+        }
     }
     if (name[0] == '\0' && op->result_count > 0) {
         spad__ttgir_word_name(t, t->m->values.items[op->first_result].token, name);
@@ -259,8 +309,8 @@ void spad__ttgir_name(const spad__ttgir *t, const spad__mlir_op *op, char *name)
 }
 
 static bool ttgir_is_taken(const spad__ttgir *t, const char *name) {
-    static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",   "loads",
-                                        "stores", "mmas",   "done",   "join",  "simt",
+    static const char *const words[] = {"cp",     "tma",    "wgmma",  "tc5",     "loads",
+                                        "stores", "mmas",   "join",   "cluster", "simt",
                                         "copy",   "tensor", "agents", "shared"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i], name) == 0) return true;
@@ -310,16 +360,19 @@ static bool blocks_of(spad__ttgir *t, const spad__mlir_op *op, bool result, int 
 
 /* Does a value go from one block to another? A conversion where blocks have other parts before than
  * after, a reduction where they have parts of the axis, and the old value of an atomic operation.
+ * *known: by layouts that are.
  */
-static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op) {
+static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op, bool *known) {
     spad__ttgir_bases from, to;
     int rank, other;
     int64_t axis;
+    *known = false;
     if (spad__mlir_named(t->m, op, "ttg.convert_layout")) {
         if (!blocks_of(t, op, false, &rank, &from) || !blocks_of(t, op, true, &other, &to)) {
             return true;
         }
         if (rank != other || from.count != to.count) return true;
+        *known = true;
         for (size_t i = 0; i < from.count; i++) {
             if (memcmp(from.rows[i], to.rows[i], (size_t)rank * sizeof **from.rows) != 0)
                 return true;
@@ -338,26 +391,59 @@ static bool is_between_blocks(spad__ttgir *t, const spad__mlir_op *op) {
         axis < 0 || axis >= rank) {
         return true;
     }
+    *known = spad__mlir_named(t->m, op, "tt.reduce");
     for (size_t i = 0; i < from.count; i++) {
         if (from.rows[i][axis] != 0) return true;
     }
     return false;
 }
 
+bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op) {
+    bool known;
+    return t->ranks > 1 && is_between_blocks(t, op, &known) && known;
+}
+
+/* Operations that are read where they touch memory of other blocks, with the attribute that says
+ * so. */
+static bool is_read_remote(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
+    static const char *const known[][2] = {
+        {"ttng.async_tma_copy_global_to_local", "multicast"},
+        {"ttng.arrive_barrier", "multicastCTA"},
+        {"ttng.arrive_barrier", "fromCTA"},
+        {"ttng.barrier_expect", "fromCTA"},
+        {"ttng.tc_gen5_mma", "multicast"},
+        {"ttng.tc_gen5_mma", "two_ctas"},
+        {"ttng.tc_gen5_mma_scaled", "multicast"},
+        {"ttng.tc_gen5_mma_scaled", "two_ctas"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (spad__mlir_named(t->m, op, known[i][0]) && strcmp(known[i][1], word) == 0) return true;
+    }
+    return false;
+}
+
+/* Is the attribute there, and says something? */
+static bool has_remote_word(const spad__ttgir *t, const spad__mlir_op *op, const char *word) {
+    int64_t value = 1;
+    const uint32_t at = spad__mlir_attribute(t->m, op, word);
+    if (at == 0 ? !spad__mlir_has(t->m, op, word) : spad__mlir_is(t->m, at, "false")) return false;
+    /* the mask 0 of fromCTA is block 0, for all */
+    return at == 0 || strcmp(word, "fromCTA") == 0 || !spad__mlir_number(t->m, at, &value) ||
+           value != 0;
+}
+
 const char *spad__ttgir_remote(spad__ttgir *t, const spad__mlir_op *op) {
     static const char *const words[] = {"multicast", "multicastCTA", "fromCTA", "two_ctas"};
+    bool known;
     if (spad__mlir_named(t->m, op, "ttng.map_to_remote_buffer")) {
         return "is memory of another block of the cluster";
     }
     if (t->blocks < 2) return NULL;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        int64_t value = 1;
-        const uint32_t at = spad__mlir_attribute(t->m, op, words[i]);
-        if (at == 0 ? !spad__mlir_has(t->m, op, words[i]) : spad__mlir_is(t->m, at, "false")) {
-            continue;
-        }
-        if (at != 0 && spad__mlir_number(t->m, at, &value) && value == 0) continue;
+        if (!has_remote_word(t, op, words[i])) continue;
+        if (t->ranks > 1 && is_read_remote(t, op, words[i])) continue;
         return "accesses memory of other blocks of the cluster";
     }
-    return is_between_blocks(t, op) ? "moves values between the blocks of the cluster" : NULL;
+    if (!is_between_blocks(t, op, &known) || (t->ranks > 1 && known)) return NULL;
+    return "moves values between the blocks of the cluster";
 }

@@ -138,16 +138,30 @@ static spad__runner *queue_of(const spad__agents_run *c, int64_t agent, int64_t 
     return &c->runners[c->queues[(size_t)unit * c->agent_count + (size_t)agent]];
 }
 
+/* What the agents of a block have queued on an engine. */
+static size_t queued_by_block(const spad__agents_run *c, int64_t agent, size_t engine) {
+    const size_t first = (size_t)agent / c->agents_each * c->agents_each;
+    size_t count = 0;
+    for (size_t u = 0; u < spad_kernel_unit_count(c->sim->kernel); u++) {
+        if (spad_kernel_get_unit(c->sim->kernel, u)->engine != engine) continue;
+        for (size_t a = first; a < first + c->agents_each; a++) {
+            const size_t number = c->queues[u * c->agent_count + a];
+            if (number != 0) count += c->runners[number].queue.count - c->runners[number].head;
+        }
+    }
+    return count;
+}
+
 /* Queues are not endless: an agent that finds one full waits with what it has. An engine of the
- * target may have a shorter one, which is lengthened together with the others. */
+ * target may have a shorter one, of all agents of a block, which is lengthened together with the
+ * others. */
 static bool is_full(const spad__agents_run *c, int64_t agent, int64_t unit) {
     const spad__runner *r = queue_of(c, agent, unit);
     const size_t engine = spad_kernel_get_unit(c->sim->kernel, (size_t)unit)->engine;
     const int64_t most = c->sim->target->engines[engine].queue_most;
-    const size_t room = most > 0 && most < SPAD_SIM_WINDOW
-                            ? (size_t)most * (c->queue_most / SPAD_SIM_WINDOW)
-                            : c->queue_most;
-    return r->queue.count - r->head >= room;
+    if (r->queue.count - r->head >= c->queue_most) return true;
+    return most > 0 && most < SPAD_SIM_WINDOW &&
+           queued_by_block(c, agent, engine) >= (size_t)most * (c->queue_most / SPAD_SIM_WINDOW);
 }
 
 static spad_status queue_entry(spad__agents_run *c, int64_t agent, int64_t unit,
@@ -524,6 +538,69 @@ static bool next_moment(spad__agents_run *c) {
     return true;
 }
 
+/* ---- blocks ------------------------------------------------------------------------ */
+
+static void start_runner(spad__agents_run *c, size_t number) {
+    spad__runner *r = &c->runners[number];
+    r->row = r->loop = -1;
+    r->agent = (int64_t)number;
+    r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
+    const bool begins = number >= c->agent_count || number % c->agents_each == 0;
+    r->state = begins ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
+}
+
+static spad_status start_walk(spad__agents_run *c, size_t agent, spad_error *error) {
+    const spad_walk_options options = {.agent = (int64_t)(agent % c->agents_each),
+                                       .layout = c->sim->options.layout,
+                                       .host = &c->sim->host};
+    spad_walk_destroy(c->runners[agent].walk);
+    c->runners[agent].walk = NULL;
+    return spad_walk_create(&c->runners[agent].walk, c->sim->kernel, &options, error);
+}
+
+/* Has a block come to its end, with all that it issued? */
+static bool block_is_over(const spad__agents_run *c, size_t first) {
+    for (size_t i = first; i < first + c->agents_each; i++) {
+        if (c->runners[i].state != SPAD__ENDED || !units_are_idle(c, (int64_t)i)) return false;
+    }
+    return true;
+}
+
+/* A later block of the grid begins in the place of one that is over. Nothing of what was seen at
+ * the heads of loops holds from then on. */
+static spad_status begin_again(spad__agents_run *c, size_t first, spad_error *error) {
+    spad_status status = SPAD_OK;
+    int64_t after;
+    for (size_t i = first; i < first + c->agents_each && status == SPAD_OK; i++) {
+        const int64_t end = c->runners[i].end;
+        start_runner(c, i);
+        c->runners[i].end = end;
+        status = start_walk(c, i, error);
+    }
+    if (status != SPAD_OK) return status;
+    spad__runner *program = &c->runners[first];
+    if (!spad__mul(c->sim->target->block_ns, 1000, &after) ||
+        !spad__add(c->now, after, &program->ready)) {
+        return spad__sim_fail_long(c->sim, program->statement, error);
+    }
+    program->state = SPAD__WAKES;
+    spad__objects_reset(&c->objects, first / c->agents_each);
+    for (size_t i = 0; i < c->sim->kernel->loops.count; i++) c->loop_states[i].saved.valid = false;
+    c->blocks_left--;
+    return SPAD_OK;
+}
+
+/* Later blocks begin where one is over, if the grid has more. */
+static spad_status begin_blocks(spad__agents_run *c, bool *begun, spad_error *error) {
+    for (size_t i = 0; i < c->agent_count && c->blocks_left > 0; i += c->agents_each) {
+        if (!block_is_over(c, i)) continue;
+        const spad_status status = begin_again(c, i, error);
+        if (status != SPAD_OK) return status;
+        *begun = true;
+    }
+    return SPAD_OK;
+}
+
 /* ---- the end ----------------------------------------------------------------------- */
 
 static const char *runner_name(const spad__agents_run *c, size_t number) {
@@ -572,6 +649,7 @@ static spad_status run(spad__agents_run *c, spad_error *error) {
         while (started) {
             spad_status status = run_until_blocked(c, error);
             if (status == SPAD_OK) status = hand_out(c, &started, error);
+            if (status == SPAD_OK) status = begin_blocks(c, &started, error);
             if (status == SPAD_OK && c->sim->steps >= SPAD_SIM_LOOK) {
                 status = spad__sim_check_limit(c->sim, error);
             }
@@ -631,15 +709,6 @@ static bool number_queues(spad__agents_run *c) {
     return true;
 }
 
-static void start_runner(spad__agents_run *c, size_t number) {
-    spad__runner *r = &c->runners[number];
-    r->row = r->loop = -1;
-    r->agent = (int64_t)number;
-    r->cause = (spad__cause){SPAD_WAIT_NONE, -1, -1, -1};
-    const bool begins = number >= c->agent_count || number % c->agents_each == 0;
-    r->state = begins ? SPAD__GOES_ON : SPAD__NOT_BEGUN;
-}
-
 /* The queues know whose they are. */
 static void start_queues(spad__agents_run *c) {
     const size_t units = spad_kernel_unit_count(c->sim->kernel);
@@ -676,12 +745,10 @@ static spad_status make_crowd(spad__agents_run *c, spad_error *error) {
     for (size_t i = 0; i < c->count; i++) start_runner(c, i);
     start_queues(c);
     for (size_t i = 0; i < c->agent_count; i++) {
-        const spad_walk_options options = {
-            .agent = (int64_t)(i % c->agents_each), .layout = sim->options.layout, .host = host};
-        const spad_status status =
-            spad_walk_create(&c->runners[i].walk, sim->kernel, &options, error);
+        const spad_status status = start_walk(c, i, error);
         if (status != SPAD_OK) return status;
     }
+    c->blocks_left = spad__max(sim->blocks - (int64_t)blocks, 0);
     return SPAD_OK;
 }
 

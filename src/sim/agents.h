@@ -52,6 +52,9 @@ bool spad__objects_make(spad__objects *objects, const spad_host *host, const spa
                         size_t blocks);
 void spad__objects_free(spad__objects *objects);
 
+/* The objects of a block as they are at its beginning. */
+void spad__objects_reset(spad__objects *objects, size_t block);
+
 /* Agents of all blocks are numbered in one row: those of block 0, then those of block 1 ... */
 spad__sim_object *spad__objects_get(const spad__objects *objects, int64_t agent, int64_t object,
                                     int64_t element);
@@ -184,6 +187,7 @@ typedef struct spad__agents_run {
     spad__runner *runners; /* agents of each block, then queues of units */
     size_t agent_count;    /* of all blocks */
     size_t agents_each;    /* of a block */
+    int64_t blocks_left;   /* that begin when one is over */
     size_t count;
     size_t *queues;    /* per unit and agent: the runner; 0: the agent does not use the unit */
     size_t queue_most; /* entries after which an agent waits with the next */

@@ -365,8 +365,9 @@ static bool find_startup(const spad_sim *sim, const spad_engine *engine, const s
                          int64_t alone, int64_t memory, bool cached, int64_t *out) {
     const spad_space *from = &sim->target->spaces[path->from];
     int64_t latency;
-    const bool hits = cached && from->cache_latency_ns > 0;
-    const int64_t ns = hits ? from->cache_latency_ns : path->latency_ns;
+    const int64_t hit_ns = path->hit_ns > 0 ? path->hit_ns : from->cache_latency_ns;
+    const bool hits = cached && hit_ns > 0;
+    const int64_t ns = hits ? hit_ns : path->latency_ns;
     if (ns > 0 ? !spad__mul(ns, 1000, &latency)
                : !spad__cycles_to_time(engine, path->latency_cycles, &latency)) {
         return false;

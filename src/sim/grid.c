@@ -52,23 +52,37 @@ spad__wave spad__grid_last_wave(const spad_sim *sim) {
 static bool wave_time(const spad_sim *sim, int64_t blocks, int64_t *out) {
     int64_t work = 0;
     if (sim->together <= 1 && !spad__mul(sim->totals.bound, blocks, &work)) return false;
-    *out = spad__max(sim->totals.makespan, work);
+    *out = spad__max(spad__max(sim->totals.makespan, sim->in_step_time), work);
     return true;
 }
 
-bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last) {
+/* Of waves one after the other, each with the start of its blocks; the launch has that of the
+ * first. */
+static bool waves_time(const spad_sim *sim, int64_t wave, int64_t tail, int64_t *out) {
+    const spad_sim_grid *g = &sim->grid;
+    const int64_t later = g->waves + (g->tail > 0) - 1;
+    int64_t starts;
+    return spad__mul(wave, g->waves, out) && spad__add(*out, tail, out) &&
+           spad__mul(sim->target->block_ns, 1000, &starts) && spad__mul(starts, later, &starts) &&
+           spad__add(*out, starts, out);
+}
+
+bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last, int64_t rounds) {
     spad_sim_grid *g = &sim->grid;
-    int64_t all;
     const int64_t rest = spad__grid_last_wave(sim).blocks;
     if (!wave_time(full != NULL ? full : sim, g->per_unit, &g->wave_time)) return false;
     if (rest > 0 && !wave_time(last != NULL ? last : sim, rest, &g->tail_time)) return false;
     int64_t launch;
-    int64_t starts; /* of blocks; the launch has that of the first wave */
-    const int64_t later = g->waves + (g->tail > 0) - 1;
-    return spad__mul(g->wave_time, g->waves, &all) &&
-           spad__mul(sim->target->launch_ns, 1000, &launch) && spad__add(all, launch, &all) &&
-           spad__mul(sim->target->block_ns, 1000, &starts) && spad__mul(starts, later, &starts) &&
-           spad__add(all, starts, &all) && spad__add(all, g->tail_time, &sim->totals.time);
+    int64_t all;
+    if (rounds > 0) { /* no shorter than blocks that do the same at the same time */
+        const int64_t tail = rest > 0 && last != NULL ? last->in_step_time : 0;
+        if (!waves_time(sim, full->in_step_time, tail, &all)) return false;
+        all = spad__max(all, rounds);
+    } else if (!waves_time(sim, g->wave_time, g->tail_time, &all)) {
+        return false;
+    }
+    return spad__mul(sim->target->launch_ns, 1000, &launch) &&
+           spad__add(all, launch, &sim->totals.time);
 }
 
 spad_sim_grid spad_sim_get_grid(const spad_sim *sim) {

@@ -135,8 +135,7 @@ static void note_basis(spad_sim *sim, size_t part, const spad__cost *cost) {
 
 spad_status spad__sim_add(spad_sim *sim, const spad_sim_row *row, const spad__cost *cost,
                           spad_error *error) {
-    const int64_t blocks = spad__max(sim->together, 1);
-    if ((int64_t)sim->rows.count / blocks >= sim->options.operation_limit) {
+    if ((int64_t)sim->rows.count / spad__sim_blocks(sim) >= sim->options.operation_limit) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "more than %s operations, and no loop that repeats itself; define "
                           "smaller parameters",
@@ -189,7 +188,7 @@ spad_status spad__sim_check_limit(spad_sim *sim, spad_error *error) {
 }
 
 spad_status spad__sim_count_event(spad_sim *sim, spad_error *error) {
-    if (++sim->events / spad__max(sim->together, 1) > SPAD_SIM_EVENTS) {
+    if (++sim->events / spad__sim_blocks(sim) > SPAD_SIM_EVENTS) {
         return spad__fail(error, SPAD_ERR_ARGUMENT,
                           "more than %s events, and no loop that repeats itself; define smaller "
                           "parameters",

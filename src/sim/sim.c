@@ -21,12 +21,11 @@ const char *spad_wait_kind_name(spad_wait_kind kind) {
 /* ---- the grid ----------------------------------------------------------------------- */
 
 /* At least as long as blocks take that do the same at the same time. Side by side, one block copies
- * while another one multiplies, as if neither knew of the other. On a GPU they share the port of
- * the memory on chip: measured with copies by threads (docs/calibrate.md), those of one block
- * take 2.4 times as long while another one multiplies, and its products a fifth longer. In all, a
- * step takes about as long as if each did its part of it at the same time as the others. Waiting
- * for memory off chip does not hinder the others, so that here none is waited for: what a block
- * does then is in the simulation side by side. The longer time counts. */
+ * while another one multiplies, as if neither knew of the other. Measured with copies by threads
+ * (docs/calibrate.md), those of one block can take 2.4 times as long while another one multiplies.
+ * In all, a step takes about as long as if each did its part of it at the same time as the others.
+ * Waiting for memory off chip does not hinder the others, so that here none is waited for: what a
+ * block does then is in the simulation side by side. The longer time counts. */
 static spad_status run_in_step(spad_sim *wave, spad_error *error) {
     spad_sim *steady = NULL;
     if (wave->together <= 1) return SPAD_OK;
@@ -36,11 +35,16 @@ static spad_status run_in_step(spad_sim *wave, spad_error *error) {
         steady->in_step = wave->together;
         status = spad__sim_block(steady, error);
     }
-    if (status == SPAD_OK) {
-        wave->totals.makespan = spad__max(wave->totals.makespan, steady->totals.makespan);
-    }
+    if (status == SPAD_OK) wave->in_step_time = steady->totals.makespan;
     spad_sim_destroy(steady);
     return status;
+}
+
+enum { UNIT_ROUNDS = 3 }; /* of the blocks of a unit that are simulated */
+
+static spad_status fail_long_grid(spad_error *error) {
+    return spad__fail(error, SPAD_ERR_OVERFLOW,
+                      "the grid takes more than 2^63 picoseconds; use a smaller one");
 }
 
 /* The blocks of a unit in a wave, side by side; NULL: there is no such wave, or `sim` is that
@@ -59,6 +63,45 @@ static spad_status run_wave(spad_sim **out, const spad_sim *sim, spad__wave wave
     return status == SPAD_OK ? run_in_step(*out, error) : status;
 }
 
+/* The time of a unit that has `blocks` of the grid in all, as many at a time as the full wave. */
+static spad_status run_blocks(const spad_sim *full, int64_t blocks, int64_t *out,
+                              spad_error *error) {
+    spad_sim *unit = NULL;
+    spad_status status = spad__sim_again(&unit, full, error);
+    if (status == SPAD_OK) {
+        unit->active_units = full->active_units;
+        unit->together = full->together;
+        unit->load = full->load;
+        unit->blocks = blocks;
+        status = spad__sim_block(unit, error);
+    }
+    if (status == SPAD_OK) *out = unit->totals.makespan;
+    spad_sim_destroy(unit);
+    return status;
+}
+
+/* The unit that has most of the grid: blocks begin as soon as others end, so that the end of one
+ * and the beginning of the next lie beside the steps of others. A few rounds are simulated; what
+ * the last of them adds, each of those that are left out adds as well. */
+static spad_status run_unit_rounds(const spad_sim *sim, const spad_sim *full, int64_t *out,
+                                   spad_error *error) {
+    const spad_sim_grid *g = &sim->grid;
+    const int64_t all = g->blocks / g->units + (g->blocks % g->units != 0);
+    const int64_t left_out = spad__max(all / g->per_unit - UNIT_ROUNDS, 0);
+    const int64_t some = all - left_out * g->per_unit;
+    int64_t before = 0;
+    *out = 0;
+    if (full == NULL || full->together <= 1 || all <= g->per_unit) return SPAD_OK;
+    spad_status status = run_blocks(full, some, out, error);
+    if (status == SPAD_OK && left_out > 0) {
+        status = run_blocks(full, some - g->per_unit, &before, error);
+    }
+    if (status != SPAD_OK || left_out == 0) return status;
+    int64_t more;
+    const bool fits = spad__mul(*out - before, left_out, &more) && spad__add(*out, more, out);
+    return fits ? SPAD_OK : fail_long_grid(error);
+}
+
 static bool is_same_wave(spad__wave a, spad__wave b) {
     return a.blocks == b.blocks && a.units == b.units;
 }
@@ -70,9 +113,10 @@ static spad_status run_waves(spad_sim *sim, spad_error *error) {
     spad_status status = run_wave(&full, sim, waves[0], error);
     const bool again = !is_same_wave(waves[0], waves[1]);
     if (status == SPAD_OK && again) status = run_wave(&last, sim, waves[1], error);
-    if (status == SPAD_OK && !spad__grid_finish(sim, full, again ? last : full)) {
-        status = spad__fail(error, SPAD_ERR_OVERFLOW,
-                            "the grid takes more than 2^63 picoseconds; use a smaller one");
+    int64_t rounds = 0;
+    if (status == SPAD_OK) status = run_unit_rounds(sim, full, &rounds, error);
+    if (status == SPAD_OK && !spad__grid_finish(sim, full, again ? last : full, rounds)) {
+        status = fail_long_grid(error);
     }
     spad_sim_destroy(full);
     spad_sim_destroy(last);

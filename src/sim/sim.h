@@ -62,6 +62,8 @@ struct spad_sim {
     unsigned char *basis; /* per part: 1 + number of a word, of the least certain cost; 0: none */
     int64_t active_units; /* that share the memory of the chip; 0: there is no grid */
     int64_t together;     /* blocks that run side by side on the unit; 0: one */
+    int64_t blocks;       /* of the unit, of which so many begin later; 0: those together */
+    int64_t in_step_time; /* of a wave: what its blocks take in step; 0: not asked for */
     int64_t in_step;      /* blocks of the unit that do the same at the same time; 0: one */
     spad_sim_grid grid;
     SPAD_ARRAY(spad_sim_roof) roofs;
@@ -97,6 +99,12 @@ spad_status spad__sim_cost(spad__cost *out, const spad_sim *sim, const spad_walk
 
 /* Does the engine move data, and nothing else? Then its operations need not run in order. */
 bool spad__is_copy_engine(const spad_engine *engine);
+
+/* Blocks that a simulation has in all. */
+static inline int64_t spad__sim_blocks(const spad_sim *sim) {
+    const int64_t most = sim->together > sim->blocks ? sim->together : sim->blocks;
+    return most > 1 ? most : 1;
+}
 
 /* What an operation occupies: its engine, or a path of it. */
 static inline size_t spad__sim_part(const spad_sim *sim, int64_t engine, int64_t path) {
@@ -170,7 +178,7 @@ spad__wave spad__grid_last_wave(const spad_sim *sim);
 
 /* The time of the grid; `full`, `last`: of the blocks of a unit in these waves. False: it exceeds
  * 64 bits. */
-bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last);
+bool spad__grid_finish(spad_sim *sim, const spad_sim *full, const spad_sim *last, int64_t rounds);
 
 /* Engines and paths by how busy they are. False: no memory. */
 bool spad__find_roofs(spad_sim *sim);

@@ -17,6 +17,23 @@ static size_t bundle_count(const spad__objects *objects) {
            1;
 }
 
+void spad__objects_reset(spad__objects *objects, size_t block) {
+    const size_t syncs = spad_kernel_sync_count(objects->kernel);
+    for (size_t i = 0; i < syncs; i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(objects->kernel, i);
+        const size_t first = block * objects->object_count + objects->first[i];
+        for (int64_t e = 0; e < sync->elements; e++) {
+            objects->objects[first + (size_t)e] = (spad__sim_object){
+                .sync = spad__sync_initial(sync->kind, sync->count.value), .row = -1};
+        }
+    }
+    const size_t each = spad_kernel_agent_count(objects->kernel) * syncs;
+    for (size_t i = block * each; i < (block + 1) * each; i++) {
+        objects->bundles[i].items.count = objects->bundles[i].done = 0;
+        objects->bundles[i].row = 0;
+    }
+}
+
 bool spad__objects_make(spad__objects *objects, const spad_host *host, const spad_kernel *kernel,
                         size_t blocks) {
     const size_t syncs = spad_kernel_sync_count(kernel);
@@ -32,14 +49,7 @@ bool spad__objects_make(spad__objects *objects, const spad_host *host, const spa
         spad__new_array(host, blocks * objects->object_count + 1, sizeof *objects->objects);
     objects->bundles = spad__new_array(host, bundles, sizeof *objects->bundles);
     if (objects->objects == NULL || objects->bundles == NULL) return false;
-    for (size_t i = 0; i < blocks * syncs; i++) {
-        const spad_kernel_sync *sync = spad_kernel_get_sync(kernel, i % syncs);
-        const size_t first = i / syncs * objects->object_count + objects->first[i % syncs];
-        for (int64_t e = 0; e < sync->elements; e++) {
-            objects->objects[first + (size_t)e] = (spad__sim_object){
-                .sync = spad__sync_initial(sync->kind, sync->count.value), .row = -1};
-        }
-    }
+    for (size_t i = 0; i < blocks; i++) spad__objects_reset(objects, i);
     return true;
 }
 

@@ -727,6 +727,7 @@ spad_status spad_tune_create(spad_tune **out, const spad_kernel *kernel,
     tune->kernel = tune->base = kernel;
     tune->options = filled;
     tune->limit = limit;
+    tune->limit.watch = spad__tune_watch(tune);
     status = evaluate_written(tune, error);
     if (status == SPAD_OK) status = run_rounds(tune, error);
     if (status != SPAD_OK) {

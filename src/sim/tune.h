@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tuner from the inside. tune.c searches; knobs.c finds what can be chosen;
- * tune_report.c shows it.
+ * tune_progress.c reports how far it has come; tune_report.c shows the result.
  */
 #ifndef SPAD_SIM_TUNE_H
 #define SPAD_SIM_TUNE_H
@@ -18,7 +18,9 @@ struct spad_tune {
     spad_kernel *owned;
     spad_tune_point start;     /* `base` as it is */
     spad_tune_options options; /* limits are filled in */
-    spad__limit limit;
+    spad__limit limit;         /* its watch is spad__tune_watch */
+    int64_t started;           /* of spad__clock; with progress only */
+    int64_t reports;           /* progress is reported from then on */
     SPAD_ARRAY(spad_tune_knob) knobs;
     SPAD_ARRAY(spad_tune_point) looked; /* at, in that order */
     SPAD_ARRAY(spad_tune_point) points; /* the frontier */
@@ -31,6 +33,9 @@ struct spad_tune {
 /* Checks the limits. *late: time is up; then the search is cut, and ends with what it has.
  * SPAD_ERR_CANCELLED. */
 spad_status spad__tune_check_limit(spad_tune *tune, bool *late, spad_error *error);
+
+/* Asks the caller's watch, and reports progress. Zeroed where the caller wants neither. */
+spad_watch spad__tune_watch(spad_tune *tune);
 
 /* Bytes of all tensors on chip, over all lanes, if none shared bytes. */
 int64_t spad__tune_bytes(const spad_kernel *kernel);

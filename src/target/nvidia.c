@@ -73,14 +73,20 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
     }
 
 /* 128 lanes x 512 columns x 4 bytes. tcgen05.alloc hands out 32 columns or a
- * power of two of that [ptx]; it exists on sm_100, sm_103 and sm_110 only. The two blocks of a pair
- * (cta_group::2) have one each, and tcgen05 with that group works on both. */
+ * power of two of that [ptx]; it exists on sm_100, sm_103 and sm_110 only. Each block of a cluster
+ * has one, and tcgen05 with cta_group::2 works on those of a pair of blocks. */
 #define TENSOR_SPACE(id, row)                                                           \
     {                                                                                   \
         .name = (id), .about = "tensor memory: accumulators of tcgen05", .lanes = 128,  \
         .bytes = 512 * 4, .alignment = 32 * 4, .granule = 32 * 4, .power_of_two = true, \
-        .instances = 2, .instance = (row), .instance_of = (row) == 0 ? 0 : TMEM         \
+        .instances = 16, .instance = (row), .instance_of = (row) == 0 ? 0 : TMEM        \
     }
+
+#define TENSOR_PEER(row) TENSOR_SPACE("tmem[" #row "]", row)
+#define TENSOR_PEERS                                                                     \
+    TENSOR_PEER(1), TENSOR_PEER(2), TENSOR_PEER(3), TENSOR_PEER(4), TENSOR_PEER(5),      \
+        TENSOR_PEER(6), TENSOR_PEER(7), TENSOR_PEER(8), TENSOR_PEER(9), TENSOR_PEER(10), \
+        TENSOR_PEER(11), TENSOR_PEER(12), TENSOR_PEER(13), TENSOR_PEER(14), TENSOR_PEER(15)
 
 #define ON_CHIP (SPAD__SPACE(SHARED) | SPAD__SPACE(REGISTERS))
 #define EVERYWHERE (ON_CHIP | SPAD__SPACE(LOCAL) | SPAD__SPACE(GLOBAL))
@@ -127,7 +133,7 @@ enum { SHARED, REGISTERS, LOCAL, GLOBAL, TMEM };
 #define IN_SMALL_CLUSTER (IN_SHARED | IN_SEVEN_PEERS)
 #define IN_TMEM_PEERS ROWS(5, 15)
 #define IN_TMEM_CLUSTER (IN_SHARED | IN_TMEM_PEERS)
-#define IN_PAIR (IN_TENSOR | ROWS(20, 1))
+#define IN_PAIRS (IN_TENSOR | ROWS(20, 15))
 
 #include "target/nvidia_cards.h"
 
@@ -154,8 +160,8 @@ static const spad_engine hopper_engines[] = {
  * the products; no other copy reaches tensor memory [ptx]. */
 #define BLACKWELL_ENGINES(card)                                                              \
     {                                                                                        \
-        THREADS_OF(IN_PAIR | IN_TMEM_PEERS, card##_THREADS),                                 \
-            MATRIX_OF(IN_TMEM_CLUSTER | IN_PAIR, IN_PAIR, card##_MATRIX),                    \
+        THREADS_OF(IN_PAIRS | IN_TMEM_PEERS, card##_THREADS),                                \
+            MATRIX_OF(IN_TMEM_CLUSTER | IN_PAIRS, IN_PAIRS, card##_MATRIX),                  \
             BULK_OF(IN_GLOBAL | IN_TMEM_CLUSTER, IN_GLOBAL | IN_TMEM_CLUSTER, card##_COPIES) \
     }
 static const spad_engine blackwell_engines[] = BLACKWELL_ENGINES(none);
@@ -183,7 +189,7 @@ static const spad_fence_rule hopper_fences[] = {
 };
 static const spad_fence_rule blackwell_fences[] = {
     PROXY_FENCES(IN_TMEM_CLUSTER),
-    {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIR},
+    {.name = "tcgen05", .kind = SPAD_FENCE_THREADS, .spaces = IN_PAIRS},
 };
 static const spad_fence_rule blackwell_rtx_fences[] = {PROXY_FENCES(IN_SMALL_CLUSTER)};
 
@@ -208,11 +214,10 @@ static const spad_space sm_120_spaces[] = SMALL_CLUSTER_OF(rtx5090_MEMORY);
 static const spad_space spaces_228k[] = {/* sm_90 */
                                          SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE,
                                          LOCAL_SPACE, GLOBAL_OF(h200_MEMORY), PEERS(233472, 1024)};
-#define TMEM_OF(...)                                                              \
-    {                                                                             \
-        SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE, LOCAL_SPACE,    \
-            GLOBAL_OF(__VA_ARGS__), TENSOR_SPACE("tmem", 0), PEERS(233472, 1024), \
-            TENSOR_SPACE("tmem[1]", 1)                                            \
+#define TMEM_OF(...)                                                                           \
+    {                                                                                          \
+        SHARED_OF("shared", 233472, 1024, 16, 0), REGISTER_SPACE, LOCAL_SPACE,                 \
+            GLOBAL_OF(__VA_ARGS__), TENSOR_SPACE("tmem", 0), PEERS(233472, 1024), TENSOR_PEERS \
     }
 static const spad_space spaces_228k_tmem[] = TMEM_OF(NO_MEMORY); /* sm_103, sm_110 */
 static const spad_space sm_100_spaces[] = TMEM_OF(b200_MEMORY);

@@ -178,8 +178,8 @@ static const spad_rate h200_macs[] = {
 };
 /* Measured on one H200; the file is examples/chips/h200.chip, and a test compares it with this. */
 #define H200_MEASURED "spad calibrate cuda:0, 2026-11-16"
+#define H200_STEPS "examples/cuda/steps.cu, H200 at 1500 MHz, 2026-11-16"
 #define H200_COPIES "examples/cuda/copies.cu, H200 at 1500 MHz, 2026-11-16"
-#define H200_QUEUE "fitted to gemm.cu, 4096 x 4096 x 4096, on an H200, 2026-11-15"
 #define MEASURED_ROW(kind, count)                                   \
     {                                                               \
         .work = SPAD_WORK_##kind, .per_cycle = (count), .figure = { \
@@ -189,7 +189,14 @@ static const spad_rate h200_macs[] = {
     }
 #define MEASURED_PATH(a, b, rate, ns, least) PATH_FROM(H200_MEASURED, a, b, rate, ns, least)
 /* What threads copy: through registers, and by cp.async. */
-#define COPIES_PATH(a, b, rate, ns, least) PATH_FROM(H200_COPIES, a, b, rate, ns, least)
+#define COPIES_PATH(a, b, rate, ns, hit, least)                                              \
+    {                                                                                        \
+        .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .hit_ns = (hit), \
+        .pieces = (least), .figure = {                                                       \
+            .origin = SPAD_ORIGIN_MEASURED,                                                  \
+            .source = H200_STEPS                                                             \
+        }                                                                                    \
+    }
 #define PATH_FROM(text, a, b, rate, ns, least)                                                 \
     {                                                                                          \
         .from = (a), .to = (b), .bytes_per_us = (rate), .latency_ns = (ns), .pieces = (least), \
@@ -206,24 +213,24 @@ static const spad_path h200_paths[] = {
     PATH(GLOBAL, REGISTERS, 64, 479, ESTIMATED(L2_PORT)),
     MEASURED_PATH(REGISTERS, GLOBAL, 24000, 500, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
-    COPIES_PATH(GLOBAL, SHARED, 60000, 614, 0),
+    PATH_FROM(H200_COPIES, GLOBAL, SHARED, 60000, 614, 0),
     MEASURED_PATH(REGISTERS, GLOBAL, 6200, 500, 4),
 };
 static const spad_path h200_copies[] = {
     MEASURED_PATH(GLOBAL, SHARED, 142000, 584, 0),
     PATH(SHARED, GLOBAL, 64, 479, ESTIMATED(L2_PORT)),
     PATH(SHARED, SHARED, 32, 200, ESTIMATED("between the blocks of a cluster")),
-    COPIES_PATH(GLOBAL, SHARED, 130000, 550, 16),
+    COPIES_PATH(GLOBAL, SHARED, 118000, 480, 150, 16),
 };
 static const spad_figure h200_figures[] = {
     OF_FIELD("units", MEASURED, H200_MEASURED), OF_FIELD("clock", MEASURED, H200_MEASURED),
-    OF_FIELD("latency", MEASURED, H200_MEASURED), OF_FIELD("queue", MEASURED, H200_QUEUE)};
+    OF_FIELD("latency", MEASURED, H200_MEASURED), OF_FIELD("queue", MEASURED, H200_COPIES)};
 static const spad_figure h200_memory[] = {
     OF_FIELD("rate", MEASURED, H200_MEASURED), OF_FIELD("written", MEASURED, H200_MEASURED),
     OF_FIELD("hit", MEASURED, H200_MEASURED), OF_FIELD("cache", MEASURED, H200_MEASURED),
     OF_FIELD("queue", MEASURED, H200_MEASURED)};
 #define h200_THREADS CARD_THREADS(h200, 1775000)
-#define h200_MATRIX CARD_MATRIX(h200, 1775000, 0, 54), .queue_most = 3
+#define h200_MATRIX CARD_MATRIX(h200, 1775000, 0, 54), .queue_most = 6
 #define h200_COPIES CARD_COPIES(h200, 1775000)
 #define h200_MEMORY                                                                \
     CARD_MEMORY(h200, 4460000, 62914560, 10700000),                                \

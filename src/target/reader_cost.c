@@ -6,7 +6,7 @@
  *     elements = "elements" number ( "fma" | "exp" | "convert" | "reduce" )
  *     latency  = "latency" ( time | number "cycles" )
  *     path     = "path" space "to" space "rate" ( rate | size "/cycle" ) [ "latency" ... ]
- *                [ "pieces" size ]
+ *                [ "hit" time ] [ "pieces" size ]
  *     cache    = "cache" size "rate" rate
  */
 #include <string.h>
@@ -143,6 +143,17 @@ static bool put_path(spad__target_reader *r, const spad_path *path, spad__span s
     return true;
 }
 
+/* A word of a path that need not be there, with a quantity of at least 1. */
+static bool read_of_path(spad__target_reader *r, const char *word, const spad__measure *measure,
+                         int64_t *out) {
+    spad__span span;
+    if (!spad__parser_accept_word(&r->parser, word)) return true;
+    if (!spad__parser_quantity(&r->parser, measure, out, &span)) return false;
+    if (*out >= 1) return true;
+    SPAD__TARGET_FAULT(r, span, "'%s' must be at least 1", word);
+    return false;
+}
+
 /* "registers to global rate 6 GB/s latency 650 ns pieces 4 B" */
 bool spad__target_read_path(spad__target_reader *r) {
     spad_path path = {0};
@@ -157,15 +168,9 @@ bool spad__target_read_path(spad__target_reader *r) {
         !read_time_or_cycles(r, &path.latency_ns, &path.latency_cycles)) {
         return false;
     }
-    spad__span pieces;
-    if (spad__parser_accept_word(&r->parser, "pieces")) {
-        if (!spad__parser_quantity(&r->parser, &spad__measure_size, &path.pieces, &pieces)) {
-            return false;
-        }
-        if (path.pieces < 1) {
-            SPAD__TARGET_FAULT(r, pieces, "'pieces' must be at least 1");
-            return false;
-        }
+    if (!read_of_path(r, "hit", &spad__measure_time, &path.hit_ns) ||
+        !read_of_path(r, "pieces", &spad__measure_size, &path.pieces)) {
+        return false;
     }
     return put_path(r, &path, span);
 }

@@ -227,6 +227,10 @@ static void write_paths(spad__out *out, const spad_target *target, const spad_en
             spad__out_string(out, " latency ");
             put_latency(out, path->latency_ns, path->latency_cycles);
         }
+        if (path->hit_ns > 0) {
+            spad__out_string(out, " hit ");
+            put_latency(out, path->hit_ns, 0);
+        }
         if (path->pieces > 0) {
             spad__out_string(out, " pieces ");
             put_size(out, path->pieces);
@@ -474,6 +478,7 @@ static void json_rates(spad__json *json, const spad_target *target, const spad_e
         spad__json_key_int(json, "bytes_per_kilocycle", path->bytes_per_kilocycle);
         spad__json_key_int(json, "latency_ns", path->latency_ns);
         spad__json_key_int(json, "latency_cycles", path->latency_cycles);
+        spad__json_key_int(json, "hit_ns", path->hit_ns);
         spad__json_key_int(json, "pieces", path->pieces);
         json_figure(json, &path->figure);
         spad__json_close(json, '}');

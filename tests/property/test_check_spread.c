@@ -4,7 +4,9 @@
  * threads is written twice: as one list of statements whose accesses state which thread makes
  * them, and as two agents that run the same statements, each with its part of every tile. The
  * check of the first must find an error iff that of the second does, for each number of
- * iterations, and what is proved for every N must be right for the agents.
+ * iterations, and what is proved for every N must be right for the agents. Some programs have a
+ * tile in tensor memory, of whose lanes each thread has a half, or an mbarrier in the bytes of a
+ * tile, which one thread initialises and invalidates.
  */
 #include "support/claims.h"
 #include "support/random_page.h"
@@ -14,27 +16,32 @@
 
 enum { STATEMENTS = 12, ROUNDS = 5 };
 
-typedef enum kind { ACCESS, COPY, WAIT, SYNC, FILL, PASS } kind;
+typedef enum kind { ACCESS, COPY, WAIT, SYNC, FILL, PASS, LIFE } kind;
 
 /* Which half of a tile each thread has: p and q are divisions. */
-typedef enum spread { P, Q, ONE, ALL } spread;
+typedef enum spread { P, Q, ONE, ALL, LANES } spread;
 
 typedef struct step {
     kind kind;
     spread spread;
     bool writes;
-    int tile; /* of `tiles` */
-    int pending;
+    int tile;      /* of `tiles` */
+    int pending;   /* LIFE: in bits, whether the threads meet before it, and after it */
     int condition; /* 0: none */
 } step;
 
 typedef struct program {
     step steps[3][STATEMENTS]; /* before the loop, in it, after it */
     int counts[3];
+    bool lanes; /* has tiles in tensor memory */
+    bool held;  /* has an mbarrier at the start of y */
 } program;
 
-static const char *const tiles[3][3] = {
-    {"x[0]", "x[1]", "y"}, {"x[i % 2]", "x[(i + 1) % 2]", "y"}, {"x[0]", "x[1]", "y"}};
+enum { Y = 2, TILES = 3, ALL_TILES = 5 }; /* from TILES on they are in tensor memory */
+
+static const char *const tiles[3][ALL_TILES] = {{"x[0]", "x[1]", "y", "t", "t"},
+                                                {"x[i % 2]", "x[(i + 1) % 2]", "y", "t", "t"},
+                                                {"x[0]", "x[1]", "y", "t", "t"}};
 static const char *const conditions[] = {"", "if i % 2 == 0 { ", "if i > 1 { ", "if i < N - 1 { "};
 
 static void make_steps(page *p, program *m, int part, bool fills) {
@@ -48,9 +55,18 @@ static void make_steps(page *p, program *m, int part, bool fills) {
                     .pending = pick(p, 3) == 0 ? 1 : 0};
         s->spread = (spread)pick(p, 4);
         if (s->kind == COPY) s->writes = true;
-        if (s->writes && s->spread == ALL) s->spread = P; /* both would write the same bytes */
+        if (m->lanes && s->kind == ACCESS && pick(p, 2) == 0) s->tile = TILES + pick(p, 2);
+        if (m->held && pick(p, 5) == 0)
+            *s = (step){.kind = LIFE, .pending = pick(p, 4) | pick(p, 4)};
+        if (s->tile >= TILES && s->spread < ONE) s->spread = LANES;
+        if (s->writes && s->spread == ALL) { /* both would write the same bytes */
+            s->spread = s->tile >= TILES ? LANES : P;
+        }
+        /* which thread has the bytes of the mbarrier is known of these */
+        if (m->held && s->tile == Y) s->spread = s->writes || s->spread == ONE ? ONE : ALL;
         if (part == 1 && s->kind != COPY) s->condition = pick(p, 5) == 0 ? 1 + pick(p, 3) : 0;
     }
+    if (m->held) return;
     if (fills && pick(p, 2) == 0) {
         m->steps[part][m->counts[part]++] = (step){.kind = PASS,
                                                    .spread = (spread)pick(p, 3),
@@ -63,8 +79,13 @@ static void make_steps(page *p, program *m, int part, bool fills) {
 
 /* The part of thread 0 or 1 in an access; thread -1: as a spread. */
 static void put_part(page *p, const step *s, int part, int thread) {
-    static const char *const words[] = {"p", "q", "one", "all"};
+    static const char *const words[] = {"p", "q", "one", "all", "lanes"};
     put(p, "%s", tiles[part][s->tile]);
+    if (s->tile >= TILES) { /* all columns, or some of them */
+        const bool half = s->spread == LANES && thread >= 0;
+        put(p, "(%d..%d, 0..%d)", half ? 64 * thread : 0, half ? 64 * thread + 64 : 128,
+            s->tile == TILES ? 8 : 4);
+    }
     if (thread < 0) {
         put(p, " spread %s", words[s->spread]);
     } else if (s->spread == P || s->spread == Q) {
@@ -92,6 +113,12 @@ static void put_step(page *p, const step *s, int part, int thread) {
         break;
     case WAIT: put(p, "wait g pending %d", s->pending); break;
     case SYNC: put(p, "sync b"); break;
+    case LIFE: /* the bytes are written again: what was there is gone */
+        if ((s->pending & 1) != 0) put(p, "sync b; ");
+        if (thread < 1) put(p, "init held; invalidate held; ");
+        if ((s->pending & 2) != 0) put(p, "sync b; ");
+        if (thread < 1) put(p, "simt again writes y%s", thread < 0 ? " spread one" : "");
+        break;
     case PASS: /* both arrive when their copies are done, and wait for that */
         if (runs) {
             put(p, "cp load reads in writes ");
@@ -125,11 +152,14 @@ static void put_steps(page *p, const program *m, int thread) {
 static void put_program(page *p, const program *m, bool agents) {
     p->used = 0;
     put(p,
-        "kernel k on sm_90\nparam N = 3\nunit cp on copy free\nunit tma on copy free\ngroup g\n");
+        "kernel k on sm_100\nparam N = 3\nunit cp on copy free\nunit tma on copy free\ngroup g\n");
     put(p, "barrier b count %d\nmbarrier full count 1\nmbarrier done count %d\n", agents ? 2 : 1,
         agents ? 2 : 1);
     put(p, "tensor in : global f32 (2, 64) input\n");
-    put(p, "tensor x : shared f32 [2] (2, 64) input\ntensor y : shared f32 (2, 64) input\n");
+    put(p, "tensor x : shared f32 [2] (2, 64) input at 4096\n");
+    put(p, "tensor y : shared f32 (2, 64) input at 8192\n");
+    if (m->lanes) put(p, "tensor t : tmem f32 (128, 8) input\n");
+    if (m->held) put(p, "mbarrier held count 1 at 8192\n");
     put(p, "init full\ninit done\n");
     if (!agents) {
         put(p, "sync b\n");
@@ -168,7 +198,7 @@ static void threads_are_like_agents(void **state) {
     page one = {.random = {seed}}, two = {.random = {seed}};
     int64_t wrong = 0, proved = 0;
     for (int64_t k = 0; k < kernels; k++) {
-        program m = {.counts = {0}};
+        program m = {.lanes = pick(&one, 3) == 0, .held = pick(&one, 4) == 0};
         for (int part = 0; part < 3; part++) {
             make_steps(&one, &m, part, part == 1 && pick(&one, 3) == 0);
         }

@@ -22,9 +22,16 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    {"matmul_sm80_s3_v36", {{"K", 320}}, 1},     {"matmul_tma_sm90_s3_v39", {{"K", 320}}, 1},
-    {"attention_sm90_s3_v39", {{"N", 256}}, 1},  {"matmul_tma_ws_sm100_s3_v39", {{"K", 320}}, 1},
-    {"softmax_sm80_s3_v39", {{"rows", 512}}, 1}, {"softmax_sm80_s3_v39_placed", {{"rows", 512}}, 1},
+    {"matmul_sm80_s3_v36", {{"K", 320}}, 1},
+    {"matmul_tma_sm90_s3_v39", {{"K", 320}}, 1},
+    {"attention_sm90_s3_v39", {{"N", 256}}, 1},
+    {"matmul_tma_ws_sm100_s3_v39", {{"K", 320}}, 1},
+    {"softmax_sm80_s3_v39", {{"rows", 512}}, 1},
+    {"softmax_sm80_s3_v39_placed", {{"rows", 512}}, 1},
+    {"gluon_multicast_cluster2_sm90_s2_v39_placed", {{"tiles", 3}}, 1},
+    {"gluon_pair_cluster2_sm100_v39_placed", {{"tiles", 2}}, 1},
+    {"gluon_gathered_cluster2_sm90_v39_placed", {{"", 0}}, 0},
+    {"gluon_softmax_cluster2_sm90_v39_placed", {{"", 0}}, 0},
 };
 
 typedef struct score {
@@ -50,6 +57,8 @@ static const mistake mistakes[] = {
     {"ttng.init_barrier", NULL, LEAVE_OUT},
     {"ttng.init_barrier", ", ", MORE},
     {"ttng.fence_async_shared", NULL, LEAVE_OUT},
+    {"ttng.fence_mbarrier_init", NULL, LEAVE_OUT},
+    {"ttng.cluster_barrier", NULL, LEAVE_OUT},
     {"ttng.async_tma_store_wait", NULL, LEAVE_OUT},
     {"ttng.tc_gen5_commit", NULL, LEAVE_OUT},
     {"ttg.async_commit_group", NULL, LEAVE_OUT},

@@ -60,20 +60,35 @@ static void keep(maker *m, const char *name) {
 
 /* A number from what there is; its name in `name`. */
 static void put_number(maker *m, char *name) {
-    static const char *const ops[] = {"addi",  "subi", "muli", "minsi",     "maxsi", "divsi",
-                                      "remsi", "andi", "xori", "ceildivsi", "shrsi"};
-    const int op = pick(m, 11);
+    static const char *const ops[] = {"addi",  "subi",  "muli",       "minsi", "maxsi",     "divsi",
+                                      "remsi", "andi",  "xori",       "minui", "ceildivsi", "shrsi",
+                                      "divui", "remui", "floordivsi", "shrui"};
+    const int op = pick(m, 16);
     snprintf(name, 16, "%%v%d", m->names++);
     if (pick(m, 6) == 0) {
         const int number = m->names++;
-        static const char *const relations[] = {"eq", "ne", "slt", "sle", "sgt", "sge"};
-        put(m, "%%b%d = arith.cmpi %s, %s, %s : i32\n", number, relations[pick(m, 6)], any(m),
+        static const char *const relations[] = {"eq",  "ne",  "slt", "sle", "sgt",
+                                                "sge", "ult", "ule", "ugt", "uge"};
+        put(m, "%%b%d = arith.cmpi %s, %s, %s : i32\n", number, relations[pick(m, 10)], any(m),
             any(m));
-        put(m, "%s = arith.select %%b%d, %s, %s : i32\n", name, number, any(m), any(m));
+        if (pick(m, 4) == 0) {
+            put(m, "%s = arith.%s %%b%d : i1 to i32\n", name, pick(m, 2) ? "extsi" : "extui",
+                number);
+        } else {
+            put(m, "%s = arith.select %%b%d, %s, %s : i32\n", name, number, any(m), any(m));
+        }
+        return;
+    }
+    if (pick(m, 20) == 0) { /* the low bit, or a narrow number */
+        const int number = m->names++;
+        const char *type = pick(m, 2) ? "i1" : "i8";
+        put(m, "%%t%d = arith.trunci %s : i32 to %s\n", number, any(m), type);
+        put(m, "%s = arith.%s %%t%d : %s to i32\n", name, pick(m, 2) ? "extsi" : "extui", number,
+            type);
         return;
     }
     /* divisors and masks are constants */
-    const bool constant = op >= 5;
+    const bool constant = op >= 5 && op != 9;
     char other[16];
     snprintf(other, sizeof other, "%%c%d", op == 7 || op == 8 ? 1 : 2 + pick(m, 2));
     put(m, "%s = arith.%s %s, %s : i32\n", name, ops[op], any(m), constant ? other : any(m));

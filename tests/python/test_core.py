@@ -388,6 +388,18 @@ def test_recorder_has_elected_arrivals_and_waits():
     assert "wait full parity 0 elected\n" in k.text() and "wait full next elected\n" in k.text()
 
 
+def test_mbarriers_have_places():
+    with spad.Kernel("sm_90", "over") as k:
+        full, far = k.mbarrier("full", 1, [2], at=64), k.mbarrier("far", 1)
+        x = k.tensor("x", "shared", "u8", (32,), at=48, input=True)
+        k.init(full[0])
+        k.init(far)
+        k.simt("use", reads=[x])
+    assert "mbarrier full[2] count 1 at 64\n" in k.text() and "mbarrier far count 1\n" in k.text()
+    assert [row["byte"] for row in k.syncs] == [64, None]
+    assert k.check().findings[0].code == "SPAD-MBARRIER-BYTES"
+
+
 def test_recorder_has_loops_cursors_and_unknown_values():
     with spad.Kernel("sm_90", "causal") as k:
         M, S = k.param("M", 3), k.param("S", 2)
@@ -570,6 +582,40 @@ def test_place_of_an_alias():
     assert layout.place("b") == (0, layout.place("a")[1] + 4096)
     with pytest.raises(KeyError):
         layout.place("b", 1)
+
+
+def searched():
+    """A kernel of which the planner has to search for a layout, and the tuner for depths of rings."""
+    lines = ["kernel k on sm_90", "param N = 40", "tensor a : shared u8 [N] (512) ring 1",
+             "tensor b : shared u8 [N] (640) ring 1"]
+    lines += [f"tensor t{i} : shared u8 ({128 + i * 7919 % 3001})" for i in range(120)]
+    for i in range(160):
+        if i < 120:
+            lines.append(f"simt w writes t{i} cost 1 ns")
+        if 0 <= i - 5 - i * 37 % 35 < 120:
+            lines.append(f"simt r reads t{i - 5 - i * 37 % 35} cost 1 ns")
+    lines.append("for i in 0..N {\nsimt w writes a[i] cost 3 ns\nsimt x reads a[i] writes b[i] cost 5 ns\n"
+                 "simt r reads b[i] cost 2 ns\n}")
+    return spad.Kernel.parse("\n".join(lines))
+
+
+def test_progress_of_layout_and_tune():
+    kernel, heard = searched(), []
+    assert kernel.layout(timeout=60, progress=lambda facts: heard.append(facts) or True).fits
+    assert heard and set(heard[0]) == {"space", "nanoseconds", "height", "bound", "nodes", "restarts"}
+    assert heard[0]["space"] == "shared" and heard[0]["bound"] > 0
+    heard = []
+    assert kernel.tune(depth_most=3, timeout=60, progress=heard.append).makespan > 0
+    assert heard and set(heard[0]) == {"nanoseconds", "simulations", "makespan_ps", "bound_ps"}
+
+    def fails(facts):
+        raise LookupError("no more")
+
+    for call in (kernel.layout, kernel.tune):
+        with pytest.raises(LookupError, match="no more"):
+            call(timeout=60, progress=fails)
+        with pytest.raises(TypeError, match="progress is a function or None"):
+            call(progress=3)
 
 
 def test_check_layout_sim_tune():

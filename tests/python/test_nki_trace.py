@@ -688,24 +688,14 @@ def test_the_command_in_c_runs_python():
     assert done.returncode == 0 and "proved for this shape" in done.stdout, done.stderr
 
 
-def test_command(tmp_path):
+def test_command():
     arguments = ("--arg", "lhsT=bf16[256,128]", "--arg", "rhs=bf16[256, 512]")
     done = run("check", f"{FILE}:matmul", *arguments)
     assert done.returncode == 0 and "proved for this shape" in done.stdout, done.stderr
-    assert "makespan" in run("sim", f"{FILE}:matmul", *arguments).stdout
-    assert "fits, no layout is lower" in run("plan", f"{FILE}:matmul").stdout  # spad_example()
-    assert run("text", f"{FILE}:matmul", "--target", "trn3").stdout.startswith("kernel matmul on trn3")
-    page = tmp_path / "a.html"
-    assert run("report", f"{FILE}:direct", "-o", page).returncode == 0 and "nki_kernels.py" in page.read_text()
     done = run("check", f"{FILE}:direct", "--arg", "x=bf16[512,512]", "--arg", "ring=2")
     assert done.returncode == 1 and f"{FILE}:{line_of('nisa.tensor_copy(dst=acc, src=tiles[i])')}" in done.stdout
     done = run("check", f"{FILE}:raises", "--arg", "x=bf16[128,128]")
     assert done.returncode == 2 and "seven columns" in done.stderr and "Traceback" not in done.stderr
-    assert run("check", f"{FILE}:matmul", "--arg", "lhsT").returncode == 2
-    assert run("report", f"{FILE}:matmul").returncode == 2
-    assert json.loads(run("plan", f"{FILE}:matmul", "--json").stdout)["fits"] is True
-    assert "recorded once" in run("text", f"{FILE}:dynamic", "--arg", "x=bf16[8,128,64]",
-                                  "--arg", "count=int32[1,1]").stderr
 
 
 def command(capsys, *words):
@@ -715,6 +705,21 @@ def command(capsys, *words):
     sys.path[:] = path
     made = capsys.readouterr()
     return status, made.out, made.err
+
+
+def test_other_words_of_the_command(capsys, tmp_path):
+    arguments = ("--arg", "lhsT=bf16[256,128]", "--arg", "rhs=bf16[256, 512]")
+    assert "makespan" in command(capsys, "sim", f"{FILE}:matmul", *arguments)[1]
+    assert "fits, no layout is lower" in command(capsys, "plan", f"{FILE}:matmul")[1]  # spad_example()
+    assert command(capsys, "text", f"{FILE}:matmul", "--target", "trn3")[1].startswith("kernel matmul on trn3")
+    page = tmp_path / "a.html"
+    assert command(capsys, "report", f"{FILE}:direct", "-o", page)[0] == 0 and "nki_kernels.py" in page.read_text()
+    with pytest.raises(SystemExit, match="2"):
+        command(capsys, "check", f"{FILE}:matmul", "--arg", "lhsT")
+    assert command(capsys, "report", f"{FILE}:matmul")[0] == 2
+    assert json.loads(command(capsys, "plan", f"{FILE}:matmul", "--json")[1])["fits"] is True
+    assert "recorded once" in command(capsys, "text", f"{FILE}:dynamic", "--arg", "x=bf16[8,128,64]",
+                                      "--arg", "count=int32[1,1]")[2]
 
 
 def test_plans_for_time_or_bytes(capsys):

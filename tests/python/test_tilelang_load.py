@@ -46,7 +46,8 @@ def test_the_plan_is_not_above_that_of_tilelang(name):
     page = kernel.report()
     assert page.data["bytes"]["spad"] <= page.data["bytes"]["tilelang"] == kernel.tilelang_bytes
     assert page.ours.verdict.startswith("proved")
-    assert "no layout is lower" in page.layout.text()
+    # mbarriers that a warp initialises might be over a tile before that, so nothing is claimed of lower layouts
+    assert ("no layout is lower" in page.layout.text()) == (name != "gemm_sm_100")
 
 
 def test_the_text_of_a_gemm():
@@ -72,6 +73,132 @@ def test_warps_have_their_own_bytes():
     covered = sorted(tuple(int(n) for n in run.strip(" a()").split("..")) for p in first for run in p.split(", "))
     assert len(parts) == 4 and covered[0][0] == 0 and covered[-1][1] == 4096
     assert all(a[1] == b[0] for a, b in zip(covered, covered[1:]))
+
+
+# ---- bytes of loops that are run ------------------------------------------------------------------------
+
+
+def small_tree(body):
+    """A warp with 64 numbers in shared memory, and a local variable."""
+    tree = tree_of("histogram_sm_90")
+    tree["buffers"].update(s=dict(dtype="int32", scope="shared.dyn", alloc=True, elements=64, bits=32),
+                           v=dict(dtype="int32", scope="local", alloc=True, elements=1, bits=32))
+    tree.update(body=body, threads=[32, 1, 1], shared={"s": {"bytes": 256, "dtype": "int32", "align": 16, "at": 0}})
+    return tree
+
+
+STEP = [["store", "s", ["load", "v", 0], 1], ["store", "v", 0, ["+", ["load", "v", 0], 1]]]
+
+
+def test_a_variable_that_a_loop_changes_has_not_its_first_value():
+    kernel = T.load(small_tree([["store", "v", 0, 0], ["for", "i", 0, 8, "serial", STEP]]))
+    assert "simt store may writes s\n" in kernel.source and "s(0..4)" not in kernel.source
+    assert [row["why"] for row in kernel.approximations] == ["any part of it, because of an index that is data"]
+    after = T.load(small_tree([["store", "v", 0, 7], ["for", "i", 0, 8, "serial", STEP], ["store", "v", 0, 3], *STEP]))
+    assert "simt store writes s(12..16)\n" in after.source
+
+
+def test_a_while_loop_without_barriers_is_an_approximation():
+    data = ["<", ["load", "X", 0], 5]
+    kernel = T.load(small_tree([["while", data, [["store", "s", "tx", 1]]]]))
+    assert "simt store may writes s(0..128)" in kernel.source
+    assert [(row["what"], row["why"]) for row in kernel.approximations] == [("a while loop", "its accesses may be")]
+    kernel = T.load(small_tree([["store", "v", 0, 0], ["while", data, STEP]]))
+    assert "simt store may writes s\n" in kernel.source and len(kernel.approximations) == 2
+    assert T.load(small_tree([["while", data, [["store", "v", 0, 1]]]])).approximations == []
+
+
+_VALUES = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": lambda a, b: a // b,
+           "%": lambda a, b: a % b, "min": min, "max": max, "^": lambda a, b: a ^ b, "<": lambda a, b: a < b,
+           ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "and": lambda a, b: a and b, "or": lambda a, b: a or b}
+
+
+def value_of(tree, names):
+    """An expression, without spad."""
+    if isinstance(tree, int):
+        return tree
+    if isinstance(tree, str):
+        return names[tree]
+    if tree[0] == "select":
+        return value_of(tree[2 if value_of(tree[1], names) else 3], names)
+    return _VALUES[tree[0]](value_of(tree[1], names), value_of(tree[2], names))
+
+
+def random_number(pick, names, depth=0):
+    if depth > 2 or pick.random() < 0.3:
+        return pick.choice(names) if pick.random() < 0.75 else pick.randint(0, 9)
+    op = pick.choice(["+", "-", "*", "//", "%", "min", "max", "^", "select"])
+    if op == "select":
+        return [op, random_condition(pick, names, depth + 1), *(random_number(pick, names, depth + 1) for _ in "ab")]
+    if op in ("//", "%"):
+        return [op, random_number(pick, names, depth + 1), pick.choice([2, 3, 4, 7, 8])]
+    parts = [random_number(pick, names, depth + 1) for _ in "ab"]
+    return [op, *([["%", part, 8] for part in parts] if op == "^" else parts)]
+
+
+def random_condition(pick, names, depth=0):
+    if depth < 2 and pick.random() < 0.2:
+        return [pick.choice(["and", "or"]), *(random_condition(pick, names, depth + 1) for _ in "ab")]
+    return [pick.choice(["<", ">=", "=="]), *(random_number(pick, names, depth + 1) for _ in "ab")]
+
+
+def random_body(pick, names, depth=0):
+    out = []
+    for _ in range(pick.randint(1, 2)):
+        kind = pick.random() if depth < 3 else 1
+        if kind < 0.35:
+            var = f"i{depth}_{pick.randint(0, 99)}"
+            out.append(["for", var, pick.choice([0, 0, 1]), pick.randint(1, 4), "serial", random_body(pick, [*names, var], depth + 1)])
+        elif kind < 0.6:
+            rest = random_body(pick, names, depth + 1) if pick.random() < 0.4 else []
+            out.append(["if", random_condition(pick, names), random_body(pick, names, depth + 1), rest])
+        else:
+            out.append(["store", "s", ["%", random_number(pick, names), 64], 1])
+    return out
+
+
+def places_of(body, names, out):
+    """What a thread stores, statement by statement."""
+    for row in body:
+        if row[0] == "for":
+            for i in range(row[2], row[2] + row[3]):
+                places_of(row[5], {**names, row[1]: i}, out)
+        elif row[0] == "if":
+            places_of(row[2] if value_of(row[1], names) else row[3], names, out)
+        else:
+            out.add(value_of(row[2], names))
+
+
+def test_random_trees_have_the_bytes_of_a_run():
+    exact = 0
+    for number in range(600 if THOROUGH else 60):
+        body = random_body(random.Random(number), ["tx"])
+        kernel, sure, perhaps, wanted = T.load(small_tree(body)), set(), set(), set()
+        for thread in range(32):
+            places_of(body, {"tx": thread}, wanted)
+        for line in kernel.source.splitlines():
+            _, writes, parts = line.partition(" writes ")
+            for part in (parts.split(", ") if writes else []):
+                first, _, last = part.partition("(")[2].rstrip(")").partition("..")
+                found = range(int(first) // 4, int(last) // 4) if last else range(64)
+                (perhaps if " may writes" in line else sure).update(found)
+        assert sure <= wanted <= sure | perhaps, body
+        exact += sure == wanted
+    assert exact > 40
+
+
+@pytest.mark.parametrize("op", ["//", "%"])
+def test_quotients_of_tvm_are_rounded_toward_zero(op):
+    a = ["-", ["*", "x", 3], "y"]
+    run = eval("lambda v_x, v_y: " + sets.code(tilelang_tree.toward_zero(op, a, 4)))
+    for x in range(-9, 9):
+        for y in range(9):
+            n = 3 * x - y
+            whole = abs(n) // 4 * (1 if n >= 0 else -1)
+            assert run(x, y) == (whole if op == "//" else n - whole * 4)
+    assert tilelang_tree.toward_zero(op, ["+", "x", ["cast", "int32", 5]], 4) == [op, ["+", "x", ["cast", "int32", 5]], 4]
+    assert tilelang_tree.toward_zero(op, a, 4, "float32") == [op, a, 4]
+    assert tilelang_tree.toward_zero(op, "x", ["-", "y", 9]) == ["call", "data"]
 
 
 def test_the_page(tmp_path):
@@ -322,7 +449,8 @@ def test_damaged_trees_are_refused_or_read():
 
 @pytest.mark.parametrize("call", [
     ["call", "ptx_new_instruction", ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 4, 3]],
-    ["call", "cluster_sync"],
+    ["call", "ptx_arrive_cluster_barrier", ["load", "s", 0], 0],
+    ["call", "tma_load_2cta", "g_desc", ["load", "s", 0], ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 4, 2], 0],
     ["call", "call_extern", ["s", "mine"], ["call", "tvm_access_ptr", ["s", "float32"], "s", 0, 4, 3]],
     ["call", "tvm_storage_sync", ["s", "global"]],
     ["call", "mbarrier_wait_parity", ["load", "s", 0], 0],
@@ -422,8 +550,8 @@ def test_one_unknown_for_the_loops_of_producers_and_consumers():
     meet = ["do", ["call", "tvm_storage_sync", ["s", "shared"], 3, 64]]
     body = [["if", ["<", "tx", 32], [loop("k", meet)], [loop("k_1", meet)]], ["store", "s", "tx", ["f"]]]
     kernel = T.load(kernel_tree(body, hints={"k_1": "k"}))
-    assert kernel.source.count("unknown ") == 1
-    assert kernel.check().verdict.startswith("proved")
+    assert kernel.source.count(" any") == 1 and kernel.source.count("in 0..data_n {") == 2
+    assert kernel.check().verdict == "proved for all trip counts"
     # what is stored and read by the same condition, without synchronisation in it, is as certain
     for steps in body[0][2:]:
         steps[0][5] += [["if", steps[0][5][0][1], [["store", "s", "tx", ["f"]], ["store", "h", 0, ["load", "s", "tx"]]], []]]
@@ -1002,7 +1130,7 @@ def test_commands_about_a_tree(capsys, tmp_path):
 def test_wrong_usage_of_the_command(capsys):
     gemm = TREES / "gemm_sm_90.json"
     for words, why in ((("report", gemm), "needs a file"), (("check", "nowhere.json"), "No such file"),
-                       (("check", gemm, "--arg", "a=1"), "a tree has no arguments"), (("check", "nowhere.py:k"), "is not FILE.py:KERNEL"),
+                       (("check", gemm, "--arg", "a=1"), "a tree has no arguments"), (("check", "nowhere.py:k"), "no file 'nowhere.py'"),
                        (("check", gemm, "-D", "k=1"), "no dynamic size"), (("check", f"{__file__}:nothing"), "has no 'nothing'")):
         status, out, said = command(capsys, *words)
         assert status == 2 and why in said and out == "", words

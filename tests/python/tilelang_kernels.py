@@ -270,15 +270,506 @@ def one_barrier():
     return main
 
 
+def two_blocks(size=512, block=128, deep=64, stages=2):
+    """Products of two blocks of a cluster: each copies its rows of A and half of the columns of B, the first multiplies, and both store."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "bfloat16"), B: T.Tensor((size, size), "bfloat16"), C: T.Tensor((size, size), "bfloat16")):
+        with T.ClusterKernel(size // block, size // block, threads=128, cluster_dims=2) as (bx, by):
+            a = T.alloc_shared((stages, block, deep), "bfloat16")
+            b = T.alloc_shared((stages, deep, block // 2), "bfloat16")
+            sums = T.alloc_tmem([block, block], "float32")
+            out = T.alloc_fragment((block, block), "float32")
+            c = T.alloc_shared((block, block), "bfloat16")
+            full = T.alloc_cluster_barrier([64] * stages)
+            empty = T.alloc_cluster_barrier([1] * stages)
+            done = T.alloc_barrier([1])
+            tx = T.get_thread_binding()
+            rank = T.block_rank_in_cluster()
+            T.assume(rank < 2)
+            if tx < 32:
+                for k in T.serial(size // deep):
+                    T.mbarrier_wait_parity(empty[k % stages], k // stages & 1 ^ 1)
+                    T.tma_copy(A[bx * block:bx * block + block, k * deep:k * deep + deep], a[k % stages, :, :], barrier=full[k % stages])
+                    T.tma_copy(B[k * deep:k * deep + deep, by * block + rank * (block // 2):by * block + (rank + 1) * (block // 2)],
+                               b[k % stages, :, :], barrier=full[k % stages])
+                    T.mbarrier_arrive(full[k % stages], 0)
+            elif rank == 0 and tx < 64:
+                for k in T.serial(size // deep):
+                    T.mbarrier_wait_parity(full[k % stages], k // stages & 1)
+                    T.tcgen05_gemm(a[k % stages, :, :], b[k % stages, :, :], sums, mbar=empty[k % stages], clear_accum=k == 0, use_2cta=True)
+                T.tcgen05_mma_arrive(done, arrive_2cta=True)
+            T.mbarrier_wait_parity(done, 0)
+            T.copy(sums, out)
+            T.copy(out, c)
+            T.copy(c, C[bx * block, by * block])
+
+    return main
+
+
+def multicast(size=512, block=64, deep=64, stages=2):
+    """Two blocks of a cluster with the same rows of A: the first copies them for both, when both have an empty slot."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float16")):
+        with T.ClusterKernel(size // block, size // block, threads=256, cluster_dims=(2, 1, 1)) as (bx, by):
+            a = T.alloc_shared((stages, block, deep), "float16")
+            b = T.alloc_shared((stages, deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            full = T.alloc_barrier([1] * stages)
+            empty = T.alloc_barrier([128] * stages)
+            both = T.alloc_cluster_barrier([256] * stages)
+            tx = T.get_thread_binding()
+            rank = T.block_rank_in_cluster()
+            T.assume(rank < 2)
+            if tx >= 128:
+                if tx == 128:
+                    for k in T.serial(size // deep):
+                        T.mbarrier_wait_parity(empty[k % stages], k // stages & 1 ^ 1)
+                        if rank == 0:
+                            T.mbarrier_wait_parity(both[k % stages], k // stages & 1 ^ 1)
+                        T.tma_copy(A[by * block:by * block + block, k * deep:k * deep + deep], a[k % stages, :, :], barrier=full[k % stages],
+                                   cluster_mask=3)
+                        T.tma_copy(B[k * deep:k * deep + deep, bx * block:bx * block + block], b[k % stages, :, :], barrier=full[k % stages])
+                        T.mbarrier_arrive(full[k % stages])
+            else:
+                T.clear(acc)
+                for k in T.serial(size // deep):
+                    T.mbarrier_wait_parity(full[k % stages], k // stages & 1)
+                    T.gemm(a[k % stages, :, :], b[k % stages, :, :], acc)
+                    T.mbarrier_arrive(empty[k % stages])
+                    T.mbarrier_arrive(both[k % stages], 0)
+                T.copy(acc, C[by * block, bx * block])
+            T.cluster_sync()
+
+    return main
+
+
+def crossed_multicast(size=512, block=64, deep=64, stages=2):
+    """As above, but each block counts the arrivals of both: those of the first for the next lap may come before the last of the second
+    for this one."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"), C: T.Tensor((size, size), "float16")):
+        with T.ClusterKernel(size // block, size // block, threads=256, cluster_dims=(2, 1, 1)) as (bx, by):
+            a = T.alloc_shared((stages, block, deep), "float16")
+            b = T.alloc_shared((stages, deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            full = T.alloc_barrier([1] * stages)
+            empty = T.alloc_cluster_barrier([256] * stages)
+            tx = T.get_thread_binding()
+            if tx >= 128:
+                if tx == 128:
+                    for k in T.serial(size // deep):
+                        T.mbarrier_wait_parity(empty[k % stages], k // stages & 1 ^ 1)
+                        T.tma_copy(A[by * block:by * block + block, k * deep:k * deep + deep], a[k % stages, :, :], barrier=full[k % stages],
+                                   cluster_mask=3)
+                        T.tma_copy(B[k * deep:k * deep + deep, bx * block:bx * block + block], b[k % stages, :, :], barrier=full[k % stages])
+                        T.mbarrier_arrive(full[k % stages])
+            else:
+                T.clear(acc)
+                for k in T.serial(size // deep):
+                    T.mbarrier_wait_parity(full[k % stages], k // stages & 1)
+                    T.gemm(a[k % stages, :, :], b[k % stages, :, :], acc)
+                    T.mbarrier_arrive(empty[k % stages], 0)
+                    T.mbarrier_arrive(empty[k % stages], 1)
+                T.copy(acc, C[by * block, bx * block])
+            T.cluster_sync()
+
+    return main
+
+
+def hasty_multicast(rows=512, wide=64):
+    """A copy for two blocks whose mbarriers only their own threads wait for: the second block may not have begun."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, wide), "float16"), B: T.Tensor((rows, 2 * wide), "float16")):
+        with T.ClusterKernel(2, rows // 64, threads=128, cluster_dims=(2, 1, 1)) as (bx, by):
+            a = T.alloc_shared((64, wide), "float16")
+            T.copy_cluster(A[by * 64, 0], a, cluster_mask=3)
+            T.copy(a, B[by * 64, bx * wide])
+
+    return main
+
+
+def to_a_block(count=1024):
+    """The first block of a cluster copies to the second: one part as a whole, and one element by element."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((count,), "float32"), B: T.Tensor((count,), "float32")):
+        with T.ClusterKernel(2, threads=128, cluster_dims=(2, 1, 1)) as bx:
+            x = T.alloc_shared((count // 2,), "float32")
+            y = T.alloc_shared((count // 2,), "float32")
+            z = T.alloc_shared((count // 2,), "float32")
+            there = T.alloc_cluster_barrier([1])
+            if bx == 0:
+                T.copy(A[0:count // 2], x)
+                T.copy_cluster(x, y, dst_block=1, remote_barrier=there[0])
+                T.copy_cluster(x, z, dst_block=1)
+            else:
+                T.mbarrier_wait_parity(there[0], 0)
+                T.copy(y, B[0:count // 2])
+            T.cluster_sync()
+            if bx == 1:
+                T.copy(z, B[count // 2:count])
+
+    return main
+
+
+def alone(size=256):
+    """A cluster whose blocks touch only their own memory, and meet."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, 128), "float32"), B: T.Tensor((size, 128), "float32")):
+        with T.ClusterKernel(size // 32, threads=128, cluster_dims=(2, 1, 1)) as bx:
+            a = T.alloc_shared((32, 128), "float32")
+            T.copy(A[bx * 32, 0], a)
+            T.cluster_sync()
+            for i, j in T.Parallel(32, 128):
+                B[bx * 32 + i, j] = a[i, 127 - j] * T.float32(2)
+
+    return main
+
+
+def sparse(size=256, block=64, deep=64):
+    """A product whose A has two of four elements, and numbers that say which."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size // 2), "float16"), E: T.Tensor((size, size // 16), "int16"), B: T.Tensor((size, size), "float16"),
+             C: T.Tensor((size, size), "float32")):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            a = T.alloc_shared((block, deep // 2), "float16")
+            e = T.alloc_shared((block, deep // 16), "int16")
+            b = T.alloc_shared((deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(size // deep, num_stages=2):
+                T.copy(A[by * block, k * deep // 2], a)
+                T.copy(E[by * block, k * deep // 16], e)
+                T.copy(B[k * deep, bx * block], b)
+                T.gemm_sp(a, e, b, acc)
+            T.copy(acc, C[by * block, bx * block])
+
+    return main
+
+
+def grid_sync(rows=512, wide=64, block=64):
+    """A sum in two steps with a barrier of the grid between them: TileLang's roles for warps leave it to the warps that multiply."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, rows), "float16"), B: T.Tensor((rows, wide), "float16"), P: T.Tensor((rows, wide), "float32"),
+             C: T.Tensor((rows, wide), "float32")):
+        with T.Kernel(rows // block, threads=128) as bx:
+            a = T.alloc_shared((block, block), "float16")
+            b = T.alloc_shared((block, wide), "float16")
+            acc = T.alloc_fragment((block, wide), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(rows // block, num_stages=2):
+                T.copy(A[bx * block, k * block], a)
+                T.copy(B[k * block, 0], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, P[bx * block, 0])
+            T.sync_grid()
+            for i, j in T.Parallel(block, wide):
+                C[bx * block + i, j] = P[rows - 1 - bx * block - i, j]
+
+    return main
+
+
+def from_tmem(rows=512, wide=128, block=128):
+    """A product of what threads put into tensor memory: its columns are combined with `|`."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((rows, wide), "bfloat16"), B: T.Tensor((rows, wide), "bfloat16"), C: T.Tensor((rows, wide), "bfloat16")):
+        with T.Kernel(rows // block, threads=128) as bx:
+            b = T.alloc_shared((block, wide), "bfloat16")
+            part = T.alloc_tmem([block, block], "bfloat16")
+            sums = T.alloc_tmem([block, wide], "float32")
+            a = T.alloc_fragment((block, block), "bfloat16")
+            out = T.alloc_fragment((block, wide), "float32")
+            done = T.alloc_barrier([1])
+            tx = T.get_thread_binding()
+            for k in T.serial(rows // block):
+                T.copy(A[bx * block, 0], a)
+                T.copy(B[k * block, 0], b)
+                T.copy(a, part)
+                T.sync_threads()
+                if tx < 32:
+                    T.tcgen05_gemm(part, b, sums, mbar=done[0], clear_accum=k == 0)
+                T.mbarrier_wait_parity(done[0], k & 1)
+            T.sync_threads()
+            T.copy(sums, out)
+            T.copy(out, C[bx * block, 0])
+            T.sync_threads()
+
+    return main
+
+
+def scaled(size=256, blocks=2, deep=128):
+    """Products with a scale for each row and 128 elements, in tensor memory. Every block has several tiles, in a while loop."""
+    import tilelang.language as T
+
+    tiles = size // 128
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float8_e4m3fn"), B: T.Tensor((size, size), "float8_e4m3fn"), X: T.Tensor((size,), "uint32"),
+             Y: T.Tensor((size,), "uint32"), C: T.Tensor((size, size), "float32")):
+        with T.Kernel(blocks, threads=256) as bx:
+            a = T.alloc_shared((2, 128, deep), "float8_e4m3fn")
+            b = T.alloc_shared((2, 128, deep), "float8_e4m3fn")
+            x = T.alloc_shared((2, 128), "uint32")
+            y = T.alloc_shared((2, 128), "uint32")
+            sums = T.alloc_tmem([128, 128], "float32")
+            xs = T.alloc_tmem([128, 4], "uint32")
+            ys = T.alloc_tmem([128, 4], "uint32")
+            out = T.alloc_fragment((128, 128), "float32")
+            loaded = T.alloc_barrier([32] * 2)
+            turned = T.alloc_barrier([32] * 2)
+            used = T.alloc_barrier([1] * 2)
+            full = T.alloc_barrier([1])
+            empty = T.alloc_barrier([128])
+            tx = T.get_thread_binding()
+            if tx < 32:
+                n = T.alloc_var("int32")
+                t = T.alloc_var("int32")
+                n = 0
+                t = bx
+                while t < tiles * tiles:
+                    for k in T.serial(size // deep):
+                        p = n * (size // deep) + k
+                        T.mbarrier_wait_parity(used[p % 2], p // 2 & 1 ^ 1)
+                        T.tma_copy(A[t // tiles * 128:t // tiles * 128 + 128, k * deep:k * deep + deep], a[p % 2, :, :], barrier=loaded[p % 2])
+                        T.tma_copy(B[t % tiles * 128:t % tiles * 128 + 128, k * deep:k * deep + deep], b[p % 2, :, :], barrier=loaded[p % 2])
+                        if k % 4 == 0:
+                            T.tma_copy(X[t // tiles * 128:t // tiles * 128 + 128], x[p % 2, :], barrier=loaded[p % 2])
+                            T.tma_copy(Y[t % tiles * 128:t % tiles * 128 + 128], y[p % 2, :], barrier=loaded[p % 2])
+                        T.mbarrier_arrive(loaded[p % 2])
+                    n = n + 1
+                    t = t + blocks
+            elif tx < 64:
+                n1 = T.alloc_var("int32")
+                t1 = T.alloc_var("int32")
+                n1 = 0
+                t1 = bx
+                while t1 < tiles * tiles:
+                    T.mbarrier_wait_parity(empty[0], n1 & 1 ^ 1)
+                    for k in T.serial(size // deep):
+                        p = n1 * (size // deep) + k
+                        T.mbarrier_wait_parity(turned[p % 2], p // 2 & 1)
+                        if k % 4 == 0:
+                            T.tcgen05_cp_warpx4(x[p % 2, :], xs)
+                            T.tcgen05_cp_warpx4(y[p % 2, :], ys)
+                        T.tcgen05_gemm_blockscaled(a[p % 2, :, :], b[p % 2, :, :], sums, xs, ys, transpose_B=True, mbar=used[p % 2],
+                                                   clear_accum=k == 0, k_start=k * deep, sf_a_granularity_k=128, sf_b_granularity_k=128)
+                    T.tcgen05_mma_arrive(full)
+                    n1 = n1 + 1
+                    t1 = t1 + blocks
+            elif tx < 96:
+                n2 = T.alloc_var("int32")
+                t2 = T.alloc_var("int32")
+                n2 = 0
+                t2 = bx
+                while t2 < tiles * tiles:
+                    for k in T.serial(size // deep):
+                        p = n2 * (size // deep) + k
+                        T.mbarrier_wait_parity(loaded[p % 2], p // 2 & 1)
+                        if k % 4 == 0:
+                            T.tcgen05_sf_warp_transpose(x[p % 2, :])
+                            T.tcgen05_sf_warp_transpose(y[p % 2, :])
+                            T.fence_proxy_async()
+                        T.mbarrier_arrive(turned[p % 2])
+                    n2 = n2 + 1
+                    t2 = t2 + blocks
+            elif tx >= 128:
+                n3 = T.alloc_var("int32")
+                t3 = T.alloc_var("int32")
+                n3 = 0
+                t3 = bx
+                while t3 < tiles * tiles:
+                    T.mbarrier_wait_parity(full[0], n3 & 1)
+                    T.copy(sums, out)
+                    T.mbarrier_arrive(empty[0])
+                    T.copy(out, C[t3 // tiles * 128, t3 % tiles * 128])
+                    n3 = n3 + 1
+                    t3 = t3 + blocks
+            T.sync_threads()
+
+    return main
+
+
 WRONG = {"one_barrier_sm_90": (one_barrier, "sm_90"), "while_loop_sm_90": (while_loop, "sm_90"),
          "fed_by_threads_sm_90": (fed_by_threads, "sm_90"), "unfenced_sm_90": (unfenced, "sm_90"), "tensor_memory_sm_100": (tensor_memory, "sm_100"), "hasty_sm_100": (hasty, "sm_100")}  # as TileLang 0.1.15 lowers them
+MORE = {"two_blocks_sm_100": (two_blocks, "sm_100"), "multicast_sm_90": (multicast, "sm_90"), "crossed_multicast_sm_90": (crossed_multicast, "sm_90"),
+        "hasty_multicast_sm_90": (hasty_multicast, "sm_90"),
+        "to_a_block_sm_90": (to_a_block, "sm_90"), "alone_sm_90": (alone, "sm_90"), "sparse_sm_80": (sparse, "sm_80"), "sparse_sm_90": (sparse, "sm_90"),
+        "grid_sync_sm_90": (grid_sync, "sm_90"), "from_tmem_sm_100": (from_tmem, "sm_100"), "scaled_sm_100": (scaled, "sm_100")}
+
+
+def lengths(block=64, deep=32, stages=3):
+    """A product of as many tiles as data has, for each row of blocks: its rounds, the copies before them and the products after
+    them are decided by one number."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((512, 512), "float16"), B: T.Tensor((512, block), "float16"), ends: T.Tensor((9,), "int32"),
+             C: T.Tensor((512, block), "float16")):
+        with T.Kernel(8, threads=128) as by:
+            a = T.alloc_shared((block, deep), "float16")
+            b = T.alloc_shared((deep, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            count = ends[by + 1] - ends[by]
+            for k in T.Pipelined(T.ceildiv(count, deep), num_stages=stages):
+                T.copy(A[by * block, k * deep], a)
+                T.copy(B[k * deep, 0], b)
+                T.gemm(a, b, acc)
+            T.copy(acc, C[by * block, 0])
+
+    return main
+
+
+def columns(block=64, deep=32, most=8):
+    """As many rounds as data has, each with a column of its own; then all columns are stored, also those without a round."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((512, 512), "float16"), ends: T.Tensor((9,), "int32"), S: T.Tensor((512, most), "float32")):
+        with T.Kernel(8, threads=128) as by:
+            a = T.alloc_shared((block, deep), "float16")
+            s = T.alloc_shared((block, most), "float32")
+            part = T.alloc_fragment((block, deep), "float32")
+            top = T.alloc_fragment((block,), "float32")
+            count = ends[by + 1] - ends[by]
+            for k in T.Pipelined(T.ceildiv(count, deep), num_stages=2):
+                T.copy(A[by * block, k * deep], a)
+                T.copy(a, part)
+                T.reduce_max(part, top, dim=1)
+                T.copy(top, s[:, k])
+            T.copy(s, S[by * block, 0])
+
+    return main
+
+
+def masked(size=256, block=64, deep=32, stages=2):
+    """A product of the tiles that a mask has: data chooses the rounds that do something."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(A: T.Tensor((size, size), "float16"), B: T.Tensor((size, size), "float16"),
+             mask: T.Tensor((size // block, size // block, size // deep), "bool"), C: T.Tensor((size, size), "float16")):
+        with T.Kernel(size // block, size // block, threads=128) as (bx, by):
+            a = T.alloc_shared((block, deep), "float16")
+            b = T.alloc_shared((deep, block), "float16")
+            c = T.alloc_shared((block, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            T.clear(acc)
+            for k in T.Pipelined(size // deep, num_stages=stages):
+                if mask[by, bx, k]:
+                    T.copy(A[by * block, k * deep], a)
+                    T.copy(B[k * deep, bx * block], b)
+                    T.gemm(a, b, acc)
+            T.copy(acc, c)
+            T.copy(c, C[by * block, bx * block])
+
+    return main
+
+
+def chosen(rows=256, width=64, block=64):
+    """Products of q with the tiles of k that a mask has, which is copied to registers. The wait for q is in the first round that
+    does something, so a block without any writes its result while q may be on its way."""
+    import tilelang.language as T
+
+    count = rows // block
+
+    @T.prim_func
+    def main(Q: T.Tensor((rows, width), "float16"), K: T.Tensor((rows, width), "float16"), M: T.Tensor((count, count), "int8"),
+             O: T.Tensor((rows, block), "float16")):
+        with T.Kernel(count, threads=128) as bx:
+            q = T.alloc_shared((block, width), "float16")
+            k = T.alloc_shared((block, width), "float16")
+            o = T.alloc_shared((block, block), "float16")
+            acc = T.alloc_fragment((block, block), "float32")
+            mask = T.alloc_local([count], "int8")
+            T.copy(Q[bx * block, 0], q)
+            T.clear(acc)
+            for n in T.vectorized(count):
+                mask[n] = M[bx, n]
+            for n in T.Pipelined(count, num_stages=1):
+                if mask[n] != 0:
+                    T.copy(K[n * block, 0], k)
+                    T.gemm(q, k, acc, transpose_B=True)
+            T.copy(acc, o)
+            T.copy(o, O[bx * block, 0])
+
+    return main
+
+
+def ended(count=128, most=4):
+    """Rounds that data ends: a number is read from shared memory, and where it is 0 the rest of the rounds are left out."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "float32"), left: T.Tensor((8, most), "int32"), Y: T.Tensor((8, count), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            x = T.alloc_shared((count,), "float32")
+            tx = T.get_thread_binding()
+            total = T.alloc_var("float32")
+            total = 0.0
+            for r in T.serial(most):
+                if left[bx, r] <= 0:
+                    break
+                x[tx] = X[bx, tx]
+                T.sync_threads()
+                total += x[count - 1 - tx]
+                T.sync_threads()
+            Y[bx, tx] = total
+
+    return main
+
+
+def ordered(count=128):
+    """Elements that threads exchange at distances of powers of two, by a condition on them."""
+    import tilelang.language as T
+
+    @T.prim_func
+    def main(X: T.Tensor((8, count), "float32"), Y: T.Tensor((8, count), "float32")):
+        with T.Kernel(8, threads=count) as bx:
+            x = T.alloc_shared((count,), "float32")
+            tx = T.get_thread_binding()
+            x[tx] = X[bx, tx]
+            T.sync_threads()
+            for i in T.serial(7):
+                for j in T.serial(i + 1):
+                    other = tx ^ (1 << (i - j))
+                    if tx < other and x[tx] > x[other]:
+                        kept = x[tx]
+                        x[tx] = x[other]
+                        x[other] = kept
+                    T.sync_threads()
+            Y[bx, tx] = x[tx]
+
+    return main
+
+
+DATA = {"lengths_sm_80": (lengths, "sm_80"), "lengths_sm_90": (lengths, "sm_90"), "columns_sm_80": (columns, "sm_80"),
+        "masked_sm_80": (masked, "sm_80"), "masked_sm_90": (masked, "sm_90"), "chosen_sm_90": (chosen, "sm_90"),
+        "ended_sm_90": (ended, "sm_90"), "ordered_sm_90": (ordered, "sm_90")}  # data decides rounds, copies or places
 
 
 def main():
     from spad._tilelang_tree import of_prim_func
 
     TREES.mkdir(parents=True, exist_ok=True)
-    for name, (make, arch) in {**CASES, **OTHER, **WRONG}.items():
+    for name, (make, arch) in {**CASES, **OTHER, **WRONG, **MORE, **DATA}.items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         tree, = of_prim_func(make(), arch, {"tl.disable_warp_specialized": True} if make is unfenced else None)

@@ -24,9 +24,9 @@
 #include "support/executor_model.h"
 
 const char *executor_word(unsigned wrong) {
-    static const char *const words[] = {"race",  "stale read", "unwritten read", "freed",
-                                        "stuck", "parity",     "barrier",        "mbarrier",
-                                        "fence", "output",     "threads"};
+    static const char *const words[] = {
+        "race",    "stale read", "unwritten read", "freed",  "stuck",   "parity",
+        "barrier", "mbarrier",   "fence",          "output", "threads", "bytes of an mbarrier"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if ((wrong >> i & 1) != 0) return words[i];
     }
@@ -183,7 +183,7 @@ static bool is_result_written(const executor *e, const access *result) {
 /* Of a tile that was written all bytes are read. Those that were never written are another matter.
  */
 static void check_results(executor *e, const state *s) {
-    for (size_t i = e->first_result; i < e->accesses.count; i++) {
+    for (size_t i = e->first_result; i < e->end_results; i++) {
         const access *result = &e->accesses.items[i];
         if (!is_result_written(e, result)) continue;
         for (size_t j = 0; j < result->atom_count; j++) {
@@ -500,6 +500,31 @@ static void judge_inits(explorer *x) {
     }
 }
 
+/* And the end of its life, and what the async proxy writes to its bytes. */
+static void judge_invalidates(explorer *x) {
+    executor *e = x->e;
+    for (size_t h = 0; h < e->held.count; h++) {
+        const access *bytes = &e->accesses.items[e->held.items[h].access];
+        for (size_t i = 0; i < e->accesses.count; i++) {
+            const access *a = &e->accesses.items[i];
+            if (a->op < 0 || (a->walk.kind & SPAD_ACCESS_WRITE) == 0) continue;
+            const op *o = &e->ops.items[a->op];
+            if (!o->proxy || o->others || o->life != SPAD_WALK_OPERATION) continue;
+            if (!executor_share_atom(e, a, bytes)) continue;
+            for (int p = 0; p < (int)e->points.count; p++) {
+                const point *end = &e->points.items[p];
+                if (end->action != ACTION_INVALIDATE || end->object != e->held.items[h].object ||
+                    !is_before(x, p, o->start) ||
+                    is_fenced(x, UINT64_C(1) << bytes->space, p, o->start)) {
+                    continue;
+                }
+                executor_say(e, EXECUTOR_FENCE, "no fence between lines %d and %d",
+                             executor_line(e, end->statement), executor_line(e, o->statement));
+            }
+        }
+    }
+}
+
 /* ---- all together ------------------------------------------------------------------ */
 
 static int lay_out_syncs(executor *e) {
@@ -629,6 +654,7 @@ static void explore(executor *e) {
         judge_contributions(&x);
         judge_fences(&x);
         judge_inits(&x);
+        judge_invalidates(&x);
         judge_first_uses(&x);
     }
     free(counts);
@@ -694,6 +720,7 @@ executor_result executor_run(const spad_kernel *kernel, const executor_options *
     free(e.loose.items);
     free(e.shared.items);
     free(e.atoms.items);
+    free(e.held.items);
     free(e.lives);
     free(e.conflicts.items);
     free(e.first_conflict);

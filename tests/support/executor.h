@@ -33,6 +33,10 @@
  *             same bytes in any order. The others run what all threads do: they wait where the
  *             first one does, and at a sync, or where all arrive, the first one waits for them
  *
+ *   bytes     of an mbarrier that has a place: an access to them starts while it is alive, or is
+ *             not over when it, or another mbarrier there, begins. What a tile had there is gone
+ *             then. A write through the async proxy needs a fence after `invalidate`
+ *
  * Orders between two points are therefore not computed, they are what was seen. A run ends at
  * the first wrong thing. States are recognised by a hash of 64 bits: for 10^6 states the
  * chance to miss one is 3 x 10^-8.
@@ -60,8 +64,9 @@ enum {
     EXECUTOR_BARRIER = 64, /* too much contributed, two arrivals of one agent, or to either round */
     EXECUTOR_MBARRIER = 128, /* not alive, initialised twice, too many arrivals, either phase */
     EXECUTOR_FENCE = 256,
-    EXECUTOR_SYNC = 1024, /* between the threads of an agent */
-    EXECUTOR_OUTPUT = 512 /* an output is overwritten by something else when the kernel ends */
+    EXECUTOR_SYNC = 1024,  /* between the threads of an agent */
+    EXECUTOR_BYTES = 2048, /* of an mbarrier, accessed while it is alive */
+    EXECUTOR_OUTPUT = 512  /* an output is overwritten by something else when the kernel ends */
 };
 
 typedef struct executor_options {

@@ -665,6 +665,54 @@ static void collect_results(executor *e) {
     spad_walk_destroy(walk);
 }
 
+/* Where an mbarrier is: as the text says, or the layout. */
+static bool place_of_mbarrier(const executor *e, size_t number, int64_t *byte) {
+    const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, number);
+    const spad_layout *layout = e->options->layout;
+    *byte = sync->byte.value;
+    if (sync->placed) return true;
+    for (size_t i = 0; layout != NULL && i < spad_layout_buffer_count(layout); i++) {
+        const spad_layout_buffer *buffer = spad_layout_get_buffer(layout, i);
+        if (buffer->sync != (int64_t)number || buffer->rect.byte == SPAD_NO_BYTE) continue;
+        *byte = buffer->rect.byte;
+        return true;
+    }
+    return false;
+}
+
+static void collect_held(executor *e) {
+    size_t space;
+    e->end_results = e->accesses.count;
+    if (spad_target_find_space(&space, spad_kernel_get_target(e->kernel), "shared", NULL) !=
+        SPAD_OK) {
+        return;
+    }
+    for (size_t i = 0; i < spad_kernel_sync_count(e->kernel); i++) {
+        const spad_kernel_sync *sync = spad_kernel_get_sync(e->kernel, i);
+        int64_t byte;
+        if (sync->kind != SPAD_SYNC_MBARRIER || !place_of_mbarrier(e, i, &byte)) continue;
+        const int64_t each =
+            sync->each_block ? sync->elements / sync->dims.items[0].value : sync->elements;
+        for (int64_t k = 0; k < sync->elements; k++) {
+            const int object = e->object_base[i] + (int)k * MBARRIER_VALUES;
+            char name[32];
+            snprintf(name, sizeof name, "shared[%d]", (int)(k / each));
+            if (spad_target_find_space(&space, spad_kernel_get_target(e->kernel), name, NULL) !=
+                SPAD_OK) {
+                continue;
+            }
+            const access a = {
+                .op = -1,
+                .held = true,
+                .space = space,
+                .walk = {.rect = {.lanes = 1, .byte = byte + 8 * (k % each), .bytes = 8},
+                         .runs = 1}};
+            PUSH(&e->held, (held){object, e->accesses.count});
+            PUSH(&e->accesses, a);
+        }
+    }
+}
+
 bool executor_collect(executor *e) {
     look_ahead(e);
     collect_inputs(e);
@@ -680,6 +728,7 @@ bool executor_collect(executor *e) {
     PUSH(&e->agent_points, (int)e->points.count);
     cover_lives(e);
     collect_results(e);
+    collect_held(e);
     if (!e->options->plain) choose_eager(e);
     return true;
 }

@@ -27,7 +27,9 @@ typedef struct grid {
     size_t cells;
 } grid;
 
-static int64_t area_of(const executor *e, const spad_walk_access *a) {
+static int64_t area_of(const executor *e, const access *whole) {
+    const spad_walk_access *a = &whole->walk;
+    if (whole->held) return (int64_t)whole->space;
     const spad_kernel_tensor *home = spad_kernel_get_tensor(e->kernel, (size_t)a->home);
     if (a->placed) return (int64_t)home->space;
     return 1000 + a->home * 1000000 + a->slot;
@@ -38,7 +40,7 @@ static void list_pieces(const executor *e, piece_list *pieces) {
         const spad_walk_access *a = &e->accesses.items[i].walk;
         for (int64_t run = 0; run < a->runs; run++) {
             const int64_t byte = a->rect.byte + run * a->stride;
-            PUSH(pieces, (piece){.area = area_of(e, a),
+            PUSH(pieces, (piece){.area = area_of(e, &e->accesses.items[i]),
                                  .lane = {a->rect.lane, a->rect.lane + a->rect.lanes},
                                  .byte = {byte, byte + a->rect.bytes},
                                  .access = (int)i});

@@ -87,6 +87,8 @@ typedef struct access {
     spad_walk_access walk;
     int op;
     int64_t home_life; /* life of the tensor that owns the storage */
+    bool held;         /* no access: the bytes of an mbarrier, in the space `space` */
+    size_t space;
     size_t first_atom;
     size_t atom_count;
 } access;
@@ -128,6 +130,12 @@ typedef struct conflict {
     uint64_t read;    /* spaces where mine only reads */
 } conflict;
 
+/* An mbarrier that has bytes: the number of its first value in a state, and of its `access`. */
+typedef struct held {
+    int object;
+    size_t access;
+} held;
+
 /* What stands in an agent's list for a unit; unit -1: for all units. */
 typedef struct queued {
     int64_t unit;
@@ -147,6 +155,8 @@ typedef struct executor {
     LIST(access) accesses;
     size_t given;        /* so many of them are inputs, before the start; their op is -1 */
     size_t first_result; /* from here on: tiles of outputs that are read at the end; op is -1 */
+    size_t end_results;  /* and so far; bytes of mbarriers come after them */
+    LIST(held) held;
     LIST(completion) completions;
     LIST(op) ops;
     LIST(queued) queue; /* of the agent at hand */

@@ -80,7 +80,62 @@ static void arrive(executor *e, const point *p, const state *s, int32_t *m, int6
     settle(e, p, s, m);
 }
 
-static void init(executor *e, const point *p, int32_t *m) {
+/* Is an access to these bytes under way? */
+static bool is_accessed(const executor *e, const state *s, const access *bytes) {
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const op *o = &e->ops.items[i];
+        if (o->life != SPAD_WALK_OPERATION || !executor_is_done(s, o->start)) continue;
+        for (size_t k = 0; k < o->access_count; k++) {
+            const access *a = &e->accesses.items[o->first_access + k];
+            const bool writes = (a->walk.kind & SPAD_ACCESS_WRITE) != 0;
+            if (executor_is_done(s, writes ? o->write_end : o->read_end)) continue;
+            if (executor_share_atom(e, a, bytes)) return true;
+        }
+    }
+    return false;
+}
+
+enum { GONE = -1 }; /* what an mbarrier, or ALLOC, leaves of a tile */
+
+/* A life begins in bytes: nothing else uses them, and a tile that was there is gone. */
+static void take_bytes(executor *e, const point *p, const state *s) {
+    for (size_t i = 0; i < e->held.count; i++) {
+        const access *bytes = &e->accesses.items[e->held.items[i].access];
+        if (e->held.items[i].object != p->object) continue;
+        bool taken = is_accessed(e, s, bytes);
+        for (size_t k = 0; k < e->held.count; k++) {
+            const access *other = &e->accesses.items[e->held.items[k].access];
+            taken = taken || (k != i && executor_share_atom(e, bytes, other) &&
+                              s->values[e->held.items[k].object + MBARRIER_ALIVE] != 0);
+        }
+        if (taken) {
+            executor_say(e, EXECUTOR_BYTES, "line %d begins in bytes that are in use",
+                         executor_line(e, p->statement));
+        }
+        for (size_t k = 0; k < bytes->atom_count; k++) {
+            int32_t *atom = &s->values[e->memory_base + e->atoms.items[bytes->first_atom + k]];
+            if (*atom != 0) *atom = GONE;
+        }
+    }
+}
+
+/* No operation begins in the bytes of an mbarrier that is alive. */
+static void check_bytes(executor *e, const state *s, const op *o) {
+    for (size_t i = 0; i < e->held.count; i++) {
+        if (s->values[e->held.items[i].object + MBARRIER_ALIVE] == 0) continue;
+        for (size_t k = 0; k < o->access_count; k++) {
+            if (!executor_share_atom(e, &e->accesses.items[o->first_access + k],
+                                     &e->accesses.items[e->held.items[i].access])) {
+                continue;
+            }
+            executor_say(e, EXECUTOR_BYTES, "line %d accesses bytes of an mbarrier",
+                         executor_line(e, o->statement));
+        }
+    }
+}
+
+static void init(executor *e, const point *p, const state *s, int32_t *m) {
+    take_bytes(e, p, s);
     if (m[MBARRIER_ALIVE] != 0) {
         executor_say(e, EXECUTOR_MBARRIER, "initialised twice (line %d)",
                      executor_line(e, p->statement));
@@ -143,9 +198,6 @@ static void meet_others(explorer *x, const state *s, int number) {
     }
 }
 
-/* What ALLOC leaves of the tile as it was before. */
-enum { UNDEFINED = -1 };
-
 static void read_atoms(executor *e, const state *s, const op *o, const access *a) {
     for (size_t i = 0; i < a->atom_count; i++) {
         const int writer = s->values[e->memory_base + e->atoms.items[a->first_atom + i]];
@@ -186,7 +238,7 @@ static void forget_contents(executor *e, const state *s, const op *o) {
             const access *writer = *atom > 0 ? &e->accesses.items[*atom - 1] : NULL;
             if (writer != NULL && writer->op >= 0 &&
                 (writer->walk.tensor == o->life_tensor || writer->walk.home == o->life_tensor)) {
-                *atom = UNDEFINED;
+                *atom = GONE;
             }
         }
     }
@@ -211,6 +263,7 @@ static void start(explorer *x, state *s, const point *p) {
     executor *e = x->e;
     const op *o = &e->ops.items[p->op];
     meet_others(x, s, p->op);
+    if (o->life == SPAD_WALK_OPERATION) check_bytes(e, s, o);
     if (o->others) return; /* the first thread has the contents */
     if (o->life != SPAD_WALK_OPERATION) {
         change_life(e, s, o);
@@ -293,7 +346,7 @@ void executor_happen(explorer *x, state *s, int number) {
     case ACTION_CONTRIBUTE: contribute(x, s, p); break;
     case ACTION_SIGNAL: *object += (int32_t)p->amount; break;
     case ACTION_TAKE: *object -= (int32_t)p->amount; break;
-    case ACTION_INIT: init(e, p, object); break;
+    case ACTION_INIT: init(e, p, s, object); break;
     case ACTION_ARRIVE:
     case ACTION_EXPECT:
         executor_note_phase(x, (size_t)number, object[MBARRIER_PHASE]);

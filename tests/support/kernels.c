@@ -46,3 +46,28 @@ static spad_status check_one_shape(const spad_host *host, void *context) {
 void test_check_without_memory(const spad_kernel *kernel) {
     test_fail_each_allocation(check_one_shape, &kernel);
 }
+
+void test_check_says(const char *text, const char *message) {
+    spad_kernel *kernel = test_parse(text);
+    spad_check *check;
+    spad_error error;
+    bool found = false;
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    for (size_t i = 0; i < spad_check_finding_count(check) && !found; i++) {
+        found = strcmp(spad_check_get_finding(check, i)->message, message) == 0;
+        if (!found) print_message("%s\n", spad_check_get_finding(check, i)->message);
+    }
+    assert_true(found);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+}
+
+void test_check_ends(const char *text, spad_verdict verdict) {
+    spad_kernel *kernel = test_parse(text);
+    spad_check *check;
+    spad_error error;
+    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
+    assert_int_equal(spad_check_get_verdict(check), verdict);
+    spad_check_destroy(check);
+    spad_kernel_destroy(kernel);
+}

@@ -372,6 +372,9 @@ static void mutate_count(source *s, size_t line) {
     if (!starts(text, "barrier") && !starts(text, "mbarrier") && !starts(text, "init")) return;
     edit(s, "one less", line, " count ", "@ - 1");
     edit(s, "one more", line, " count ", "@ + 1");
+    if (!starts(text, "mbarrier")) return;
+    edit(s, "moved", line, " at ", "@ - 8");
+    edit(s, "moved", line, " at ", "@ + 8");
 }
 
 static void mutate_ring(source *s, size_t line) {

@@ -657,6 +657,8 @@ static const family families[RANDOM_KERNEL_FAMILIES] = {
     {"macros", random_macros, 75},
     {"copies", random_copies, 75},
     {"releases", random_releases, 50},
+    {"held", random_held, 40},
+    {"lives", random_lives, 20},
 };
 
 const char *random_kernel_family(int number) {

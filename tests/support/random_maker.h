@@ -49,4 +49,9 @@ void random_registers(maker *m);
 void random_handover(maker *m);
 void random_macros(maker *m);
 
+/* random_held.c: mbarriers with a place, and tiles in their bytes; lives in the rounds of a loop.
+ */
+void random_held(maker *m);
+void random_lives(maker *m);
+
 #endif

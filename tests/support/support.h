@@ -55,6 +55,14 @@ void test_fail_each_with_retries(spad_status (*scenario)(const spad_host *host, 
 #define TEST_RUNS(count) (count)
 #endif
 
+/* Leaves a test out where ThreadSanitizer has nothing to find: it has one thread, and takes long.
+ */
+#ifdef __SANITIZE_THREAD__
+#define TEST_HAS_ONE_THREAD() skip()
+#else
+#define TEST_HAS_ONE_THREAD() (void)0
+#endif
+
 /* How many of `runs` are run: all of them where SPAD_THOROUGH is set, as ./coverage sets it, a
  * twelfth otherwise. */
 long test_effort(long runs);

@@ -204,3 +204,30 @@ def matmul_described(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.cons
         for k in range(tl.cdiv(K, BK)):
             acc = tl.dot(a_desc.load([row, k * BK]), b_desc.load([col, k * BK]).T, acc)
         c_desc.store([row, col], acc.to(tl.float16))
+
+
+@triton.jit
+def experts(a_ptr, b_ptr, c_ptr, expert_ptr, count_ptr, M, N, K, stride_am, stride_be, stride_bk, stride_cm,
+            BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Blocks of rows that have an expert each: those beyond the last row, and without an expert, return."""
+    pid = tl.program_id(0)
+    if pid * BM >= M:
+        return
+    expert = tl.load(expert_ptr + pid)
+    rows = pid * BM + tl.arange(0, BM)
+    cols = tl.program_id(1) * BN + tl.arange(0, BN)
+    c = c_ptr + rows[:, None] * stride_cm + cols[None, :]
+    if expert == -1:
+        tl.store(c, tl.zeros((BM, BN), dtype=tl.float16), mask=cols[None, :] < N)
+        return
+    depth = tl.arange(0, BK)
+    a = a_ptr + rows[:, None] * stride_am + depth[None, :]
+    b = b_ptr + expert * stride_be + depth[:, None] * stride_bk + cols[None, :]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        acc = tl.dot(tl.load(a), tl.load(b), acc)
+        a += BK
+        b += BK * stride_bk
+    if tl.load(count_ptr) > 0:
+        acc = acc / tl.sum(acc, 1)[:, None]
+    tl.store(c, acc.to(tl.float16), mask=cols[None, :] < N)

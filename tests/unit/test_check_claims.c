@@ -119,11 +119,44 @@ static void parameters_of_parameters(void **state) {
 #undef PARAMS
 }
 
+/* A loop that begins to run only at a larger value is part of a proof once it has run: what it does
+ * in its sixth iteration is found, also where the other loops repeat themselves before. */
+static void loops_that_begin_later(void **state) {
+    (void)state;
+#define LATER(param, body, end)                                                                \
+    "kernel k on trn2\nparam N = " param "\ntensor x : sbuf u8 [2] (128, 8)\n"                 \
+    "vector w writes x[0]\nfor i in 0..N { vector r reads x[0] }\nfor j in 0..N - 10 {\n" body \
+    "}\n" end
+#define SIXTH "if j >= 5 { vector r reads x[1] }\n"
+    assert_answer_starts(LATER("12", SIXTH, ""), SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 16: ");
+    assert_answer_starts(LATER("16", SIXTH, ""), SPAD_VERDICT_WRONG, "");
+    assert_answer_starts(LATER("12", "vector r reads x[0]\n", ""), SPAD_VERDICT_PROVED_ALL,
+                         "for every N from 10 on; smaller ones are refused: the loop runs from 0");
+    /* where the value is data there are no rounds below it */
+    assert_answer_starts(LATER("4 any", SIXTH, ""), SPAD_VERDICT_WRONG, "seen with ");
+    assert_answer(LATER("4 any", "vector r reads x[0]\n", ""), SPAD_VERDICT_PROVED_ALL,
+                  "for every N");
+    assert_answer_starts(LATER("4 any", "vector w writes x[1]\n", "vector r reads x[1]\n"),
+                         SPAD_VERDICT_WRONG, "");
+    assert_answer(LATER("4 any", "vector w writes x[1]\n", "if N > 10 { vector r reads x[1] }\n"),
+                  SPAD_VERDICT_PROVED_ALL, "for every N");
+    assert_answer_starts(
+        LATER("4 any", "vector w writes x[1]\n", "if N > 9 { vector r reads x[1] }\n"),
+        SPAD_VERDICT_WRONG, "seen with ");
+    /* a begin that data moves beyond the end: no rounds, and no proof for it */
+    assert_answer_starts("kernel k on trn2\nparam N = 9 any\ntensor x : sbuf u8 [2] (128, 8)\n"
+                         "vector w writes x[0]\nfor j in N..4 { vector r reads x[0] }\n",
+                         SPAD_VERDICT_UNKNOWN, "N may be any number, and only 9 is proved: ");
+#undef SIXTH
+#undef LATER
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_of_inexact_bounds), cmocka_unit_test(no_kernel_far_away),
         cmocka_unit_test(values_at_the_start),       cmocka_unit_test(ways_of_unknown_values),
-        cmocka_unit_test(parameters_of_parameters),
+        cmocka_unit_test(parameters_of_parameters),  cmocka_unit_test(loops_that_begin_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order check: the classic mistakes in the kernels that we ship, those kernels in other
- * sizes, what is right, and what happens without memory.
+ * The order check: the classic mistakes in the kernels that we ship, what is right, and what
+ * happens without memory.
  * tests/property/test_order_model.c compares it with all interleavings.
  */
 #include "order_fixture.h"
@@ -14,48 +14,6 @@
 #include "support/places.h"
 
 /* ---- the files --------------------------------------------------------------------- */
-
-/* The kernels that we ship in other sizes: laps, tails, fewer steps than slots. test_check_places.c
- * checks them in their own. */
-static void test_shipped_kernels_in_other_sizes(void **unused) {
-    (void)unused;
-    static const struct {
-        const char *name;
-        spad_define defines[2];
-    } cases[] = {
-        {"07_gemm_sm80", {{"S", 2}, {"KT", 9}}},
-        {"07_gemm_sm80", {{"S", 4}, {"KT", 2}}},
-        {"08_gemm_sm90", {{"S", 2}, {"KT", 5}}},
-        {"08_gemm_sm90", {{"S", 3}, {"KT", 17}}},
-        {"08_gemm_sm90", {{"S", 4}, {"KT", 1}}},
-        {"09_flash_attention_3", {{"T", 3}, {"N", 4}}},
-        {"10_gemm_sm100", {{"TILES", 5}, {"KB", 3}}},
-        {"14_flash_attention_3_causal", {{"T", 5}, {"S", 2}}},
-        {"14_flash_attention_3_causal", {{"T", 1}, {"S", 3}}},
-        {"15_split_k", {{"P", 3}, {"KT", 9}}},
-        {"15_split_k", {{"S", 3}, {"KT", 8}}},
-        {"16_gemm_grouped", {{"S", 2}, {"KB", 1}}},
-        {"16_gemm_grouped", {{"S", 3}, {"KB", 4}}},
-        {"17_gemm_clc", {{"C", 3}, {"T", 7}}},
-        {"11_add_flags", {{"STEPS", 9}, {"ROWS", 16}}},
-        {"11_add_queues", {{"TILES", 7}, {"DEPTH", 3}}},
-        {"12_gemm_cube", {{"KB", 3}, {"R", 2}}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "examples/kernels/%s.spad", cases[i].name);
-        char *text = test_read_file(path);
-        const spad_kernel_options options = {.defines = cases[i].defines, .define_count = 2};
-        spad_kernel *kernel = test_parse_with(text, &options);
-        spad_check *check;
-        spad_error error;
-        assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-        assert_no_order_finding(check, path);
-        spad_check_destroy(check);
-        spad_kernel_destroy(kernel);
-        free(text);
-    }
-}
 
 /* Every wrong file of this part gives the codes that its comment names, and no other. */
 static void test_wrong_kernels(void **unused) {
@@ -503,7 +461,6 @@ static void an_agent_may_wait_where_it_has_arrived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_kernels_in_other_sizes),
         cmocka_unit_test(test_wrong_kernels),
         cmocka_unit_test(test_manual),
         cmocka_unit_test(test_classic_mistakes),

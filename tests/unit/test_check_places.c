@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules, advice and limits of the checker, the kernels that we ship, and a check without memory.
+ * Rules, advice and limits of the checker, and a check without memory.
  */
 #include "check_life_fixture.h"
 
@@ -239,42 +239,6 @@ static void findings_can_be_limited(void **state) {
     spad_kernel_destroy(kernel);
 }
 
-/* ---- what we ship ------------------------------------------------------------------ */
-
-static void check_shipped(const char *name) {
-    char path[512];
-    snprintf(path, sizeof path, TEST_KERNELS "/%s", name);
-    char *text = test_read_file(path);
-    spad_kernel *kernel = test_parse(text);
-    spad_check *check;
-    spad_error error;
-    char found[8192];
-    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    describe(check, found, sizeof found);
-    if (spad_check_get_counts(check).errors > 0) print_error("%s: %s\n", name, found);
-    assert_int_equal(spad_check_get_counts(check).errors, 0);
-    for (size_t i = 0; i < spad_check_finding_count(check); i++) { /* nor a warning about order */
-        const spad_finding_code code = spad_check_get_finding(check, i)->code;
-        if (code < SPAD_FINDING_RACE || code > SPAD_FINDING_FREE_IN_USE) continue;
-        fail_msg("%s: %s", name, found);
-    }
-    if (spad_kernel_is_implicit(kernel)) {
-        assert_true(spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_SHAPE ||
-                    spad_check_get_verdict(check) == SPAD_VERDICT_PROVED_ALL);
-    }
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
-    free(text);
-}
-
-static void shipped_kernels_have_no_errors(void **state) {
-    (void)state;
-    test_files files;
-    test_list_kernels(&files, TEST_KERNELS);
-    assert_true(files.count >= 24);
-    for (size_t i = 0; i < files.count; i++) check_shipped(files.names[i]);
-}
-
 /* ---- memory ------------------------------------------------------------------------ */
 
 static spad_status check_with(const spad_host *host, void *context) {
@@ -336,7 +300,6 @@ int main(void) {
         cmocka_unit_test(groups_in_one_bank),
         cmocka_unit_test(limits_leave_the_verdict_open),
         cmocka_unit_test(findings_can_be_limited),
-        cmocka_unit_test(shipped_kernels_have_no_errors),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -668,16 +668,32 @@ static void a_timeout_leaves_it_open(void **state) {
     }
 }
 
-/* Phases count from the init of an mbarrier: one that begins, ends or loses arrivals in the loop is
- * not the same again. */
+/* An mbarrier that begins and ends in each round has no state between its lives. Phases count from
+ * its init: in the middle of a life, and where it loses arrivals, it is not the same again. */
 static void barriers_that_begin_in_loops(void **state) {
     (void)state;
+    assert_answer("kernel k on sm_90\nparam N = 4\nmbarrier m count 1\n"
+                  "tensor x : shared u8 [N] (8) ring 2\nagent a { for i in 0..N {\ninit m\n"
+                  "simt w writes x[i]\narrive m\nwait m parity 0\nsimt r reads x[i]\n"
+                  "invalidate m\n} }\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every N from 1 on");
+    assert_answer("kernel k on sm_90\nparam N = 4\nunit cp on copy free\nmbarrier m count 1\n"
+                  "for i in 0..N {\ninit m\narrive m on cp\nwait m parity 0\narrive m\n"
+                  "wait m parity 1\nif i < N - 1 {\ninvalidate m\n} }\n",
+                  SPAD_VERDICT_PROVED_ALL, "for every N");
     assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 1\n"
-                         "tensor x : shared u8 [N] (8) ring 2\nagent a { for i in 0..N {\ninit m\n"
-                         "simt w writes x[i]\narrive m\nwait m parity 0\nsimt r reads x[i]\n"
-                         "invalidate m\n} }\n",
+                         "for i in 0..N {\nif i > 0 {\ninvalidate m\n}\ninit m\narrive m\n"
+                         "wait m parity 0\n}\n",
                          SPAD_VERDICT_PROVED_SHAPE,
                          "N is fixed at 4: its loop did not return to the same state");
+    assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 1\n"
+                         "for i in 0..N {\ninit m\narrive m\nwait m parity 0\n"
+                         "if i != 9 {\ninvalidate m\n} }\n",
+                         SPAD_VERDICT_PROVED_SHAPE,
+                         "but not with N = 11: init m of iteration i = 10 finds m in use");
+    assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 2\n"
+                         "for i in 0..N {\ninit m count 2\narrive m\ninvalidate m\n}\n",
+                         SPAD_VERDICT_PROVED_SHAPE, "N is fixed at 4: its loop did not return");
     assert_answer_starts("kernel k on sm_90\nparam N = 4\nmbarrier m count 8\ninit m\n"
                          "tensor x : shared u8 [N] (8) ring 2\nagent a { for i in 0..N {\n"
                          "simt w writes x[i]\narrive m drop\nsimt r reads x[i]\n} }\n",

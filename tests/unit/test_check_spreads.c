@@ -20,6 +20,12 @@
 #define FILL "simt fill reads r writes x spread a\n"
 #define LAST "simt last writes o\n"
 
+#define TENSOR                                                                                   \
+    "kernel k on sm_100\nunit mma on tensor same proxy\nbarrier b count 1\nmbarrier m count 1\n" \
+    "tensor o : global f32 (64) output\ntensor a : shared f32 (64) input\n"                      \
+    "tensor acc : tmem f32 (128, 64) at 0\ntensor next : tmem f32 (128, 64) at 0\n"              \
+    "init m\nsync b\n"
+
 typedef struct sample {
     const char *text;
     int errors;
@@ -27,6 +33,34 @@ typedef struct sample {
 } sample;
 
 static const sample samples[] = {
+    /* by lanes: those of tensor memory are of the same threads for all tensors */
+    {TENSOR "simt fill writes acc spread lanes\nsimt use reads acc spread lanes\n" LAST, 0, 0},
+    {TENSOR "simt fill writes acc spread lanes\nsimt use reads acc(.., 0..8) spread lanes\n"
+            "simt more writes next spread lanes\nsimt use reads next spread lanes\n" LAST,
+     0, 0},
+    {TENSOR "simt fill writes acc spread lanes\nmma dot reads a updates acc spread one\n"
+            "arrive m on mma\nwait m parity 0\n" LAST,
+     1, 0},
+    {TENSOR "simt fill writes acc spread lanes\nsync b\nmma dot reads a updates acc spread one\n"
+            "arrive m on mma\nwait m parity 0\nsimt use reads acc spread lanes\n" LAST,
+     0, 0},
+    {TENSOR "simt fill writes acc spread lanes\nmma dot reads a updates acc(.., 0..8) spread one\n"
+            "arrive m on mma\nwait m parity 0\n" LAST,
+     1, 0},
+    {TENSOR "simt fill writes acc spread lanes\nmma dot reads a updates acc(0..32, ..) spread one\n"
+            "arrive m on mma\nwait m parity 0\n" LAST,
+     0, 1},
+    {TENSOR "simt fill writes acc(0..32, ..) spread one\nsimt use reads acc(0..32, ..) spread "
+            "lanes\n" LAST,
+     1, 0},
+    {TENSOR "simt fill writes acc spread lanes\nsimt use reads acc spread all\n" LAST, 1, 0},
+    {TENSOR "simt fill writes acc spread lanes\nsimt use reads acc spread a\n" LAST, 0, 1},
+    {TENSOR "simt fill writes acc spread lanes\nsimt use reads acc spread unknown\n" LAST, 0, 1},
+    /* of some bytes it is certain, of others it is not */
+    {HEAD "simt fill writes x spread unknown\nsync b\n"
+          "simt use reads x(0..4) spread all, x(4..64) spread unknown\n"
+          "simt next writes w spread unknown\nsync b\nsimt use reads w spread all\n" LAST,
+     1, 0},
     /* by divisions */
     {HEAD FILL "simt use reads x spread a\n" LAST, 0, 0},
     {HEAD FILL "simt use reads x spread b\n" LAST, 1, 0},
@@ -196,14 +230,9 @@ static void checks_run_out_of_memory(void **state) {
 
 static void a_loop_is_proved_for_every_n(void **state) {
     (void)state;
-    spad_kernel *kernel = test_parse(HEAD "for i in 0..N {\n" FILL
-                                          "sync b\nsimt use reads x spread b\nsync b\n}\n" LAST);
-    spad_check *check;
-    spad_error error;
-    assert_ok(spad_check_create(&check, kernel, NULL, &error), &error);
-    assert_int_equal(spad_check_get_verdict(check), SPAD_VERDICT_PROVED_ALL);
-    spad_check_destroy(check);
-    spad_kernel_destroy(kernel);
+    test_check_ends(HEAD "for i in 0..N {\n" FILL
+                         "sync b\nsimt use reads x spread b\nsync b\n}\n" LAST,
+                    SPAD_VERDICT_PROVED_ALL);
 }
 
 static void messages_name_both_accesses(void **state) {
@@ -227,18 +256,7 @@ static void messages_name_both_accesses(void **state) {
          "comes between"},
     };
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        spad_kernel *kernel = test_parse(said[i].text);
-        spad_check *check;
-        bool found = false;
-        assert_int_equal(spad_check_create(&check, kernel, NULL, NULL), SPAD_OK);
-        for (size_t k = 0; k < spad_check_finding_count(check); k++) {
-            const char *message = spad_check_get_finding(check, k)->message;
-            found = found || strcmp(message, said[i].message) == 0;
-            if (!found) print_message("%s\n", message);
-        }
-        assert_true(found);
-        spad_check_destroy(check);
-        spad_kernel_destroy(kernel);
+        test_check_says(said[i].text, said[i].message);
     }
 }
 

@@ -261,13 +261,13 @@ static spad_status fit_it(const subject *s, spad_watch watch) {
 
 typedef spad_status (*call)(const subject *s, spad_watch watch);
 
-/* Refuses at every time that is asked, or at 100 of them. Returns how often. */
+/* Refuses at every time that is asked, or at some of them. Returns how often. */
 static long refuse_each(call run, const spad_kernel *kernel, const spad_layout *layout) {
     caller patient = {0};
     subject s = {kernel, layout, NULL};
     const spad_status expected = run(&s, watch_of(&patient));
     long refused = 0;
-    for (long n = 1; n <= patient.asked; n += 1 + patient.asked / 100) {
+    for (long n = 1; n <= patient.asked; n += 1 + patient.asked / test_effort(480)) {
         caller c = {.refuses = n};
         test_host host;
         test_host_init(&host);
@@ -304,6 +304,99 @@ static void a_cancelled_call_has_no_result(void **state) {
     }
 }
 
+/* ---- progress ------------------------------------------------------------------------ */
+
+typedef struct listener {
+    long calls;
+    long ends;    /* at that call; 0: never */
+    int64_t last; /* what may only grow */
+    int64_t best; /* what may only fall */
+} listener;
+
+static int hear_tune(void *context, const spad_tune_progress *p) {
+    listener *l = context;
+    assert_true(p->nanoseconds >= 0 && p->simulations >= l->last);
+    assert_true(p->makespan <= l->best && p->makespan >= p->bound);
+    l->last = p->simulations;
+    l->best = p->makespan;
+    return ++l->calls == l->ends;
+}
+
+static void a_search_may_be_ended_by_its_listener(void **state) {
+    (void)state;
+    spad_error error;
+    for (size_t i = 0; i < TUNABLES; i++) {
+        spad_kernel *kernel = test_parse(tunables[i]);
+        listener all = {.best = SPAD_UNBOUNDED};
+        spad_tune_options options = {.depth_most = 2, .progress = hear_tune, .context = &all};
+        spad_tune *whole;
+        assert_ok(spad_tune_create(&whole, kernel, &options, &error), &error);
+        assert_false(spad_tune_get_totals(whole).cut);
+        assert_true(all.calls > 0);
+        for (long n = 1; n <= all.calls; n++) {
+            listener some = {.ends = n, .best = SPAD_UNBOUNDED};
+            spad_tune *tune;
+            options.context = &some;
+            const spad_status status = spad_tune_create(&tune, kernel, &options, &error);
+            assert_int_equal(some.calls, n);       /* it is not called again */
+            if (status == SPAD_ERR_TIME) continue; /* before the kernel as it is was simulated */
+            assert_ok(status, &error);
+            assert_true(spad_tune_get_totals(tune).planned >= spad_tune_get_totals(whole).planned);
+            spad_tune_destroy(tune);
+        }
+        spad_tune_destroy(whole);
+        spad_kernel_destroy(kernel);
+    }
+}
+
+static int hear_layout(void *context, const spad_layout_progress *p) {
+    listener *l = context;
+    assert_string_equal(p->name, "shared");
+    assert_true(p->plan.nanoseconds >= 0 && p->plan.bound > 0);
+    return ++l->calls == l->ends;
+}
+
+/* Tensors of many sizes with many lives: the planner has to search. */
+static spad_kernel *made_to_be_searched(void) {
+    static char text[32768];
+    size_t used = (size_t)snprintf(text, sizeof text, "kernel k on sm_90\n");
+    for (int i = 0; i < 120; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "tensor t%d : shared u8 (%d)\n",
+                                 i, 128 + i * 7919 % 3001);
+    }
+    for (int i = 0; i < 160; i++) {
+        if (i < 120) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "simt w writes t%d\n", i);
+        }
+        const int ends = i - 5 - i * 37 % 35;
+        if (ends < 0 || ends >= 120) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "simt r reads t%d\n", ends);
+    }
+    assert_true(used < sizeof text);
+    return test_parse(text);
+}
+
+static void a_layout_may_be_ended_by_its_listener(void **state) {
+    (void)state;
+    spad_error error;
+    spad_kernel *kernel = made_to_be_searched();
+    listener all = {0};
+    spad_layout_options options = {
+        .timeout_ns = 2000 * (int64_t)TICK, .progress = hear_layout, .context = &all};
+    spad_layout *layout;
+    assert_ok(spad_layout_create(&layout, kernel, &options, &error), &error);
+    spad_layout_destroy(layout);
+    assert_true(all.calls > 2);
+    listener first = {.ends = 1};
+    options.context = &first;
+    const int64_t before = readings;
+    assert_ok(spad_layout_create(&layout, kernel, &options, &error), &error);
+    assert_true(spad_layout_fits(layout));
+    assert_true(first.calls <= 2 && readings - before < 200); /* none of the time is spent */
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+}
+
 static void a_cancelled_fit_has_no_result(void **state) {
     (void)state;
     spad_layout *layout;
@@ -325,6 +418,8 @@ int main(void) {
         cmocka_unit_test(a_search_that_is_cut_says_so),
         cmocka_unit_test(a_cancelled_call_has_no_result),
         cmocka_unit_test(a_cancelled_fit_has_no_result),
+        cmocka_unit_test(a_search_may_be_ended_by_its_listener),
+        cmocka_unit_test(a_layout_may_be_ended_by_its_listener),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

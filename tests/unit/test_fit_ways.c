@@ -2,44 +2,10 @@
  *
  * Ways in which a kernel can be made to fit: what is offered, in which order, and what is not.
  */
-#include "support/kernels.h"
-#include "support/support.h"
+#include "fit_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "spad/check.h"
-#include "spad/fit.h"
-
-typedef struct fixture {
-    spad_kernel *kernel;
-    spad_layout *layout;
-    spad_fit *fit;
-    test_text text;
-} fixture;
-
-static void set_up(fixture *f, const char *text) {
-    spad_error error;
-    f->kernel = test_parse(text);
-    assert_ok(spad_layout_create_checked(&f->layout, NULL, f->kernel, NULL, NULL, &error), &error);
-    assert_ok(spad_fit_create(&f->fit, f->layout, NULL, &error), &error);
-    test_text_init(&f->text);
-    assert_ok(spad_fit_write_text(f->fit, f->layout, &f->text.sink, &error), &error);
-}
-
-static void tear_down(fixture *f) {
-    test_text_free(&f->text);
-    spad_fit_destroy(f->fit);
-    spad_layout_destroy(f->layout);
-    spad_kernel_destroy(f->kernel);
-}
-
-static void expect(const char *kernel, const char *text) {
-    fixture f;
-    set_up(&f, kernel);
-    assert_string_equal(f.text.bytes, text);
-    tear_down(&f);
-}
 
 static void rings_and_parameters(void **state) {
     (void)state;

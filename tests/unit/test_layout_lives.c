@@ -74,7 +74,7 @@ static void mbarriers_share_bytes_after_their_end(void **state) {
     }
 }
 
-/* What a unit writes over an mbarrier would need a fence that no check looks for. */
+/* What a unit writes over an mbarrier needs a fence, which the kernel may not have. */
 static void mbarriers_share_nothing_with_tensors(void **state) {
     (void)state;
     assert_int_equal(height_of(TWO INIT_A END_A USE_B "simt w writes x\nsimt r reads x\n"),
@@ -83,6 +83,53 @@ static void mbarriers_share_nothing_with_tensors(void **state) {
     assert_int_equal(height_of(TWO "tensor y : shared u8 (64) at 0\n" INIT_A END_A USE_B
                                    "simt w writes y\nsimt r reads y\n"),
                      64 + 24);
+}
+
+#define TILE                                                             \
+    "tensor a : global u8 (1024) input\ntensor t : shared u8 (1024)%s\n" \
+    "tensor o : global u8 (1024) output\n"
+#define TILE_USES "simt fill reads a writes t\nsimt use reads t writes o\n"
+#define LIFE "init full\narrive full\nwait full parity 0\n"
+
+/* The bound of the first space of a text; its layout is `height` bytes high. */
+static int64_t bound_of(const char *mbarrier, const char *rest, const char *place, int64_t height,
+                        spad_plan_verdict verdict) {
+    char text[1024];
+    spad_layout *layout;
+    snprintf(text, sizeof text, "kernel k on sm_90\n%s\n" TILE "%s", mbarrier, place, rest);
+    spad_kernel *kernel = test_parse(text);
+    assert_int_equal(spad_layout_create(&layout, kernel, NULL, NULL), SPAD_OK);
+    const spad_layout_space *row = spad_layout_get_space(layout, 0);
+    const int64_t bound = row->bound;
+    assert_int_equal(row->height, height);
+    assert_int_equal(row->verdict, verdict);
+    spad_layout_destroy(layout);
+    spad_kernel_destroy(kernel);
+    return bound;
+}
+
+/* A tile that is used up before the `init`, or begins after the `invalidate`, could have the bytes
+ * of the mbarrier, if the kernel places both: then nothing is claimed of lower layouts. */
+static void lower_layouts_with_mbarriers_over_tiles_are_not_excluded(void **state) {
+    (void)state;
+    const char *one = "mbarrier full count 1";
+    assert_int_equal(bound_of(one, TILE_USES LIFE, "", 1032, SPAD_PLAN_FEASIBLE), 1024);
+    assert_int_equal(
+        bound_of(one, LIFE "invalidate full\n" TILE_USES, "", 1032, SPAD_PLAN_FEASIBLE), 1024);
+    assert_int_equal(bound_of(one, "for i in 0..4 {\n" LIFE "invalidate full\n}\n" TILE_USES, "",
+                              1032, SPAD_PLAN_FEASIBLE),
+                     1024);
+    assert_int_equal(
+        bound_of(one, "agent g {\n" LIFE "}\n" TILE_USES, "", 1032, SPAD_PLAN_FEASIBLE), 1024);
+    /* both are needed at one time */
+    assert_int_equal(bound_of(one, LIFE TILE_USES, "", 1032, SPAD_PLAN_OPTIMAL), 1032);
+    assert_int_equal(bound_of(one, LIFE TILE_USES "invalidate full\n", "", 1032, SPAD_PLAN_OPTIMAL),
+                     1032);
+    assert_int_equal(bound_of(one, TILE_USES, "", 1032, SPAD_PLAN_OPTIMAL), 1032);
+    /* the lower one, by hand */
+    assert_int_equal(
+        bound_of("mbarrier full count 1 at 0", TILE_USES LIFE, " at 0", 1024, SPAD_PLAN_OPTIMAL),
+        1024);
 }
 
 static void many_mbarriers_keep_their_bytes(void **state) {
@@ -257,6 +304,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mbarriers_share_bytes_after_their_end),
         cmocka_unit_test(mbarriers_share_nothing_with_tensors),
+        cmocka_unit_test(lower_layouts_with_mbarriers_over_tiles_are_not_excluded),
         cmocka_unit_test(many_mbarriers_keep_their_bytes),
         cmocka_unit_test(shared_mbarriers_are_drawn_without_conflicts),
         cmocka_unit_test(halves_that_never_run_need_nothing),

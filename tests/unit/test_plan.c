@@ -105,6 +105,7 @@ static void banks_are_counted(void **state) {
 /* A large problem with pins, gaps and no time: still a plan, and soon. */
 static void pins_in_a_large_problem(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     enum { COUNT = 40000 };
     spad_plan *plan = new_plan();
     spad_error error;
@@ -208,6 +209,7 @@ static spad_plan *torn_packing(void) {
 /* Long enough for ejection to take its turns with the exact search, for both goals. */
 static void ejection_takes_turns(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     spad_plan *plan = torn_packing();
     for (int32_t turn = 0; turn < 2; turn++) {
         spad_plan_options options = {.goal = turn == 0 ? SPAD_PLAN_MINIMIZE : SPAD_PLAN_DECIDE,
@@ -282,6 +284,7 @@ static void a_callback_may_use_the_host(void **state) {
 /* Groups take about linear time, in solver and validator, whatever the order and the lives. */
 static void long_chains_of_aliases(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     enum { COUNT = 30000 };
     spad_plan *plan = new_plan();
     spad_error error;
@@ -637,9 +640,7 @@ static spad_status solve_wide(const spad_host *host, void *context) {
 
 static void every_allocation_may_fail(void **state) {
     (void)state;
-#ifdef __SANITIZE_THREAD__
-    skip(); /* it has one thread, and would take most of the time there */
-#endif
+    TEST_HAS_ONE_THREAD();
     bool boxes = true;
     test_fail_each_allocation(solve_everything, &boxes);
     boxes = false;

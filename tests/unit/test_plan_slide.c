@@ -132,6 +132,7 @@ static spad__draft_window random_window(spad__random *random, bool core) {
 /* Cores first, then windows anywhere, and in the end one over all that is left. */
 static void windows_in_any_order_make_a_plan(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     const spad_host host = spad__host_or_default(NULL);
     for (uint64_t seed = 1; seed <= 60; seed++) {
         static problem p;
@@ -187,6 +188,7 @@ static bool spread_rounds(spad__pack *pack, int32_t rounds, int64_t looks) {
 
 static void plans_grow_from_the_peaks(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     const spad_host host = spad__host_or_default(NULL);
     for (uint64_t seed = 1; seed <= 8; seed++) {
         static problem p;
@@ -240,6 +242,7 @@ static void make_twin_peaks(problem *p, uint64_t seed, int32_t shift, const spad
 
 static void peaks_alike_are_cores(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     const spad_host host = spad__host_or_default(NULL);
     for (uint64_t seed = 1; seed <= 12; seed++) {
         static problem p;
@@ -276,6 +279,7 @@ static void a_call_that_is_stopped_changes_nothing(void **state) {
 
 static void a_failed_allocation_leaves_a_plan(void **state) {
     (void)state;
+    TEST_HAS_ONE_THREAD();
     bool ended = false;
     for (long n = 1; !ended; n++) {
         test_host host;

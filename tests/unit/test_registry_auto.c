@@ -20,7 +20,7 @@ static void the_planner_chooses_who_shares(void **state) {
         assert_ok(spad_registry_create(&registry, NULL, &error), &error);
         assert_ok(spad_registry_add(&component, registry, "c", SPAD_FLOAT32, &error), &error);
         spad_registry_buffer buffers[12];
-        char names[12][8];
+        char names[12][24];
         const size_t count = (size_t)spad__random_in(&random, 0, 12);
         int64_t packed = 0;
         for (size_t i = 0; i < count; i++) {

@@ -18,7 +18,7 @@ static const char chip_text[] =
     "space registers { bytes 256 KiB }\n"
     "space global { off chip; rate 100 B/ns; cache 1 MiB rate 1000 B/ns%s }\n"
     "engine copy {\n"
-    "    path global to shared rate 64 B/ns latency 600 ns\n"
+    "    path global to shared rate 64 B/ns latency 600 ns%s\n"
     "    path shared to global rate 64 B/ns\n"
     "    reads shared, global; writes shared, global\n"
     "}\n"
@@ -35,6 +35,8 @@ typedef struct chip_words {
     const char *tensor;
 } chip_words;
 
+static const char *of_copies = ""; /* words of the path of copies */
+
 typedef struct run {
     spad_target *chip;
     spad_kernel *kernel;
@@ -44,7 +46,7 @@ typedef struct run {
 static spad_status start(run *r, const chip_words *w, const char *kernel, const spad_host *host,
                          spad_error *error) {
     char text[1536];
-    snprintf(text, sizeof text, chip_text, w->units, w->memory, w->paths, w->tensor);
+    snprintf(text, sizeof text, chip_text, w->units, w->memory, of_copies, w->paths, w->tensor);
     *r = (run){0};
     spad_status status = spad_target_parse(&r->chip, text, strlen(text), "chip", NULL, host, error);
     if (status != SPAD_OK) return status;
@@ -169,6 +171,11 @@ static void a_cache_answers_sooner(void **state) {
     assert_int_equal(makespan_of(&hits, LOADS(" cached 0 of 2")), 8 * 728000);
     assert_int_equal(makespan_of(&hits, LOADS(" cached 9 of 2")), 8 * 328000);
     assert_int_equal(makespan_of(&plain, LOADS(" cached 1 of 1")), 8 * 728000); /* no figure */
+    /* a path has one of its own, beside that of the space or without it */
+    of_copies = " hit 100 ns";
+    assert_int_equal(makespan_of(&hits, LOADS(" cached 1 of 2")), 4 * 728000 + 4 * 228000);
+    assert_int_equal(makespan_of(&plain, LOADS(" cached 1 of 2")), 4 * 728000 + 4 * 228000);
+    of_copies = "";
 }
 
 /* What the cache has is not asked of the memory. */
@@ -307,7 +314,7 @@ static void later_waves_start_their_blocks(void **state) {
 
 static const chip_words everything = {
     " launch 5 us block 700 ns signal 40 ns", "; written 50 B/ns; hit 200 ns; queue 20 percent",
-    "; path registers to global rate 4 B/ns pieces 4 B", "; queue 3"};
+    "; path registers to global rate 4 B/ns hit 90 ns pieces 4 B", "; queue 3"};
 
 static void fields_are_written_and_read_again(void **state) {
     (void)state;
@@ -328,6 +335,7 @@ static void fields_are_written_and_read_again(void **state) {
     assert_int_equal(again->engines[2].queue_most, 3);
     assert_int_equal(again->engines[1].path_count, 2);
     assert_int_equal(again->engines[1].paths[1].pieces, 4);
+    assert_int_equal(again->engines[1].paths[1].hit_ns, 90);
     spad_target_destroy(again);
     test_text_free(&text);
     test_text_init(&text);
@@ -354,6 +362,8 @@ static void what_is_wrong_is_refused(void **state) {
     assert_refused(&(chip_words){"", "", "", "; queue 0"}, turns, SPAD_ERR_SYNTAX, "at least 1");
     assert_refused(&(chip_words){"", "", "; path registers to global rate 4 B/ns pieces 0 B", ""},
                    turns, SPAD_ERR_SYNTAX, "'pieces' must be at least 1");
+    assert_refused(&(chip_words){"", "", "; path registers to global rate 4 B/ns hit 0 ns", ""},
+                   turns, SPAD_ERR_SYNTAX, "'hit' must be at least 1");
     assert_refused(&(chip_words){"", "", "; path registers to global rate 4 B/ns pieces x", ""},
                    turns, SPAD_ERR_SYNTAX, "expected");
     assert_refused(&(chip_words){" block x", "", "", ""}, turns, SPAD_ERR_SYNTAX, "expected");

@@ -24,16 +24,15 @@ typedef test_ttgir_fault fault;
 static void numbers(void **state) {
     (void)state;
     static const fault faults[] = {
-        DATA_STAGE("    %z = arith.andi %K, %K : i32\n"),
         DATA_STAGE("    %z = arith.andi %K, %v : i32\n"),
-        DATA_STAGE("    %z = arith.andi %K, %m1 : i32\n"),
+        DATA_STAGE("    %n = arith.divsi %K, %c0 : i32\n    %z = arith.andi %n, %m1 : i32\n"),
         DATA_STAGE("    %n = arith.divsi %K, %c0 : i32\n    %z = arith.andi %K, %n : i32\n"),
         DATA_STAGE(
             "    %z = scf.if %w -> (i32) {\n    } else {\n      scf.yield %c0 : i32\n    }\n"),
         DATA_STAGE("    %u = scf.if %w -> (i32) {\n      scf.yield %c0 : i32\n    } else {\n      "
                    "scf.yield %p : i32\n    }\n    %z = arith.addi %u, %f : i32\n"),
         DATA_STAGE("    %n = arith.constant 9223372036854775807 : i64\n"
-                   "    %z = arith.andi %K, %n : i64\n"),
+                   "    %o = arith.divsi %K, %c0 : i32\n    %z = arith.andi %o, %n : i64\n"),
         DATA_STAGE("    %z = arith.andi %f, %c1 : i32\n"),
         DATA_STAGE("    %z = arith.andi %c1, %f : i32\n"),
         DATA_STAGE("    %z = arith.shli %c1, %v : i32\n"),
@@ -50,8 +49,9 @@ static void numbers(void **state) {
         DATA_STAGE("    %z:2 = arith.mulsi_extended %K, %K : i32\n"),
         DATA_STAGE("    %z = arith.divsi %K, %c0 : i32\n"),
         DATA_STAGE("    %z = arith.divsi %K, %v : i32\n"),
-        DATA_STAGE("    %z = arith.remsi %m1, %c2 : i32\n"),
-        DATA_STAGE("    %z = arith.ori %c1, %c2 : i32\n"),
+        DATA_STAGE("    %z = arith.ori %f, %c2 : i32\n"),
+        DATA_STAGE("    %z = arith.ori %c2, %f : i32\n"),
+        DATA_STAGE("    %n = arith.divsi %K, %c0 : i32\n    %z = arith.ori %n, %c1 : i32\n"),
         DATA_STAGE("    %z = scf.if %w -> (i32) {\n      scf.yield %c1 : i32\n    } else {\n      "
                    "scf.yield %c0 : i32\n    }\n"),
         DATA_STAGE("    %z = scf.if %w -> (i32) {\n      scf.yield %p : i32\n    } else {\n      "
@@ -60,6 +60,17 @@ static void numbers(void **state) {
             "    %z = scf.if %w -> (i32) {\n      scf.yield %c0 : i32\n    } else {\n    }\n"),
     };
     static const sample list[] = {
+        /* bits of numbers */
+        {HEAD("90") ALLOC_R "    %n = arith.constant 10 : i32\n    %z = arith.andi %n, %m1 : i32\n"
+                            "    %o = arith.andi %z, %c3 : i32\n" AT("%o") CLOSE,
+         {"writes x[2]\n"}},
+        {HEAD("90") ALLOC_R
+         "    %n = arith.constant 10 : i32\n    %z = arith.andi %n, %n : i32\n"
+         "    %o = arith.ori %z, %c1 : i32\n    %e = arith.remsi %o, %c3 : i32\n" AT("%e") CLOSE,
+         {"writes x[2]\n"}},
+        {HEAD("90") ALLOC_R "    %o = arith.andi %K, %K : i32\n    %q = arith.ori %o, %c1 : i32\n"
+                            "    %e = arith.remsi %q, %c3 : i32\n" AT("%e") CLOSE,
+         {"run with its sizes", "writes x[2]\n"}},
         /* without an expression: run */
         {HEAD("90") ALLOC_R LOOP "      %q = arith.cmpi slt, %i, %c2 : i32\n"
                                  "      %o = arith.cmpi slt, %i, %c3 : i32\n"
@@ -330,12 +341,12 @@ static void loops(void **state) {
          "a loop without a body"},
         {HEAD("90") ALLOC_S "    scf.for %i = %c0 to %K step %c1  : i32 {\n"
                             "      ttg.local_store %p, %x : i32\n    ^bb1:\n    }\n" CLOSE,
-         "blocks with branches are not known"},
+         "a block that ends with neither"},
         {HEAD("90") ALLOC_S WHILE "      ttg.local_store %p, %x : i32\n    ^bb1:\n    }\n" CLOSE,
-         "blocks with branches are not known"},
+         "a block that ends with neither"},
         {HEAD("90") ALLOC_S LOOP LOOP
          "      ttg.local_store %p, %x : i32\n    ^bb1:\n    }\n    }\n" CLOSE,
-         "blocks with branches are not known"},
+         "a block that ends with neither"},
         {HEAD("90") ALLOC_S WHILE "      ttg.local_secret %x : i32\n    }\n" CLOSE,
          "'ttg.local_secret' is not known"},
         {HEAD("90") ALLOC_S

@@ -97,6 +97,15 @@ static void layouts_say_which_warp_has_what(void **state) {
     CHECK_SAMPLES(samples);
 }
 
+#define SUMS(axis, bytes)                                                                    \
+    "    %s = \"tt.reduce\"(%x) <{axis = " axis " : i32}> ({\n    ^bb0(%a: f32, %b: f32):\n" \
+    "      %c = arith.addf %a, %b : f32\n      tt.reduce.return %c : f32\n    }) "           \
+    "{allocation.offset = 0 : i32, allocation.size = " bytes                                 \
+    " : i32} : (" T("#down") ") -> tensor<64xf32, #ttg.slice<{dim = " axis ", parent = #down}>>\n"
+#define SCANNED                                                                           \
+    "    %s = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({\n    ^bb0(%a: f32, " \
+    "%b: f32):\n      tt.scan.return %a : f32\n    }) {allocation.offset = 0 : i32, "     \
+    "allocation.size = 512 : i32} : (" T("#down") ") -> " T("#down") "\n"
 #define MEETS "sync meet by 1\n"
 static void operations_let_warps_meet(void **state) {
     (void)state;
@@ -132,6 +141,17 @@ static void operations_let_warps_meet(void **state) {
          "i32, allocation.size = 128 : i32, elem_type = 3 : i32} : (!tt.ptr<i8>, !tt.ptr<i8>, i32, "
          "i32, i32) -> ()\n" CLOSE,
          {"spread one\nsimt tensormap reads tensormap_scratch spread one"}},
+        /* the first element of a reduction to a tensor is in all warps along the axis, and what the
+         * warps of a scan hand on is read by all; where one warp has all of the axis nothing is
+         * known of the others */
+        {MORE MET SUMS("0", "512") CLOSE,
+         {"writes s_scratch spread unknown\n" MEETS
+          "simt reduce_s reads s_scratch(0..4) spread all, s_scratch(4..512) spread unknown"}},
+        {MORE MET SUMS("0", "4") CLOSE, {"simt reduce_s reads s_scratch spread all"}},
+        {MORE MET SUMS("1", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
+        {MORE MET SUMS("2", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
+        {MORE MET SCANNED CLOSE,
+         {"writes s_scratch spread unknown\n" MEETS "simt scan_s reads s_scratch spread all"}},
         /* atomic operations, by their order and by whether they hand a result to all */
         {MORE MET "    %o = tt.atomic_rmw add, acq_rel, gpu, %p, %K {allocation.offset = 0 : i32, "
                   "allocation.size = 4 : i32} : (!tt.ptr<i32>, i32) -> i32\n"
@@ -144,6 +164,19 @@ static void operations_let_warps_meet(void **state) {
         {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, relaxed, gpu, %p, %K : "
                                        "(!tt.ptr<i32>, i32) -> i32\n" LOAD("#wide") CLOSE,
          {"writes t spread map1\nsimt load_l"}},
+        /* an arrival that has no barrier of its own, as with 3.6: one thread arrives for itself */
+        {MORE MET
+         "    %m = ttg.local_alloc {allocation.offset = 0 : i32} : () -> "
+         "!ttg.memdesc<1xi64, #flat, #smem, mutable>\n"
+         "    ttng.init_barrier %m, 1 : !ttg.memdesc<1xi64, #flat, #smem, mutable>\n"
+         "    ttng.arrive_barrier %m, 1 : !ttg.memdesc<1xi64, #flat, #smem, mutable>\n" CLOSE,
+         {"mbarrier m_bar count 1 at 0\n", "fence\n" MEETS "arrive m_bar by 1\n"}},
+        {MORE MET "    %m = ttg.local_alloc {allocation.offset = 0 : i32} : () -> "
+                  "!ttg.memdesc<1xi64, #flat, #smem, mutable>\n"
+                  "    ttng.init_barrier %m, 1 : !ttg.memdesc<1xi64, #flat, #smem, mutable>\n"
+                  "    ttng.arrive_barrier %m, 1 {spad.alone} : !ttg.memdesc<1xi64, #flat, #smem, "
+                  "mutable>\n" CLOSE,
+         {"fence\narrive m_bar by 1 elected\n"}},
         /* what data decides: they meet in both cases, or perhaps not at all */
         {MORE MET "    %d = tt.load %p : !tt.ptr<i1>\n" ALLOC STORE(
              "#down") "    scf.if %d {\n      ttg.barrier local\n    } else {\n      ttg.barrier "
@@ -211,6 +244,13 @@ static const recorded kernels[] = {
     {"matmul_tma_cluster2_sm90_s3_v39_placed", {{"K", 320}}, 1, "hhhhhhhhr"},
     /* 2, 3: in a partition of one warp; 5: nothing comes after it */
     {"matmul_tma_ws_sm100_s2_v39_placed", {{"K", 320}}, 1, "rhhrh"},
+    /* a reduction to a tensor, and a scan, whose result several warps read, before other scratch
+     * memory has its bytes */
+    {"along_sm90_v39_placed", {{"N", 64}}, 0, "r"},
+    {"scratch_sm90_v39_placed", {{"N", 64}}, 0, "rr"},
+    /* 5, 10: the product has a barrier of its own; 9, 12: each warp has its lanes of tensor memory,
+     * which it loads and stores itself; 14: nothing comes after it */
+    {"attention_sm100_s1_v39_placed", {{"N", 256}}, 1, "hrhrhrhrhhrhrh"},
 };
 
 /* The verdict, with what was said of a missing barrier. */

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions of a lowered kernel, in the walk over it (_tilelang_walk): of threads, of loops that are run, of loops that stay loops, and of
+data (_tilelang_decide)."""
+
+import json
+
+from . import _tilelang_sets as _sets
+from . import _tilelang_sizes as _sizes
+from ._tilelang_data import stored as _stored
+from ._tilelang_sets import Opaque
+
+THREADS = ("thread__x", "thread__y", "thread__z")
+
+
+class Conditions:
+    """The part of a walk that knows of conditions."""
+
+    def on_if(self, statement):
+        condition = self.value(statement[1])
+        parts = _conjunction(condition)
+        if len(parts) == 1 or not statement[3]:
+            self._parts(parts, statement)
+            return
+        self.loads(statement[1], "condition")
+        used = _sets.names(condition)
+        if used <= set(THREADS):
+            self._lanes(condition, statement)
+        elif not used & self.numeric() and "?" not in used:
+            self._symbolic(condition, statement)
+        else:
+            self._data(statement)
+
+    def _parts(self, parts, statement):
+        """A condition that is a conjunction, one part after another; an else case belongs to a single part."""
+        part, rest = parts[0], parts[1:]
+        inner = statement if not rest else ["if", _join(rest), statement[2], []]
+        follow = statement[2] if not rest else [inner]
+        one = ["if", part, follow, statement[3] if not rest else []]
+        used = _sets.names(part)
+        self.loads(part, "condition")  # by the threads for which the parts before it hold
+        if isinstance(part, list) and part[:1] == ["call"] and part[1] == "tl_shuffle_elect":
+            self._elect(part, one)
+        elif "?" in used:
+            self._data(one)
+        elif used <= set(THREADS):
+            self._lanes(part, one)
+        elif used <= self.numeric():
+            self._guard(part, one)
+        elif used & self.numeric():
+            self._mixed(part, one)
+        else:
+            self._symbolic(part, one)
+
+    def _elect(self, part, statement):
+        every = part[2] if len(part) > 2 and isinstance(part[2], int) else 0
+        kept = self.lanes
+        wide, high = self.threads[0], self.threads[1]
+        number = [x + y * wide + z * wide * high for x, y, z in kept]
+        mine = [lane for lane, n in zip(kept, number) if (n % every == 0 if every else n == 0)]
+        self._with(mine, statement[2])
+        self._with([lane for lane in kept if lane not in mine], statement[3])
+
+    def _with(self, lanes, body):
+        kept, self.lanes = self.lanes, lanes
+        if lanes:
+            self.body(body)
+        self.lanes = kept
+
+    def _lanes(self, part, statement):
+        run = eval("lambda v_thread__x, v_thread__y, v_thread__z: " + _sets.code(part))
+        yes = [lane for lane in self.lanes if run(*lane)]
+        no = [lane for lane in self.lanes if lane not in yes]
+        self._with(yes, statement[2])
+        self._with(no, statement[3])
+
+    def _guard(self, part, statement):
+        for guard, body in ((part, statement[2]), (["not", part], statement[3])):
+            if body:
+                self.guards.append(guard)
+                self.body(body)
+                self.guards.pop()
+
+    def _mixed(self, part, statement):
+        """Threads and loops that stay loops: decided where bounds or the block decide it, otherwise both sides may run."""
+        kept, sure = self.lanes, {True: [], False: []}
+        if _sets.names(part) & {loop[0] for loop in self.loops}:
+            self._either(statement)
+            return
+        for lane in kept:
+            values = dict(zip(THREADS, lane))
+            try:
+                found = self.scope.condition(_sets.replace(part, values))
+            except Opaque:
+                found = None
+            if found not in ([], [[]]):
+                self._either(statement)
+                return
+            sure[bool(found)].append(lane)
+        self._with(sure[True], statement[2])
+        self._with(sure[False], statement[3])
+
+    def _either(self, statement):
+        if self.orders(statement[2]) or self.orders(statement[3]):
+            self._data(statement)
+            return
+        self._both(statement, "a condition of threads and loops")
+
+    def _both(self, statement, what):
+        """Both sides may run; what both store at the same places is written in any case."""
+        kept, self.may = self.may, True
+        self.body(statement[2])
+        self.body(statement[3])
+        self.may = kept
+        if not self.writes_on_chip(statement[2]) and not self.writes_on_chip(statement[3]):
+            return
+        first, second = dict(_plain_stores(statement[2])), dict(_plain_stores(statement[3]))
+        for key in first:
+            if key in second:
+                self.statement(first[key])
+        if first.keys() != second.keys() or not (_only_stores(statement[2]) and _only_stores(statement[3])):
+            self.note(what, "both sides may run")
+
+    def _symbolic(self, part, statement):
+        try:
+            yes = self.scope.condition(part)
+        except Opaque:
+            self._data(statement)
+            return
+        if yes in ([], [[]]):
+            self.body(statement[2] if yes else statement[3])
+            return
+        self._branch(" or ".join(" and ".join(alternative) for alternative in yes), statement, part)
+
+    def _branch(self, text, statement, part=None):
+        """Both sides of a condition; part: what it is in terms of loops, so that variables can be one of two numbers after it."""
+        outer, state = self.out, dict(self.local)
+        self.out = []
+        self.body(statement[2])
+        yes, self.out = self.out, []
+        after, self.local = self.local, dict(state)
+        self.body(statement[3])
+        no, self.out = self.out, outer
+        self.local = {k: v if self.local.get(k) == v else ["select", part, v, self.local[k]] for k, v in after.items()
+                      if self.local.get(k) == v or part is not None and k in self.local}
+        self._forget(_stored([*statement[2], *statement[3]]))
+        if yes or no:
+            self.out.append(("block", f"if {text}", yes, no))
+
+    def _data(self, statement):
+        """A condition that data decides."""
+        condition = self.value(statement[1])
+        one = self._one_value(condition)
+        orders = self.orders(statement[2]) or self.orders(statement[3])
+        form = None if orders or statement[3] else self._guard_form(condition)
+        if form in self.known.tiles.values() and not self.under:
+            self._guarded_body(form, condition, statement[2])
+            return
+        self.under.append(form or "?")
+        self._decided(statement, condition, one, orders)
+        self.under.pop()
+
+    def _decided(self, statement, condition, one, orders):
+        if not orders and not one and self._key(condition) not in self.unknowns:
+            self._both(statement, "a condition on data")
+            return
+        if _sets.names(condition) & set(_sizes.names(self.tree)):
+            raise _sizes.NeedsSize(_sets.names(condition) & set(_sizes.names(self.tree)))
+        name = self._unknown(condition, "data", "")
+        if orders and not one:
+            self.note("a condition on data around synchronisation", "the same in every iteration and for all warps")
+        self._branch(f"{name} == 1", statement)
+
+
+def _conjunction(tree):
+    if isinstance(tree, list) and tree[0] == "and":
+        return _conjunction(tree[1]) + _conjunction(tree[2])
+    return [tree]
+
+
+def _join(parts):
+    tree = parts[0]
+    for part in parts[1:]:
+        tree = ["and", tree, part]
+    return tree
+
+
+def _plain_stores(body, loops=()):
+    """(key, statement) of each store that is in loops alone, and of numbers known before: stores at the same places by the
+    same threads have the same key."""
+    for s in body:
+        if s[0] == "for":
+            yield from _plain_stores(s[5], (*loops, s))
+        elif s[0] == "store":
+            names = {loop[1]: f"loop__{n}" for n, loop in enumerate(loops)}
+            index = _sets.replace(s[2], names)
+            if "?" in _sets.names(index) and s[2][:1] != ["ramp"]:
+                continue
+            extents = [_sets.replace(part, names) for loop in loops for part in loop[2:4]]
+            made = ["store", s[1], s[2], ["f"]]
+            for loop in reversed(loops):
+                made = [*loop[:5], [made]]
+            yield json.dumps([s[1], index, extents]), made
+
+
+def _only_stores(body):
+    return all(s[0] == "store" or s[0] == "for" and _only_stores(s[5]) for s in body)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors that have the same bytes in several instances of a space (`like`): the planner places the
+ * first of them, for all.
+ *
+ * Its slots are needed as long as one of them is; where their times differ nothing is said of lower
+ * layouts. By an order of the caller two tensors may share bytes if they, and those like them, may
+ * in each instance. O(tensors like one x those like the other) for a pair.
+ */
+#include "base/checked.h"
+#include "kernel/kernel.h"
+#include "kernel/layout.h"
+#include "kernel/tensor_order.h"
+
+/* One of them needs its bytes: so all do. */
+static void join_lives(spad_layout *layout, size_t number, size_t other) {
+    const size_t slots = layout->first_slots[number + 1] - layout->first_slots[number];
+    for (size_t s = 0; s < slots; s++) {
+        spad__slot_life *all = &layout->lives[layout->first_slots[other] + s];
+        const spad__slot_life *one = &layout->lives[layout->first_slots[number] + s];
+        if (one->begin == one->end) continue;
+        layout->widened = layout->widened || one->begin != all->begin || one->end != all->end;
+        if (all->begin == all->end) {
+            *all = *one;
+        } else {
+            all->begin = spad__min(all->begin, one->begin);
+            all->end = spad__max(all->end, one->end);
+        }
+    }
+}
+
+spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
+    const spad_kernel *k = layout->kernel;
+    layout->next_like = spad__new_array(&layout->host, k->tensors.count + 1, sizeof(int64_t));
+    if (layout->next_like == NULL) return spad__fail_host_memory(error);
+    for (size_t i = 0; i < k->tensors.count; i++) layout->next_like[i] = -1;
+    for (size_t i = 0; i < k->tensors.count; i++) {
+        const spad_kernel_tensor *tensor = &k->tensors.items[i];
+        if (tensor->like == 0) continue;
+        const size_t other = (size_t)tensor->like - 1;
+        if (k->tensors.items[other].slots != tensor->slots) {
+            spad__fail(error, SPAD_ERR_SHAPE, "'%s' is like '%s', and has other slots",
+                       tensor->name, k->tensors.items[other].name);
+            spad__fact_kernel(k, tensor->location, error);
+            return SPAD_ERR_SHAPE;
+        }
+        layout->next_like[i] = layout->next_like[other];
+        layout->next_like[other] = (int64_t)i;
+        join_lives(layout, i, other);
+    }
+    return SPAD_OK;
+}
+
+bool spad__layout_may_share(const spad_layout *layout, int64_t a, int64_t b) {
+    const spad_kernel_tensor *tensors = layout->kernel->tensors.items;
+    const spad_tensor_order *order = layout->options.order;
+    if (!spad_tensor_order_may_share(order, a, b)) return false;
+    for (int64_t i = layout->next_like[a]; i >= 0; i = layout->next_like[i]) {
+        for (int64_t j = layout->next_like[b]; j >= 0; j = layout->next_like[j]) {
+            const bool meet = tensors[i].space == tensors[j].space;
+            if (meet && !spad_tensor_order_may_share(order, i, j)) return false;
+        }
+    }
+    return true;
+}
+
+void spad__layout_weaken_likes(const spad_layout *layout, spad_layout_space *row) {
+    int64_t certain = 0;
+    bool joined = false;
+    if (!layout->widened) return;
+    for (size_t i = 0; i < row->buffer_count; i++) {
+        const spad_layout_buffer *buffer = &layout->buffers.items[row->first_buffer + i];
+        const bool planned = i < row->planned_count;
+        joined =
+            joined || (planned && buffer->tensor >= 0 && layout->next_like[buffer->tensor] >= 0);
+        certain =
+            spad__max(certain, planned ? buffer->rect.bytes : buffer->rect.byte + buffer->taken);
+    }
+    if (!joined || row->height <= certain) return;
+    row->bound = spad__min(row->bound, certain);
+    if (row->verdict == SPAD_PLAN_OPTIMAL) row->verdict = SPAD_PLAN_FEASIBLE;
+    if (row->verdict == SPAD_PLAN_INFEASIBLE && row->bound <= row->capacity)
+        row->verdict = SPAD_PLAN_UNKNOWN;
+}

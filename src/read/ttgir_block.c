@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conditions and loops of a function: what their regions do is noted between the beginning and the
+ * end of a block.
+ *
+ * A loop is looked at twice: dry, with names for what it carries, which shows what one round does
+ * to them; and again, when it is known what they are in round i, to note its statements. A loop in
+ * a loop is looked at dry once for each loop around it, so the cost is O(operations x depth).
+ */
+#include <string.h>
+
+#include "read/ttgir.h"
+
+/* ---- conditions ---------------------------------------------------------------------- */
+
+/* Views of one buffer that differ in their stage only. */
+static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
+    return a->kind == b->kind && a->buffer == b->buffer &&
+           (a->view.stage < 0) == (b->view.stage < 0) && a->view.rank == b->view.rank &&
+           memcmp(a->view.order, b->view.order, sizeof a->view.order) == 0 &&
+           memcmp(a->view.from, b->view.from, sizeof a->view.from) == 0 &&
+           memcmp(a->view.length, b->view.length, sizeof a->view.length) == 0 &&
+           a->view.reshaped == b->view.reshaped;
+}
+
+/* Two values that may be meant: the same buffer at one stage or the other. */
+spad__ttgir_value spad__ttgir_either(spad__ttgir *t, spad__scalar condition, spad__ttgir_value a,
+                                     spad__ttgir_value b) {
+    spad__scalars *s = &t->scalars;
+    if (spad__scalar_get(s, condition)->op == SPAD__SCALAR_NUMBER) {
+        return spad__scalar_is(s, condition, 0) ? b : a;
+    }
+    if (a.kind != b.kind) return spad__ttgir_nothing;
+    if (a.kind == SPAD__TTGIR_SCALAR || a.kind == SPAD__TTGIR_MASK) {
+        const spad__scalar result = spad__scalar_select(s, condition, a.scalar, b.scalar);
+        a.scalar = result < 0 ? spad__scalar_data(s) : result;
+    }
+    if (a.kind != SPAD__TTGIR_VIEW) return a; /* pointers: to global memory */
+    if (same_part(&a, &b)) {
+        if (a.view.stage != b.view.stage) {
+            a.view.stage = spad__scalar_select(s, condition, a.view.stage, b.view.stage);
+        }
+        return a;
+    }
+    a.view.stage = spad__scalar_data(s);
+    return a;
+}
+
+bool spad__ttgir_is_data(spad__ttgir *t, spad__scalar n) {
+    const spad__scalar solved = spad__scalar_resolve(&t->scalars, n);
+    return solved < 0 || spad__scalar_get(&t->scalars, solved)->data;
+}
+
+/* Is one of the notes from `first` up to `end` a meeting of warps? */
+static bool notes_meet(const spad__ttgir *t, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        if (t->notes.items[i].kind == SPAD__NOTE_MEET) return true;
+    }
+    return false;
+}
+
+/* Are the notes from `first` on nothing but meetings? */
+static bool notes_only_meet(const spad__ttgir *t, size_t first) {
+    for (size_t i = first; i < t->notes.count; i++) {
+        if (t->notes.items[i].kind != SPAD__NOTE_MEET) return false;
+    }
+    return true;
+}
+
+/* Do the notes from `first` on nothing but load and store global memory, and let warps meet? Only
+ * their time is of interest then, and that is not known where data decides whether they happen. */
+static bool notes_are_off_chip(const spad__ttgir *t, size_t first) {
+    for (size_t i = first; i < t->notes.count; i++) {
+        const spad__ttgir_note *note = &t->notes.items[i];
+        if (note->kind == SPAD__NOTE_ELSE || note->kind == SPAD__NOTE_MEET) continue;
+        if (note->kind != SPAD__NOTE_OPERATION || note->unit != SPAD__TTGIR_NO_UNIT) return false;
+        for (uint32_t k = 0; k < note->access_count; k++) {
+            const int32_t buffer = t->accesses.items[note->first_access + k].buffer;
+            const spad__ttgir_space space = t->buffers.items[buffer].space;
+            if (space != SPAD__TTGIR_GLOBAL && space != SPAD__TTGIR_REGISTERS) return false;
+        }
+    }
+    return true;
+}
+
+spad__scalar spad__ttgir_condition(spad__ttgir *t, const spad__mlir_op *op) {
+    if (op->operand_count == 0) return spad__scalar_data(&t->scalars);
+    spad__ttgir_value *value = &t->values.items[t->m->operands.items[op->first_operand].value];
+    if (value->kind == SPAD__TTGIR_SCALAR && value->scalar >= 0) return value->scalar;
+    if (value->decided <= 0) value->decided = spad__scalar_data(&t->scalars) + 1;
+    return value->decided - 1;
+}
+
+/* Is the first operand of the operation the same in all rounds of the loops that stay loops? */
+static bool is_steady(const spad__ttgir *t, const spad__mlir_op *op) {
+    if (t->steady_end == 0) return true;
+    const int32_t value = t->m->operands.items[op->first_operand].value;
+    return t->call == t->steady_call && t->m->values.items[value].token < t->steady_end;
+}
+
+/* Does data decide, once for the whole kernel? Then both happen, and the check looks at both. */
+static bool is_unknown(spad__ttgir *t, spad__scalar condition) {
+    const spad__mlir_op *op = &t->m->ops.items[t->op];
+    if (spad__scalar_get(&t->scalars, condition)->op != SPAD__SCALAR_DATA) return false;
+    if (op->operand_count == 0) return false;
+    if (!is_steady(t, op)) {
+        if (!t->any_rounds) return false;
+        if (t->same_op < 0) t->same_op = t->op;
+    }
+    for (size_t i = 0; i < t->unknown_count; i++) {
+        if (t->unknowns[i].scalars[t->rank] == condition) return true;
+    }
+    const uint32_t name = t->m->operands.items[op->first_operand].token;
+    for (size_t i = 0; i < t->unknown_count; i++) { /* the blocks of a cluster decide alike */
+        spad__ttgir_unknown *unknown = &t->unknowns[i];
+        if (unknown->name != name || unknown->scalars[t->rank] >= 0) continue;
+        unknown->scalars[t->rank] = condition;
+        return true;
+    }
+    if (t->unknown_count == SPAD__TTGIR_UNKNOWNS) {
+        spad__ttgir_unclear(t, "data decides more than 10 conditions");
+        return false;
+    }
+    spad__ttgir_unknown *unknown = &t->unknowns[t->unknown_count++];
+    *unknown = (spad__ttgir_unknown){.name = name};
+    for (int i = 0; i < SPAD__TTGIR_BLOCKS; i++) unknown->scalars[i] = SPAD__NO_SCALAR;
+    unknown->scalars[t->rank] = condition;
+    return true;
+}
+
+/* Loops that stay loops begin with the operation that is looked at, unless there are some. */
+static uint32_t begin_steady(spad__ttgir *t) {
+    const uint32_t before = t->steady_end;
+    if (!t->dry && before == 0) {
+        t->steady_end = t->m->ops.items[t->op].name;
+        t->steady_call = t->call;
+    }
+    return before;
+}
+
+void spad__ttgir_fork_open(spad__ttgir *t, spad__ttgir_fork *fork, spad__scalar condition) {
+    *fork = (spad__ttgir_fork){.condition = condition, .op = t->op, .before = t->notes.count};
+    t->loops++;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_IF);
+    if (note != NULL) note->scalar = condition;
+    fork->opened = fork->middle = t->notes.count;
+}
+
+void spad__ttgir_fork_else(spad__ttgir *t, spad__ttgir_fork *fork) {
+    fork->middle = t->notes.count;
+    fork->has_else = true;
+    t->op = fork->op;
+    spad__ttgir_note_add(t, SPAD__NOTE_ELSE);
+}
+
+void spad__ttgir_fork_close(spad__ttgir *t, spad__ttgir_fork *fork) {
+    t->loops--;
+    t->op = fork->op;
+    if (!fork->has_else) fork->middle = t->notes.count;
+    if (t->dry || t->failed) return;
+    if (fork->has_else && t->notes.count == fork->middle + 1) t->notes.count = fork->middle;
+    if (t->notes.count == fork->opened ||
+        (spad__ttgir_is_data(t, fork->condition) && notes_are_off_chip(t, fork->opened))) {
+        const bool both = notes_meet(t, fork->opened, fork->middle) &&
+                          notes_meet(t, fork->middle, t->notes.count);
+        t->notes.count = fork->before; /* nothing happens in it that matters */
+        if (both) spad__ttgir_note_meet(t);
+        return;
+    }
+    if (!is_unknown(t, fork->condition)) {
+        t->notes.items[fork->before].scalar = spad__ttgir_clear(t, fork->condition, "a condition");
+    }
+    spad__ttgir_note_add(t, SPAD__NOTE_END);
+}
+
+bool spad__ttgir_fork_drop(spad__ttgir *t, spad__ttgir_fork *fork) {
+    if (t->dry || t->failed || !notes_are_off_chip(t, fork->opened)) return false;
+    t->loops--;
+    t->op = fork->op;
+    t->notes.count = fork->before;
+    return true;
+}
+
+void spad__ttgir_if(spad__ttgir *t, const spad__mlir_op *op) {
+    const spad__scalar condition = spad__ttgir_condition(t, op);
+    if (condition < 0) return; /* no memory */
+    const spad__mlir_op *yes = NULL, *no = NULL;
+    const int32_t other = spad__ttgir_region(t, op->first_region)->next;
+    spad__ttgir_fork fork;
+    if (spad__scalar_get(&t->scalars, condition)->op == SPAD__SCALAR_NUMBER) {
+        const bool taken = !spad__scalar_is(&t->scalars, condition, 0);
+        const int32_t region = taken ? op->first_region : other;
+        if (region >= 0 && t->run_region(t, region, &yes) && yes != NULL) {
+            for (int32_t i = 0; i < op->result_count; i++) {
+                spad__ttgir_set(t, op, i, *spad__ttgir_operand(t, yes, (uint32_t)i));
+            }
+        }
+        return;
+    }
+    spad__ttgir_fork_open(t, &fork, condition);
+    if (!t->run_region(t, op->first_region, &yes)) return;
+    if (other >= 0) {
+        spad__ttgir_fork_else(t, &fork);
+        if (!t->run_region(t, other, &no)) return;
+    }
+    for (int32_t i = 0; i < op->result_count && yes != NULL && no != NULL; i++) {
+        spad__ttgir_set(t, op, i,
+                        spad__ttgir_either(t, condition, *spad__ttgir_operand(t, yes, (uint32_t)i),
+                                           *spad__ttgir_operand(t, no, (uint32_t)i)));
+    }
+    spad__ttgir_fork_close(t, &fork);
+}
+
+/* ---- loops --------------------------------------------------------------------------- */
+
+typedef struct spad__ttgir_loop {
+    const spad__mlir_op *op;
+    int64_t number;
+    int32_t region;
+    uint32_t first; /* argument of the region that is carried */
+    size_t count;   /* of carried values */
+    spad__scalar trips;
+    spad__scalar start, step;
+    spad__scalar more; /* another round follows */
+    SPAD_ARRAY(spad__ttgir_value) inits;
+    SPAD_ARRAY(spad__scalar) scalars; /* inits, nexts, lasts */
+} spad__ttgir_loop;
+
+/* The number that a loop carries in a value: itself, or the stage of a view. */
+static spad__scalar carried_part(const spad__ttgir_value *value) {
+    if (value->kind == SPAD__TTGIR_SCALAR || value->kind == SPAD__TTGIR_MASK) return value->scalar;
+    return value->kind == SPAD__TTGIR_VIEW ? value->view.stage : SPAD__NO_SCALAR;
+}
+
+static spad__ttgir_value with_part(spad__ttgir_value value, spad__scalar part) {
+    if (value.kind == SPAD__TTGIR_SCALAR || value.kind == SPAD__TTGIR_MASK) value.scalar = part;
+    if (value.kind == SPAD__TTGIR_VIEW && value.view.stage >= 0) value.view.stage = part;
+    return value;
+}
+
+static bool begin_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+    if (!spad__array_reserve(t->host, &l->inits, l->count) ||
+        !spad__array_reserve(t->host, &l->scalars, 3 * l->count + 1)) {
+        t->m->out_of_memory = t->failed = true;
+        return false;
+    }
+    l->inits.count = l->count;
+    l->scalars.count = 3 * l->count;
+    return true;
+}
+
+static void free_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+    spad__array_free(t->host, &l->inits);
+    spad__array_free(t->host, &l->scalars);
+}
+
+/* What the body sees: the round, and names for what is carried. */
+static void enter_round(spad__ttgir *t, const spad__ttgir_loop *l) {
+    spad__scalars *s = &t->scalars;
+    if (l->first > 0) {
+        const spad__scalar moved =
+            spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
+        spad__ttgir_set_argument(
+            t, l->region, 0,
+            spad__ttgir_of_scalar(spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved)));
+    }
+    for (size_t k = 0; k < l->count; k++) {
+        const spad__scalar name = spad__scalar_carried(s, l->number, (int32_t)k);
+        spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k,
+                                 with_part(l->inits.items[k], name));
+    }
+}
+
+/* After a dry round: what is carried in round i, and after the last one. */
+static void solve_loop(spad__ttgir *t, spad__ttgir_loop *l, const spad__mlir_op *end) {
+    spad__scalar *inits = l->scalars.items;
+    spad__scalar *nexts = inits + l->count;
+    spad__scalar *lasts = nexts + l->count;
+    for (size_t k = 0; k < l->count; k++) {
+        const spad__ttgir_value *next = spad__ttgir_operand(t, end, (uint32_t)k);
+        spad__ttgir_value *init = &l->inits.items[k];
+        if (init->kind == SPAD__TTGIR_VIEW && !same_part(init, next)) {
+            init->view.stage = spad__scalar_data(&t->scalars);
+        }
+        inits[k] = carried_part(init);
+        nexts[k] = init->kind == next->kind ? carried_part(next) : SPAD__NO_SCALAR;
+    }
+    /* start may be above stop, also at other sizes and in other rounds of loops around it */
+    const spad__scalar rounds = spad__scalar_make(&t->scalars, SPAD__SCALAR_MAX, l->trips,
+                                                  spad__scalar_number(&t->scalars, 0));
+    spad__scalar_solve(&t->scalars, l->number, rounds, l->more, l->count, inits, nexts, lasts);
+    for (size_t k = 0; k < l->count; k++) {
+        spad__ttgir_value value = l->inits.items[k];
+        if (value.kind != SPAD__TTGIR_VIEW || value.view.stage >= 0) {
+            value = with_part(value, lasts[k] < 0 ? spad__scalar_data(&t->scalars) : lasts[k]);
+        }
+        spad__ttgir_set(t, l->op, (int32_t)k, value);
+    }
+}
+
+static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const bool dry = t->dry;
+    const uint32_t steady = begin_steady(t);
+    const spad__mlir_op *end = NULL;
+    t->dry = true;
+    enter_round(t, l);
+    const bool good = t->run_region(t, l->region, &end);
+    t->dry = dry;
+    t->op = self;
+    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
+    if (end != NULL) solve_loop(t, l, end);  /* without one, nothing is carried */
+    if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0 && spad__ttgir_is_data(t, l->trips)) t->inner_op = self;
+    t->loops++;
+    const size_t before = t->notes.count;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
+    if (note != NULL) {
+        note->loop = l->number;
+        note->scalar = spad__scalar_resolve(&t->scalars, l->trips);
+    }
+    enter_round(t, l);
+    if (!t->run_region(t, l->region, &end)) return;
+    t->loops--;
+    t->steady_end = steady;
+    t->op = self;
+    if (notes_only_meet(t, before + 1)) { /* perhaps they do not: it may have no rounds */
+        t->notes.count = before;
+    } else {
+        spad__ttgir_note_add(t, SPAD__NOTE_END);
+    }
+}
+
+static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const spad__mlir_op *end = NULL;
+    int64_t trips = 0;
+    if (!spad__scalar_known(&t->scalars, l->trips, &trips)) {
+        for (size_t k = 0; k < l->count; k++) {
+            spad__ttgir_set(t, l->op, (int32_t)k, spad__ttgir_nothing);
+        }
+        spad__ttgir_unclear(t, "how often a loop runs is decided by data");
+        return;
+    }
+    for (int64_t i = 0; i < trips && !t->failed; i++) {
+        if (l->first > 0) {
+            spad__scalar now = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, l->step,
+                                                 spad__scalar_number(&t->scalars, i));
+            now = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, now);
+            spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
+        }
+        for (size_t k = 0; k < l->count; k++) {
+            spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
+        }
+        if (!t->run_region(t, l->region, &end)) return;
+        for (size_t k = 0; k < l->count && end != NULL; k++) {
+            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
+        }
+        t->op = self;
+    }
+    for (size_t k = 0; k < l->count; k++) spad__ttgir_set(t, l->op, (int32_t)k, l->inits.items[k]);
+}
+
+/* Rounds from `start` below `stop`: data if the step is not known to be positive, 0 if `stop` is
+ * below `start` at these sizes. */
+static spad__scalar count_trips(spad__ttgir *t, spad__scalar start, spad__scalar stop,
+                                spad__scalar step) {
+    spad__scalars *s = &t->scalars;
+    int64_t value;
+    if (!spad__scalar_known(s, step, &value) || value < 1) return spad__scalar_data(s);
+    spad__scalar trips = spad__scalar_sub(s, stop, start);
+    const spad__scalar whole = spad__ttgir_whole_steps(t, trips, value);
+    if (whole >= 0) return whole;
+    int64_t distance;
+    if (spad__scalar_known(s, trips, &distance) && distance < 0) { /* none; others at other sizes */
+        trips = spad__scalar_make(s, SPAD__SCALAR_MAX, trips, spad__scalar_number(s, 0));
+    }
+    return spad__scalar_is(s, step, 1) ? trips : spad__scalar_ceil_div(s, trips, step);
+}
+
+/* Its variable is below the stop by more than a step: the form in which programs ask for it. */
+static spad__scalar more_rounds(spad__ttgir *t, const spad__ttgir_loop *l, spad__scalar stop) {
+    spad__scalars *s = &t->scalars;
+    const spad__scalar moved =
+        spad__scalar_make(s, SPAD__SCALAR_MUL, spad__scalar_round(s, l->number), l->step);
+    const spad__scalar now = spad__scalar_make(s, SPAD__SCALAR_ADD, l->start, moved);
+    return spad__ttgir_in_steps(
+        t, spad__scalar_make(s, SPAD__SCALAR_LESS, now, spad__scalar_sub(s, stop, l->step)));
+}
+
+void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region, .first = 1};
+    int64_t rounds;
+    if (spad__ttgir_region(t, l.region)->argument_count == 0 || op->operand_count < 3) {
+        SPAD__TTGIR_FAULT(t, "a loop without a variable and bounds");
+        return;
+    }
+    l.count = op->operand_count - 3;
+    l.start = spad__ttgir_scalar(t, op, 0);
+    l.step = spad__ttgir_scalar(t, op, 2);
+    l.trips = count_trips(t, l.start, spad__ttgir_scalar(t, op, 1), l.step);
+    l.more = more_rounds(t, &l, spad__ttgir_scalar(t, op, 1));
+    if (l.start < 0 || l.step < 0 || l.trips < 0 || !begin_loop(t, &l)) {
+        free_loop(t, &l);
+        return;
+    }
+    for (size_t k = 0; k < l.count; k++) {
+        l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k + 3);
+    }
+    if (!t->dry && t->empty_op < 0 && spad__scalar_known(&t->scalars, l.trips, &rounds) &&
+        rounds <= 0) {
+        t->empty_op = t->op;
+    }
+    if (t->run) {
+        unroll_loop(t, &l);
+    } else {
+        keep_loop(t, &l);
+    }
+    free_loop(t, &l);
+}
+
+/* ---- while ----------------------------------------------------------------------------- */
+
+enum { ROUNDS_OF_DATA = 3, TTGIR_ROUNDS_MAX = 1 << 20 };
+
+/* Does the loop go on while cluster launch control hands out work? */
+static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
+    for (uint32_t at = op->first; at < op->end; at++) {
+        if (spad__mlir_is(t->m, at, "ttng.clc_is_canceled")) return true;
+    }
+    return false;
+}
+
+/* One round, up to the condition and, with `both`, to the end. */
+static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
+                        const spad__mlir_op **condition, const spad__mlir_op **end) {
+    const int32_t body = spad__ttgir_region(t, l->region)->next;
+    if (!t->run_region(t, l->region, condition) || *condition == NULL) return false;
+    for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
+        const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
+        spad__ttgir_set_argument(t, body, k, value);
+        spad__ttgir_set(t, l->op, (int32_t)k, value);
+    }
+    return !both || t->run_region(t, body, end);
+}
+
+/* Rounds that data ends: any number of them, and the condition once more. */
+static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    spad__scalars *s = &t->scalars;
+    const int32_t self = t->op;
+    const bool dry = t->dry;
+    const uint32_t steady = begin_steady(t);
+    const spad__mlir_op *condition = NULL, *end = NULL;
+    t->dry = true;
+    enter_round(t, l);
+    const bool good = while_round(t, l, true, &condition, &end);
+    t->dry = dry;
+    t->op = self;
+    if (!good && (dry || t->failed)) return; /* else the fault is reported below */
+    if (end != NULL) solve_loop(t, l, end);
+    for (int32_t k = 0; k < l->op->result_count; k++) { /* of the last condition */
+        spad__ttgir_set(t, l->op, k, spad__ttgir_of_scalar(spad__scalar_data(s)));
+    }
+    if (dry) return;
+    if (t->loops > 0 && t->inner_op < 0) t->inner_op = self;
+    t->loops++;
+    spad__ttgir_note *note = spad__ttgir_note_add(t, SPAD__NOTE_FOR);
+    if (note == NULL) return;
+    note->loop = l->number;
+    note->scalar = spad__scalar_make(s, SPAD__SCALAR_ADD, l->trips, spad__scalar_number(s, 1));
+    enter_round(t, l);
+    if (!while_round(t, l, false, &condition, &end)) return;
+    bool open;
+    t->op = self;
+    spad__ttgir_note_if(
+        t, spad__scalar_make(s, SPAD__SCALAR_LESS, spad__scalar_round(s, l->number), l->trips),
+        &open);
+    if (!t->run_region(t, spad__ttgir_region(t, l->region)->next, &end)) return;
+    t->op = self;
+    spad__ttgir_note_end(t, open);
+    spad__ttgir_note_add(t, SPAD__NOTE_END);
+    t->loops--;
+    t->steady_end = steady;
+}
+
+static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
+    const int32_t self = t->op;
+    const spad__mlir_op *condition, *end = NULL;
+    int64_t again = 1;
+    for (int64_t i = 0; again != 0 && !t->failed; i++) {
+        for (size_t k = 0; k < l->count; k++) {
+            spad__ttgir_set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
+        }
+        if (!while_round(t, l, false, &condition, &end)) return;
+        t->op = self;
+        const bool known =
+            spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again);
+        if (!known && is_handed_out(t, l->op)) {
+            again = i < t->handed_out;
+            t->handed_op = self;
+        } else if (i == TTGIR_ROUNDS_MAX || !known) {
+            spad__ttgir_unclear(t, "how often a loop runs is decided by data");
+            return;
+        }
+        if (again == 0 || !t->run_region(t, spad__ttgir_region(t, l->region)->next, &end)) return;
+        t->op = self;
+        for (size_t k = 0; k < l->count && end != NULL; k++) {
+            l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
+        }
+    }
+}
+
+void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_loop l = {.op = op, .number = t->op, .region = op->first_region};
+    if (spad__ttgir_region(t, l.region)->next < 0) {
+        SPAD__TTGIR_FAULT(t, "a loop without a body");
+        return;
+    }
+    const int32_t last = spad__ttgir_region(t, l.region)->last_op;
+    if (last < 0 || !spad__mlir_named(t->m, &t->m->ops.items[last], "scf.condition")) {
+        SPAD__TTGIR_FAULT(t, "a loop without a condition");
+        return;
+    }
+    l.count = op->operand_count;
+    l.more = SPAD__NO_SCALAR;
+    /* such loops have the same number of rounds: all of them read the same answers */
+    const int32_t whose = is_handed_out(t, op) ? t->function : t->op;
+    l.trips = spad__scalar_argument(&t->scalars, SPAD__TTGIR_ARGUMENTS + whose, ROUNDS_OF_DATA);
+    if (begin_loop(t, &l)) {
+        for (size_t k = 0; k < l.count; k++) {
+            l.inits.items[k] = *spad__ttgir_operand(t, op, (uint32_t)k);
+        }
+        if (t->run) {
+            unroll_while(t, &l);
+        } else if (t->has_loaded && !t->any_rounds) { /* the caller has numbers for it */
+            spad__ttgir_unclear(t, "a loop with a condition instead of a number of rounds");
+        } else {
+            keep_while(t, &l);
+        }
+    }
+    free_loop(t, &l);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks of a cluster that touch the memory of one another.
+ *
+ * Where no block does, the kernel is that of one block. Otherwise the function is run once for each
+ * block, and the kernel has the agents, tensors and mbarriers of all of them. What a block does is
+ * that of the instructions of Triton 3.9 (BarrierOpToLLVM.cpp, LoadStoreOpToLLVM.cpp, MMAv5.cpp,
+ * Utility.cpp):
+ *
+ *     a bit of a block's number that moves nothing in the layout of a buffer (CGALayout): blocks
+ *     that differ in it have the same elements. The one without the bit is the first of them.
+ *
+ *     mbarrier with such a bit     is that of the first block. It alone initialises, invalidates
+ * and waits; all arrive there, and the count is for each of them multicast copy               is
+ * issued by the first of the blocks that have the same elements, writes the same bytes in each, and
+ * delivers to the mbarrier of each arrival with fromCTA         by the first of the blocks that
+ * differ in the other bits, at each arrival with multicastCTA    at each of the blocks that differ
+ * in these bits product of two blocks        is issued by the even one of a pair, reads and writes
+ * the memory of both, and arrives at the mbarriers of both product with multicast       arrives at
+ * all blocks that have the same elements of an operand conversion, reduction        writes to the
+ * own scratch memory; the blocks meet; and reads that of others
+ */
+#include <string.h>
+
+#include "read/ttgir.h"
+
+/* ---- which blocks ----------------------------------------------------------------------- */
+
+uint32_t spad__ttgir_same_bits(const spad__ttgir *t, const spad__ttgir_type *type, int rank) {
+    spad__ttgir_bases bases;
+    uint32_t bits = 0;
+    if (t->blocks < 2) return 0;
+    spad__ttgir_read_blocks(t, type->encoding, rank, &bases);
+    for (size_t i = 0; i < bases.count; i++) {
+        bool moves = false;
+        for (int d = 0; d < rank; d++) moves = moves || bases.rows[i][d] != 0;
+        if (!moves) bits |= UINT32_C(1) << i;
+    }
+    return bits & (uint32_t)(t->blocks - 1);
+}
+
+uint32_t spad__ttgir_peers(const spad__ttgir *t, uint32_t bits) {
+    uint32_t peers = 0;
+    for (int block = 0; block < t->ranks; block++) {
+        if ((((uint32_t)block ^ (uint32_t)t->rank) & ~bits) == 0) peers |= UINT32_C(1) << block;
+    }
+    return peers;
+}
+
+bool spad__ttgir_leads(const spad__ttgir *t, uint32_t bits) {
+    return t->ranks < 2 || ((uint32_t)t->rank & bits) == 0;
+}
+
+uint32_t spad__ttgir_joined(const spad__ttgir *t, const spad__ttgir_value *barrier) {
+    const bool known = barrier->kind == SPAD__TTGIR_VIEW && t->shared_barriers && t->ranks > 1;
+    return known ? t->buffers.items[barrier->buffer].same : 0;
+}
+
+bool spad__ttgir_arrivals(const spad__ttgir *t, const spad__mlir_op *op, uint32_t *blocks) {
+    int64_t mask;
+    *blocks = spad__ttgir_peers(t, 0);
+    if (t->ranks < 2) return true;
+    if (spad__mlir_number_of(t->m, op, "multicastCTA", &mask) && mask > 0) {
+        *blocks = spad__ttgir_peers(t, (uint32_t)mask);
+    } else if (spad__mlir_number_of(t->m, op, "fromCTA", &mask)) {
+        const uint32_t others = (uint32_t)(t->ranks - 1) & ~(uint32_t)mask;
+        *blocks = spad__ttgir_peers(t, others);
+        return spad__ttgir_leads(t, others);
+    }
+    return true;
+}
+
+/* ---- notes ------------------------------------------------------------------------------- */
+
+void spad__ttgir_note_accesses(spad__ttgir *t, const spad__ttgir_value *value, unsigned kind,
+                               uint32_t blocks, int32_t spread) {
+    const int32_t buffer = value->buffer;
+    for (int block = 0; block < t->ranks; block++) {
+        if ((blocks >> block & 1) == 0) continue;
+        const size_t before = t->accesses.count;
+        spad__ttgir_note_access(t, value, kind);
+        spad__ttgir_note_spread(t, spread);
+        if (t->accesses.count == before) continue;
+        t->accesses.items[before].block = block;
+        if (block != t->rank) t->buffers.items[buffer].remote = true;
+    }
+}
+
+void spad__ttgir_arrive_at(spad__ttgir *t, spad__ttgir_note *note, uint32_t blocks) {
+    note->blocks = blocks;
+    if (blocks != spad__ttgir_peers(t, 0)) t->buffers.items[note->buffer].remote = true;
+}
+
+/* "clc_try_cancel %result, %barrier": the first block asks, and all of them get the answer. */
+void spad__ttgir_try_cancel(spad__ttgir *t, const spad__mlir_op *op) {
+    const spad__ttgir_value *to = spad__ttgir_operand(t, op, 0);
+    const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 1);
+    const uint32_t all = (uint32_t)t->ranks - 1;
+    if (to->kind != SPAD__TTGIR_VIEW || barrier->kind != SPAD__TTGIR_VIEW) return;
+    if (!spad__ttgir_leads(t, all)) return;
+    const spad__scalar stage = spad__ttgir_clear(t, barrier->view.stage, "which mbarrier");
+    spad__ttgir_note *note = spad__ttgir_note_operation(t, "try_cancel", SPAD__TTGIR_TMA);
+    if (note == NULL) return;
+    t->buffers.items[barrier->buffer].barrier = true;
+    note->buffer = barrier->buffer;
+    note->stage = stage;
+    spad__ttgir_arrive_at(t, note, spad__ttgir_peers(t, all));
+    spad__ttgir_note_accesses(t, to, SPAD_ACCESS_WRITE, note->blocks, SPAD__SPREAD_ONE);
+}
+
+/* What the answer says is data. */
+void spad__ttgir_answer(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_set(t, op, 0, spad__ttgir_of_scalar(spad__scalar_data(&t->scalars)));
+}
+
+void spad__ttgir_note_cluster(spad__ttgir *t, bool relaxed) {
+    if (t->dry) return;
+    /* a relaxed one orders no memory, but for mbarriers that a fence has released */
+    if (relaxed && !t->released) return;
+    t->began = false;
+    if (t->ranks > 1 && t->stream >= SPAD__STREAM_PARTITION) {
+        SPAD__TTGIR_FAULT(t, "blocks of a cluster meet in a partition of warps: not known");
+        return;
+    }
+    if (t->ranks > 1) spad__ttgir_note_add(t, SPAD__NOTE_CLUSTER);
+}
+
+void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op) {
+    static const char *const others[] = {"ttng.init_barrier", "ttng.fence_async_shared"};
+    const char *name = spad__mlir_text(t->m, op->name);
+    const size_t length = t->m->tokens.items[op->name].length;
+    if (!t->began || t->dry || t->ranks < 2 || t->meets || t->stream != SPAD__STREAM_BEFORE) return;
+    if (op->first_region < 0 && (length < 5 || memcmp(name, "ttng.", 5) != 0)) return;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (spad__mlir_named(t->m, op, others[i])) return;
+    }
+    spad__ttgir_note_cluster(t, false);
+}
+
+/* ---- which kernels ------------------------------------------------------------------------ */
+
+static bool is_joined(spad__ttgir *t, const spad__mlir_op *op) {
+    const uint32_t at = spad__ttgir_last_memdesc(t, op);
+    spad__ttgir_type type;
+    if (!t->shared_barriers || !spad__mlir_named(t->m, op, "ttng.init_barrier")) return false;
+    if (at == 0 || !spad__ttgir_read_type(t, at, op->end, &type)) return false;
+    return spad__ttgir_same_bits(t, &type, type.rank) != 0;
+}
+
+int spad__ttgir_count_ranks(spad__ttgir *t) {
+    bool touches = t->pairs;
+    if (t->blocks < 2 || t->blocks > SPAD__TTGIR_BLOCKS) return 1;
+    for (size_t i = 0; i < t->m->ops.count && !touches; i++) {
+        const spad__mlir_op *op = &t->m->ops.items[i];
+        touches = is_joined(t, op) || spad__mlir_named(t->m, op, "ttng.clc_try_cancel") ||
+                  spad__ttgir_remote(t, op) != NULL;
+    }
+    return touches ? (int)t->blocks : 1;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block) {
+    return &t->buffers.items[(size_t)buffer - t->first_buffers[of] + t->first_buffers[block]];
+}
+
+bool spad__ttgir_align_blocks(spad__ttgir *t) {
+    const size_t count = t->first_buffers[1];
+    for (int block = 1; block < t->ranks; block++) {
+        const size_t first = t->first_buffers[block];
+        if (t->first_buffers[block + 1] - first != count) {
+            SPAD__TTGIR_FAULT(t, "block %d of the cluster has other buffers than block 0", block);
+            return false;
+        }
+        for (size_t i = 0; i < count; i++) {
+            const spad__ttgir_buffer *b = &t->buffers.items[first + i];
+            spad__ttgir_buffer *all = &t->buffers.items[i];
+            if (all->op != b->op || all->space != b->space) {
+                SPAD__TTGIR_FAULT(t, "block %d of the cluster has other buffers than block 0",
+                                  block);
+                return false;
+            }
+            all->barrier |= b->barrier;
+            all->read |= b->read;
+            all->written |= b->written;
+            all->remote |= b->remote;
+            all->ended |= b->ended;
+            all->repeats |= b->repeats;
+            if (all->count == 0) all->count = b->count;
+        }
+    }
+    for (size_t i = count; i < t->buffers.count; i++) {
+        spad__ttgir_buffer *b = &t->buffers.items[i];
+        const spad__ttgir_buffer *all = &t->buffers.items[i % count];
+        b->barrier = all->barrier;
+        b->read = all->read;
+        b->written = all->written;
+        b->remote = all->remote;
+        b->ended = all->ended;
+        b->repeats = all->repeats;
+    }
+    return true;
+}

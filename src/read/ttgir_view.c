@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Views of memory: operations that give a part of a buffer, or all of it in another shape or order.
+ * They touch no memory. A view that is not a part along the dimensions of its buffer is refused.
+ */
+#include <string.h>
+
+#include "base/checked.h"
+#include "read/ttgir.h"
+
+/* Parts of memory that has another shape than it was allocated with are not known. */
+static bool is_reshaped(spad__ttgir *t, const spad__ttgir_value *value) {
+    if (!value->view.reshaped) return false;
+    SPAD__TTGIR_FAULT(t, "a part of memory whose shape was changed is not known");
+    return true;
+}
+
+void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
+    const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
+    const spad__scalar index = spad__ttgir_scalar(t, op, 1);
+    if (is_reshaped(t, &value)) return;
+    if (b->stages > 0 && value.view.stage < 0) {
+        value.view.stage = index;
+    } else if (value.view.rank > 1 && !b->folded) { /* one element of its first dimension */
+        const int d = value.view.order[0];
+        value.view.from[d] =
+            value.view.length[d] > 0
+                ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value.view.from[d], index)
+                : index;
+        value.view.length[d] = 1;
+        memmove(value.view.order, value.view.order + 1,
+                (size_t)(value.view.rank - 1) * sizeof *value.view.order);
+    }
+    spad__ttgir_set(t, op, 0, value);
+}
+
+/* Narrows dimension d of the view to `length` elements from `from` on. */
+static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
+    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+    const int own = value->view.order[d];
+    if (b->folded) return;
+    if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
+    const spad__scalar start = spad__scalar_number(&t->scalars, from);
+    value->view.from[own] =
+        value->view.length[own] > 0
+            ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
+            : start;
+    value->view.length[own] = length;
+}
+
+/* The type that a view gets; false: a fault. */
+static bool read_view_type(spad__ttgir *t, const spad__mlir_op *op, spad__ttgir_type *type) {
+    const uint32_t to = spad__ttgir_last_memdesc(t, op);
+    if (to != 0 && spad__ttgir_read_type(t, to, op->end, type)) return true;
+    SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
+    return false;
+}
+
+/* Does the view have the stages of a ring as its first dimension? */
+static bool is_whole_ring(const spad__ttgir *t, const spad__ttgir_value *value) {
+    return t->buffers.items[value->buffer].stages > 0 && value->view.stage < 0;
+}
+
+/* "memdesc_subslice %x[0, 32] : from -> to"; of a ring "%x[0, 0, 32]", with all of its stages */
+void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
+    spad__ttgir_type type;
+    int64_t from;
+    if (!read_view_type(t, op, &type) || is_reshaped(t, &value)) return;
+    uint32_t at = t->m->operands.items[op->first_operand].token + 2;
+    const int ring = is_whole_ring(t, &value) ? 1 : 0;
+    if (ring && (!spad__mlir_number(t->m, at, &from) || from != 0 ||
+                 type.dims[0] != t->buffers.items[value.buffer].stages)) {
+        SPAD__TTGIR_FAULT(t, "some of the stages of a ring: only one or all of them are known");
+        return;
+    }
+    for (int d = ring; d < value.view.rank + ring && d < type.rank; d++) {
+        if (at + 2 * (uint32_t)d >= op->end) break;
+        if (!spad__mlir_number(t->m, at + 2 * (uint32_t)d, &from)) break;
+        narrow(t, &value, d - ring, from, type.dims[d]);
+    }
+    spad__ttgir_set(t, op, 0, value);
+}
+
+/* "tmem_subslice %x {N = 64 : i32}": columns; from 3.9 on "{offset = 64 : i32}", and
+ * "{offset = 64 : i32, dim = 0 : i32}" where it is another dimension than the second. */
+void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
+    spad__ttgir_type type;
+    int64_t from = 0;
+    if (!read_view_type(t, op, &type) || is_reshaped(t, &value)) return;
+    int64_t dim = type.rank - 1;
+    if (spad__mlir_number_of(t->m, op, "offset", &from)) {
+        dim = 1;
+        spad__mlir_number_of(t->m, op, "dim", &dim);
+    } else if (!spad__mlir_number_of(t->m, op, "N", &from) &&
+               !spad__ttgir_number_after(t, op, 0, &from)) {
+        SPAD__TTGIR_FAULT(t, "columns of tensor memory that are not known");
+        return;
+    }
+    const int64_t own = dim - (type.rank - value.view.rank); /* without the stages of a ring */
+    if (own < 0 || own >= value.view.rank || dim >= type.rank) {
+        SPAD__TTGIR_FAULT(t, "a part of tensor memory in dimension %lld", (long long)dim);
+        return;
+    }
+    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim]);
+    spad__ttgir_set(t, op, 0, value);
+}
+
+/* "memdesc_trans %x {order = array<i32: 1, 0>}"; the stages of a ring stay its first dimension */
+void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
+    const spad__ttgir_value before = value;
+    uint32_t at = spad__mlir_attribute(t->m, op, "order");
+    const int ring = is_whole_ring(t, &value) ? 1 : 0;
+    int d = 0;
+    spad__ttgir_set(t, op, 0, value);
+    if (value.view.reshaped) return; /* all of it, in any order */
+    for (; at != 0 && at < op->end && d < value.view.rank + ring; at++) {
+        int64_t from;
+        if (spad__mlir_is_mark(t->m, at, '>')) break;
+        if (!spad__mlir_number(t->m, at, &from) || from < 0 || from >= value.view.rank + ring)
+            continue;
+        if ((d < ring) != (from < ring)) {
+            SPAD__TTGIR_FAULT(t, "the stages of a ring in another place than the first");
+            return;
+        }
+        if (d >= ring) value.view.order[d - ring] = before.view.order[from - ring];
+        d++;
+    }
+    spad__ttgir_set(t, op, 0, value);
+}
+
+/* Bytes of one tile of the view. */
+static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int64_t *bytes) {
+    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+    int64_t dims[SPAD__TTGIR_RANK];
+    for (int d = 0; d < b->rank; d++) {
+        dims[d] = value->view.length[d] > 0 ? value->view.length[d] : b->dims[d];
+    }
+    const spad_shape shape = {(size_t)b->rank, dims};
+    return spad_shape_bytes(bytes, shape, b->dtype, NULL) == SPAD_OK;
+}
+
+/* Bytes that one block has of the type, without its first `ring` dimensions. */
+static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int ring,
+                       int64_t *bytes) {
+    int64_t split[SPAD__TTGIR_RANK], dims[SPAD__TTGIR_RANK];
+    const int rank = type->rank - ring;
+    spad__ttgir_split(t, type->encoding, rank, split);
+    for (int d = 0; d < rank; d++) {
+        dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
+    }
+    const spad_shape shape = {(size_t)rank, dims};
+    return spad_shape_bytes(bytes, shape, type->dtype, NULL) == SPAD_OK;
+}
+
+/* Is a tile of the view of that type already? */
+static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
+                       const spad__ttgir_type *type, int ring) {
+    const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+    if (type->rank - ring != b->rank || type->dtype != b->dtype || b->folded) return false;
+    for (int d = 0; d < b->rank; d++) {
+        const int own = value->view.order[d];
+        const int64_t length = value->view.length[own];
+        if (type->dims[d + ring] != (length > 0 ? length : b->dims[own])) return false;
+    }
+    return true;
+}
+
+/* Other shapes of the same bytes. From here on it is all of them; the first tile of a ring can be
+ * meant, and the first columns of tensor memory. */
+void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
+    spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
+    const spad__ttgir_buffer *b = &t->buffers.items[value.buffer];
+    spad__ttgir_type type;
+    int64_t had, has, all;
+    if (!read_view_type(t, op, &type)) return;
+    int ring = is_whole_ring(t, &value) && type.rank > 1 && type.dims[0] == b->stages ? 1 : 0;
+    if (is_view_of(t, &value, &type, ring)) {
+        if (ring == 0 && is_whole_ring(t, &value))
+            value.view.stage = spad__scalar_number(&t->scalars, 0);
+        spad__ttgir_set(t, op, 0, value);
+        return;
+    }
+    if (b->folded) { /* bytes that are kept several times: it is all of them */
+        value.view.reshaped = true;
+        spad__ttgir_set(t, op, 0, value);
+        return;
+    }
+    if (!view_bytes(t, &value, &had) || !type_bytes(t, &type, 0, &has) ||
+        !spad__mul(had, is_whole_ring(t, &value) ? b->stages : 1, &all)) {
+        SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
+        return;
+    }
+    value.view.reshaped = true;
+    if (has == had && is_whole_ring(t, &value)) {
+        value.view.stage = spad__scalar_number(&t->scalars, 0);
+    } else if (has != all) {
+        SPAD__TTGIR_FAULT(t, "%lld bytes of memory as %lld: only all of them are known",
+                          (long long)all, (long long)has);
+        return;
+    }
+    spad__ttgir_set(t, op, 0, value);
+}

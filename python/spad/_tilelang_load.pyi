@@ -8,6 +8,7 @@ from ._tilelang_calls import Unsupported as Unsupported
 from ._tilelang_page import Page
 
 class LoadedKernel(_kernel.Kernel):
+    IDLE: str
     @property
     def approximations(self) -> list[_Facts]: ...
     @property

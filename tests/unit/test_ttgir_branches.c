@@ -175,29 +175,27 @@ static void faults_of_branches(void **state) {
     CHECK_FAULTS(faults);
 }
 
-#define PUT(...) text.sink.write(text.sink.context, line, (size_t)snprintf(line, 200, __VA_ARGS__))
-
 /* Many blocks, and many ways through blocks that all leave. */
 static void too_many(void **state) {
     (void)state;
-    char line[200];
     test_text text;
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90"), strlen(HEAD("90")));
-    for (int i = 1; i < 300; i++) PUT("    cf.br ^bb%d\n  ^bb%d:\n", i, i);
-    PUT(CLOSE);
+    for (int i = 1; i < 300; i++) test_text_put(&text, "    cf.br ^bb%d\n  ^bb%d:\n", i, i);
+    test_text_put(&text, CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "more than 256 blocks with branches"});
     test_text_free(&text);
 
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90"), strlen(HEAD("90")));
-    PUT("    cf.cond_br %%w, ^bb0_a, ^end\n");
+    test_text_put(&text, "    cf.cond_br %%w, ^bb0_a, ^end\n");
     for (int i = 0; i < 14; i++) {
-        PUT("  ^bb%d_a:\n    %%w%d = tt.load %%p : !tt.ptr<i1>\n", i, i);
-        PUT("    cf.cond_br %%w%d, ^bb%d_b, ^bb%d_c\n", i, i, i);
-        PUT("  ^bb%d_b:\n    cf.br ^bb%d_a\n  ^bb%d_c:\n    cf.br ^bb%d_a\n", i, i + 1, i, i + 1);
+        test_text_put(&text, "  ^bb%d_a:\n    %%w%d = tt.load %%p : !tt.ptr<i1>\n", i, i);
+        test_text_put(&text, "    cf.cond_br %%w%d, ^bb%d_b, ^bb%d_c\n", i, i, i);
+        test_text_put(&text, "  ^bb%d_b:\n    cf.br ^bb%d_a\n  ^bb%d_c:\n    cf.br ^bb%d_a\n", i,
+                      i + 1, i, i + 1);
     }
-    PUT("  ^bb14_a:\n    tt.return\n  ^end:\n" CLOSE);
+    test_text_put(&text, "  ^bb14_a:\n    tt.return\n  ^end:\n" CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "more than 4096 ways through the branches"});
     test_text_free(&text);
 }
@@ -257,15 +255,14 @@ static void conditions_of_rounds(void **state) {
     assert_string_equal(info.approximated, "the condition in line 22 is the same each time");
     spad_kernel_destroy(read(list[1].text, &info));
     assert_string_equal(info.approximated, "the condition in line 4 is the same each time");
-    char line[200];
     test_text text;
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90") ALLOC_S, strlen(HEAD("90") ALLOC_S));
     for (int i = 0; i < 11; i++) {
-        PUT("    %%z%d = tt.load %%p : !tt.ptr<i1>\n    scf.if %%z%d {\n", i, i);
-        PUT("    ttg.local_store %%p, %%x : i32\n    }\n");
+        test_text_put(&text, "    %%z%d = tt.load %%p : !tt.ptr<i1>\n    scf.if %%z%d {\n", i, i);
+        test_text_put(&text, "    ttg.local_store %%p, %%x : i32\n    }\n");
     }
-    PUT(CLOSE);
+    test_text_put(&text, CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "data decides more than 10 conditions: only a run on "
                                            "the device knows it; with -D NAME=N loads have a"});
     test_text_free(&text);

@@ -92,32 +92,22 @@ typedef struct maker {
     int count;
 } maker;
 
-static void put(maker *m, const char *format, ...) SPAD_PRINTF(2, 3);
-
-static void put(maker *m, const char *format, ...) {
-    char line[4000];
-    va_list words;
-    va_start(words, format);
-    const int length = vsnprintf(line, sizeof line, format, words);
-    va_end(words);
-    assert_true(length > 0 && (size_t)length < sizeof line);
-    assert_int_equal(m->text.sink.write(m->text.sink.context, line, (size_t)length), 0);
-}
-
 static void put_constant(maker *m, const char *name, type t, int64_t value) {
     if (t == I1) {
-        put(m, "%%%s%d = arith.constant %s\n", name, m->count, value != 0 ? "true" : "false");
+        test_text_put(&m->text, "%%%s%d = arith.constant %s\n", name, m->count,
+                      value != 0 ? "true" : "false");
     } else {
-        put(m, "%%%s%d = arith.constant %" PRId64 " : %s\n", name, m->count, value, type_names[t]);
+        test_text_put(&m->text, "%%%s%d = arith.constant %" PRId64 " : %s\n", name, m->count, value,
+                      type_names[t]);
     }
 }
 
 /* Writes x[0] where the bit %e is set, and else x[1]. */
 static void put_verdict(maker *m) {
     const int n = m->count++;
-    put(m, "%%s%d = arith.select %%e%d, %%c0, %%c1 : i32\n", n, n);
-    put(m, "%%y%d = ttg.memdesc_index %%x[%%s%d] : " S3 " -> " S2 "\n", n, n);
-    put(m, "ttg.local_store %%p, %%y%d : " S2 "\n", n);
+    test_text_put(&m->text, "%%s%d = arith.select %%e%d, %%c0, %%c1 : i32\n", n, n);
+    test_text_put(&m->text, "%%y%d = ttg.memdesc_index %%x[%%s%d] : " S3 " -> " S2 "\n", n, n);
+    test_text_put(&m->text, "ttg.local_store %%p, %%y%d : " S2 "\n", n);
 }
 
 static void put_result(maker *m, int op, type t, int64_t a, int64_t b) {
@@ -128,9 +118,9 @@ static void put_result(maker *m, int op, type t, int64_t a, int64_t b) {
     put_constant(m, "a", t, a);
     put_constant(m, "b", t, b);
     put_constant(m, "r", t, result);
-    put(m, "%%z%d = arith.%s %%a%d, %%b%d {note = 1 : i16} : %s\n", n, operations[op], n, n,
-        type_names[t]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[t]);
+    test_text_put(&m->text, "%%z%d = arith.%s %%a%d, %%b%d {note = 1 : i16} : %s\n", n,
+                  operations[op], n, n, type_names[t]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[t]);
     put_verdict(m);
 }
 
@@ -139,9 +129,9 @@ static void put_relation(maker *m, int relation, type t, int64_t a, int64_t b) {
     put_constant(m, "a", t, a);
     put_constant(m, "b", t, b);
     put_constant(m, "r", I1, holds(relation, t, a, b));
-    put(m, "%%z%d = arith.cmpi %s, %%a%d, %%b%d : %s\n", n, relations[relation], n, n,
-        type_names[t]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : i1\n", n, n, n);
+    test_text_put(&m->text, "%%z%d = arith.cmpi %s, %%a%d, %%b%d : %s\n", n, relations[relation], n,
+                  n, type_names[t]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : i1\n", n, n, n);
     put_verdict(m);
 }
 
@@ -150,12 +140,12 @@ static void put_cast(maker *m, type from, type to, bool sign, int64_t a) {
     const bool narrow = to < from;
     put_constant(m, "a", from, a);
     put_constant(m, "r", to, narrow || sign ? cut(to, (uint64_t)a) : cut(to, bare(from, a)));
-    put(m, "%%z%d = arith.%s %%a%d : %s to %s\n", n,
-        narrow ? "trunci"
-        : sign ? "extsi"
-               : "extui",
-        n, type_names[from], type_names[to]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[to]);
+    test_text_put(&m->text, "%%z%d = arith.%s %%a%d : %s to %s\n", n,
+                  narrow ? "trunci"
+                  : sign ? "extsi"
+                         : "extui",
+                  n, type_names[from], type_names[to]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[to]);
     put_verdict(m);
 }
 
@@ -208,9 +198,9 @@ static void numbers_are_as_wide_as_their_types(void **state) {
     for (type t = I1; t < TYPES; t++) {
         maker m = {0};
         test_text_init(&m.text);
-        put(&m, "%s", HEAD("90") ALLOC_R);
+        test_text_put(&m.text, "%s", HEAD("90") ALLOC_R);
         put_all(&m, t);
-        put(&m, "%s", CLOSE);
+        test_text_put(&m.text, "%s", CLOSE);
         char *kernel = text_of(m.text.bytes, 64, NULL);
         assert_true(m.count > 100);
         assert_int_equal(count_of(kernel, "writes x[0]"), m.count);
@@ -256,8 +246,8 @@ static void expressions_are_exact_or_run(void **state) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         maker m = {0};
         test_text_init(&m.text);
-        put(&m, "%s    %s", HEAD("90") ALLOC_R, list[i].op);
-        put(&m, "    %%s = arith.extui %%e : i1 to i32\n%s", AT("%s") CLOSE);
+        test_text_put(&m.text, "%s    %s", HEAD("90") ALLOC_R, list[i].op);
+        test_text_put(&m.text, "    %%s = arith.extui %%e : i1 to i32\n%s", AT("%s") CLOSE);
         char *kernel = text_of(m.text.bytes, list[i].size, NULL);
         if (strstr(kernel, list[i].wanted) == NULL) print_error("%zu: %s", i, kernel);
         assert_non_null(strstr(kernel, list[i].wanted));

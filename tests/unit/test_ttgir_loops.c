@@ -13,8 +13,6 @@
 typedef test_ttgir_sample sample;
 typedef test_ttgir_fault fault;
 
-#define PUT(...) text.sink.write(text.sink.context, line, (size_t)snprintf(line, 200, __VA_ARGS__))
-
 /* ---- numbers and conditions ------------------------------------------------------------- */
 
 #define DATA_STAGE(op) \
@@ -125,7 +123,6 @@ static void long_conditions(void **state) {
                                        "select %q8, %o7, %q9", "select %q8, %a7, %q9"};
     for (size_t which = 0; which < sizeof last / sizeof *last; which++) {
         test_text text;
-        char line[200];
         spad_kernel *kernel;
         spad_ttgir_info info;
         spad_error error;
@@ -136,17 +133,23 @@ static void long_conditions(void **state) {
                         strlen(HEAD("90") ALLOC_R LOOP));
         for (int i = 0; i < 10; i++) {
             const char *first = i == 1 ? "q" : NULL;
-            PUT("      %%n%d = arith.constant %d : i32\n", i, i + 1);
-            PUT("      %%q%d = arith.cmpi slt, %%i, %%n%d : i32\n", i, i);
+            test_text_put(&text, "      %%n%d = arith.constant %d : i32\n", i, i + 1);
+            test_text_put(&text, "      %%q%d = arith.cmpi slt, %%i, %%n%d : i32\n", i, i);
             if (i == 0) continue;
-            PUT("      %%a%d = arith.andi %%%s%d, %%q%d : i1\n", i, first ? first : "a", i - 1, i);
-            PUT("      %%o%d = arith.ori %%%s%d, %%q%d : i1\n", i, first ? first : "o", i - 1, i);
-            PUT("      %%p%d = arith.ori %%q%d, %%q%d : i1\n", i, i, i - 1);
-            PUT("      %%m%d = arith.andi %%%s%d, %%p%d : i1\n", i, first ? first : "m", i - 1, i);
+            test_text_put(&text, "      %%a%d = arith.andi %%%s%d, %%q%d : i1\n", i,
+                          first ? first : "a", i - 1, i);
+            test_text_put(&text, "      %%o%d = arith.ori %%%s%d, %%q%d : i1\n", i,
+                          first ? first : "o", i - 1, i);
+            test_text_put(&text, "      %%p%d = arith.ori %%q%d, %%q%d : i1\n", i, i, i - 1);
+            test_text_put(&text, "      %%m%d = arith.andi %%%s%d, %%p%d : i1\n", i,
+                          first ? first : "m", i - 1, i);
         }
-        PUT("      %%s = arith.%s : i1\n", last[which]);
-        PUT("      scf.if %%s {\n        %%y = ttg.memdesc_index %%x[%%c0] : i32\n");
-        PUT("        ttg.local_store %%p, %%y : i32\n      }\n    }\n    tt.return\n  }\n}\n");
+        test_text_put(&text, "      %%s = arith.%s : i1\n", last[which]);
+        test_text_put(&text,
+                      "      scf.if %%s {\n        %%y = ttg.memdesc_index %%x[%%c0] : i32\n");
+        test_text_put(
+            &text,
+            "        ttg.local_store %%p, %%y : i32\n      }\n    }\n    tt.return\n  }\n}\n");
         assert_ok(spad_kernel_read_ttgir(&kernel, &info, text.bytes, strlen(text.bytes), "k",
                                          &options, NULL, &error),
                   &error);

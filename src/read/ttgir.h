@@ -359,6 +359,8 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* How many of the first dimensions of memory are stages of a ring: 0 or 1. */
+int spad__ttgir_stage_dims(const spad__ttgir *t, const spad__ttgir_type *type);
 /* Is it of scales in tensor memory? */
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
@@ -403,6 +405,10 @@ bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_find_bounds(spad__ttgir *t);
 /* Results of an operation that a loop begins or ends with, and comparisons with such. */
 void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
+/* Does it depend on them? Its number at the given sizes is one of many then. */
+bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n);
+/* Arguments from the last bit on, rounds that data ends among them. */
+#define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
 /* Where alone something has written the buffer; below 0: not known, or in any case. */
 spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);

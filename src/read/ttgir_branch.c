@@ -252,7 +252,8 @@ static bool run_early(spad__ttgir_branches *w, const spad__mlir_op *op,
         hand_arguments(w, op, which, leaves);
         if (!run_from(w, leaves, NO_BLOCK, &end)) return false;
         if (!harmless || !spad__ttgir_fork_drop(t, &fork)) *at = NO_BLOCK;
-        if (*at >= 0 && t->left_op < 0 && spad__ttgir_is_data(t, condition)) t->left_op = self;
+        const bool some = spad__ttgir_is_data(t, condition) || spad__ttgir_has_rounds(t, condition);
+        if (*at >= 0 && t->left_op < 0 && some) t->left_op = self;
         t->op = self;
     }
     if (*at < 0 && stop >= 0) {
@@ -273,6 +274,7 @@ static bool sizes_decide(const spad__ttgir_branches *w, const spad__ttgir_branch
                          spad__scalar condition, int *which) {
     int64_t value;
     if (!spad__scalar_known(&w->t->scalars, condition, &value)) return false;
+    if (spad__ttgir_has_rounds(w->t, condition)) return false; /* data does */
     *which = value == 0 ? 1 : 0;
     if (spad__scalar_get(&w->t->scalars, condition)->op == SPAD__SCALAR_NUMBER) return true;
     return w->t->call_depth == 0 && block->leads && !w->items[block->successors[*which]].leads;

@@ -75,9 +75,8 @@ static void fold_scales(spad__ttgir_buffer *b) {
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
                         spad__ttgir_space space, spad__ttgir_buffer *b) {
     int rank;
+    const int ring = spad__ttgir_stage_dims(t, type);
     spad__ttgir_read_encoding(t, type, &rank, &b->align);
-    if (rank == 0) rank = type->rank > 2 ? type->rank - 1 : type->rank;
-    const int ring = type->rank > rank || (space == SPAD__TTGIR_TMEM && type->rank > 2) ? 1 : 0;
     b->space = space;
     b->op = t->op;
     b->dtype = type->dtype;

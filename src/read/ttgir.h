@@ -37,7 +37,9 @@ enum {
     SPAD__TTGIR_NAME = 48,           /* with its NUL */
     SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
     SPAD__TTGIR_NOTES = 400000,      /* statements of a function that is run */
-    SPAD__TTGIR_BLOCKS = 16          /* of a cluster */
+    SPAD__TTGIR_RUN_ROUNDS =
+        4 << 20,            /* rounds of its loops, those without a statement among them */
+    SPAD__TTGIR_BLOCKS = 16 /* of a cluster */
 };
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -296,6 +298,7 @@ struct spad__ttgir {
     int64_t call_count;               /* in this pass */
     int regions;                      /* warp_specialize so far */
     int loops;                        /* around */
+    int64_t rounds_run;               /* of loops that are run with numbers */
     int64_t programs;                 /* tt.get_num_programs */
     int64_t program[3];               /* tt.get_program_id x, y, z */
     int64_t handed_out;               /* tiles of a block, by cluster launch control */
@@ -538,8 +541,8 @@ bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
 /* Where the text has no barriers: the compiler lets the blocks meet before the first operation that
  * may use an mbarrier of another block. */
 void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op);
-/* The blocks have the same buffers. False: they differ, which is reported. */
-bool spad__ttgir_align_blocks(spad__ttgir *t);
+/* What one block does to a buffer is true of that of the others, too. */
+void spad__ttgir_align_blocks(spad__ttgir *t);
 /* The buffer of a block that is this one of the block `of`. */
 spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block);
 

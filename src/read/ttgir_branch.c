@@ -79,9 +79,7 @@ static int block_labelled(const spad__ttgir_branches *w, int32_t region, uint32_
 static bool find_end(spad__ttgir_branches *w, spad__ttgir_branch *block, int32_t next) {
     spad__ttgir *t = w->t;
     int32_t op = block->first_op;
-    while (op >= 0 && t->m->ops.items[op].next != next && t->m->ops.items[op].next >= 0) {
-        op = t->m->ops.items[op].next;
-    }
+    while (op >= 0 && t->m->ops.items[op].next != next) op = t->m->ops.items[op].next;
     block->end = op;
     if (op >= 0 && (is_branch(t, &t->m->ops.items[op]) ||
                     spad__mlir_named(t->m, &t->m->ops.items[op], "tt.return"))) {

@@ -397,6 +397,8 @@ static void other_sizes_are_not_promised(void **state) {
 #define HALF "!ttg.memdesc<32x64xf16, #shared, #smem, mutable>"
 #define TWO "!ttg.memdesc<2x32x64xf16, #shared, #smem, mutable>"
 #define FLAT "!ttg.memdesc<4096xf16, #flat, #smem, mutable>"
+#define CUBE(shape) "!ttg.memdesc<" shape "xf16, #cube, #smem, mutable>"
+#define SCALES(shape) "!ttg.memdesc<" shape "xi8, #scales, #ttng.tensor_memory, mutable>"
 #define WIDE "!ttg.memdesc<64x32xf32, #shared, #smem, mutable>"
 
 static void other_shapes_are_all_of_it(void **state) {
@@ -434,8 +436,115 @@ static void other_shapes_are_all_of_it(void **state) {
                             " -> !ttg.memdesc<48x32xf16, #shared, #smem, mutable>\n"
                             "    ttg.local_store %p, %u : " S2 "\n" CLOSE,
          {"simt store writes x[1](32..64, 16..64)\n"}},
+        /* a part as it is, and in other shapes */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %x[32, 0] : " S2 " -> " HALF
+                            "\n    %z = ttg.memdesc_reinterpret %y : " HALF " -> " HALF
+                            "\n    ttg.local_store %p, %z : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %x[32, 0] : " S2 " -> " HALF
+                            "\n    %z = ttg.memdesc_reshape %y : " HALF
+                            " -> !ttg.memdesc<2048xf16, #flat, #smem, mutable>\n"
+                            "    ttg.local_store %p, %z : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reshape %x : " S2
+                            " -> !ttg.memdesc<32x128xf16, #shared, #smem, mutable>\n"
+                            "    ttg.local_store %p, %y : " S2 "\n" CLOSE,
+         {"simt store writes x\n"}},
+        /* three dimensions of a tile, which are no stages */
+        {"#cube = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, rank = "
+         "3}>\n" HEAD("90") "    %x = ttg.local_alloc : () -> " CUBE(
+             "2x64x64") "\n    %y = "
+                        "ttg.memdesc_"
+                        "subslice %x[1, 0, "
+                        "0] : " CUBE("2x64x"
+                                     "64") " -> " CUBE("1x64x64") "\n "
+                                                                  "   "
+                                                                  "ttg"
+                                                                  ".lo"
+                                                                  "cal"
+                                                                  "_st"
+                                                                  "ore"
+                                                                  " %"
+                                                                  "p, "
+                                                                  "%y "
+                                                                  ":"
+                                                                  " " CUBE("1x64x64") "\n" CLOSE,
+         {"tensor x : shared float16 (2, 64, 64)", "simt store writes x(1..2, .., ..)\n"}},
+        {"#cube = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, rank = "
+         "3}>\n" HEAD("90") "    %x = ttg.local_alloc : () -> " CUBE(
+             "2x1x64x64") "\n    %y = "
+                          "ttg.memdesc_"
+                          "index %x[%c1] "
+                          ": " CUBE("2x1x64"
+                                    "x64") " -> " CUBE("1x64x64") "\n    ttg.local_store %p, %y "
+                                                                  ": " CUBE("1x64x64") "\n" CLOSE,
+         {"tensor x : shared float16 [2] (1, 64, 64)", "simt store writes x[1]\n"}},
+        /* scales of a product: all of them, in whatever shape */
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD(
+             "100") "    %x = ttng.tmem_alloc "
+                    ": () -> " SCALES("128x4") "\n    %y = ttg.memdesc_reshape %x : " SCALES(
+                        "128x4") " -> " SCALES("64x8") "\n    %z = "
+                                                       "ttng.tmem_"
+                                                       "subslice %x "
+                                                       "{offset = 0 "
+                                                       ": i32} "
+                                                       ": " SCALES(
+                                                           "1"
+                                                           "2"
+                                                           "8"
+                                                           "x"
+                                                           "4") " -> " SCALES("128x2") "\n    "
+                                                                                       "ttng.tmem_"
+                                                                                       "store %p, "
+                                                                                       "%y, %true "
+                                                                                       ": i32\n"
+                                                                                       "    "
+                                                                                       "ttng.tmem_"
+                                                                                       "store %p, "
+                                                                                       "%z, %true "
+                                                                                       ": "
+                                                                                       "i32"
+                                                                                       "\n" CLOSE,
+         {"tensor x : tmem int8 (128, 16)", "simt store writes x\nsimt store writes x\n"}},
+        /* numbers that end with the operation */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice " HALF
+                            " %x[32]\n    ttg.local_store %p, %y : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
     };
     static const test_ttgir_fault faults[] = {
+        /* in a loop it is the same */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reshape %x : " S2 " -> " FLAT "\n" LOOP
+                            "    %z = ttg.memdesc_subslice %y[0] : " FLAT
+                            " -> !ttg.memdesc<64xf16, #flat, #smem, mutable>\n    }\n" CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("90") ALLOC_R LOOP "    %y = ttg.memdesc_subslice %x[1, 0, 0] : " S3
+                                 " -> !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>\n"
+                                 "    }\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R "    %y = ttg.memdesc_subslice %x[0, 0, 0] : " S3
+                            " -> !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R "    %y = ttg.memdesc_subslice %x[%c0, 0, 0] : " S3 " -> " S3
+                            "\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R LOOP "    %y = ttg.memdesc_trans %x {order = array<i32: 1, 0, 2>} : " S3
+                                 " -> " S3 "\n    }\n" CLOSE,
+         "the stages of a ring in another place than the first"},
+        {HEAD("90") ALLOC_S LOOP "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " HALF
+                                 "\n    }\n" CLOSE,
+         "8192 bytes of memory as 4096: only all of them are known"},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : i32 -> i32\n" CLOSE,
+         "a type of memory that is not known"},
+        /* more bytes than there are numbers for */
+        {HEAD("90") ALLOC_S LOOP "    %y = ttg.memdesc_reinterpret %x : " S2
+                                 " -> !ttg.memdesc<9223372036854775807x2xf16, #shared, #smem>\n"
+                                 "    }\n" CLOSE,
+         "a type of memory that is not known"},
+        /* an order that is none: no part of it is known */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_trans %x {order = array<i32: 0, 0>} : " S2
+                            " -> " S2 "\n    %z = ttg.memdesc_subslice %y[32, 0] : " S2 " -> " HALF
+                            "\n" CLOSE,
+         "a part of memory whose shape was changed is not known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " TWO
                             "\n    %z = ttg.memdesc_index %y[%c0] : " TWO " -> " HALF "\n" CLOSE,
          "a part of memory whose shape was changed is not known"},

@@ -33,13 +33,12 @@
 #include "spad/ttgir.h"
 
 enum {
-    SPAD__TTGIR_RANK = 6,            /* dimensions of a buffer, its stages among them */
-    SPAD__TTGIR_NAME = 48,           /* with its NUL */
-    SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
-    SPAD__TTGIR_NOTES = 400000,      /* statements of a function that is run */
-    SPAD__TTGIR_RUN_ROUNDS =
-        4 << 20,            /* rounds of its loops, those without a statement among them */
-    SPAD__TTGIR_BLOCKS = 16 /* of a cluster */
+    SPAD__TTGIR_RANK = 6,             /* dimensions of a buffer, its stages among them */
+    SPAD__TTGIR_NAME = 48,            /* with its NUL */
+    SPAD__TTGIR_ARGUMENTS = 1 << 20,  /* arguments from here on are rounds that data ends */
+    SPAD__TTGIR_NOTES = 400000,       /* statements of a function that is run */
+    SPAD__TTGIR_RUN_ROUNDS = 1 << 20, /* rounds of its loops */
+    SPAD__TTGIR_BLOCKS = 16           /* of a cluster */
 };
 
 /* ---- values ------------------------------------------------------------------------ */

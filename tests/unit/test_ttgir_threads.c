@@ -188,6 +188,24 @@ static void layouts_of_other_sizes(void **state) {
     CHECK_SAMPLES(samples);
 }
 
+#define EIGHT                                                                                     \
+    "#scales = #ttng.tensor_memory_scales_encoding<>\n#half = #ttg.blocked<{sizePerThread = [1, " \
+    "4], "                                                                                        \
+    "threadsPerWarp = [32, 1], warpsPerCTA = [4, 2], order = [1, 0]}>\nmodule attributes "        \
+    "{\"ttg.num-warps\" = 8 : i32, ttg.shared = 4096 : i32, spad.barriers, ttg.target = "         \
+    "\"cuda:100\"} {\n  tt.func public @f(%p: i32) {\n"
+#define S8 "!ttg.memdesc<128x4xi8, #scales, #ttng.tensor_memory, mutable>"
+/* Scales are kept several times: which warp has which of their bytes is not known. */
+static void scales_of_eight_warps(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {EIGHT "    %a = ttng.tmem_alloc : () -> " S8 "\n    ttng.tmem_store %p, %a, %p : "
+               "tensor<128x8xi8, #half> -> " S8 "\n" CLOSE,
+         {"writes a spread unknown\n"}},
+    };
+    CHECK_SAMPLES(samples);
+}
+
 /* Accesses whose type says nothing, or something else than the memory. */
 static void types_that_do_not_say_it(void **state) {
     (void)state;
@@ -238,6 +256,10 @@ static void types_that_do_not_say_it(void **state) {
     "      %c = arith.addf %a, %b : f32\n      tt.reduce.return %c : f32\n    }) "           \
     "{allocation.offset = 0 : i32, allocation.size = " bytes                                 \
     " : i32} : (" T("#down") ") -> tensor<64xf32, #ttg.slice<{dim = " axis ", parent = #down}>>\n"
+#define PART_SUM(attributes, type)                                                             \
+    "    %s = \"tt.reduce\"(%x) <{" attributes "}> ({\n    ^bb0(%a: f32, %b: f32):\n"          \
+    "      tt.reduce.return %a : f32\n    }) {allocation.offset = 0 : i32, allocation.size = " \
+    "512 : i32} : (" type ") -> tensor<64xf32, #row>\n"
 #define SCANNED                                                                           \
     "    %s = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({\n    ^bb0(%a: f32, " \
     "%b: f32):\n      tt.scan.return %a : f32\n    }) {allocation.offset = 0 : i32, "     \
@@ -286,6 +308,13 @@ static void operations_let_warps_meet(void **state) {
         {MORE MET SUMS("0", "4") CLOSE, {"simt reduce_s reads s_scratch spread all"}},
         {MORE MET SUMS("1", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
         {MORE MET SUMS("2", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", "f32") CLOSE, {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", "tensor<64x64xnone, #down>") CLOSE,
+         {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axes = 0 : i32", T("#down")) CLOSE, {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = -1 : i32", T("#down")) CLOSE,
+         {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", T("#none")) CLOSE, {"reads s_scratch spread unknown"}},
         {MORE MET SCANNED CLOSE,
          {"writes s_scratch spread unknown\n" MEETS "simt scan_s reads s_scratch spread all"}},
         /* atomic operations, by their order and by whether they hand a result to all */
@@ -295,6 +324,9 @@ static void operations_let_warps_meet(void **state) {
          {MEETS "tensor o_scratch",
           "writes o_scratch spread unknown\n" MEETS "simt atomic_o reads o_scratch spread all"}},
         {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, acquire, gpu, %p, %K : "
+                                       "(!tt.ptr<i32>, i32) -> i32\n" LOAD("#wide") CLOSE,
+         {"writes t spread map1\n" MEETS "simt load_l"}},
+        {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, release, gpu, %p, %K : "
                                        "(!tt.ptr<i32>, i32) -> i32\n" LOAD("#wide") CLOSE,
          {"writes t spread map1\n" MEETS "simt load_l"}},
         {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, relaxed, gpu, %p, %K : "
@@ -339,6 +371,8 @@ static void barriers_are_for_addresses(void **state) {
         {MORE PLACED ALLOC STORE("#down") "    ttg.barrier local\n" LOAD("#wide") CLOSE, true},
         {MORE PLACED ALLOC STORE("#down") LOAD("#wide") CLOSE, false},
         {MORE PLACED ALLOC STORE("#down") "    gpu.barrier\n" LOAD("#wide") CLOSE, false},
+        {MORE PLACED ALLOC STORE("#down") "    ttg.barrier global_read\n" LOAD("#wide") CLOSE,
+         false},
         {MORE RAW ALLOC STORE("#down") "    ttg.barrier local\n" LOAD("#wide") CLOSE, false},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -466,6 +500,7 @@ int main(void) {
         cmocka_unit_test(layouts_of_which_nothing_is_known),
         cmocka_unit_test(layouts_of_other_sizes),
         cmocka_unit_test(types_that_do_not_say_it),
+        cmocka_unit_test(scales_of_eight_warps),
         cmocka_unit_test(operations_let_warps_meet),
         cmocka_unit_test(barriers_are_for_addresses),
         cmocka_unit_test(each_barrier_is_missed),

@@ -97,7 +97,6 @@ void spad__ttgir_try_cancel(spad__ttgir *t, const spad__mlir_op *op) {
     const spad__ttgir_value *to = spad__ttgir_operand(t, op, 0);
     const spad__ttgir_value *barrier = spad__ttgir_operand(t, op, 1);
     const uint32_t all = (uint32_t)t->ranks - 1;
-    if (to->kind != SPAD__TTGIR_VIEW || barrier->kind != SPAD__TTGIR_VIEW) return;
     if (!spad__ttgir_leads(t, all)) return;
     const spad__scalar stage = spad__ttgir_clear(t, barrier->view.stage, "which mbarrier");
     spad__ttgir_note *note = spad__ttgir_note_operation(t, "try_cancel", SPAD__TTGIR_TMA);

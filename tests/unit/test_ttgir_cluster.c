@@ -365,7 +365,9 @@ static void each_line_is_missed(void **state) {
         char path[128], found[16] = "";
         snprintf(path, sizeof path, "tests/ttgir/%s.ttgir", lines[i].file);
         char *text = test_read_file(path);
-        assert_false(is_wrong(text, strlen(text)));
+        if (i == 0 || strcmp(lines[i].file, lines[i - 1].file) != 0) {
+            assert_false(is_wrong(text, strlen(text)));
+        }
         size_t count = 0;
         for (char *at = text; (at = strstr(at, lines[i].op)) != NULL;) {
             char *end = strchr(at, '\n');

@@ -606,6 +606,16 @@ static void memory_is_selected(void **state) {
         UNKNOWN_MEMORY("    ttg.local_store %p, %p : i32\n"),
         UNKNOWN_MEMORY("    ttg.local_scatter %p[%p], %p : i32\n"),
         UNKNOWN_MEMORY("    ttg.local_dealloc %p : i32\n"),
+        /* memory among the operands, but not where it has to be */
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_index %v[%x] : " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_subslice %p[0, 0], %x : " S2 " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_trans %v, %x {order = array<i32: 1, 0>} : " S2
+                               "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_reshape %v, %x : " S2 " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttng.tmem_subslice %v, %x {offset = 0 : i32} : " S2
+                               " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    ttg.local_dealloc %v, %x : " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S ALLOC_B "    ttng.clc_try_cancel %v, %x, %b : " S2 ", " B1 "\n"),
         UNKNOWN_MEMORY("    ttg.async_copy_global_to_local %p, %p : i32\n"),
         UNKNOWN_MEMORY(ALLOC_B "    ttng.async_tma_copy_global_to_local %d[%c0] %p, %b, %true : "
                                "i32\n"),

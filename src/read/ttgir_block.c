@@ -333,7 +333,7 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
 }
 
 /* One round more is run. False: they are too many. */
-static bool run_round(spad__ttgir *t) {
+static bool count_round(spad__ttgir *t) {
     if (t->rounds_run++ < SPAD__TTGIR_RUN_ROUNDS) return true;
     SPAD__TTGIR_FAULT(t,
                       "more than %d rounds of loops that are run with numbers: give smaller sizes",
@@ -360,7 +360,7 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
-        if (!run_round(t) || !t->run_region(t, l->region, &end)) return;
+        if (!count_round(t) || !t->run_region(t, l->region, &end)) return;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
         }
@@ -500,7 +500,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
         }
-        if (!run_round(t) || !while_round(t, l, false, &condition, &end)) return;
+        if (!count_round(t) || !while_round(t, l, false, &condition, &end)) return;
         t->op = self;
         const bool known =
             spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again);

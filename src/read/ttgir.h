@@ -407,10 +407,14 @@ bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_find_bounds(spad__ttgir *t);
 /* Results of an operation that a loop begins or ends with, and comparisons with such. */
 void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
-/* Does it depend on them? Its number at the given sizes is one of many then. */
-bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n);
 /* Arguments from the last bit on, rounds that data ends among them. */
 #define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
+/* Does it depend on them? Its number at the given sizes is one of many then. An argument of the
+ * function beyond the 63rd counts as such too. */
+static inline bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n) {
+    return t->whole_steps &&
+           (spad__scalar_get(&t->scalars, n)->arguments & SPAD__TTGIR_ROUNDS_BIT) != 0;
+}
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
 /* Where alone something has written the buffer; below 0: not known, or in any case. */
 spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);

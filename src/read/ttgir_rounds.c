@@ -44,12 +44,6 @@ static bool is_rounds(const spad__scalars *s, spad__scalar n) {
     return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
 }
 
-/* An argument of the function beyond the 63rd counts as such too, where there are any. */
-bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n) {
-    return t->whole_steps &&
-           (spad__scalar_get(&t->scalars, n)->arguments & SPAD__TTGIR_ROUNDS_BIT) != 0;
-}
-
 /* b < T * factor + added, divided by the factor: T more than a number, or more than a round. */
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
     spad__scalars *s = &t->scalars;

@@ -7,6 +7,8 @@
  * layouts. By an order of the caller two tensors may share bytes if they, and those like them, may
  * in each instance. O(tensors like one x those like the other) for a pair.
  */
+#include <assert.h>
+
 #include "base/checked.h"
 #include "kernel/kernel.h"
 #include "kernel/layout.h"
@@ -38,12 +40,7 @@ spad_status spad__layout_join_likes(spad_layout *layout, spad_error *error) {
         const spad_kernel_tensor *tensor = &k->tensors.items[i];
         if (tensor->like == 0) continue;
         const size_t other = (size_t)tensor->like - 1;
-        if (k->tensors.items[other].slots != tensor->slots) {
-            spad__fail(error, SPAD_ERR_SHAPE, "'%s' is like '%s', and has other slots",
-                       tensor->name, k->tensors.items[other].name);
-            spad__fact_kernel(k, tensor->location, error);
-            return SPAD_ERR_SHAPE;
-        }
+        assert(k->tensors.items[other].slots == tensor->slots); /* it has the ring of the other */
         layout->next_like[i] = layout->next_like[other];
         layout->next_like[other] = (int64_t)i;
         join_lives(layout, i, other);

@@ -158,7 +158,7 @@ static void begin_pass(spad__ttgir *t, bool run) {
     t->retired = 0;
     t->unknown_count = 0;
     t->steady_end = t->steady_call = 0;
-    t->call_base = t->call_count = 0;
+    t->call_base = t->call_count = t->rounds_run = 0;
     t->used_arguments = 0;
     t->register_bytes = 0;
 }

@@ -33,11 +33,12 @@
 #include "spad/ttgir.h"
 
 enum {
-    SPAD__TTGIR_RANK = 6,            /* dimensions of a buffer, its stages among them */
-    SPAD__TTGIR_NAME = 48,           /* with its NUL */
-    SPAD__TTGIR_ARGUMENTS = 1 << 20, /* arguments from here on are rounds that data ends */
-    SPAD__TTGIR_NOTES = 400000,      /* statements of a function that is run */
-    SPAD__TTGIR_BLOCKS = 16          /* of a cluster */
+    SPAD__TTGIR_RANK = 6,             /* dimensions of a buffer, its stages among them */
+    SPAD__TTGIR_NAME = 48,            /* with its NUL */
+    SPAD__TTGIR_ARGUMENTS = 1 << 20,  /* arguments from here on are rounds that data ends */
+    SPAD__TTGIR_NOTES = 400000,       /* statements of a function that is run */
+    SPAD__TTGIR_RUN_ROUNDS = 1 << 20, /* rounds of its loops */
+    SPAD__TTGIR_BLOCKS = 16           /* of a cluster */
 };
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -296,6 +297,7 @@ struct spad__ttgir {
     int64_t call_count;               /* in this pass */
     int regions;                      /* warp_specialize so far */
     int loops;                        /* around */
+    int64_t rounds_run;               /* of loops that are run with numbers */
     int64_t programs;                 /* tt.get_num_programs */
     int64_t program[3];               /* tt.get_program_id x, y, z */
     int64_t handed_out;               /* tiles of a block, by cluster launch control */
@@ -359,6 +361,8 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* How many of the first dimensions of memory are stages of a ring: 0 or 1. */
+int spad__ttgir_stage_dims(const spad__ttgir *t, const spad__ttgir_type *type);
 /* Is it of scales in tensor memory? */
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
@@ -403,6 +407,14 @@ bool spad__ttgir_is_bit(const spad__ttgir *t, const spad__mlir_op *op);
 bool spad__ttgir_find_bounds(spad__ttgir *t);
 /* Results of an operation that a loop begins or ends with, and comparisons with such. */
 void spad__ttgir_set_bounds(spad__ttgir *t, const spad__mlir_op *op);
+/* Arguments from the last bit on, rounds that data ends among them. */
+#define SPAD__TTGIR_ROUNDS_BIT (UINT64_C(1) << 63)
+/* Does it depend on them? Its number at the given sizes is one of many then. An argument of the
+ * function beyond the 63rd counts as such too. */
+static inline bool spad__ttgir_has_rounds(const spad__ttgir *t, spad__scalar n) {
+    return t->whole_steps &&
+           (spad__scalar_get(&t->scalars, n)->arguments & SPAD__TTGIR_ROUNDS_BIT) != 0;
+}
 spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n);
 /* Where alone something has written the buffer; below 0: not known, or in any case. */
 spad__scalar spad__ttgir_only_where(spad__ttgir *t, int32_t buffer);
@@ -532,8 +544,8 @@ bool spad__ttgir_crosses(spad__ttgir *t, const spad__mlir_op *op);
 /* Where the text has no barriers: the compiler lets the blocks meet before the first operation that
  * may use an mbarrier of another block. */
 void spad__ttgir_meet_blocks(spad__ttgir *t, const spad__mlir_op *op);
-/* The blocks have the same buffers. False: they differ, which is reported. */
-bool spad__ttgir_align_blocks(spad__ttgir *t);
+/* What one block does to a buffer is true of that of the others, too. */
+void spad__ttgir_align_blocks(spad__ttgir *t);
 /* The buffer of a block that is this one of the block `of`. */
 spad__ttgir_buffer *spad__ttgir_buffer_in(spad__ttgir *t, int32_t buffer, int of, int block);
 

@@ -7,6 +7,7 @@
  * to them; and again, when it is known what they are in round i, to note its statements. A loop in
  * a loop is looked at dry once for each loop around it, so the cost is O(operations x depth).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "read/ttgir.h"
@@ -16,7 +17,7 @@
 /* Views of one buffer that differ in their stage only. */
 static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
     return a->kind == b->kind && a->buffer == b->buffer &&
-           (a->view.stage < 0) == (b->view.stage < 0) && a->view.rank == b->view.rank &&
+           (a->view.stage < 0) == (b->view.stage < 0) &&
            memcmp(a->view.order, b->view.order, sizeof a->view.order) == 0 &&
            memcmp(a->view.from, b->view.from, sizeof a->view.from) == 0 &&
            memcmp(a->view.length, b->view.length, sizeof a->view.length) == 0 &&
@@ -331,6 +332,15 @@ static void keep_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     }
 }
 
+/* One round more is run. False: they are too many. */
+static bool count_round(spad__ttgir *t) {
+    if (t->rounds_run++ < SPAD__TTGIR_RUN_ROUNDS) return true;
+    SPAD__TTGIR_FAULT(t,
+                      "more than %d rounds of loops that are run with numbers: give smaller sizes",
+                      SPAD__TTGIR_RUN_ROUNDS);
+    return false;
+}
+
 static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
     const int32_t self = t->op;
     const spad__mlir_op *end = NULL;
@@ -342,17 +352,15 @@ static void unroll_loop(spad__ttgir *t, spad__ttgir_loop *l) {
         spad__ttgir_unclear(t, "how often a loop runs is decided by data");
         return;
     }
-    for (int64_t i = 0; i < trips && !t->failed; i++) {
-        if (l->first > 0) {
-            spad__scalar now = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, l->step,
-                                                 spad__scalar_number(&t->scalars, i));
-            now = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, now);
-            spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
-        }
+    for (int64_t i = 0; i < trips; i++) {
+        spad__scalar now = spad__scalar_make(&t->scalars, SPAD__SCALAR_MUL, l->step,
+                                             spad__scalar_number(&t->scalars, i));
+        now = spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, l->start, now);
+        spad__ttgir_set_argument(t, l->region, 0, spad__ttgir_of_scalar(now));
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, l->first + (uint32_t)k, l->inits.items[k]);
         }
-        if (!t->run_region(t, l->region, &end)) return;
+        if (!count_round(t) || !t->run_region(t, l->region, &end)) return;
         for (size_t k = 0; k < l->count && end != NULL; k++) {
             l->inits.items[k] = *spad__ttgir_operand(t, end, (uint32_t)k);
         }
@@ -421,7 +429,7 @@ void spad__ttgir_for(spad__ttgir *t, const spad__mlir_op *op) {
 
 /* ---- while ----------------------------------------------------------------------------- */
 
-enum { ROUNDS_OF_DATA = 3, TTGIR_ROUNDS_MAX = 1 << 20 };
+enum { ROUNDS_OF_DATA = 3 };
 
 /* Does the loop go on while cluster launch control hands out work? */
 static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
@@ -435,7 +443,8 @@ static bool is_handed_out(const spad__ttgir *t, const spad__mlir_op *op) {
 static bool while_round(spad__ttgir *t, const spad__ttgir_loop *l, bool both,
                         const spad__mlir_op **condition, const spad__mlir_op **end) {
     const int32_t body = spad__ttgir_region(t, l->region)->next;
-    if (!t->run_region(t, l->region, condition) || *condition == NULL) return false;
+    if (!t->run_region(t, l->region, condition)) return false;
+    assert(*condition != NULL); /* it is the last one of the region */
     for (uint32_t k = 0; k + 1 < (*condition)->operand_count; k++) {
         const spad__ttgir_value value = *spad__ttgir_operand(t, *condition, k + 1);
         spad__ttgir_set_argument(t, body, k, value);
@@ -486,19 +495,19 @@ static void keep_while(spad__ttgir *t, spad__ttgir_loop *l) {
 static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
     const int32_t self = t->op;
     const spad__mlir_op *condition, *end = NULL;
-    int64_t again = 1;
-    for (int64_t i = 0; again != 0 && !t->failed; i++) {
+    for (int64_t i = 0;; i++) {
+        int64_t again;
         for (size_t k = 0; k < l->count; k++) {
             spad__ttgir_set_argument(t, l->region, (uint32_t)k, l->inits.items[k]);
         }
-        if (!while_round(t, l, false, &condition, &end)) return;
+        if (!count_round(t) || !while_round(t, l, false, &condition, &end)) return;
         t->op = self;
         const bool known =
             spad__scalar_known(&t->scalars, spad__ttgir_scalar(t, condition, 0), &again);
         if (!known && is_handed_out(t, l->op)) {
             again = i < t->handed_out;
             t->handed_op = self;
-        } else if (i == TTGIR_ROUNDS_MAX || !known) {
+        } else if (!known) {
             spad__ttgir_unclear(t, "how often a loop runs is decided by data");
             return;
         }

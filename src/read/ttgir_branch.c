@@ -79,9 +79,7 @@ static int block_labelled(const spad__ttgir_branches *w, int32_t region, uint32_
 static bool find_end(spad__ttgir_branches *w, spad__ttgir_branch *block, int32_t next) {
     spad__ttgir *t = w->t;
     int32_t op = block->first_op;
-    while (op >= 0 && t->m->ops.items[op].next != next && t->m->ops.items[op].next >= 0) {
-        op = t->m->ops.items[op].next;
-    }
+    while (op >= 0 && t->m->ops.items[op].next != next) op = t->m->ops.items[op].next;
     block->end = op;
     if (op >= 0 && (is_branch(t, &t->m->ops.items[op]) ||
                     spad__mlir_named(t->m, &t->m->ops.items[op], "tt.return"))) {
@@ -252,7 +250,8 @@ static bool run_early(spad__ttgir_branches *w, const spad__mlir_op *op,
         hand_arguments(w, op, which, leaves);
         if (!run_from(w, leaves, NO_BLOCK, &end)) return false;
         if (!harmless || !spad__ttgir_fork_drop(t, &fork)) *at = NO_BLOCK;
-        if (*at >= 0 && t->left_op < 0 && spad__ttgir_is_data(t, condition)) t->left_op = self;
+        const bool some = spad__ttgir_is_data(t, condition) || spad__ttgir_has_rounds(t, condition);
+        if (*at >= 0 && t->left_op < 0 && some) t->left_op = self;
         t->op = self;
     }
     if (*at < 0 && stop >= 0) {
@@ -273,6 +272,7 @@ static bool sizes_decide(const spad__ttgir_branches *w, const spad__ttgir_branch
                          spad__scalar condition, int *which) {
     int64_t value;
     if (!spad__scalar_known(&w->t->scalars, condition, &value)) return false;
+    if (spad__ttgir_has_rounds(w->t, condition)) return false; /* data does */
     *which = value == 0 ? 1 : 0;
     if (spad__scalar_get(&w->t->scalars, condition)->op == SPAD__SCALAR_NUMBER) return true;
     return w->t->call_depth == 0 && block->leads && !w->items[block->successors[*which]].leads;

@@ -8,6 +8,7 @@
  * for all K. A size that is also used by itself, as a number, makes the parameter `fixed`: then
  * there is no claim about other values.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,9 +66,6 @@ static const spad__ttgir_param *param_of(const spad__ttgir *t, spad__scalar n, i
     return NULL;
 }
 
-/* Arguments from the last bit on, rounds that data ends among them. */
-#define ROUNDS_BIT (UINT64_C(1) << 63)
-
 static bool is_rounds_of_data(const spad__scalar_node *node) {
     return node->op == SPAD__SCALAR_ARGUMENT && node->value >= SPAD__TTGIR_ARGUMENTS;
 }
@@ -75,9 +73,18 @@ static bool is_rounds_of_data(const spad__scalar_node *node) {
 static bool ttgir_has_param(const spad__ttgir *t, spad__scalar n) {
     uint64_t all = 0;
     for (size_t i = 0; i < t->params.count; i++) {
-        all |= t->params.items[i].any ? ROUNDS_BIT : t->params.items[i].arguments;
+        all |= t->params.items[i].any ? SPAD__TTGIR_ROUNDS_BIT : t->params.items[i].arguments;
     }
     return (spad__scalar_get(&t->scalars, n)->arguments & all) != 0;
+}
+
+/* The sizes in it are used as numbers. False: rounds that data ends are among them, of which no
+ * number is known. */
+static bool use_sizes(spad__ttgir *t, spad__scalar n) {
+    if (spad__ttgir_has_rounds(t, n)) return false;
+    assert(!is_rounds_of_data(spad__scalar_get(&t->scalars, n))); /* else a parameter is it */
+    t->used_arguments |= spad__scalar_get(&t->scalars, n)->arguments;
+    return true;
 }
 
 spad__scalar spad__ttgir_moved_by(spad__ttgir *t, spad__scalar n, int64_t by) {
@@ -90,11 +97,13 @@ static spad_status ring_expr(spad__ttgir *t, const spad__scalar_node *node, spad
                              spad_error *error) {
     int64_t start, all;
     spad_expr on, count;
-    if (!spad__scalar_known(&t->scalars, node->a, &start) ||
-        !spad__scalar_known(&t->scalars, node->c, &all) || start < -1 || start >= all) {
+    const bool counted = spad__scalar_known(&t->scalars, node->c, &all);
+    assert(counted); /* else it is no RING */
+    (void)counted;
+    if (!spad__scalar_known(&t->scalars, node->a, &start) || start < -1 || start >= all ||
+        !use_sizes(t, node->a)) {
         return unclear(t, "the first stage of a ring", error);
     }
-    t->used_arguments |= spad__scalar_get(&t->scalars, node->a)->arguments;
     TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->b, start), &on, error));
     TRY(spad__ttgir_expr(t, node->c, &count, error));
     return ttgir_apply(t, SPAD_EXPR_MOD, on, count, out, error);
@@ -106,13 +115,14 @@ static spad_status phase_expr(spad__ttgir *t, const spad__scalar_node *node, spa
     const spad__scalars *s = &t->scalars;
     int64_t start, phase, all;
     spad_expr on, count;
+    const bool counted = spad__scalar_known(s, node->d, &all);
+    assert(counted); /* else it is no PHASE */
+    (void)counted;
     if (!spad__scalar_known(s, node->b, &start) || !spad__scalar_known(s, node->a, &phase) ||
-        !spad__scalar_known(s, node->d, &all) || start < -1 || start >= all || phase < 0 ||
-        phase > 1) {
+        start < -1 || start >= all || phase < 0 || phase > 1 || !use_sizes(t, node->a) ||
+        !use_sizes(t, node->b)) {
         return unclear(t, "the first phase of a ring", error);
     }
-    t->used_arguments |= spad__scalar_get(s, node->a)->arguments;
-    t->used_arguments |= spad__scalar_get(s, node->b)->arguments;
     TRY(spad__ttgir_expr(t, spad__ttgir_moved_by(t, node->c, start), &on, error));
     TRY(spad__ttgir_expr(t, node->d, &count, error));
     if (start < 0 && spad__scalar_get(s, node->c)->least < 1) {
@@ -132,9 +142,8 @@ static bool scalar_implies(const spad__scalars *s, spad__scalar condition, spad_
         return scalar_implies(s, node->a, y, n) || scalar_implies(s, node->b, y, n);
     if (node->op != SPAD__SCALAR_LESS && node->op != SPAD__SCALAR_AT_MOST) return false;
     if (node->b != y || spad__scalar_get(s, node->a)->op != SPAD__SCALAR_NUMBER) return false;
-    if (!spad__add(spad__scalar_get(s, node->a)->now, node->op == SPAD__SCALAR_LESS, &least))
-        return false;
-    return spad__add(least, n, &least) && least >= 0;
+    return spad__add(spad__scalar_get(s, node->a)->now, node->op == SPAD__SCALAR_LESS, &least) &&
+           spad__add(least, n, &least) && least >= 0;
 }
 
 /* Is it at least 0 by a condition around it? The rounds of a loop that ended, as K_tiles - 1 where
@@ -198,9 +207,8 @@ spad_status spad__ttgir_expr(spad__ttgir *t, spad__scalar n, spad_expr *out, spa
         if (step == 1) return SPAD_OK;
         return apply_number(t, SPAD_EXPR_MUL, param->expr, step, out, error);
     }
-    if (is_rounds_of_data(&node)) return unclear(t, "rounds that data ends", error);
     if (node.known && !node.moves && (node.op == SPAD__SCALAR_ARGUMENT || !ttgir_has_param(t, n))) {
-        t->used_arguments |= node.arguments;
+        if (!use_sizes(t, n)) return unclear(t, "a number of rounds that data ends", error);
         return spad__ttgir_number_expr(t, node.now, out, error);
     }
     if ((node.op == SPAD__SCALAR_DIV || node.op == SPAD__SCALAR_MOD) &&
@@ -324,7 +332,8 @@ spad_status spad__ttgir_emit_if(spad__ttgir *t, const spad__ttgir_note *note, sp
     spad_comparison list[TERMS * ATOMS + 1];
     spad__ttgir_terms terms;
     size_t count = 0;
-    if (note->scalar < 0 || !terms_of(&t->scalars, note->scalar, false, &terms)) {
+    assert(note->scalar >= 0); /* it is below 0 where there is no memory: nothing is emitted then */
+    if (!terms_of(&t->scalars, note->scalar, false, &terms)) {
         return unclear(t, "a condition", error);
     }
     for (size_t i = 0; i < terms.count; i++) {
@@ -360,20 +369,20 @@ static void param_name(const spad__ttgir *t, uint64_t arguments, char *name) {
 static void find_multiple(const spad__ttgir *t, spad__scalar trips, spad__ttgir_param *param) {
     const spad__scalars *s = &t->scalars;
     const spad__scalar_node *node = spad__scalar_get(s, trips);
-    int64_t step, rest, now;
+    int64_t step, now;
     param->trips = param->node = trips;
     param->step = 1;
-    if (node->op != SPAD__SCALAR_DIV || !spad__scalar_known(s, node->b, &step) ||
-        spad__scalar_get(s, node->b)->arguments != 0) {
-        return;
-    }
+    if (node->op != SPAD__SCALAR_DIV || spad__scalar_get(s, node->b)->arguments != 0) return;
+    step = spad__scalar_get(s, node->b)->now;
+    assert(spad__scalar_get(s, node->b)->known && step > 0); /* else it is no DIV */
     const spad__scalar_node *sum = spad__scalar_get(s, node->a);
     if (sum->op != SPAD__SCALAR_ADD || !spad__scalar_is(s, sum->b, step - 1)) return;
-    if (!spad__scalar_known(s, sum->a, &now) || now % step != 0) return;
-    rest = now / step;
+    assert(spad__scalar_get(s, sum->a)->known); /* as the rounds are */
+    now = spad__scalar_get(s, sum->a)->now;
+    if (now % step != 0) return;
     param->node = sum->a;
     param->step = step;
-    param->value = rest;
+    param->value = now / step;
 }
 
 /* A number of rounds without the number that is added at its end: K / 64 - 1. */
@@ -453,7 +462,7 @@ spad_status spad__ttgir_emit_params(spad__ttgir *t, spad_error *error) {
         const spad__ttgir_note *note = &t->notes.items[i];
         if (note->kind != SPAD__NOTE_FOR) continue;
         int64_t added;
-        if (note->scalar < 0) return unclear(t, "how often a loop runs", error);
+        assert(note->scalar >= 0); /* as that of a condition */
         TRY(spad__ttgir_rounds_param(t, note->scalar, &param, &added, error));
     }
     return SPAD_OK;
@@ -467,9 +476,6 @@ spad_status spad__ttgir_fix_params(spad__ttgir *t, spad_error *error) {
             if (k != i && (t->params.items[k].arguments & param->arguments) != 0) fixed = true;
         }
         if (fixed) TRY(spad_kernel_builder_fix(t->builder, param->name, error));
-        if (param->any && t->whole_steps && (t->used_arguments & ROUNDS_BIT) != 0) {
-            return unclear(t, "a number that depends on rounds that data ends", error);
-        }
     }
     return SPAD_OK;
 }

@@ -12,6 +12,7 @@
  * vector for each bit of w. So two layouts give each element to the same warp iff these spaces are
  * equal and each pair of vectors differs by something of the space.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "read/ttgir.h"
@@ -63,7 +64,7 @@ static int list_of(const spad__ttgir *t, spad__ttgir_words words, const char *wo
 }
 
 /* "word = [[0, 1], [0, 2]]": rows of numbers, each as long as the rank. False: not there, or of
- * another rank, or too many, or without an end. */
+ * another rank, or too many, or below 0, or without an end. */
 static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char *word, int rank,
                        spad__ttgir_bases *out) {
     uint32_t at = word_after(t, words, word);
@@ -76,7 +77,7 @@ static bool read_bases(const spad__ttgir *t, spad__ttgir_words words, const char
         for (at++; at < words.end && !spad__mlir_is_mark(t->m, at, ']'); at++) {
             int64_t by;
             if (!spad__mlir_number(t->m, at, &by)) continue;
-            if (d == rank) return false;
+            if (d == rank || by < 0) return false;
             out->rows[out->count][d++] = by;
         }
         if (d != rank || at >= words.end) return false; /* of another rank, or cut off */
@@ -140,8 +141,9 @@ static bool read_blocks(const spad__ttgir *t, uint32_t at, int rank, spad__ttgir
 
 bool spad__ttgir_read_blocks(const spad__ttgir *t, uint32_t encoding, int rank,
                              spad__ttgir_bases *out) {
-    out->count = 0;
-    return encoding != 0 && read_blocks(t, encoding, rank, out, 0);
+    if (encoding != 0 && read_blocks(t, encoding, rank, out, 0)) return true;
+    out->count = 0; /* also of rows before one that cannot be read */
+    return false;
 }
 
 void spad__ttgir_split(const spad__ttgir *t, uint32_t encoding, int rank, int64_t *split) {
@@ -216,11 +218,10 @@ static bool read_linear(const spad__ttgir *t, spad__ttgir_words words, spad__ttg
            bases_of(t, words, "warp", l->rank, l->warps, &l->repeats);
 }
 
-static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l, int depth);
+static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l);
 
 /* A layout of one dimension more, of which all have what the first has. */
-static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_layout *l,
-                       int depth) {
+static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_layout *l) {
     const uint32_t parent = word_after(t, words, "parent");
     const uint32_t at = word_after(t, words, "dim");
     spad__ttgir_layout whole = {.rank = l->rank + 1};
@@ -232,7 +233,7 @@ static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgi
     for (int d = 0; d < whole.rank; d++) {
         whole.shape[d] = d == dim ? 1 : l->shape[d < dim ? d : d - 1];
     }
-    if (!read_layout(t, parent, &whole, depth + 1)) return false;
+    if (!read_layout(t, parent, &whole)) return false;
     l->repeats = whole.repeats;
     l->whole = whole.whole;
     for (int d = 0; d < whole.rank; d++) {
@@ -248,13 +249,14 @@ static bool read_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgi
     return true;
 }
 
-static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l, int depth) {
+/* Each slice has one dimension more than the one around it: aliases that lead in a circle end at
+ * SPAD__TTGIR_RANK. */
+static bool read_layout(const spad__ttgir *t, uint32_t at, spad__ttgir_layout *l) {
     const spad__ttgir_words words = encoding_words(t, at);
-    if (depth > LAYOUTS_DEEP) return false; /* aliases that lead in a circle */
     if (spad__mlir_is(t->m, words.first, "#ttg.blocked")) return read_blocked(t, words, l);
     if (spad__mlir_is(t->m, words.first, "#ttg.linear")) return read_linear(t, words, l);
     if (spad__mlir_is(t->m, words.first, "#ttg.nvidia_mma")) return read_mma(t, words, l);
-    if (spad__mlir_is(t->m, words.first, "#ttg.slice")) return read_slice(t, words, l, depth);
+    if (spad__mlir_is(t->m, words.first, "#ttg.slice")) return read_slice(t, words, l);
     return false;
 }
 
@@ -269,7 +271,7 @@ bool spad__ttgir_read_layout(const spad__ttgir *t, const spad__ttgir_type *type,
         out->shape[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
         out->elements[d] = out->lanes[d] = out->warps[d] = 1;
     }
-    return read_layout(t, type->encoding, out, 0);
+    return read_layout(t, type->encoding, out);
 }
 
 /* ---- which warp has what ---------------------------------------------------------------- */
@@ -283,7 +285,8 @@ typedef struct spad__ttgir_parts {
 } spad__ttgir_parts;
 
 static bool is_power(int64_t n) {
-    return n > 0 && (n & (n - 1)) == 0;
+    assert(n > 0);
+    return (n & (n - 1)) == 0;
 }
 
 /* The bits of `count` warps in dimension d, from `from` on; beyond the shape they move nothing. */
@@ -307,9 +310,12 @@ static bool parts_of_blocked(const spad__ttgir *t, spad__ttgir_words words, spad
         list_from(t, words, "order", 0, order, SPAD__TTGIR_RANK) != p->rank) {
         return false;
     }
+    unsigned seen = 0;
     for (int i = 0; i < p->rank; i++) {
         const int64_t d = order[i];
-        if (d >= p->rank || elements[d] > 1 << 15 || lanes[d] > 1 << 15) return false;
+        if (d >= p->rank || (seen >> d & 1) != 0) return false; /* no order of the dimensions */
+        seen |= 1U << d;
+        if (elements[d] > 1 << 15 || lanes[d] > 1 << 15) return false;
         if (!add_warps(p, (int)d, warps[d], elements[d] * lanes[d])) return false;
     }
     return true;
@@ -360,7 +366,7 @@ static bool parts_of_linear(const spad__ttgir *t, spad__ttgir_words words, spad_
            p->warps.count <= SPAD__TTGIR_WARP_BITS;
 }
 
-static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p, int depth);
+static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p);
 
 static void drop_dimension(spad__ttgir_bases *bases, int dim, int rank) {
     for (size_t i = 0; i < bases->count; i++) {
@@ -368,8 +374,7 @@ static void drop_dimension(spad__ttgir_bases *bases, int dim, int rank) {
     }
 }
 
-static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p,
-                           int depth) {
+static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__ttgir_parts *p) {
     const uint32_t parent = word_after(t, words, "parent");
     const uint32_t at = word_after(t, words, "dim");
     spad__ttgir_parts whole = {.rank = p->rank + 1};
@@ -381,7 +386,7 @@ static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__
     for (int d = 0; d < whole.rank; d++) {
         whole.shape[d] = d == dim ? 1 : p->shape[d < dim ? d : d - 1];
     }
-    if (!read_parts(t, parent, &whole, depth + 1)) return false;
+    if (!read_parts(t, parent, &whole)) return false;
     drop_dimension(&whole.warps, (int)dim, p->rank);
     drop_dimension(&whole.own[0], (int)dim, p->rank);
     drop_dimension(&whole.own[1], (int)dim, p->rank);
@@ -391,14 +396,14 @@ static bool parts_of_slice(const spad__ttgir *t, spad__ttgir_words words, spad__
     return true;
 }
 
-static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p, int depth) {
+/* Slices end as those of read_layout do. */
+static bool read_parts(const spad__ttgir *t, uint32_t at, spad__ttgir_parts *p) {
     const spad__ttgir_words words = encoding_words(t, at);
-    if (depth > LAYOUTS_DEEP) return false;
     if (spad__mlir_is(t->m, words.first, "#ttg.blocked")) return parts_of_blocked(t, words, p);
     if (spad__mlir_is(t->m, words.first, "#ttg.linear")) return parts_of_linear(t, words, p);
     if (spad__mlir_is(t->m, words.first, "#ttg.nvidia_mma")) return parts_of_result(t, words, p);
     if (spad__mlir_is(t->m, words.first, "#ttg.dot_op")) return parts_of_operand(t, words, p);
-    if (spad__mlir_is(t->m, words.first, "#ttg.slice")) return parts_of_slice(t, words, p, depth);
+    if (spad__mlir_is(t->m, words.first, "#ttg.slice")) return parts_of_slice(t, words, p);
     return false;
 }
 
@@ -429,7 +434,7 @@ static bool add_vector(uint64_t *rows, int *count, uint64_t vector) {
 static uint64_t vector_of(const spad__ttgir_parts *p, const int64_t *row, const int *shift) {
     uint64_t vector = 0;
     for (int d = 0; d < p->rank; d++) {
-        if (row[d] > 0 && row[d] < p->shape[d]) vector |= (uint64_t)row[d] << shift[d];
+        vector |= (uint64_t)(row[d] & (p->shape[d] - 1)) << shift[d];
     }
     return vector;
 }
@@ -463,10 +468,11 @@ bool spad__ttgir_read_map(const spad__ttgir *t, const spad__ttgir_type *type, co
     spad__ttgir_split(t, type->encoding, type->rank, split);
     for (int d = 0; d < type->rank; d++) {
         p.shape[d] = type->dims[d] / split[d] > 0 ? type->dims[d] / split[d] : 1;
-        if (!is_power(p.shape[d]) || order[d] < 0 || order[d] >= type->rank) return false;
+        assert(order[d] >= 0 && order[d] < type->rank);
+        if (!is_power(p.shape[d])) return false;
         while (INT64_C(1) << used[order[d]] < p.shape[d]) used[order[d]]++;
     }
-    if (!read_parts(t, type->encoding, &p, 0)) return false;
+    if (!read_parts(t, type->encoding, &p)) return false;
     for (int d = type->rank - 1; d >= 0; d--) {
         int of = 0;
         while (order[of] != d && of + 1 < type->rank) of++;

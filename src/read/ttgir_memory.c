@@ -75,9 +75,8 @@ static void fold_scales(spad__ttgir_buffer *b) {
 static void fill_buffer(spad__ttgir *t, const spad__mlir_op *op, const spad__ttgir_type *type,
                         spad__ttgir_space space, spad__ttgir_buffer *b) {
     int rank;
+    const int ring = spad__ttgir_stage_dims(t, type);
     spad__ttgir_read_encoding(t, type, &rank, &b->align);
-    if (rank == 0) rank = type->rank > 2 ? type->rank - 1 : type->rank;
-    const int ring = type->rank > rank || (space == SPAD__TTGIR_TMEM && type->rank > 2) ? 1 : 0;
     b->space = space;
     b->op = t->op;
     b->dtype = type->dtype;
@@ -651,59 +650,67 @@ static const struct {
     const char *name;
     void (*act)(spad__ttgir *t, const spad__mlir_op *op);
     uint32_t views; /* operands that are memory, at least */
+    bool first;     /* they are its first ones */
 } known[] = {
-    {"ttg.local_alloc", do_alloc, 0},
-    {"ttng.tmem_alloc", do_alloc, 0},
-    {"ttg.memdesc_index", spad__ttgir_index, 1},
-    {"ttg.memdesc_subslice", spad__ttgir_subslice, 1},
-    {"ttng.tmem_subslice", spad__ttgir_tmem_subslice, 1},
-    {"ttg.memdesc_trans", spad__ttgir_trans, 1},
-    {"ttg.memdesc_reshape", spad__ttgir_reshape, 1},
-    {"ttg.memdesc_reinterpret", spad__ttgir_reshape, 1},
-    {"ttg.local_load", do_load, 1},
-    {"ttg.local_gather", do_load, 1},
-    {"ttng.tmem_load", do_load, 1},
-    {"ttg.local_store", do_store, 1},
-    {"ttng.tmem_store", do_store, 1},
-    {"ttg.local_scatter", do_scatter, 1},
-    {"ttg.local_dealloc", do_dealloc, 1},
-    {"ttg.async_copy_global_to_local", do_copy, 1},
-    {"ttg.async_commit_group", do_commit, 0},
-    {"ttg.async_wait", do_wait, 0},
-    {"tt.dot", do_dot, 0},
-    {"ttng.warp_group_dot", do_warp_group_dot, 1},
-    {"ttng.warp_group_dot_wait", do_dot_wait, 0},
-    {"ttng.init_barrier", do_init, 0},
-    {"ttng.inval_barrier", do_invalidate, 0},
-    {"ttng.barrier_expect", do_expect, 0},
-    {"ttng.arrive_barrier", do_arrive, 0},
-    {"ttng.wait_barrier", do_wait_barrier, 0},
-    {"ttng.async_copy_mbarrier_arrive", do_copy_arrive, 0},
-    {"ttng.fence_async_shared", do_fence, 0},
-    {"ttng.async_tma_copy_global_to_local", do_tma_load, 2},
-    {"ttng.async_tma_gather", do_tma_load, 2},
-    {"ttng.async_tma_copy_local_to_global", do_tma_store, 1},
-    {"ttng.async_tma_scatter", do_tma_store, 1},
-    {"ttng.async_tma_reduce", do_tma_store, 1},
-    {"ttng.async_tma_store_wait", do_store_wait, 0},
-    {"ttng.tc_gen5_mma", do_product, 0},
-    {"ttng.tc_gen5_mma_scaled", do_product, 0},
-    {"ttng.tc_gen5_commit", do_tc5_commit, 0},
-    {"ttng.tmem_copy", do_tmem_copy, 2},
-    {"ttng.clc_try_cancel", spad__ttgir_try_cancel, 2},
-    {"ttng.clc_load_result", do_load, 1},
-    {"ttng.clc_is_canceled", spad__ttgir_answer, 0},
-    {"ttng.clc_get_program_id", spad__ttgir_answer, 0},
-    {"ttg.barrier", do_barrier, 0},
-    {"gpu.barrier", do_barrier, 0},
-    {"ttng.cluster_barrier", do_barrier, 0},
-    {"ttng.fence_mbarrier_init_release_cluster", do_release, 0},
+    {"ttg.local_alloc", do_alloc, 0, false},
+    {"ttng.tmem_alloc", do_alloc, 0, false},
+    {"ttg.memdesc_index", spad__ttgir_index, 1, true},
+    {"ttg.memdesc_subslice", spad__ttgir_subslice, 1, true},
+    {"ttng.tmem_subslice", spad__ttgir_tmem_subslice, 1, true},
+    {"ttg.memdesc_trans", spad__ttgir_trans, 1, true},
+    {"ttg.memdesc_reshape", spad__ttgir_reshape, 1, true},
+    {"ttg.memdesc_reinterpret", spad__ttgir_reshape, 1, true},
+    {"ttg.local_load", do_load, 1, false},
+    {"ttg.local_gather", do_load, 1, false},
+    {"ttng.tmem_load", do_load, 1, false},
+    {"ttg.local_store", do_store, 1, false},
+    {"ttng.tmem_store", do_store, 1, false},
+    {"ttg.local_scatter", do_scatter, 1, false},
+    {"ttg.local_dealloc", do_dealloc, 1, true},
+    {"ttg.async_copy_global_to_local", do_copy, 1, false},
+    {"ttg.async_commit_group", do_commit, 0, false},
+    {"ttg.async_wait", do_wait, 0, false},
+    {"tt.dot", do_dot, 0, false},
+    {"ttng.warp_group_dot", do_warp_group_dot, 1, false},
+    {"ttng.warp_group_dot_wait", do_dot_wait, 0, false},
+    {"ttng.init_barrier", do_init, 0, false},
+    {"ttng.inval_barrier", do_invalidate, 0, false},
+    {"ttng.barrier_expect", do_expect, 0, false},
+    {"ttng.arrive_barrier", do_arrive, 0, false},
+    {"ttng.wait_barrier", do_wait_barrier, 0, false},
+    {"ttng.async_copy_mbarrier_arrive", do_copy_arrive, 0, false},
+    {"ttng.fence_async_shared", do_fence, 0, false},
+    {"ttng.async_tma_copy_global_to_local", do_tma_load, 2, false},
+    {"ttng.async_tma_gather", do_tma_load, 2, false},
+    {"ttng.async_tma_copy_local_to_global", do_tma_store, 1, false},
+    {"ttng.async_tma_scatter", do_tma_store, 1, false},
+    {"ttng.async_tma_reduce", do_tma_store, 1, false},
+    {"ttng.async_tma_store_wait", do_store_wait, 0, false},
+    {"ttng.tc_gen5_mma", do_product, 0, false},
+    {"ttng.tc_gen5_mma_scaled", do_product, 0, false},
+    {"ttng.tc_gen5_commit", do_tc5_commit, 0, false},
+    {"ttng.tmem_copy", do_tmem_copy, 2, false},
+    {"ttng.clc_try_cancel", spad__ttgir_try_cancel, 2, true},
+    {"ttng.clc_load_result", do_load, 1, false},
+    {"ttng.clc_is_canceled", spad__ttgir_answer, 0, false},
+    {"ttng.clc_get_program_id", spad__ttgir_answer, 0, false},
+    {"ttg.barrier", do_barrier, 0, false},
+    {"gpu.barrier", do_barrier, 0, false},
+    {"ttng.cluster_barrier", do_barrier, 0, false},
+    {"ttng.fence_mbarrier_init_release_cluster", do_release, 0, false},
 };
+
+/* Has the operation as many views among its operands, or as its first ones? */
+static bool has_views(const spad__ttgir *t, const spad__mlir_op *op, uint32_t views, bool first) {
+    uint32_t which;
+    if (views == 0) return true;
+    return view_operand(t, op, views - 1, &which) != NULL && (!first || which == views - 1);
+}
 
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!spad__mlir_named(t->m, op, known[i].name)) continue;
-        if (known[i].views > 0 && view_operand(t, op, known[i].views - 1, NULL) == NULL) {
+        if (!has_views(t, op, known[i].views, known[i].first)) {
             SPAD__TTGIR_FAULT(t, "memory on chip that is not known: data decides which one");
         } else {
             known[i].act(t, op);

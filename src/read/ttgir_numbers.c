@@ -171,7 +171,7 @@ static spad__scalar compare_unsigned(spad__ttgir *t, spad__scalar_op op, spad__s
     spad__scalars *s = &t->scalars;
     const spad__scalar zero = spad__scalar_number(s, 0);
     const spad__scalar plain = spad__scalar_make(s, op, a, b);
-    if (a < 0 || b < 0 || zero < 0) return SPAD__NO_SCALAR;
+    if (a < 0 || b < 0) return SPAD__NO_SCALAR;
     const bool left = spad__scalar_get(s, a)->least >= 0;
     const bool right = spad__scalar_get(s, b)->least >= 0;
     int64_t x, y;
@@ -328,7 +328,7 @@ static spad__scalar of_two(spad__ttgir *t, const spad__mlir_op *op, integer_op w
 /* Without its sign, in a wider type. */
 static spad__scalar widen_unsigned(spad__ttgir *t, spad__scalar a, int from) {
     spad__scalars *s = &t->scalars;
-    if (from == 1 || from >= 63 || spad__scalar_get(s, a)->least >= 0) return a;
+    if (from == 1 || from == 64 || spad__scalar_get(s, a)->least >= 0) return a;
     const spad__scalar below =
         spad__scalar_make(s, SPAD__SCALAR_LESS, a, spad__scalar_number(s, 0));
     const spad__scalar moved = spad__scalar_make(s, SPAD__SCALAR_ADD, a,
@@ -336,16 +336,16 @@ static spad__scalar widen_unsigned(spad__ttgir *t, spad__scalar a, int from) {
     return spad__scalar_select(s, below, moved, a);
 }
 
-/* "extsi %a : i1 to i32" */
-static spad__scalar cast(spad__ttgir *t, const spad__mlir_op *op, bool narrow, bool sign) {
+/* "extsi %a : i1 to i32"; that of an index may go either way */
+static spad__scalar cast(spad__ttgir *t, const spad__mlir_op *op, bool sign) {
     const spad__scalar a = spad__ttgir_operand(t, op, 0)->scalar;
     const uint32_t at = type_of(t, op);
     const int from = width_at(t, at), to = at == 0 ? 0 : width_at(t, at + 2);
     spad__scalars *s = &t->scalars;
     if (a < 0) return SPAD__NO_SCALAR;
     if (from == 0 || to == 0) return a;
-    if (!narrow && !sign) return widen_unsigned(t, a, from);
-    if (!narrow) {
+    if (from <= to && !sign) return widen_unsigned(t, a, from);
+    if (from <= to) {
         return from == 1 ? spad__scalar_make(s, SPAD__SCALAR_MUL, a, spad__scalar_number(s, -1))
                          : a;
     }
@@ -405,13 +405,12 @@ bool spad__ttgir_arithmetic(spad__ttgir *t, const spad__mlir_op *op, spad__scala
         *out = spad__scalar_select(&t->scalars, a, spad__ttgir_operand(t, op, 1)->scalar,
                                    spad__ttgir_operand(t, op, 2)->scalar);
     } else if (spad__mlir_named(m, op, "arith.extsi") ||
-               spad__mlir_named(m, op, "arith.index_cast")) {
-        *out = cast(t, op, false, true);
+               spad__mlir_named(m, op, "arith.index_cast") ||
+               spad__mlir_named(m, op, "arith.trunci")) {
+        *out = cast(t, op, true);
     } else if (spad__mlir_named(m, op, "arith.extui") ||
                spad__mlir_named(m, op, "arith.index_castui")) {
-        *out = cast(t, op, false, false);
-    } else if (spad__mlir_named(m, op, "arith.trunci")) {
-        *out = cast(t, op, true, true);
+        *out = cast(t, op, false);
     } else if (a >= 0 && op->result_count == 1 && !spad__mlir_is(m, type_of(t, op), "f32")) {
         *out = spad__scalar_data(&t->scalars);
     }

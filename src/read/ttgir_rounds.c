@@ -63,12 +63,11 @@ spad__scalar spad__ttgir_in_steps(spad__ttgir *t, spad__scalar n) {
 /* The rounds of a loop over this distance, where it is one of whole steps; else below 0. */
 spad__scalar spad__ttgir_whole_steps(spad__ttgir *t, spad__scalar distance, int64_t step) {
     spad__scalars *s = &t->scalars;
-    int64_t last;
     if (!t->whole_steps || distance < 0) return SPAD__NO_SCALAR;
     const spad__ttgir_linear l = linear_of(s, distance);
     if (l.a < 0 || l.factor != step || !is_rounds(s, l.a)) return SPAD__NO_SCALAR;
-    if (!spad__add(l.added, step - 1, &last)) return SPAD__NO_SCALAR;
-    return spad__ttgir_moved_by(t, l.a, spad__floor_div(last, step));
+    /* it fits, as the distance does, which is STEPS_OF_DATA steps more */
+    return spad__ttgir_moved_by(t, l.a, spad__floor_div(l.added + (step - 1), step));
 }
 
 /* ---- bounds ------------------------------------------------------------------------ */
@@ -130,15 +129,13 @@ static void set_end(spad__ttgir *t, int32_t loop, spad__ttgir_value *value) {
     spad__scalars *s = &t->scalars;
     const spad__mlir_op *op = &t->m->ops.items[loop];
     const spad__ttgir_value *from = spad__ttgir_operand(t, op, 0);
-    int64_t start, step;
+    int64_t step;
     if (from->kind != SPAD__TTGIR_SCALAR || from->scalar < 0 ||
         spad__scalar_get(s, from->scalar)->op != SPAD__SCALAR_NUMBER) {
         return;
     }
-    if (!spad__scalar_known(s, from->scalar, &start) ||
-        !spad__scalar_known(s, spad__ttgir_scalar(t, op, 2), &step) || step < 1) {
-        return;
-    }
+    const int64_t start = spad__scalar_get(s, from->scalar)->now;
+    if (!spad__scalar_known(s, spad__ttgir_scalar(t, op, 2), &step) || step < 1) return;
     const spad__scalar rounds =
         spad__scalar_argument(s, SPAD__TTGIR_ARGUMENTS + loop, STEPS_OF_DATA);
     const spad__scalar moved =

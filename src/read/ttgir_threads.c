@@ -27,6 +27,7 @@
  * operations by their order; those with scratch memory, between the write and the read, unless a
  * conversion moves nothing between warps.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ bool spad__ttgir_is_barrier(const spad__mlir *m, const spad__mlir_op *op) {
     if (spad__mlir_named(m, op, "gpu.barrier") || spad__mlir_named(m, op, "ttng.cluster_barrier")) {
         return true;
     }
-    if (!spad__mlir_named(m, op, "ttg.barrier")) return false;
+    assert(spad__mlir_named(m, op, "ttg.barrier"));
     for (uint32_t at = op->name + 1; at < op->end; at++) {
         if (spad__mlir_is(m, at, "local") || spad__mlir_is(m, at, "all")) return true;
     }
@@ -61,7 +62,8 @@ bool spad__ttgir_has_barriers(const spad__ttgir *t, const spad__mlir_op *module)
 /* Of the partition that is run. */
 static int64_t warps_here(const spad__ttgir *t) {
     const int agent = t->stream - SPAD__STREAM_DEFAULT;
-    return agent >= 0 && (size_t)agent < t->agents.count ? t->agents.items[agent].warps : t->warps;
+    assert(agent < 0 || (size_t)agent < t->agents.count);
+    return agent >= 0 ? t->agents.items[agent].warps : t->warps;
 }
 
 void spad__ttgir_note_meet(spad__ttgir *t) {
@@ -83,11 +85,11 @@ unsigned spad__ttgir_flags_of_arrival(const spad__ttgir *t, const spad__mlir_op 
 /* ---- accesses ------------------------------------------------------------------------- */
 
 void spad__ttgir_note_spread(spad__ttgir *t, int32_t spread) {
-    if (!t->meets || t->dry || t->failed || t->notes.count == 0 || t->accesses.count == 0) return;
-    if (t->notes.items[t->notes.count - 1].access_count == 0 || warps_here(t) == 1) return;
+    if (!t->meets || t->dry || t->failed || warps_here(t) == 1) return;
+    assert(t->notes.count > 0 && t->notes.items[t->notes.count - 1].access_count > 0);
     spad__ttgir_access *access = &t->accesses.items[t->accesses.count - 1];
     spad__ttgir_buffer *b = &t->buffers.items[access->buffer];
-    if (b->space != SPAD__TTGIR_SHARED && b->space != SPAD__TTGIR_TMEM) return;
+    assert(b->space == SPAD__TTGIR_SHARED || b->space == SPAD__TTGIR_TMEM);
     access->spread = spread;
     if (spread == SPAD__SPREAD_REPEATED && (access->kind & SPAD_ACCESS_WRITE) != 0) {
         b->repeats = true;
@@ -115,8 +117,7 @@ static int32_t spread_of_map(spad__ttgir *t, const spad__ttgir_map *map) {
 /* A warp accesses a quarter of the lanes of tensor memory, by its number modulo 4 [PTX ISA,
  * tcgen05, access restrictions]: of four warps each has its own, whatever the layout. */
 static bool is_by_lanes(const spad__ttgir *t, const spad__ttgir_value *view) {
-    return view->kind == SPAD__TTGIR_VIEW && warps_here(t) == GROUP_WARPS &&
-           t->buffers.items[view->buffer].space == SPAD__TTGIR_TMEM;
+    return warps_here(t) == GROUP_WARPS && t->buffers.items[view->buffer].space == SPAD__TTGIR_TMEM;
 }
 
 /* Is the view all of its tile, in the shape of the type? */
@@ -125,7 +126,7 @@ static bool is_whole_tile(const spad__ttgir *t, const spad__ttgir_type *type,
     const spad__ttgir_buffer *b = &t->buffers.items[view->buffer];
     int64_t split[SPAD__TTGIR_RANK];
     if (b->folded || view->view.reshaped) return false;
-    if (b->rank != type->rank || view->view.rank != type->rank) return false;
+    if (b->rank != type->rank) return false;
     spad__ttgir_split(t, type->encoding, type->rank, split);
     for (int d = 0; d < type->rank; d++) {
         const int own = view->view.order[d];
@@ -140,7 +141,6 @@ static int32_t spread_of_type(spad__ttgir *t, const spad__ttgir_type *type,
                               const spad__ttgir_value *view) {
     static const int order[SPAD__TTGIR_RANK] = {0, 1, 2, 3, 4, 5};
     spad__ttgir_map map;
-    if (view->kind != SPAD__TTGIR_VIEW) return SPAD__SPREAD_UNKNOWN;
     const bool whole = is_whole_tile(t, type, view);
     if (!spad__ttgir_read_map(t, type, whole ? view->view.order : order, &map)) {
         return SPAD__SPREAD_UNKNOWN;
@@ -150,6 +150,7 @@ static int32_t spread_of_type(spad__ttgir *t, const spad__ttgir_type *type,
 
 int32_t spad__ttgir_spread_of(spad__ttgir *t, uint32_t at, const spad__ttgir_value *view) {
     spad__ttgir_type type;
+    assert(view->kind == SPAD__TTGIR_VIEW);
     if (!t->meets || t->dry) return SPAD__SPREAD_NONE;
     if (is_by_lanes(t, view)) return SPAD__SPREAD_LANES;
     if (at == 0 || !spad__ttgir_read_type(t, at, t->m->ops.items[t->op].end, &type)) {
@@ -161,7 +162,8 @@ int32_t spad__ttgir_spread_of(spad__ttgir *t, uint32_t at, const spad__ttgir_val
 int32_t spad__ttgir_spread_of_pointers(spad__ttgir *t, const spad__mlir_op *op,
                                        const spad__ttgir_value *view) {
     spad__ttgir_type type;
-    if (!t->meets || t->dry) return SPAD__SPREAD_NONE;
+    assert(view->kind == SPAD__TTGIR_VIEW && !t->dry);
+    if (!t->meets) return SPAD__SPREAD_NONE;
     if (!spad__ttgir_read_pointers(t, op, &type)) return SPAD__SPREAD_UNKNOWN;
     return spread_of_type(t, &type, view);
 }
@@ -226,8 +228,10 @@ static void exchange_along_axis(spad__ttgir *t, const spad__mlir_op *op,
     }
     if (spad__mlir_named(t->m, op, "tt.scan")) {
         out->reads = SPAD__SPREAD_ALL;
-    } else if (spad_shape_bytes(&out->certain, one, type.dtype, NULL) != SPAD_OK) {
-        out->certain = 0;
+    } else {
+        const spad_status status = spad_shape_bytes(&out->certain, one, type.dtype, NULL);
+        assert(status == SPAD_OK); /* one element */
+        (void)status;
     }
 }
 

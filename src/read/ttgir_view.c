@@ -35,18 +35,38 @@ void spad__ttgir_index(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_set(t, op, 0, value);
 }
 
-/* Narrows dimension d of the view to `length` elements from `from` on. */
-static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
+/* What one block has of the type, the stages of a ring among it. */
+static void dims_in_block(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *dims) {
+    const int ring = spad__ttgir_stage_dims(t, type);
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type->encoding, type->rank - ring, split);
+    for (int d = 0; d < type->rank; d++) {
+        const int64_t parts = d < ring ? 1 : split[d - ring];
+        dims[d] = type->dims[d] / parts > 0 ? type->dims[d] / parts : 1;
+    }
+}
+
+/* Narrows dimension d of the view to that of dimension `of` of the type, from `from` on. False: a
+ * fault. */
+static bool narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from,
+                   const spad__ttgir_type *type, int of) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
-    if (b->folded) return;
-    if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
+    const int64_t before = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
+    int64_t dims[SPAD__TTGIR_RANK];
+    dims_in_block(t, type, dims);
+    if (b->folded || (from == 0 && dims[of] == before)) return true;
+    if (dims[of] != type->dims[of]) {
+        SPAD__TTGIR_FAULT(t, "a part of a dimension that the blocks of the cluster divide");
+        return false;
+    }
     const spad__scalar start = spad__scalar_number(&t->scalars, from);
     value->view.from[own] =
         value->view.length[own] > 0
             ? spad__scalar_make(&t->scalars, SPAD__SCALAR_ADD, value->view.from[own], start)
             : start;
-    value->view.length[own] = length;
+    value->view.length[own] = dims[of];
+    return true;
 }
 
 /* The type that a view gets; false: a fault. */
@@ -76,9 +96,9 @@ void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op) {
         return;
     }
     for (int d = ring; d < value.view.rank + ring && d < type.rank; d++) {
-        if (at + 2 * (uint32_t)d >= op->end) break;
-        if (!spad__mlir_number(t->m, at + 2 * (uint32_t)d, &from)) break;
-        narrow(t, &value, d - ring, from, type.dims[d]);
+        const uint32_t place = at + 2 * (uint32_t)d;
+        if (place >= op->end || !spad__mlir_number(t->m, place, &from)) break;
+        if (!narrow(t, &value, d - ring, from, &type, d)) return;
     }
     spad__ttgir_set(t, op, 0, value);
 }
@@ -104,30 +124,39 @@ void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a part of tensor memory in dimension %lld", (long long)dim);
         return;
     }
-    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim]);
+    if (value.view.rank > 1 && !narrow(t, &value, (int)own, from, &type, (int)dim)) return;
     spad__ttgir_set(t, op, 0, value);
+}
+
+/* The numbers of "order = array<i32: 1, 0>". False: they are no order of `rank` dimensions. */
+static bool read_order(const spad__ttgir *t, const spad__mlir_op *op, int rank, int *order) {
+    uint32_t at = spad__mlir_attribute(t->m, op, "order");
+    unsigned seen = 0;
+    int count = 0;
+    for (; at != 0 && at < op->end && !spad__mlir_is_mark(t->m, at, '>'); at++) {
+        int64_t number;
+        if (!spad__mlir_number(t->m, at, &number)) continue;
+        if (number < 0 || number >= rank || (seen >> number & 1) != 0) return false;
+        seen |= 1U << number;
+        order[count++] = (int)number;
+    }
+    return count == rank;
 }
 
 /* "memdesc_trans %x {order = array<i32: 1, 0>}"; the stages of a ring stay its first dimension */
 void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op) {
     spad__ttgir_value value = *spad__ttgir_operand(t, op, 0);
     const spad__ttgir_value before = value;
-    uint32_t at = spad__mlir_attribute(t->m, op, "order");
     const int ring = is_whole_ring(t, &value) ? 1 : 0;
-    int d = 0;
-    spad__ttgir_set(t, op, 0, value);
-    if (value.view.reshaped) return; /* all of it, in any order */
-    for (; at != 0 && at < op->end && d < value.view.rank + ring; at++) {
-        int64_t from;
-        if (spad__mlir_is_mark(t->m, at, '>')) break;
-        if (!spad__mlir_number(t->m, at, &from) || from < 0 || from >= value.view.rank + ring)
-            continue;
-        if ((d < ring) != (from < ring)) {
-            SPAD__TTGIR_FAULT(t, "the stages of a ring in another place than the first");
-            return;
-        }
-        if (d >= ring) value.view.order[d - ring] = before.view.order[from - ring];
-        d++;
+    int order[SPAD__TTGIR_RANK];
+    if (!read_order(t, op, value.view.rank + ring, order)) {
+        value.view.reshaped = true; /* all of it, in an order that is not known */
+    } else if (ring == 1 && order[0] != 0) {
+        SPAD__TTGIR_FAULT(t, "the stages of a ring in another place than the first");
+        return;
+    }
+    for (int d = 0; d < value.view.rank && !value.view.reshaped; d++) {
+        value.view.order[d] = before.view.order[order[d + ring] - ring];
     }
     spad__ttgir_set(t, op, 0, value);
 }
@@ -143,16 +172,11 @@ static bool view_bytes(const spad__ttgir *t, const spad__ttgir_value *value, int
     return spad_shape_bytes(bytes, shape, b->dtype, NULL) == SPAD_OK;
 }
 
-/* Bytes that one block has of the type, without its first `ring` dimensions. */
-static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int ring,
-                       int64_t *bytes) {
-    int64_t split[SPAD__TTGIR_RANK], dims[SPAD__TTGIR_RANK];
-    const int rank = type->rank - ring;
-    spad__ttgir_split(t, type->encoding, rank, split);
-    for (int d = 0; d < rank; d++) {
-        dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
-    }
-    const spad_shape shape = {(size_t)rank, dims};
+/* Bytes that one block has of the type, with all stages of a ring. */
+static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int64_t *bytes) {
+    int64_t dims[SPAD__TTGIR_RANK];
+    dims_in_block(t, type, dims);
+    const spad_shape shape = {(size_t)type->rank, dims};
     return spad_shape_bytes(bytes, shape, type->dtype, NULL) == SPAD_OK;
 }
 
@@ -160,11 +184,13 @@ static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int r
 static bool is_view_of(const spad__ttgir *t, const spad__ttgir_value *value,
                        const spad__ttgir_type *type, int ring) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
+    int64_t dims[SPAD__TTGIR_RANK];
     if (type->rank - ring != b->rank || type->dtype != b->dtype || b->folded) return false;
+    dims_in_block(t, type, dims);
     for (int d = 0; d < b->rank; d++) {
         const int own = value->view.order[d];
         const int64_t length = value->view.length[own];
-        if (type->dims[d + ring] != (length > 0 ? length : b->dims[own])) return false;
+        if (dims[d + ring] != (length > 0 ? length : b->dims[own])) return false;
     }
     return true;
 }
@@ -189,7 +215,7 @@ void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op) {
         spad__ttgir_set(t, op, 0, value);
         return;
     }
-    if (!view_bytes(t, &value, &had) || !type_bytes(t, &type, 0, &has) ||
+    if (!view_bytes(t, &value, &had) || !type_bytes(t, &type, &has) ||
         !spad__mul(had, is_whole_ring(t, &value) ? b->stages : 1, &all)) {
         SPAD__TTGIR_FAULT(t, "a type of memory that is not known");
         return;

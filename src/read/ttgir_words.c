@@ -157,10 +157,21 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
         if (at != 0 && spad__mlir_number(m, at, &bytes) && bytes <= 128) {
             *align = bytes < 16 ? 128 : bytes * 8;
         }
-        *rank = type->rank > 2 ? type->rank - 1 : type->rank;
+        const uint32_t dims = spad__mlir_after_word(m, alias->first, alias->end, "rank");
+        int64_t stated = 2; /* where it is not written */
+        if (dims != 0) spad__mlir_number(m, dims, &stated);
+        *rank = stated >= type->rank ? type->rank : type->rank > 2 ? type->rank - 1 : type->rank;
         return;
     }
     *rank = count_order(m, alias);
+}
+
+int spad__ttgir_stage_dims(const spad__ttgir *t, const spad__ttgir_type *type) {
+    int rank;
+    int64_t align;
+    spad__ttgir_read_encoding(t, type, &rank, &align);
+    if (type->tensor_memory || rank == 0) return type->rank > 2 ? 1 : 0;
+    return type->rank > rank ? 1 : 0;
 }
 
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type) {

@@ -34,18 +34,6 @@ static int pick(maker *m, int below) {
     return (int)(spad__random_next(&m->random) % (uint64_t)below);
 }
 
-static void put(maker *m, const char *format, ...) SPAD_PRINTF(2, 3);
-
-static void put(maker *m, const char *format, ...) {
-    char line[512];
-    va_list words;
-    va_start(words, format);
-    const int length = vsnprintf(line, sizeof line, format, words);
-    va_end(words);
-    assert_true(length > 0 && (size_t)length < sizeof line);
-    assert_int_equal(m->text.sink.write(m->text.sink.context, line, (size_t)length), 0);
-}
-
 static const char *any(maker *m) {
     return m->list[pick(m, m->values)];
 }
@@ -69,36 +57,39 @@ static void put_number(maker *m, char *name) {
         const int number = m->names++;
         static const char *const relations[] = {"eq",  "ne",  "slt", "sle", "sgt",
                                                 "sge", "ult", "ule", "ugt", "uge"};
-        put(m, "%%b%d = arith.cmpi %s, %s, %s : i32\n", number, relations[pick(m, 10)], any(m),
-            any(m));
+        test_text_put(&m->text, "%%b%d = arith.cmpi %s, %s, %s : i32\n", number,
+                      relations[pick(m, 10)], any(m), any(m));
         if (pick(m, 4) == 0) {
-            put(m, "%s = arith.%s %%b%d : i1 to i32\n", name, pick(m, 2) ? "extsi" : "extui",
-                number);
+            test_text_put(&m->text, "%s = arith.%s %%b%d : i1 to i32\n", name,
+                          pick(m, 2) ? "extsi" : "extui", number);
         } else {
-            put(m, "%s = arith.select %%b%d, %s, %s : i32\n", name, number, any(m), any(m));
+            test_text_put(&m->text, "%s = arith.select %%b%d, %s, %s : i32\n", name, number, any(m),
+                          any(m));
         }
         return;
     }
     if (pick(m, 20) == 0) { /* the low bit, or a narrow number */
         const int number = m->names++;
         const char *type = pick(m, 2) ? "i1" : "i8";
-        put(m, "%%t%d = arith.trunci %s : i32 to %s\n", number, any(m), type);
-        put(m, "%s = arith.%s %%t%d : %s to i32\n", name, pick(m, 2) ? "extsi" : "extui", number,
-            type);
+        test_text_put(&m->text, "%%t%d = arith.trunci %s : i32 to %s\n", number, any(m), type);
+        test_text_put(&m->text, "%s = arith.%s %%t%d : %s to i32\n", name,
+                      pick(m, 2) ? "extsi" : "extui", number, type);
         return;
     }
     /* divisors and masks are constants */
     const bool constant = op >= 5 && op != 9;
     char other[16];
     snprintf(other, sizeof other, "%%c%d", op == 7 || op == 8 ? 1 : 2 + pick(m, 2));
-    put(m, "%s = arith.%s %s, %s : i32\n", name, ops[op], any(m), constant ? other : any(m));
+    test_text_put(&m->text, "%s = arith.%s %s, %s : i32\n", name, ops[op], any(m),
+                  constant ? other : any(m));
 }
 
 static void put_store(maker *m) {
     const int number = m->names++;
-    put(m, "%%r%d = arith.remsi %s, %%c3 : i32\n", number, any(m));
-    put(m, "%%y%d = ttg.memdesc_index %%x[%%r%d] : " X " -> " Y "\n", number, number);
-    put(m, "ttg.local_store %%p, %%y%d : tensor<8x8xf16> -> " Y "\n", number);
+    test_text_put(&m->text, "%%r%d = arith.remsi %s, %%c3 : i32\n", number, any(m));
+    test_text_put(&m->text, "%%y%d = ttg.memdesc_index %%x[%%r%d] : " X " -> " Y "\n", number,
+                  number);
+    test_text_put(&m->text, "ttg.local_store %%p, %%y%d : tensor<8x8xf16> -> " Y "\n", number);
 }
 
 /* What a loop carries in `name` after a round. */
@@ -109,24 +100,31 @@ static void put_next(maker *m, const char *name, const char *stage, char *next) 
     switch (pick(m, 7)) {
     case 0:
     case 1: /* the stage of a ring */
-        put(m, "%%a%d = arith.addi %s, %%c1 : i32\n", number, name);
+        test_text_put(&m->text, "%%a%d = arith.addi %s, %%c1 : i32\n", number, name);
         if (pick(m, 2) == 0) {
-            put(m, "%%e%d = arith.cmpi %s, %%a%d, %%c%d : i32\n", number, pick(m, 2) ? "sge" : "eq",
-                number, size);
-            put(m, "%s = arith.select %%e%d, %%c0, %%a%d : i32\n", next, number, number);
+            test_text_put(&m->text, "%%e%d = arith.cmpi %s, %%a%d, %%c%d : i32\n", number,
+                          pick(m, 2) ? "sge" : "eq", number, size);
+            test_text_put(&m->text, "%s = arith.select %%e%d, %%c0, %%a%d : i32\n", next, number,
+                          number);
         } else {
-            put(m, "%%e%d = arith.cmpi slt, %%a%d, %%c%d : i32\n", number, number, size);
-            put(m, "%s = arith.select %%e%d, %%a%d, %%c0 : i32\n", next, number, number);
+            test_text_put(&m->text, "%%e%d = arith.cmpi slt, %%a%d, %%c%d : i32\n", number, number,
+                          size);
+            test_text_put(&m->text, "%s = arith.select %%e%d, %%a%d, %%c0 : i32\n", next, number,
+                          number);
         }
         break;
     case 2: /* the phase of a ring, or of something else */
-        put(m, "%%a%d = arith.addi %s, %%c1 : i32\n", number, stage);
-        put(m, "%%e%d = arith.cmpi sge, %%a%d, %%c%d : i32\n", number, number, size);
-        put(m, "%%f%d = arith.xori %s, %%c1 : i32\n", number, name);
-        put(m, "%s = arith.select %%e%d, %%f%d, %s : i32\n", next, number, number, name);
+        test_text_put(&m->text, "%%a%d = arith.addi %s, %%c1 : i32\n", number, stage);
+        test_text_put(&m->text, "%%e%d = arith.cmpi sge, %%a%d, %%c%d : i32\n", number, number,
+                      size);
+        test_text_put(&m->text, "%%f%d = arith.xori %s, %%c1 : i32\n", number, name);
+        test_text_put(&m->text, "%s = arith.select %%e%d, %%f%d, %s : i32\n", next, number, number,
+                      name);
         break;
-    case 3: put(m, "%s = arith.xori %s, %%c1 : i32\n", next, name); break;
-    case 4: put(m, "%s = arith.addi %s, %%c%d : i32\n", next, name, pick(m, 4)); break;
+    case 3: test_text_put(&m->text, "%s = arith.xori %s, %%c1 : i32\n", next, name); break;
+    case 4:
+        test_text_put(&m->text, "%s = arith.addi %s, %%c%d : i32\n", next, name, pick(m, 4));
+        break;
     case 5: snprintf(next, 16, "%s", any(m)); break;
     default: put_number(m, next); break;
     }
@@ -140,28 +138,28 @@ static void put_loop(maker *m, int depth) {
     const int outside = m->values;
     char names[4][16], next[4][16];
     const char *stop = pick(m, 3) == 0 ? any(m) : pick(m, 3) == 0 ? "%c3" : "%K";
-    if (count > 0) put(m, "%%l%d:%d = ", number, count);
-    put(m, "scf.for %%i%d = %s to %s step %s", number, pick(m, 4) == 0 ? "%c1" : "%c0", stop,
-        pick(m, 4) == 0 ? "%c2" : "%c1");
+    if (count > 0) test_text_put(&m->text, "%%l%d:%d = ", number, count);
+    test_text_put(&m->text, "scf.for %%i%d = %s to %s step %s", number,
+                  pick(m, 4) == 0 ? "%c1" : "%c0", stop, pick(m, 4) == 0 ? "%c2" : "%c1");
     if (count > 0) {
-        put(m, " iter_args(");
+        test_text_put(&m->text, " iter_args(");
         for (int k = 0; k < count; k++) {
             snprintf(names[k], sizeof names[k], "%%k%d_%d", number, k);
-            put(m, "%s%s = %s", k > 0 ? ", " : "", names[k],
-                pick(m, 4) == 0 ? any(m) : m->list[pick(m, 3)]);
+            test_text_put(&m->text, "%s%s = %s", k > 0 ? ", " : "", names[k],
+                          pick(m, 4) == 0 ? any(m) : m->list[pick(m, 3)]);
         }
-        put(m, ") -> (i32)");
+        test_text_put(&m->text, ") -> (i32)");
     }
-    put(m, " : i32 {\n");
+    test_text_put(&m->text, " : i32 {\n");
     char variable[16];
     snprintf(variable, sizeof variable, "%%i%d", number);
     keep(m, variable);
     for (int k = 0; k < count; k++) keep(m, names[k]);
     put_body(m, depth + 1);
     for (int k = 0; k < count; k++) put_next(m, names[k], names[0], next[k]);
-    if (count > 0) put(m, "scf.yield ");
-    for (int k = 0; k < count; k++) put(m, "%s%s", k > 0 ? ", " : "", next[k]);
-    put(m, "\n}\n");
+    if (count > 0) test_text_put(&m->text, "scf.yield ");
+    for (int k = 0; k < count; k++) test_text_put(&m->text, "%s%s", k > 0 ? ", " : "", next[k]);
+    test_text_put(&m->text, "\n}\n");
     m->values = outside;
     for (int k = 0; k < count; k++) {
         char result[16];
@@ -180,14 +178,14 @@ static void put_body(maker *m, int depth) {
             put_loop(m, depth);
         } else if (what == 1) {
             const int number = m->names++;
-            put(m, "%%b%d = arith.cmpi slt, %s, %s : i32\nscf.if %%b%d {\n", number, any(m), any(m),
-                number);
+            test_text_put(&m->text, "%%b%d = arith.cmpi slt, %s, %s : i32\nscf.if %%b%d {\n",
+                          number, any(m), any(m), number);
             put_store(m);
             if (pick(m, 2) == 0) {
-                put(m, "} else {\n");
+                test_text_put(&m->text, "} else {\n");
                 put_store(m);
             }
-            put(m, "}\n");
+            test_text_put(&m->text, "}\n");
             m->values = outside;
         } else if (what < 4) {
             put_number(m, name);
@@ -201,21 +199,23 @@ static void put_body(maker *m, int depth) {
 static void make_function(maker *m) {
     m->values = m->names = 0;
     test_text_clear(&m->text);
-    put(m, "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>\n"
-           "#smem = #ttg.shared_memory\n"
-           "module attributes {ttg.target = \"cuda:80\"} {\n"
-           "tt.func public @f(%%p: !tt.ptr<f16>, %%K: i32) {\n");
+    test_text_put(
+        &m->text,
+        "#shared = #ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>\n"
+        "#smem = #ttg.shared_memory\n"
+        "module attributes {ttg.target = \"cuda:80\"} {\n"
+        "tt.func public @f(%%p: !tt.ptr<f16>, %%K: i32) {\n");
     for (int i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "%%c%d", i);
-        put(m, "%s = arith.constant %d : i32\n", name, i);
+        test_text_put(&m->text, "%s = arith.constant %d : i32\n", name, i);
         keep(m, name);
     }
     keep(m, "%K");
-    put(m, "%%x = ttg.local_alloc : () -> " X "\n");
+    test_text_put(&m->text, "%%x = ttg.local_alloc : () -> " X "\n");
     put_loop(m, 0);
     put_store(m);
-    put(m, "tt.return\n}\n}\n");
+    test_text_put(&m->text, "tt.return\n}\n}\n");
 }
 
 /* ---- both ways --------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include <execinfo.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,4 +203,14 @@ void test_text_clear(test_text *text) {
 void test_text_free(test_text *text) {
     free(text->bytes);
     text->bytes = NULL;
+}
+
+void test_text_put(test_text *text, const char *format, ...) {
+    char line[4000];
+    va_list words;
+    va_start(words, format);
+    const int length = vsnprintf(line, sizeof line, format, words);
+    va_end(words);
+    assert_true(length >= 0 && (size_t)length < sizeof line);
+    assert_int_equal(text->sink.write(text->sink.context, line, (size_t)length), 0);
 }

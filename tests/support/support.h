@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "spad/host.h"
 #include "spad/status.h"
 
@@ -79,6 +80,8 @@ typedef struct test_text {
 void test_text_init(test_text *text);
 void test_text_clear(test_text *text);
 void test_text_free(test_text *text);
+/* Adds a text of less than 4000 bytes. */
+void test_text_put(test_text *text, const char *format, ...) SPAD_PRINTF(2, 3);
 
 /* Asserts on a status, printing the message of the error when it is wrong. */
 #define assert_ok(status, error)                                                \

@@ -111,8 +111,71 @@ static void returns_that_matter(void **state) {
          "  }\n  tt.func private @g(%x: " S2 ", %c: i1) {\n" RETURN(
              "%c") "    tt.return\n  ^bb2:\n    ttg.local_store %c, %x : i32\n" CLOSE,
          {"for ", "if ", "store writes x\n"}},
+        /* after partitions of warps, and with a meeting of agents under way */
+        {HEAD("90") ALLOC_S "    ttg.warp_specialize(%x)\n    default {\n" STORE
+                            "      ttg.warp_yield\n    }\n    partition0(%o: " S2
+                            ") num_warps(4) {\n      ttg.warp_return\n    } : (" S2
+                            ") -> ()\n" RETURN("%w") "    tt.return\n  ^bb2:\n"
+                                                     "    ttg.local_load %x : i32\n" CLOSE,
+         {"unknown w in 0..2", "if w", "reads x\n"}},
+        /* mbarriers are used before it */
+        {HEAD("90") ALLOC_S ALLOC_B RETURN("%w") "    tt.return\n  ^bb2:\n" STORE CLOSE,
+         {"unknown w in 0..2", "if w", "store writes x\n"}},
     };
     CHECK_SAMPLES(list);
+}
+
+#define IN_LOOP(body)                                                                         \
+    HEAD("90")                                                                                \
+    ALLOC_S LOOP "    tt.call @g(%x, %w, %K, %p) : (i32, i1, i32, i32) -> ()\n    }\n"        \
+                 "    tt.return\n  }\n  tt.func private @g(%x: " S2                           \
+                 ", %w: i1, %K: i32, %p: !tt.ptr<f16>) {\n    %c1 = arith.constant 1 : i32\n" \
+                 "    %c2 = arith.constant 2 : i32\n    %true = arith.constant true\n" body CLOSE
+
+/* Ways that meet again, with values for the block where they do. */
+static void ways_that_meet(void **state) {
+    (void)state;
+    static const sample list[] = {
+        /* the first one leads there at once, or the second, or both with other values */
+        {HEAD("90") ALLOC_S "    cf.cond_br %w, ^bb2, ^bb1\n  ^bb1:\n" STORE
+                            "    cf.br ^bb2\n  ^bb2:\n    ttg.local_load %x : i32\n" CLOSE,
+         {"unknown w in 0..2 = [1]", "} else {\n    simt store writes x\n}\nsimt load"}},
+        {HEAD("90") ALLOC_R "    %q = arith.cmpi slt, %K, %c2 : i32\n"
+                            "    cf.cond_br %q, ^bb1(%c1, %c2 : i32, i32), ^bb1(%c2, %c0 : i32, "
+                            "i32)\n  ^bb1(%n: i32, %m: i32):\n" AT(
+                                "%n") "    %z = ttg.memdesc_index %x[%m] : " S3 " -> " S2
+                                      "\n    ttg.local_load %z : i32\n" CLOSE,
+         {"writes x[2]\n", "reads x[0]\n"}},
+        {HEAD("90") ALLOC_R "    %q = arith.cmpi slt, %K, %c2 : i32\n"
+                            "    cf.cond_br %q, ^bb1(%c1 : i32), ^bb2(%c0 : i32)\n"
+                            "  ^bb1(%n: i32):\n    cf.br ^bb3(%n : i32)\n"
+                            "  ^bb2(%m: i32):\n    cf.br ^bb3(%m : i32)\n"
+                            "  ^bb3(%o: i32):\n" AT("%o") CLOSE,
+         {"writes x[0]\n"}},
+        /* a return of a function that is called, where the sizes decide */
+        {IN_LOOP("    %q = arith.cmpi slt, %K, %c2 : i32\n    cf.cond_br %true, ^bb1, ^bb2\n"
+                 "  ^bb1:\n    cf.cond_br %q, ^bb3, ^bb4\n  ^bb3:\n    tt.return\n  ^bb4:\n" STORE
+                 "    cf.br ^bb2\n  ^bb2:\n"),
+         {"for ", "store writes x\n"}},
+        {IN_LOOP("    cf.cond_br %true, ^bb1, ^bb2\n  ^bb1:\n    tt.return\n  ^bb2:\n" STORE),
+         {"kernel f"}},
+        /* a copy that only data decides about */
+        {HEAD("90") ALLOC_S "    scf.if %w {\n" COPY "    }\n" WAIT CLOSE,
+         {"unknown w in 0..2", "if w != 0 {\n    cp load"}},
+    };
+    CHECK_SAMPLES(list);
+}
+
+/* The same in a loop, which is looked at dry before. */
+static void faults_in_loops(void **state) {
+    (void)state;
+    static const fault faults[] = {
+        {IN_LOOP("    cf.br ^bb1\n  ^bb1:\n" STORE "    cf.br ^bb1\n  ^bb2:\n"),
+         "branches that form a loop are not known"},
+        {IN_LOOP("    cf.br ^bb7\n  ^bb1:\n"), "a branch to a block that is not there"},
+        {IN_LOOP("    cf.br ^bb1\n  ^bb1:\n  ^bb2:\n"), "a block that ends with neither"},
+    };
+    CHECK_FAULTS(faults);
 }
 
 /* A condition that is known at these sizes. */
@@ -175,29 +238,27 @@ static void faults_of_branches(void **state) {
     CHECK_FAULTS(faults);
 }
 
-#define PUT(...) text.sink.write(text.sink.context, line, (size_t)snprintf(line, 200, __VA_ARGS__))
-
 /* Many blocks, and many ways through blocks that all leave. */
 static void too_many(void **state) {
     (void)state;
-    char line[200];
     test_text text;
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90"), strlen(HEAD("90")));
-    for (int i = 1; i < 300; i++) PUT("    cf.br ^bb%d\n  ^bb%d:\n", i, i);
-    PUT(CLOSE);
+    for (int i = 1; i < 300; i++) test_text_put(&text, "    cf.br ^bb%d\n  ^bb%d:\n", i, i);
+    test_text_put(&text, CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "more than 256 blocks with branches"});
     test_text_free(&text);
 
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90"), strlen(HEAD("90")));
-    PUT("    cf.cond_br %%w, ^bb0_a, ^end\n");
+    test_text_put(&text, "    cf.cond_br %%w, ^bb0_a, ^end\n");
     for (int i = 0; i < 14; i++) {
-        PUT("  ^bb%d_a:\n    %%w%d = tt.load %%p : !tt.ptr<i1>\n", i, i);
-        PUT("    cf.cond_br %%w%d, ^bb%d_b, ^bb%d_c\n", i, i, i);
-        PUT("  ^bb%d_b:\n    cf.br ^bb%d_a\n  ^bb%d_c:\n    cf.br ^bb%d_a\n", i, i + 1, i, i + 1);
+        test_text_put(&text, "  ^bb%d_a:\n    %%w%d = tt.load %%p : !tt.ptr<i1>\n", i, i);
+        test_text_put(&text, "    cf.cond_br %%w%d, ^bb%d_b, ^bb%d_c\n", i, i, i);
+        test_text_put(&text, "  ^bb%d_b:\n    cf.br ^bb%d_a\n  ^bb%d_c:\n    cf.br ^bb%d_a\n", i,
+                      i + 1, i, i + 1);
     }
-    PUT("  ^bb14_a:\n    tt.return\n  ^end:\n" CLOSE);
+    test_text_put(&text, "  ^bb14_a:\n    tt.return\n  ^end:\n" CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "more than 4096 ways through the branches"});
     test_text_free(&text);
 }
@@ -257,15 +318,14 @@ static void conditions_of_rounds(void **state) {
     assert_string_equal(info.approximated, "the condition in line 22 is the same each time");
     spad_kernel_destroy(read(list[1].text, &info));
     assert_string_equal(info.approximated, "the condition in line 4 is the same each time");
-    char line[200];
     test_text text;
     test_text_init(&text);
     text.sink.write(text.sink.context, HEAD("90") ALLOC_S, strlen(HEAD("90") ALLOC_S));
     for (int i = 0; i < 11; i++) {
-        PUT("    %%z%d = tt.load %%p : !tt.ptr<i1>\n    scf.if %%z%d {\n", i, i);
-        PUT("    ttg.local_store %%p, %%x : i32\n    }\n");
+        test_text_put(&text, "    %%z%d = tt.load %%p : !tt.ptr<i1>\n    scf.if %%z%d {\n", i, i);
+        test_text_put(&text, "    ttg.local_store %%p, %%x : i32\n    }\n");
     }
-    PUT(CLOSE);
+    test_text_put(&text, CLOSE);
     test_ttgir_refuse(&(fault){text.bytes, "data decides more than 10 conditions: only a run on "
                                            "the device knows it; with -D NAME=N loads have a"});
     test_text_free(&text);
@@ -387,6 +447,7 @@ static void loops_without_rounds(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ways_that_meet),          cmocka_unit_test(faults_in_loops),
         cmocka_unit_test(early_returns),           cmocka_unit_test(products_with_predicates),
         cmocka_unit_test(products_without_rounds), cmocka_unit_test(products_that_data_decides),
         cmocka_unit_test(returns_that_matter),     cmocka_unit_test(returns_that_are_known),

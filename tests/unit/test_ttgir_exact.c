@@ -92,32 +92,22 @@ typedef struct maker {
     int count;
 } maker;
 
-static void put(maker *m, const char *format, ...) SPAD_PRINTF(2, 3);
-
-static void put(maker *m, const char *format, ...) {
-    char line[4000];
-    va_list words;
-    va_start(words, format);
-    const int length = vsnprintf(line, sizeof line, format, words);
-    va_end(words);
-    assert_true(length > 0 && (size_t)length < sizeof line);
-    assert_int_equal(m->text.sink.write(m->text.sink.context, line, (size_t)length), 0);
-}
-
 static void put_constant(maker *m, const char *name, type t, int64_t value) {
     if (t == I1) {
-        put(m, "%%%s%d = arith.constant %s\n", name, m->count, value != 0 ? "true" : "false");
+        test_text_put(&m->text, "%%%s%d = arith.constant %s\n", name, m->count,
+                      value != 0 ? "true" : "false");
     } else {
-        put(m, "%%%s%d = arith.constant %" PRId64 " : %s\n", name, m->count, value, type_names[t]);
+        test_text_put(&m->text, "%%%s%d = arith.constant %" PRId64 " : %s\n", name, m->count, value,
+                      type_names[t]);
     }
 }
 
 /* Writes x[0] where the bit %e is set, and else x[1]. */
 static void put_verdict(maker *m) {
     const int n = m->count++;
-    put(m, "%%s%d = arith.select %%e%d, %%c0, %%c1 : i32\n", n, n);
-    put(m, "%%y%d = ttg.memdesc_index %%x[%%s%d] : " S3 " -> " S2 "\n", n, n);
-    put(m, "ttg.local_store %%p, %%y%d : " S2 "\n", n);
+    test_text_put(&m->text, "%%s%d = arith.select %%e%d, %%c0, %%c1 : i32\n", n, n);
+    test_text_put(&m->text, "%%y%d = ttg.memdesc_index %%x[%%s%d] : " S3 " -> " S2 "\n", n, n);
+    test_text_put(&m->text, "ttg.local_store %%p, %%y%d : " S2 "\n", n);
 }
 
 static void put_result(maker *m, int op, type t, int64_t a, int64_t b) {
@@ -128,9 +118,9 @@ static void put_result(maker *m, int op, type t, int64_t a, int64_t b) {
     put_constant(m, "a", t, a);
     put_constant(m, "b", t, b);
     put_constant(m, "r", t, result);
-    put(m, "%%z%d = arith.%s %%a%d, %%b%d {note = 1 : i16} : %s\n", n, operations[op], n, n,
-        type_names[t]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[t]);
+    test_text_put(&m->text, "%%z%d = arith.%s %%a%d, %%b%d {note = 1 : i16} : %s\n", n,
+                  operations[op], n, n, type_names[t]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[t]);
     put_verdict(m);
 }
 
@@ -139,9 +129,9 @@ static void put_relation(maker *m, int relation, type t, int64_t a, int64_t b) {
     put_constant(m, "a", t, a);
     put_constant(m, "b", t, b);
     put_constant(m, "r", I1, holds(relation, t, a, b));
-    put(m, "%%z%d = arith.cmpi %s, %%a%d, %%b%d : %s\n", n, relations[relation], n, n,
-        type_names[t]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : i1\n", n, n, n);
+    test_text_put(&m->text, "%%z%d = arith.cmpi %s, %%a%d, %%b%d : %s\n", n, relations[relation], n,
+                  n, type_names[t]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : i1\n", n, n, n);
     put_verdict(m);
 }
 
@@ -150,12 +140,12 @@ static void put_cast(maker *m, type from, type to, bool sign, int64_t a) {
     const bool narrow = to < from;
     put_constant(m, "a", from, a);
     put_constant(m, "r", to, narrow || sign ? cut(to, (uint64_t)a) : cut(to, bare(from, a)));
-    put(m, "%%z%d = arith.%s %%a%d : %s to %s\n", n,
-        narrow ? "trunci"
-        : sign ? "extsi"
-               : "extui",
-        n, type_names[from], type_names[to]);
-    put(m, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[to]);
+    test_text_put(&m->text, "%%z%d = arith.%s %%a%d : %s to %s\n", n,
+                  narrow ? "trunci"
+                  : sign ? "extsi"
+                         : "extui",
+                  n, type_names[from], type_names[to]);
+    test_text_put(&m->text, "%%e%d = arith.cmpi eq, %%z%d, %%r%d : %s\n", n, n, n, type_names[to]);
     put_verdict(m);
 }
 
@@ -208,9 +198,9 @@ static void numbers_are_as_wide_as_their_types(void **state) {
     for (type t = I1; t < TYPES; t++) {
         maker m = {0};
         test_text_init(&m.text);
-        put(&m, "%s", HEAD("90") ALLOC_R);
+        test_text_put(&m.text, "%s", HEAD("90") ALLOC_R);
         put_all(&m, t);
-        put(&m, "%s", CLOSE);
+        test_text_put(&m.text, "%s", CLOSE);
         char *kernel = text_of(m.text.bytes, 64, NULL);
         assert_true(m.count > 100);
         assert_int_equal(count_of(kernel, "writes x[0]"), m.count);
@@ -256,8 +246,8 @@ static void expressions_are_exact_or_run(void **state) {
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         maker m = {0};
         test_text_init(&m.text);
-        put(&m, "%s    %s", HEAD("90") ALLOC_R, list[i].op);
-        put(&m, "    %%s = arith.extui %%e : i1 to i32\n%s", AT("%s") CLOSE);
+        test_text_put(&m.text, "%s    %s", HEAD("90") ALLOC_R, list[i].op);
+        test_text_put(&m.text, "    %%s = arith.extui %%e : i1 to i32\n%s", AT("%s") CLOSE);
         char *kernel = text_of(m.text.bytes, list[i].size, NULL);
         if (strstr(kernel, list[i].wanted) == NULL) print_error("%zu: %s", i, kernel);
         assert_non_null(strstr(kernel, list[i].wanted));
@@ -407,6 +397,8 @@ static void other_sizes_are_not_promised(void **state) {
 #define HALF "!ttg.memdesc<32x64xf16, #shared, #smem, mutable>"
 #define TWO "!ttg.memdesc<2x32x64xf16, #shared, #smem, mutable>"
 #define FLAT "!ttg.memdesc<4096xf16, #flat, #smem, mutable>"
+#define CUBE(shape) "!ttg.memdesc<" shape "xf16, #cube, #smem, mutable>"
+#define SCALES(shape) "!ttg.memdesc<" shape "xi8, #scales, #ttng.tensor_memory, mutable>"
 #define WIDE "!ttg.memdesc<64x32xf32, #shared, #smem, mutable>"
 
 static void other_shapes_are_all_of_it(void **state) {
@@ -444,8 +436,115 @@ static void other_shapes_are_all_of_it(void **state) {
                             " -> !ttg.memdesc<48x32xf16, #shared, #smem, mutable>\n"
                             "    ttg.local_store %p, %u : " S2 "\n" CLOSE,
          {"simt store writes x[1](32..64, 16..64)\n"}},
+        /* a part as it is, and in other shapes */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %x[32, 0] : " S2 " -> " HALF
+                            "\n    %z = ttg.memdesc_reinterpret %y : " HALF " -> " HALF
+                            "\n    ttg.local_store %p, %z : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice %x[32, 0] : " S2 " -> " HALF
+                            "\n    %z = ttg.memdesc_reshape %y : " HALF
+                            " -> !ttg.memdesc<2048xf16, #flat, #smem, mutable>\n"
+                            "    ttg.local_store %p, %z : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reshape %x : " S2
+                            " -> !ttg.memdesc<32x128xf16, #shared, #smem, mutable>\n"
+                            "    ttg.local_store %p, %y : " S2 "\n" CLOSE,
+         {"simt store writes x\n"}},
+        /* three dimensions of a tile, which are no stages */
+        {"#cube = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, rank = "
+         "3}>\n" HEAD("90") "    %x = ttg.local_alloc : () -> " CUBE(
+             "2x64x64") "\n    %y = "
+                        "ttg.memdesc_"
+                        "subslice %x[1, 0, "
+                        "0] : " CUBE("2x64x"
+                                     "64") " -> " CUBE("1x64x64") "\n "
+                                                                  "   "
+                                                                  "ttg"
+                                                                  ".lo"
+                                                                  "cal"
+                                                                  "_st"
+                                                                  "ore"
+                                                                  " %"
+                                                                  "p, "
+                                                                  "%y "
+                                                                  ":"
+                                                                  " " CUBE("1x64x64") "\n" CLOSE,
+         {"tensor x : shared float16 (2, 64, 64)", "simt store writes x(1..2, .., ..)\n"}},
+        {"#cube = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, rank = "
+         "3}>\n" HEAD("90") "    %x = ttg.local_alloc : () -> " CUBE(
+             "2x1x64x64") "\n    %y = "
+                          "ttg.memdesc_"
+                          "index %x[%c1] "
+                          ": " CUBE("2x1x64"
+                                    "x64") " -> " CUBE("1x64x64") "\n    ttg.local_store %p, %y "
+                                                                  ": " CUBE("1x64x64") "\n" CLOSE,
+         {"tensor x : shared float16 [2] (1, 64, 64)", "simt store writes x[1]\n"}},
+        /* scales of a product: all of them, in whatever shape */
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD(
+             "100") "    %x = ttng.tmem_alloc "
+                    ": () -> " SCALES("128x4") "\n    %y = ttg.memdesc_reshape %x : " SCALES(
+                        "128x4") " -> " SCALES("64x8") "\n    %z = "
+                                                       "ttng.tmem_"
+                                                       "subslice %x "
+                                                       "{offset = 0 "
+                                                       ": i32} "
+                                                       ": " SCALES(
+                                                           "1"
+                                                           "2"
+                                                           "8"
+                                                           "x"
+                                                           "4") " -> " SCALES("128x2") "\n    "
+                                                                                       "ttng.tmem_"
+                                                                                       "store %p, "
+                                                                                       "%y, %true "
+                                                                                       ": i32\n"
+                                                                                       "    "
+                                                                                       "ttng.tmem_"
+                                                                                       "store %p, "
+                                                                                       "%z, %true "
+                                                                                       ": "
+                                                                                       "i32"
+                                                                                       "\n" CLOSE,
+         {"tensor x : tmem int8 (128, 16)", "simt store writes x\nsimt store writes x\n"}},
+        /* numbers that end with the operation */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_subslice " HALF
+                            " %x[32]\n    ttg.local_store %p, %y : " HALF "\n" CLOSE,
+         {"simt store writes x(32..64, ..)\n"}},
     };
     static const test_ttgir_fault faults[] = {
+        /* in a loop it is the same */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reshape %x : " S2 " -> " FLAT "\n" LOOP
+                            "    %z = ttg.memdesc_subslice %y[0] : " FLAT
+                            " -> !ttg.memdesc<64xf16, #flat, #smem, mutable>\n    }\n" CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("90") ALLOC_R LOOP "    %y = ttg.memdesc_subslice %x[1, 0, 0] : " S3
+                                 " -> !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>\n"
+                                 "    }\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R "    %y = ttg.memdesc_subslice %x[0, 0, 0] : " S3
+                            " -> !ttg.memdesc<2x64x64xf16, #shared, #smem, mutable>\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R "    %y = ttg.memdesc_subslice %x[%c0, 0, 0] : " S3 " -> " S3
+                            "\n" CLOSE,
+         "some of the stages of a ring: only one or all of them are known"},
+        {HEAD("90") ALLOC_R LOOP "    %y = ttg.memdesc_trans %x {order = array<i32: 1, 0, 2>} : " S3
+                                 " -> " S3 "\n    }\n" CLOSE,
+         "the stages of a ring in another place than the first"},
+        {HEAD("90") ALLOC_S LOOP "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " HALF
+                                 "\n    }\n" CLOSE,
+         "8192 bytes of memory as 4096: only all of them are known"},
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : i32 -> i32\n" CLOSE,
+         "a type of memory that is not known"},
+        /* more bytes than there are numbers for */
+        {HEAD("90") ALLOC_S LOOP "    %y = ttg.memdesc_reinterpret %x : " S2
+                                 " -> !ttg.memdesc<9223372036854775807x2xf16, #shared, #smem>\n"
+                                 "    }\n" CLOSE,
+         "a type of memory that is not known"},
+        /* an order that is none: no part of it is known */
+        {HEAD("90") ALLOC_S "    %y = ttg.memdesc_trans %x {order = array<i32: 0, 0>} : " S2
+                            " -> " S2 "\n    %z = ttg.memdesc_subslice %y[32, 0] : " S2 " -> " HALF
+                            "\n" CLOSE,
+         "a part of memory whose shape was changed is not known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " TWO
                             "\n    %z = ttg.memdesc_index %y[%c0] : " TWO " -> " HALF "\n" CLOSE,
          "a part of memory whose shape was changed is not known"},
@@ -507,6 +606,16 @@ static void memory_is_selected(void **state) {
         UNKNOWN_MEMORY("    ttg.local_store %p, %p : i32\n"),
         UNKNOWN_MEMORY("    ttg.local_scatter %p[%p], %p : i32\n"),
         UNKNOWN_MEMORY("    ttg.local_dealloc %p : i32\n"),
+        /* memory among the operands, but not where it has to be */
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_index %v[%x] : " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_subslice %p[0, 0], %x : " S2 " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_trans %v, %x {order = array<i32: 1, 0>} : " S2
+                               "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttg.memdesc_reshape %v, %x : " S2 " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    %y = ttng.tmem_subslice %v, %x {offset = 0 : i32} : " S2
+                               " -> " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S "    ttg.local_dealloc %v, %x : " S2 "\n"),
+        UNKNOWN_MEMORY(ALLOC_S ALLOC_B "    ttng.clc_try_cancel %v, %x, %b : " S2 ", " B1 "\n"),
         UNKNOWN_MEMORY("    ttg.async_copy_global_to_local %p, %p : i32\n"),
         UNKNOWN_MEMORY(ALLOC_B "    ttng.async_tma_copy_global_to_local %d[%c0] %p, %b, %true : "
                                "i32\n"),

@@ -13,8 +13,6 @@
 typedef test_ttgir_sample sample;
 typedef test_ttgir_fault fault;
 
-#define PUT(...) text.sink.write(text.sink.context, line, (size_t)snprintf(line, 200, __VA_ARGS__))
-
 /* ---- numbers and conditions ------------------------------------------------------------- */
 
 #define DATA_STAGE(op) \
@@ -125,7 +123,6 @@ static void long_conditions(void **state) {
                                        "select %q8, %o7, %q9", "select %q8, %a7, %q9"};
     for (size_t which = 0; which < sizeof last / sizeof *last; which++) {
         test_text text;
-        char line[200];
         spad_kernel *kernel;
         spad_ttgir_info info;
         spad_error error;
@@ -136,17 +133,23 @@ static void long_conditions(void **state) {
                         strlen(HEAD("90") ALLOC_R LOOP));
         for (int i = 0; i < 10; i++) {
             const char *first = i == 1 ? "q" : NULL;
-            PUT("      %%n%d = arith.constant %d : i32\n", i, i + 1);
-            PUT("      %%q%d = arith.cmpi slt, %%i, %%n%d : i32\n", i, i);
+            test_text_put(&text, "      %%n%d = arith.constant %d : i32\n", i, i + 1);
+            test_text_put(&text, "      %%q%d = arith.cmpi slt, %%i, %%n%d : i32\n", i, i);
             if (i == 0) continue;
-            PUT("      %%a%d = arith.andi %%%s%d, %%q%d : i1\n", i, first ? first : "a", i - 1, i);
-            PUT("      %%o%d = arith.ori %%%s%d, %%q%d : i1\n", i, first ? first : "o", i - 1, i);
-            PUT("      %%p%d = arith.ori %%q%d, %%q%d : i1\n", i, i, i - 1);
-            PUT("      %%m%d = arith.andi %%%s%d, %%p%d : i1\n", i, first ? first : "m", i - 1, i);
+            test_text_put(&text, "      %%a%d = arith.andi %%%s%d, %%q%d : i1\n", i,
+                          first ? first : "a", i - 1, i);
+            test_text_put(&text, "      %%o%d = arith.ori %%%s%d, %%q%d : i1\n", i,
+                          first ? first : "o", i - 1, i);
+            test_text_put(&text, "      %%p%d = arith.ori %%q%d, %%q%d : i1\n", i, i, i - 1);
+            test_text_put(&text, "      %%m%d = arith.andi %%%s%d, %%p%d : i1\n", i,
+                          first ? first : "m", i - 1, i);
         }
-        PUT("      %%s = arith.%s : i1\n", last[which]);
-        PUT("      scf.if %%s {\n        %%y = ttg.memdesc_index %%x[%%c0] : i32\n");
-        PUT("        ttg.local_store %%p, %%y : i32\n      }\n    }\n    tt.return\n  }\n}\n");
+        test_text_put(&text, "      %%s = arith.%s : i1\n", last[which]);
+        test_text_put(&text,
+                      "      scf.if %%s {\n        %%y = ttg.memdesc_index %%x[%%c0] : i32\n");
+        test_text_put(
+            &text,
+            "        ttg.local_store %%p, %%y : i32\n      }\n    }\n    tt.return\n  }\n}\n");
         assert_ok(spad_kernel_read_ttgir(&kernel, &info, text.bytes, strlen(text.bytes), "k",
                                          &options, NULL, &error),
                   &error);
@@ -479,8 +482,80 @@ static void far_numbers(void **state) {
     CHECK_SAMPLES(list);
 }
 
+#define BITS(name, of) "    " name " = tt.splat " of " : i1 -> tensor<64x64xi1>\n"
+#define COPY_BY(mask)                                                         \
+    "    %h = tt.splat %p : !tt.ptr<f16> -> tensor<64x64x!tt.ptr<f16>>\n"     \
+    "    %t1 = ttg.async_copy_global_to_local %h, %x mask " mask              \
+    " : tensor<64x64x!tt.ptr<f16>> -> <64x64xf16, #shared, #smem, mutable>\n" \
+    "    %t2 = ttg.async_commit_group tokens %t1\n"
+#define ENOUGH "    %q = arith.cmpi sgt, %K, %c2 : i32\n    %o = arith.cmpi sgt, %K, %c3 : i32\n"
+
+/* Bits of a tensor that come out of a condition, or that a loop carries. */
+static void masks_are_carried(void **state) {
+    (void)state;
+    static const test_ttgir_sample list[] = {
+        {HEAD("90") ALLOC_S ENOUGH BITS("%b1", "%o") BITS(
+             "%b2",
+             "%true") "    %m = scf.if %q -> (tensor<64x64xi1>) {\n      scf.yield %b1 : "
+                      "tensor<64x64xi1>\n"
+                      "    } else {\n      scf.yield %b2 : tensor<64x64xi1>\n    }\n" COPY_BY("%m")
+                          CLOSE,
+         {"cp load_t1 reads p writes x in loads\n", "cp zeros_t1 writes x in loads"}},
+        /* one that is not known is a copy in any case */
+        {HEAD("90") ALLOC_S ENOUGH BITS("%b1", "%o") BITS(
+             "%b2", "%v") "    %m = scf.if %q -> (tensor<64x64xi1>) {\n      scf.yield %b1 : "
+                          "tensor<64x64xi1>\n"
+                          "    } else {\n      scf.yield %b2 : tensor<64x64xi1>\n    }\n" COPY_BY(
+                              "%m") CLOSE,
+         {"cp load_t1 reads p writes x in loads\n"}},
+        {HEAD("90") ALLOC_S ENOUGH BITS(
+             "%b1", "%o") "    %m = scf.for %i = %c0 to %K step %c1 iter_args(%n = %b1) -> "
+                          "(tensor<64x64xi1>) : "
+                          "i32 {\n" COPY_BY(
+                              "%n") "      scf.yield %n : tensor<64x64xi1>\n    }\n" COPY_BY("%m")
+                              CLOSE,
+         {"for i in 0..", "cp load_t1 reads p writes x in loads\n"}},
+    };
+    CHECK_SAMPLES(list);
+    static const test_ttgir_fault faults[] = {
+        /* memory as it is, or in another shape */
+        {HEAD("90") ALLOC_S
+         "    %q = arith.cmpi sgt, %v, %c2 : i32\n    %y = ttg.memdesc_reshape %x "
+         ": " S2 " -> !ttg.memdesc<4096xf16, #flat, #smem, mutable>\n"
+         "    %z = arith.select %q, %x, %y : " S2 "\n    ttg.local_store %p, %z : " S2 "\n" CLOSE,
+         "only a run on the device knows it"},
+        /* a condition without an operand */
+        {HEAD("90") ALLOC_S "    scf.if {\n    ttg.local_store %p, %x : i32\n    }\n" CLOSE,
+         "a condition: only a run on the device knows it"},
+    };
+    CHECK_FAULTS(faults);
+}
+
+/* A loop that has no statement is run round by round where something else needs numbers. */
+static void too_many_rounds(void **state) {
+    (void)state;
+    static const char text[] = HEAD("90") ALLOC_R
+        "    %q = arith.muli %K, %K : i32\n    %z = arith.andi %q, %c3 : i32\n" AT("%z") LOOP
+        "    }\n" CLOSE;
+    const spad_define sizes[] = {{"K", 60000}, {"K", 2000000000}};
+    for (int i = 0; i < 2; i++) {
+        const spad_kernel_options options = {.defines = &sizes[i], .define_count = 1};
+        spad_kernel *kernel;
+        spad_error error;
+        const spad_status status =
+            spad_kernel_read_ttgir(&kernel, NULL, text, strlen(text), "k", &options, NULL, &error);
+        spad_kernel_destroy(kernel);
+        assert_int_equal(status, i == 0 ? SPAD_OK : SPAD_ERR_SYNTAX);
+        if (i == 0) continue;
+        assert_string_equal(error.message, "more than 1048576 rounds of loops that are run with "
+                                           "numbers: give smaller sizes");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks_are_carried),
+        cmocka_unit_test(too_many_rounds),
         cmocka_unit_test(numbers),
         cmocka_unit_test(long_conditions),
         cmocka_unit_test(masks),

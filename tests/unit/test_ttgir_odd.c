@@ -172,21 +172,26 @@ static void too_many_values(void **state) {
 static void many_arguments(void **state) {
     (void)state;
     test_text text;
-    char line[200];
     spad_kernel *kernel;
     spad_ttgir_info info;
     spad_error error;
     test_text_init(&text);
-#define PUT(...) text.sink.write(text.sink.context, line, (size_t)snprintf(line, 200, __VA_ARGS__))
-    PUT("module attributes {ttg.target = \"cuda:90\"} {\n  tt.func public @f(%%p: !tt.ptr<f16>");
-    for (int i = 0; i < 80; i++) PUT(", %%a_rather_long_name_of_a_size_%d: i32", i);
-    PUT(") {\n    %%c0 = arith.constant 0 : i32\n    %%c1 = arith.constant 1 : i32\n");
-    PUT("    %%x = ttg.local_alloc : () -> !ttg.memdesc<64xf16, #ttg.shared_memory>\n");
+    test_text_put(
+        &text,
+        "module attributes {ttg.target = \"cuda:90\"} {\n  tt.func public @f(%%p: !tt.ptr<f16>");
+    for (int i = 0; i < 80; i++)
+        test_text_put(&text, ", %%a_rather_long_name_of_a_size_%d: i32", i);
+    test_text_put(&text,
+                  ") {\n    %%c0 = arith.constant 0 : i32\n    %%c1 = arith.constant 1 : i32\n");
+    test_text_put(&text,
+                  "    %%x = ttg.local_alloc : () -> !ttg.memdesc<64xf16, #ttg.shared_memory>\n");
     for (int i = 0; i < 80; i++) {
-        PUT("    scf.for %%i = %%c0 to %%a_rather_long_name_of_a_size_%d step %%c1 : i32 {\n", i);
-        PUT("      ttg.local_store %%p, %%x : i32\n    }\n");
+        test_text_put(
+            &text,
+            "    scf.for %%i = %%c0 to %%a_rather_long_name_of_a_size_%d step %%c1 : i32 {\n", i);
+        test_text_put(&text, "      ttg.local_store %%p, %%x : i32\n    }\n");
     }
-    PUT("    tt.return\n  }\n}\n");
+    test_text_put(&text, "    tt.return\n  }\n}\n");
     assert_ok(read_one(&kernel, text.bytes, &info, NULL, &error), &error);
     assert_int_equal(spad_kernel_param_count(kernel), 80);
     assert_int_equal(spad_kernel_loop_count(kernel), 80);
@@ -521,16 +526,17 @@ static void tiles_in_registers(void **state) {
     (void)state;
 #define POINTERS(shape) LOAD(shape "x!tt.ptr<f16>")
     test_text text;
-    char line[400];
     test_text_init(&text);
-    PUT("module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\"} {\n");
-    PUT("  tt.func public @f(%%p0: !tt.ptr<f16>");
-    for (int i = 1; i < 24; i++) PUT(", %%p%d: !tt.ptr<f16>", i);
-    PUT(") {\n");
+    test_text_put(&text,
+                  "module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\"} {\n");
+    test_text_put(&text, "  tt.func public @f(%%p0: !tt.ptr<f16>");
+    for (int i = 1; i < 24; i++) test_text_put(&text, ", %%p%d: !tt.ptr<f16>", i);
+    test_text_put(&text, ") {\n");
     for (int i = 0; i < 24; i++) {
-        PUT("    %%l%d = tt.load %%p%d : tensor<%dx!tt.ptr<f16>, #row>\n", i, i, 16 * (i / 2 + 1));
+        test_text_put(&text, "    %%l%d = tt.load %%p%d : tensor<%dx!tt.ptr<f16>, #row>\n", i, i,
+                      16 * (i / 2 + 1));
     }
-    PUT("    tt.return\n  }\n}\n");
+    test_text_put(&text, "    tt.return\n  }\n}\n");
     const sample many = {text.bytes,
                          {"tensor tile_r : registers float16 (16)",
                           "tensor tile_r_12 : registers float16 (192)",
@@ -617,17 +623,20 @@ static void a_masked_copy_is_no_approximation(void **state) {
 static void many_short_arguments(void **state) {
     (void)state;
     test_text text;
-    char line[200];
     spad_kernel *kernel;
     spad_ttgir_info info;
     spad_error error;
     test_text_init(&text);
-    PUT("module attributes {ttg.target = \"cuda:90\"} {\n  tt.func public @f(%%p: !tt.ptr<f16>");
-    for (int i = 0; i < 70; i++) PUT(", %%n%d: i32", i);
-    PUT(") {\n    %%c0 = arith.constant 0 : i32\n    %%c1 = arith.constant 1 : i32\n");
-    PUT("    %%x = ttg.local_alloc : () -> !ttg.memdesc<64xf16, #ttg.shared_memory>\n");
-    PUT("    scf.for %%i = %%c0 to %%n3 step %%c1 : i32 {\n");
-    PUT("      ttg.local_store %%p, %%x : i32\n    }\n    tt.return\n  }\n}\n");
+    test_text_put(
+        &text,
+        "module attributes {ttg.target = \"cuda:90\"} {\n  tt.func public @f(%%p: !tt.ptr<f16>");
+    for (int i = 0; i < 70; i++) test_text_put(&text, ", %%n%d: i32", i);
+    test_text_put(&text,
+                  ") {\n    %%c0 = arith.constant 0 : i32\n    %%c1 = arith.constant 1 : i32\n");
+    test_text_put(&text,
+                  "    %%x = ttg.local_alloc : () -> !ttg.memdesc<64xf16, #ttg.shared_memory>\n");
+    test_text_put(&text, "    scf.for %%i = %%c0 to %%n3 step %%c1 : i32 {\n");
+    test_text_put(&text, "      ttg.local_store %%p, %%x : i32\n    }\n    tt.return\n  }\n}\n");
     assert_ok(read_one(&kernel, text.bytes, &info, NULL, &error), &error);
     assert_string_equal(info.assumed, "n3 = 4096");
     spad_kernel_destroy(kernel);

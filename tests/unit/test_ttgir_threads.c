@@ -97,11 +97,169 @@ static void layouts_say_which_warp_has_what(void **state) {
     CHECK_SAMPLES(samples);
 }
 
+#define MMA_OF(words) "#ttg.nvidia_mma<{" words "}>"
+#define MMA2(words) MMA_OF("versionMajor = 2, versionMinor = 0, " words)
+#define BLOCKED(size, lanes, warps, order)                                                     \
+    "#ttg.blocked<{sizePerThread = " size ", threadsPerWarp = " lanes ", warpsPerCTA = " warps \
+    ", order = " order "}>"
+#define LINEAR(registers, lanes, warps) \
+    "#ttg.linear<{register = " registers ", lane = " lanes ", warp = " warps ", block = []}>"
+#define OPERAND(words) "#ttg.dot_op<{" words "}>"
+
+/* Which warp has what is not known where a layout cannot be read, or is none. */
+static void layouts_of_which_nothing_is_known(void **state) {
+    (void)state;
+    static const char *const layouts[] = {
+        BLOCKED("4", "[4, 8]", "[4, 1]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[32]", "[4, 1]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[4, 8]", "[4]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[4, 8]", "[4, 1]", "[0]"),
+        /* no order of two dimensions */
+        BLOCKED("[1, 4]", "[4, 8]", "[4, 1]", "[0, 2]"),
+        BLOCKED("[1, 4]", "[4, 8]", "[4, 1]", "[0, 0]"),
+        /* no powers of two, and more than there are */
+        BLOCKED("[1, 4]", "[4, 8]", "[3, 1]", "[1, 0]"),
+        BLOCKED("[3, 4]", "[4, 8]", "[4, 1]", "[1, 0]"),
+        BLOCKED("[65536, 4]", "[4, 8]", "[4, 1]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[65536, 8]", "[4, 1]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[4, 8]", "[128, 1]", "[1, 0]"),
+        BLOCKED("[1, 4]", "[4, 8]", "[64, 2]", "[1, 0]"),
+        MMA_OF("warpsPerCTA = [4, 1], instrShape = [16, 8]"),
+        MMA_OF("versionMajor = x, warpsPerCTA = [4, 1], instrShape = [16, 8]"),
+        MMA_OF("versionMajor = 1, warpsPerCTA = [4, 1], instrShape = [16, 8]"),
+        MMA_OF("versionMajor = 5, warpsPerCTA = [4, 1], instrShape = [16, 8]"),
+        MMA2("warpsPerCTA = [4], instrShape = [16, 8]"),
+        MMA2("warpsPerCTA = [4, 1], instrShape = [16]"),
+        MMA2("warpsPerCTA = [4, 1], instrShape = [4294967296, 8]"),
+        LINEAR("4", "[]", "[]"),
+        LINEAR("[[0, 1]]", "4", "[]"),
+        LINEAR("[[0, 1]]", "[]", "4"),
+        LINEAR("[[0, 1]]", "[]", "[[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [0, 2]]"),
+        LINEAR("[[0, -1]]", "[]", "[[1, 0], [2, 0]]"),
+        OPERAND("opIdx = 0"),
+        OPERAND("parent = #mma2"),
+        OPERAND("opIdx = x, parent = #mma2"),
+        OPERAND("opIdx = -1, parent = #mma2"),
+        OPERAND("opIdx = 1, parent = " MMA2("warpsPerCTA = [4, 1]")),
+        "#ttg.slice<{dim = 0}>",
+        "#ttg.slice<{parent = #down}>",
+        "#ttg.slice<{dim = x, parent = #down}>",
+        "#ttg.slice<{dim = -1, parent = #down}>",
+        "#ttg.slice<{dim = 3, parent = #down}>",
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        test_text text;
+        test_text_init(&text);
+        test_text_put(&text, "#a = %s\n%s", layouts[i], MORE);
+        test_text_put(&text, "%s", MET ALLOC STORE("#down") LOAD("#a") CLOSE);
+        const test_ttgir_sample sample = {text.bytes, {"load_l reads t spread unknown\n"}};
+        test_ttgir_read(&sample);
+        test_text_free(&text);
+    }
+}
+
+#define WHOLE(shape, layout)                                                                      \
+    MORE MET "    %t = ttg.local_alloc {allocation.offset = 0 : i32} : () -> !ttg.memdesc<" shape \
+             "xi8, #tile, #smem, mutable>\n    %l = ttg.local_load %t : !ttg.memdesc<" shape      \
+             "xi8, #tile, #smem, mutable> -> tensor<" shape "xi8, " layout ">\n" CLOSE
+
+static void layouts_of_other_sizes(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        /* rows that are sums of others: the same elements of a warp */
+        {PAIR("#same", LINEAR("[[0, 1], [0, 3], [0, 32], [16, 0], [48, 0]]",
+                              "[[0, 4], [0, 12], [0, 16], [1, 0], [3, 0]]", "[[4, 0], [8, 0]]")),
+         {"writes t spread map1", "reads t spread map1"}},
+        {PAIR("#same", LINEAR("[[0, 3], [0, 2], [0, 32], [48, 0], [16, 0]]",
+                              "[[0, 12], [0, 8], [0, 16], [3, 0], [2, 0]]", "[[4, 3], [8, 0]]")),
+         {"writes t spread map1", "reads t spread map1"}},
+        /* slices that are written out, one in another */
+        {MORE MET
+         "    %t = ttg.local_alloc {allocation.offset = 0 : i32} : () -> " TILE "\n"
+         "    %l = ttg.local_load %t : " TILE
+         " -> tensor<256xf32, #ttg.slice<{dim = 1, parent = #ttg.slice<{dim = 1, parent = "
+         "#ttg.blocked<{sizePerThread = [1, 1, 4], threadsPerWarp = [4, 1, 8], warpsPerCTA "
+         "= [4, 1, 1], order = [2, 1, 0]}>}>}>>\n" CLOSE,
+         {"reads t spread map1"}},
+        /* more elements than are looked at, and a number of them that is no power of two */
+        {WHOLE("131072x131072", "#down"), {"reads t spread unknown"}},
+        {WHOLE("48x64", "#down"), {"reads t spread unknown"}},
+    };
+    CHECK_SAMPLES(samples);
+}
+
+#define EIGHT                                                                                     \
+    "#scales = #ttng.tensor_memory_scales_encoding<>\n#half = #ttg.blocked<{sizePerThread = [1, " \
+    "4], "                                                                                        \
+    "threadsPerWarp = [32, 1], warpsPerCTA = [4, 2], order = [1, 0]}>\nmodule attributes "        \
+    "{\"ttg.num-warps\" = 8 : i32, ttg.shared = 4096 : i32, spad.barriers, ttg.target = "         \
+    "\"cuda:100\"} {\n  tt.func public @f(%p: i32) {\n"
+#define S8 "!ttg.memdesc<128x4xi8, #scales, #ttng.tensor_memory, mutable>"
+/* Scales are kept several times: which warp has which of their bytes is not known. */
+static void scales_of_eight_warps(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {EIGHT "    %a = ttng.tmem_alloc : () -> " S8 "\n    ttng.tmem_store %p, %a, %p : "
+               "tensor<128x8xi8, #half> -> " S8 "\n" CLOSE,
+         {"writes a spread unknown\n"}},
+    };
+    CHECK_SAMPLES(samples);
+}
+
+/* Accesses whose type says nothing, or something else than the memory. */
+static void types_that_do_not_say_it(void **state) {
+    (void)state;
+    static const test_ttgir_sample samples[] = {
+        {MORE MET ALLOC STORE("#down") "    %l = ttg.local_load %t : " M " -> f32\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        {MORE MET ALLOC STORE("#down") "    %l = ttg.local_load %t : " M
+                                       " -> tensor<4xnone>\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        {MORE MET ALLOC STORE("#down") "    %l = ttg.local_load %t : " M
+                                       " -> tensor<1024xf32, #row>\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        {MORE MET ALLOC STORE("#down") "    %l = ttg.local_load %t : " M
+                                       " -> tensor<64x32xf32, #down>\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        /* a tile in another shape, and in an order that is none */
+        {MORE MET ALLOC STORE("#down") "    %u = ttg.memdesc_reshape %t : " M
+                                       " -> !ttg.memdesc<64x64xi32, #tile, #smem, mutable>\n"
+                                       "    %l = ttg.local_load %u : " M
+                                       " -> " T("#down") "\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        {MORE MET ALLOC STORE(
+             "#down") "    %u = ttg.memdesc_trans %t {order = array<i32: 0, 0>} : " M " -> " M
+                      "\n    %l = ttg.local_load %u : " M " -> " T("#down") "\n" CLOSE,
+         {"load_l reads t spread unknown"}},
+        /* a row of it, with the type of all of it */
+        {MORE MET ALLOC STORE(
+             "#down") "    %n = arith.constant 3 : i32\n    %u = ttg.memdesc_index %t[%n] : " M
+                      " -> " M "\n    %l = ttg.local_load %u : " M " -> " T("#down") "\n" CLOSE,
+         {"spread unknown"}},
+        /* copies by pointers whose type is not there */
+        {MORE MET ALLOC "    %k = ttg.async_copy_global_to_local %p, %t : i32\n" CLOSE,
+         {"writes t spread unknown"}},
+        /* conversions and sums without a tensor, or with one that is not known */
+        {MORE MET "    %s = ttg.convert_layout %x {allocation.offset = 0 : i32, allocation.size = "
+                  "64 : i32} : f32 -> " T("#down") "\n" CLOSE,
+         {"writes s_scratch spread unknown\nsync meet by 1\nsimt convert_s reads s_scratch spread "
+          "unknown"}},
+        {MORE MET "    %s = ttg.convert_layout %x {allocation.offset = 0 : i32, allocation.size = "
+                  "64 : i32} : " T("#down") " -> tensor<64x64xnone, #down>\n" CLOSE,
+         {"convert_s reads s_scratch spread unknown"}},
+    };
+    CHECK_SAMPLES(samples);
+}
+
 #define SUMS(axis, bytes)                                                                    \
     "    %s = \"tt.reduce\"(%x) <{axis = " axis " : i32}> ({\n    ^bb0(%a: f32, %b: f32):\n" \
     "      %c = arith.addf %a, %b : f32\n      tt.reduce.return %c : f32\n    }) "           \
     "{allocation.offset = 0 : i32, allocation.size = " bytes                                 \
     " : i32} : (" T("#down") ") -> tensor<64xf32, #ttg.slice<{dim = " axis ", parent = #down}>>\n"
+#define PART_SUM(attributes, type)                                                             \
+    "    %s = \"tt.reduce\"(%x) <{" attributes "}> ({\n    ^bb0(%a: f32, %b: f32):\n"          \
+    "      tt.reduce.return %a : f32\n    }) {allocation.offset = 0 : i32, allocation.size = " \
+    "512 : i32} : (" type ") -> tensor<64xf32, #row>\n"
 #define SCANNED                                                                           \
     "    %s = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({\n    ^bb0(%a: f32, " \
     "%b: f32):\n      tt.scan.return %a : f32\n    }) {allocation.offset = 0 : i32, "     \
@@ -150,6 +308,13 @@ static void operations_let_warps_meet(void **state) {
         {MORE MET SUMS("0", "4") CLOSE, {"simt reduce_s reads s_scratch spread all"}},
         {MORE MET SUMS("1", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
         {MORE MET SUMS("2", "512") CLOSE, {"simt reduce_s reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", "f32") CLOSE, {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", "tensor<64x64xnone, #down>") CLOSE,
+         {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axes = 0 : i32", T("#down")) CLOSE, {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = -1 : i32", T("#down")) CLOSE,
+         {"reads s_scratch spread unknown"}},
+        {MORE MET PART_SUM("axis = 0 : i32", T("#none")) CLOSE, {"reads s_scratch spread unknown"}},
         {MORE MET SCANNED CLOSE,
          {"writes s_scratch spread unknown\n" MEETS "simt scan_s reads s_scratch spread all"}},
         /* atomic operations, by their order and by whether they hand a result to all */
@@ -159,6 +324,9 @@ static void operations_let_warps_meet(void **state) {
          {MEETS "tensor o_scratch",
           "writes o_scratch spread unknown\n" MEETS "simt atomic_o reads o_scratch spread all"}},
         {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, acquire, gpu, %p, %K : "
+                                       "(!tt.ptr<i32>, i32) -> i32\n" LOAD("#wide") CLOSE,
+         {"writes t spread map1\n" MEETS "simt load_l"}},
+        {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, release, gpu, %p, %K : "
                                        "(!tt.ptr<i32>, i32) -> i32\n" LOAD("#wide") CLOSE,
          {"writes t spread map1\n" MEETS "simt load_l"}},
         {MORE MET ALLOC STORE("#down") "    %o = tt.atomic_rmw add, relaxed, gpu, %p, %K : "
@@ -203,6 +371,8 @@ static void barriers_are_for_addresses(void **state) {
         {MORE PLACED ALLOC STORE("#down") "    ttg.barrier local\n" LOAD("#wide") CLOSE, true},
         {MORE PLACED ALLOC STORE("#down") LOAD("#wide") CLOSE, false},
         {MORE PLACED ALLOC STORE("#down") "    gpu.barrier\n" LOAD("#wide") CLOSE, false},
+        {MORE PLACED ALLOC STORE("#down") "    ttg.barrier global_read\n" LOAD("#wide") CLOSE,
+         false},
         {MORE RAW ALLOC STORE("#down") "    ttg.barrier local\n" LOAD("#wide") CLOSE, false},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -327,6 +497,10 @@ static void each_barrier_is_missed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_say_which_warp_has_what),
+        cmocka_unit_test(layouts_of_which_nothing_is_known),
+        cmocka_unit_test(layouts_of_other_sizes),
+        cmocka_unit_test(types_that_do_not_say_it),
+        cmocka_unit_test(scales_of_eight_warps),
         cmocka_unit_test(operations_let_warps_meet),
         cmocka_unit_test(barriers_are_for_addresses),
         cmocka_unit_test(each_barrier_is_missed),

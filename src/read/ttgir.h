@@ -59,6 +59,8 @@ typedef struct spad__ttgir_view {
     spad__scalar from[SPAD__TTGIR_RANK];
     int64_t length[SPAD__TTGIR_RANK];
     bool reshaped; /* its dimensions are no longer those of the buffer: no parts of it */
+    int64_t bits;  /* of one of its elements, in columns of tensor memory that has another type; 0:
+                      those of the buffer */
 } spad__ttgir_view;
 
 typedef struct spad__ttgir_value {
@@ -359,6 +361,9 @@ uint32_t spad__ttgir_tensor_type(const spad__ttgir *t, const spad__mlir_op *op, 
 /* Rank that the encoding is for (0: not known), and the alignment that it needs (0: none). */
 void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *type, int *rank,
                                int64_t *align);
+/* How many columns of 32 bits, or parts of one, lie between two elements of a row of 128 lanes of
+ * tensor memory, which are side by side for 1. 0: another order of lanes, or not known. */
+int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *type);
 /* Is it of scales in tensor memory? */
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".

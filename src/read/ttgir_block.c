@@ -20,7 +20,7 @@ static bool same_part(const spad__ttgir_value *a, const spad__ttgir_value *b) {
            memcmp(a->view.order, b->view.order, sizeof a->view.order) == 0 &&
            memcmp(a->view.from, b->view.from, sizeof a->view.from) == 0 &&
            memcmp(a->view.length, b->view.length, sizeof a->view.length) == 0 &&
-           a->view.reshaped == b->view.reshaped;
+           a->view.reshaped == b->view.reshaped && a->view.bits == b->view.bits;
 }
 
 /* Two values that may be meant: the same buffer at one stage or the other. */

@@ -453,11 +453,6 @@ static void other_shapes_are_all_of_it(void **state) {
                             "\n    %z = ttg.memdesc_subslice %y[0] : " FLAT
                             " -> !ttg.memdesc<64xf16, #flat, #smem, mutable>\n" CLOSE,
          "a part of memory whose shape was changed is not known"},
-        {HEAD("100") ALLOC_T "    %y = ttg.memdesc_reinterpret %a : " T2
-                             " -> !ttg.memdesc<128x128xf16, #tmem, #ttng.tensor_memory, mutable>\n"
-                             "    %z = ttng.tmem_subslice %y {N = 64 : i32} : i32 -> " T2
-                             "\n" CLOSE,
-         "a part of memory whose shape was changed is not known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2 " -> " HALF "\n" CLOSE,
          "8192 bytes of memory as 4096: only all of them are known"},
         {HEAD("90") ALLOC_S "    %y = ttg.memdesc_reinterpret %x : " S2
@@ -469,6 +464,59 @@ static void other_shapes_are_all_of_it(void **state) {
         {HEAD("90") ALLOC_R "    %y = ttg.memdesc_trans %x {order = array<i32: 1, 0, 2>} : " S3
                             " -> " S3 "\n" CLOSE,
          "the stages of a ring in another place than the first"},
+    };
+    CHECK_SAMPLES(list);
+    CHECK_FAULTS(faults);
+}
+
+#define TYPED(lanes, columns, dtype, encoding) \
+    "!ttg.memdesc<" lanes "x" columns "x" dtype ", " encoding ", #ttng.tensor_memory, mutable>"
+#define TYPED_AS(type) "    %y = ttg.memdesc_reinterpret %a : " T2 " -> " type "\n"
+#define COLUMNS_OF(from, type) \
+    "    %z = ttng.tmem_subslice %y {offset = " from " : i32} : i32 -> " type "\n"
+#define HALVES TYPED("128", "128", "f16", "#tmem")
+#define STORE_Z "    ttng.tmem_store %p, %z, %true : i32\n"
+
+/* A column of tensor memory has two elements of 16 bits: where they are is known as long as lanes
+ * and columns are the same. */
+static void other_types_have_columns(void **state) {
+    (void)state;
+    static const test_ttgir_sample list[] = {
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem")) STORE_Z CLOSE,
+         {"simt store writes a(.., 32..64)\n"}},
+        /* of a part, and as it was again */
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem"))
+         "    %u = ttg.memdesc_reinterpret %z : " TYPED("128", "64", "f16", "#tmem") " -> " TYPED(
+             "128", "32", "f32", "#tmem") "\n    %v2 = ttng.tmem_subslice %u {offset = 8 : i32} : "
+                                          "i32 -> " TYPED("128", "8", "f32", "#tmem") "\n"
+                                          "    ttng.tmem_store %p, %v2, %true : i32\n" CLOSE,
+         {"simt store writes a(.., 40..48)\n"}},
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) "    ttng.tmem_store %p, %y, %true : i32\n" CLOSE,
+         {"simt store writes a\n"}},
+    };
+    static const test_ttgir_fault faults[] = {
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
+             COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem")) CLOSE,
+         "a part of an element of tensor memory as it was allocated"},
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
+             COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem")) CLOSE,
+         "a part of an element of tensor memory as it was allocated"},
+        /* elements with room between them, other lanes, and an encoding that is not known */
+        {"#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2>\n" HEAD(
+             "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#apart"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#apart")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("100") ALLOC_T TYPED_AS(TYPED("64", "256", "f16", "#tmem"))
+             COLUMNS_OF("64", TYPED("64", "64", "f16", "#tmem")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {"#half = #ttng.tensor_memory_encoding<blockM = 64, blockN = 64, colStride = 1>\n" HEAD(
+             "100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#half"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#half")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
+        {HEAD("100") ALLOC_T TYPED_AS(TYPED("128", "128", "f16", "#none"))
+             COLUMNS_OF("64", TYPED("128", "64", "f16", "#none")) CLOSE,
+         "a part of memory whose shape was changed is not known"},
     };
     CHECK_SAMPLES(list);
     CHECK_FAULTS(faults);
@@ -565,6 +613,7 @@ int main(void) {
         cmocka_unit_test(masked_copies_write_zeros),
         cmocka_unit_test(other_sizes_are_not_promised),
         cmocka_unit_test(other_shapes_are_all_of_it),
+        cmocka_unit_test(other_types_have_columns),
         cmocka_unit_test(memory_is_selected),
         cmocka_unit_test(freed_memory_is_not_used),
         cmocka_unit_test(phases_are_bits),

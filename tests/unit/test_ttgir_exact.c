@@ -482,25 +482,42 @@ static void other_shapes_are_all_of_it(void **state) {
 static void other_types_have_columns(void **state) {
     (void)state;
     static const test_ttgir_sample list[] = {
-        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
-             COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem")) STORE_Z CLOSE,
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem"))
+             STORE_Z CLOSE,
          {"simt store writes a(.., 32..64)\n"}},
         /* of a part, and as it was again */
-        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("64", TYPED("128", "64", "f16", "#tmem"))
-         "    %u = ttg.memdesc_reinterpret %z : " TYPED("128", "64", "f16", "#tmem") " -> " TYPED(
-             "128", "32", "f32", "#tmem") "\n    %v2 = ttng.tmem_subslice %u {offset = 8 : i32} : "
-                                          "i32 -> " TYPED("128", "8", "f32", "#tmem") "\n"
-                                          "    ttng.tmem_store %p, %v2, %true : i32\n" CLOSE,
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
+             COLUMNS_OF("64", TYPED("128", "64", "f16",
+                                    "#tmem")) "    %u = "
+                                              "ttg.memdesc_reinterpret %z "
+                                              ": " TYPED("128", "64", "f16", "#tmem") " -> " TYPED(
+                                                  "128", "32", "f32",
+                                                  "#tmem") "\n    %v2 = "
+                                                           "ttng.tmem_subslice "
+                                                           "%u {offset = 8 : "
+                                                           "i32} : "
+                                                           "i32 -> " TYPED("128", "8", "f32",
+                                                                           "#tmem") "\n"
+                                                                                    "    "
+                                                                                    "ttng."
+                                                                                    "tmem_"
+                                                                                    "store "
+                                                                                    "%p, "
+                                                                                    "%v2, "
+                                                                                    "%true "
+                                                                                    ": "
+                                                                                    "i32"
+                                                                                    "\n" CLOSE,
          {"simt store writes a(.., 40..48)\n"}},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) "    ttng.tmem_store %p, %y, %true : i32\n" CLOSE,
          {"simt store writes a\n"}},
     };
     static const test_ttgir_fault faults[] = {
-        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
-             COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem")) CLOSE,
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem"))
+             CLOSE,
          "a part of an element of tensor memory as it was allocated"},
-        {HEAD("100") ALLOC_T TYPED_AS(HALVES)
-             COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem")) CLOSE,
+        {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("2", TYPED("128", "1", "f16", "#tmem"))
+             CLOSE,
          "a part of an element of tensor memory as it was allocated"},
         /* elements with room between them, other lanes, and an encoding that is not known */
         {"#apart = #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 2>\n" HEAD(
@@ -606,6 +623,38 @@ static void phases_are_bits(void **state) {
     CHECK_SAMPLES(list);
 }
 
+/* A loop over tiles with a condition, and what it does in a round. */
+#define TILES(end, zero, one, two, body)                                         \
+    "      %r = scf.while (%s0 = " zero ") : (i32) -> i32 {\n"                   \
+    "        %g = arith.cmpi slt, %s0, " end " : i32\n"                          \
+    "        scf.condition(%g) %s0 : i32\n      } do {\n      ^bb0(%s2: i32):\n" \
+    "        %s3 = arith.addi %s2, " one " : i32\n"                              \
+    "        %e0 = arith.remsi %s2, " two " : i32\n"                             \
+    "        %e1 = arith.remsi %s3, " two " : i32\n" body "        scf.yield %s3 : i32\n      }\n"
+#define HANDED(end)                                                                            \
+    HEAD("90")                                                                                 \
+    ALLOC_B                                                                                    \
+    "    %b2 = ttg.local_alloc : () -> " B1 "\n    ttng.init_barrier %b2, 1 : " B1             \
+    "\n    %more = arith.addi %K, %c1 : i32\n"                                                 \
+    "    ttg.warp_specialize(%b, %b2, %K, %c0, %c1, %c2)\n    default {\n" TILES(              \
+        end, "%c0", "%c1", "%c2",                                                              \
+        "        ttng.wait_barrier %b, %e0 : " B1 "\n        ttng.arrive_barrier %b2, 1 : " B1 \
+        "\n") "      ttg.warp_yield\n    }\n    partition0(%q: " B1 ", %q2: " B1               \
+              ", %n: i32, %z0: i32, %z1: i32, %z2: i32) num_warps(4) {\n" TILES(               \
+                  "%n", "%z0", "%z1", "%z2",                                                   \
+                  "        ttng.wait_barrier %q2, %e1 : " B1                                   \
+                  "\n        ttng.arrive_barrier %q, 1 : " B1                                  \
+                  "\n") "      ttg.warp_return\n    } : (" B1 ", " B1                          \
+                        ", i32, i32, i32, i32) -> ()\n" CLOSE
+
+/* Loops of partitions run as often as one another: each with any number of rounds they never end.
+ */
+static void loops_of_partitions_belong_together(void **state) {
+    (void)state;
+    assert_int_equal(verdict_of(HANDED("%K"), 5), SPAD_VERDICT_PROVED_SHAPE);
+    assert_int_equal(verdict_of(HANDED("%more"), 5), SPAD_VERDICT_WRONG);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_as_wide_as_their_types),
@@ -617,6 +666,7 @@ int main(void) {
         cmocka_unit_test(memory_is_selected),
         cmocka_unit_test(freed_memory_is_not_used),
         cmocka_unit_test(phases_are_bits),
+        cmocka_unit_test(loops_of_partitions_belong_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
  *     ttgir_note.c    the statements that were found, before there is a kernel
  *     ttgir_view.c    parts of buffers, and other shapes of them
  *     ttgir_memory.c  operations that touch shared or tensor memory
+ *     ttgir_result.c  results of products that are read too early
  *     ttgir_scratch.c shared memory that operations on registers need
  *     ttgir_call.c    functions that are not inlined
  *     ttgir_cluster.c blocks of a cluster that touch the memory of one another
@@ -589,6 +590,8 @@ void spad__ttgir_trans(spad__ttgir *t, const spad__mlir_op *op);
 void spad__ttgir_reshape(spad__ttgir *t, const spad__mlir_op *op);
 /* An operation on memory; false: not one that we know. */
 bool spad__ttgir_memory(spad__ttgir *t, const spad__mlir_op *op);
+/* Reads of the results that a wait hands on, where their products can still be under way. */
+void spad__ttgir_note_results(spad__ttgir *t, const spad__mlir_op *wait, int64_t pending);
 
 /* ---- functions ------------------------------------------------------------------------ */
 

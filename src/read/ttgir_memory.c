@@ -263,6 +263,7 @@ static void do_dot_wait(spad__ttgir *t, const spad__mlir_op *op) {
         !spad__mlir_has(t->m, op, "warpGroupLocal")) {
         spad__ttgir_note_own_meet(t, op);
     }
+    spad__ttgir_note_results(t, op, pending);
 }
 
 /* ---- mbarriers ------------------------------------------------------------------------ */

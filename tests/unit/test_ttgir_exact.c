@@ -623,6 +623,98 @@ static void phases_are_bits(void **state) {
     CHECK_SAMPLES(list);
 }
 
+#define ACC "tensor<64x64xf32>"
+#define PRODUCT(result, of)                                                               \
+    "    " result " = ttng.warp_group_dot %x, %x, " of " {isAsync = true} : " S2 " * " S2 \
+    " -> " ACC "\n"
+#define WAIT(result, of, pending) \
+    "    " result " = ttng.warp_group_dot_wait " of " {pendings = " pending " : i32} : " ACC "\n"
+#define USE(of) "    tt.store %p, " of " : " ACC "\n"
+#define FILLED_X ALLOC_S "    ttg.local_store %p, %x : " S2 "\n    ttng.fence_async_shared\n"
+#define ROUNDS(body)                                                                             \
+    "    %r = scf.for %i = %c0 to %K step %c1 iter_args(%u = %zero) -> (" ACC ") : i32 {\n" body \
+    "      scf.yield %o : " ACC "\n    }\n"
+#define LAST "    ttng.warp_group_dot_wait {pendings = 0 : i32}\n"
+#define ZERO "    %zero = arith.constant dense<0.0> : " ACC "\n"
+
+/* What a wait hands on is read while its product may be under way. */
+static void results_are_waited_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        spad_verdict verdict;
+    } list[] = {
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%q", "0") USE("%o") CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%q", "1") USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* another product comes after it, and may stay under way */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") PRODUCT("%q2", "%zero")
+             WAIT("%o", "%q", "1") USE("%o") LAST CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") PRODUCT("%q2", "%zero")
+             WAIT("%o", "%q", "2") USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* the next product adds to it, in order; after the loop there is a wait for it, or none */
+        {HEAD("90") FILLED_X ZERO ROUNDS(PRODUCT("%q", "%u") WAIT("%o", "%q", "1"))
+             WAIT("%e", "%r", "0") USE("%e") CLOSE,
+         SPAD_VERDICT_PROVED_ALL},
+        {HEAD("90") FILLED_X ZERO ROUNDS(PRODUCT("%q", "%u") WAIT("%o", "%q", "1"))
+             WAIT("%e", "%r", "1") USE("%e") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO ROUNDS(PRODUCT("%q", "%u") WAIT("%o", "%q", "1")) USE("%r")
+             LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* by the next round */
+        {HEAD("90") FILLED_X ZERO ROUNDS(USE("%u") PRODUCT("%q", "%zero") WAIT("%o", "%q", "1"))
+             LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO ROUNDS(USE("%u") PRODUCT("%q", "%zero") WAIT("%o", "%q", "0"))
+             CLOSE,
+         SPAD_VERDICT_PROVED_ALL},
+        /* by a loop that begins with it, and through a condition */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q0", "%zero") WAIT(
+             "%o0", "%q0",
+             "1") "    %r = scf.for %i = %c0 to %K step %c1 iter_args(%u = %o0) -> (" ACC
+                  ") : i32 {\n" USE("%u") "      scf.yield %zero : " ACC "\n    }\n" LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT(
+             "%q0",
+             "%zero") "    %e = arith.cmpi sgt, %K, %c2 : i32\n    %z = scf.if %e -> (" ACC ") {\n"
+                      "      scf.yield %q0 : " ACC "\n    } else {\n      scf.yield %zero : " ACC
+                      "\n    }\n" WAIT("%o", "%z", "1") USE("%o") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* as a factor in registers of the next one */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT(
+             "%o", "%q", "1") "    %q2 = ttng.warp_group_dot %o, %x, %zero {isAsync = true} : " ACC
+                              " * " S2 " -> " ACC "\n" LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        /* of a select, which hands it on */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT(
+             "%o", "%q", "1") "    %e = arith.cmpi sgt, %K, %c2 : i32\n    %z = arith.select %e, "
+                              "%zero, %o : " ACC "\n" WAIT("%o2", "%z", "1") USE("%o2") LAST CLOSE,
+         SPAD_VERDICT_WRONG},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT(
+             "%o", "%q", "1") "    %e = arith.cmpi sgt, %K, %c2 : i32\n    %z = arith.select %e, "
+                              "%zero, %o : " ACC "\n" WAIT("%o2", "%z", "0") USE("%o2") CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        /* what is not used is not read, and what is no product has no result */
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%q", "1") LAST CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+        {HEAD("90") FILLED_X ZERO PRODUCT("%q", "%zero") WAIT("%o", "%zero", "1") USE("%o")
+             LAST CLOSE,
+         SPAD_VERDICT_PROVED_SHAPE},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const spad_verdict verdict = verdict_of(list[i].text, 4);
+        if (verdict != list[i].verdict) print_error("%zu\n", i);
+        assert_int_equal(verdict, list[i].verdict);
+    }
+    char *kernel = text_of(list[1].text, 4, NULL);
+    assert_non_null(strstr(kernel, "simt use_o reads"));
+    free(kernel);
+}
+
 /* A loop over tiles with a condition, and what it does in a round. */
 #define TILES(end, zero, one, two, body)                                         \
     "      %r = scf.while (%s0 = " zero ") : (i32) -> i32 {\n"                   \
@@ -667,6 +759,7 @@ int main(void) {
         cmocka_unit_test(freed_memory_is_not_used),
         cmocka_unit_test(phases_are_bits),
         cmocka_unit_test(loops_of_partitions_belong_together),
+        cmocka_unit_test(results_are_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,6 +367,9 @@ void spad__ttgir_read_encoding(const spad__ttgir *t, const spad__ttgir_type *typ
 int64_t spad__ttgir_column_stride(const spad__ttgir *t, const spad__ttgir_type *type);
 /* Is it of scales in tensor memory? */
 bool spad__ttgir_has_scales(const spad__ttgir *t, const spad__ttgir_type *type);
+/* Scales of rows x columns bytes, as they are in tensor memory: 32 rows at a time, side by side,
+ * the same in each quarter of the lanes. Parts of them are all of them here. False: too large. */
+bool spad__ttgir_fold_scales(int64_t *dims);
 /* The number of a constant, which attributes may come before: "arith.constant {a = 1} 127 : i32".
  */
 uint32_t spad__ttgir_constant(const spad__ttgir *t, const spad__mlir_op *op);

@@ -168,6 +168,8 @@ static bool type_bytes(const spad__ttgir *t, const spad__ttgir_type *type, int r
     for (int d = 0; d < rank; d++) {
         dims[d] = type->dims[d + ring] / split[d] > 0 ? type->dims[d + ring] / split[d] : 1;
     }
+    if (rank == 2 && spad__ttgir_has_scales(t, type) && !spad__ttgir_fold_scales(dims))
+        return false;
     const spad_shape shape = {(size_t)rank, dims};
     return spad_shape_bytes(bytes, shape, type->dtype, NULL) == SPAD_OK;
 }

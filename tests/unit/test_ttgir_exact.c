@@ -512,7 +512,20 @@ static void other_types_have_columns(void **state) {
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) "    ttng.tmem_store %p, %y, %true : i32\n" CLOSE,
          {"simt store writes a\n"}},
     };
+    static const test_ttgir_sample scales[] = {
+        /* 256 rows of 8 bytes: 64 bytes in each lane */
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD("100") ALLOC_T
+         "    %y = ttng.tmem_subslice %a {offset = 16 : i32} : i32 "
+         "-> " TYPED("128", "16", "f32",
+                     "#tmem") "\n    %z = ttg.memdesc_reinterpret %y "
+                              ": " TYPED("128", "16", "f32", "#tmem") " -> " TYPED(
+                                  "256", "8", "i8", "#scales") "\n" STORE_Z CLOSE,
+         {"simt store writes a(.., 16..32)\n"}},
+    };
     static const test_ttgir_fault faults[] = {
+        {"#scales = #ttng.tensor_memory_scales_encoding<>\n" HEAD("100")
+             ALLOC_T TYPED_AS(TYPED("256", "8", "i8", "#scales")) CLOSE,
+         "32768 bytes of memory as 8192: only all of them are known"},
         {HEAD("100") ALLOC_T TYPED_AS(HALVES) COLUMNS_OF("1", TYPED("128", "2", "f16", "#tmem"))
              CLOSE,
          "a part of an element of tensor memory as it was allocated"},
@@ -536,6 +549,7 @@ static void other_types_have_columns(void **state) {
          "a part of memory whose shape was changed is not known"},
     };
     CHECK_SAMPLES(list);
+    CHECK_SAMPLES(scales);
     CHECK_FAULTS(faults);
 }
 

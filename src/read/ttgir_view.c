@@ -46,8 +46,10 @@ static bool in_own_elements(const spad__ttgir_buffer *b, const spad__ttgir_view 
     return bits % spad_dtype_bits(b->dtype) == 0;
 }
 
-/* Narrows dimension d of the view to `length` elements from `from` on. */
-static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length) {
+/* Narrows dimension d of the view to `length` elements from `from` on. Where `blocks` of a cluster
+ * share them, it can only be all. */
+static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from, int64_t length,
+                   int64_t blocks) {
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
     if (b->folded) return;
@@ -56,7 +58,12 @@ static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
         SPAD__TTGIR_FAULT(t, "a part of an element of tensor memory as it was allocated");
         return;
     }
-    if (from == 0 && value->view.length[own] == 0 && length == b->dims[own]) return;
+    const int64_t had = value->view.length[own] > 0 ? value->view.length[own] : b->dims[own];
+    if (from == 0 && length % blocks == 0 && length / blocks == had) return;
+    if (blocks > 1) {
+        SPAD__TTGIR_FAULT(t, "a part along a dimension that the blocks of a cluster share");
+        return;
+    }
     const spad__scalar start = spad__scalar_number(&t->scalars, from);
     value->view.from[own] =
         value->view.length[own] > 0
@@ -91,10 +98,12 @@ void spad__ttgir_subslice(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "some of the stages of a ring: only one or all of them are known");
         return;
     }
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type.encoding, type.rank - ring, split);
     for (int d = ring; d < value.view.rank + ring && d < type.rank; d++) {
         if (at + 2 * (uint32_t)d >= op->end) break;
         if (!spad__mlir_number(t->m, at + 2 * (uint32_t)d, &from)) break;
-        narrow(t, &value, d - ring, from, type.dims[d]);
+        narrow(t, &value, d - ring, from, type.dims[d], split[d - ring]);
     }
     spad__ttgir_set(t, op, 0, value);
 }
@@ -120,7 +129,9 @@ void spad__ttgir_tmem_subslice(spad__ttgir *t, const spad__mlir_op *op) {
         SPAD__TTGIR_FAULT(t, "a part of tensor memory in dimension %lld", (long long)dim);
         return;
     }
-    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim]);
+    int64_t split[SPAD__TTGIR_RANK];
+    spad__ttgir_split(t, type.encoding, value.view.rank, split);
+    if (value.view.rank > 1) narrow(t, &value, (int)own, from, type.dims[dim], split[own]);
     spad__ttgir_set(t, op, 0, value);
 }
 

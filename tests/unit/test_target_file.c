@@ -373,7 +373,7 @@ static void faults_of_the_file_are_found(void **state) {
          "not a name: a name has 1 to 63 letters, digits, '_', '-' or '.'"},
         {"exclusive e e on s", 1, 11, 3, "an engine cannot exclude itself; name two"},
         {"exclusive e x on s", 1, 13, 1, "'x' is not an engine above this line; did you mean 'e'?"},
-        {"fence f on s", 1, 9, 2, "expected 'proxy', 'issue' or 'threads' after 'f', found 'on'"},
+        {"fence f on s", 1, 9, 2, "expected 'proxy', 'issue', 'threads' or 'init' after 'f', found 'on'"},
         {"fence f proxy s", 1, 15, 1, "expected 'on' after 'proxy', found 's'"},
         {"fence f proxy on x", 1, 18, 1, "'x' is not a space above this line; did you mean 's'?"},
         {"fence f proxy on s; fence f issue on s", 1, 27, 1, "a second fence 'f'"},

@@ -729,6 +729,33 @@ static void results_are_waited_for(void **state) {
     free(kernel);
 }
 
+#define STORED ALLOC_S "    ttg.local_store %p, %x : " S2 "\n"
+#define FENCE "    ttng.fence_async_shared {bCluster = false}\n"
+#define DOT_T                                                                              \
+    ALLOC_T "    ttng.tc_gen5_mma %x, %x, %a, %false, %true, %b[%true] {is_async} : i32\n" \
+            "    ttng.wait_barrier %b, %c0 : " B1 "\n    %l = ttng.tmem_load %a : " T2 " -> f32\n"
+#define FALSE "    %false = arith.constant false\n"
+
+/* The fence that is taken to be after the init of an mbarrier is for that alone. */
+static void inits_hide_no_fence(void **state) {
+    (void)state;
+    static const char lacks[] = HEAD("100") FALSE STORED ALLOC_B DOT_T CLOSE;
+    static const char loop[] = HEAD("100") FALSE LOOP STORED ALLOC_B DOT_T
+        "    ttng.inval_barrier %b : " B1 "\n    }\n" CLOSE;
+    static const char after[] = HEAD("100") FALSE ALLOC_B STORED DOT_T CLOSE;
+    static const char has[] = HEAD("100") FALSE STORED FENCE ALLOC_B DOT_T CLOSE;
+    assert_int_equal(verdict_of(lacks, 4), SPAD_VERDICT_WRONG);
+    assert_int_equal(verdict_of(loop, 4), SPAD_VERDICT_WRONG);
+    assert_int_equal(verdict_of(after, 4), SPAD_VERDICT_WRONG);
+    assert_int_equal(verdict_of(has, 4), SPAD_VERDICT_PROVED_SHAPE);
+    char *kernel = text_of(has, 4, NULL);
+    assert_non_null(strstr(kernel, "init b_bar count 1\nfence mbarrier\n"));
+    free(kernel);
+    kernel = text_of(after, 4, NULL);
+    assert_non_null(strstr(kernel, "init b_bar count 1\nfence\n"));
+    free(kernel);
+}
+
 /* A loop over tiles with a condition, and what it does in a round. */
 #define TILES(end, zero, one, two, body)                                         \
     "      %r = scf.while (%s0 = " zero ") : (i32) -> i32 {\n"                   \
@@ -774,6 +801,7 @@ int main(void) {
         cmocka_unit_test(phases_are_bits),
         cmocka_unit_test(loops_of_partitions_belong_together),
         cmocka_unit_test(results_are_waited_for),
+        cmocka_unit_test(inits_hide_no_fence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -513,7 +513,7 @@ static void unroll_while(spad__ttgir *t, spad__ttgir_loop *l) {
 /* Is a run with numbers tried before any number of rounds? Where the caller has them for what data
  * decides; and where there are partitions, whose loops have numbers of rounds that belong together
  * and could not be told from others if each had any. */
-static bool has_numbers(const spad__ttgir *t, const spad__mlir_op *op) {
+static bool is_run_first(const spad__ttgir *t, const spad__mlir_op *op) {
     return t->has_loaded || (t->specialised && !is_handed_out(t, op));
 }
 
@@ -539,7 +539,7 @@ void spad__ttgir_while(spad__ttgir *t, const spad__mlir_op *op) {
         }
         if (t->run) {
             unroll_while(t, &l);
-        } else if (has_numbers(t, op) && !t->any_rounds) {
+        } else if (is_run_first(t, op) && !t->any_rounds) {
             spad__ttgir_unclear(t, "a loop with a condition instead of a number of rounds");
         } else {
             keep_while(t, &l);

@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "read/ttgir.h"
 
-enum { COLUMNS = 1 }; /* the dimension of tensor memory after its lanes */
+enum { TMEM_COLUMNS = 1 }; /* the dimension of tensor memory after its lanes */
 
 /* Parts of memory that has another shape than it was allocated with are not known. */
 static bool is_reshaped(spad__ttgir *t, const spad__ttgir_value *value) {
@@ -53,7 +53,7 @@ static void narrow(spad__ttgir *t, spad__ttgir_value *value, int d, int64_t from
     const spad__ttgir_buffer *b = &t->buffers.items[value->buffer];
     const int own = value->view.order[d];
     if (b->folded) return;
-    if (value->view.bits != 0 && own == COLUMNS &&
+    if (value->view.bits != 0 && own == TMEM_COLUMNS &&
         (!in_own_elements(b, &value->view, &from) || !in_own_elements(b, &value->view, &length))) {
         SPAD__TTGIR_FAULT(t, "a part of an element of tensor memory as it was allocated");
         return;

@@ -451,7 +451,8 @@ static void judge_proxies(explorer *x, const op *o, const conflict *c) {
         const bool writes = (c->written & bit) != 0;
         const int end = writes ? o->write_end : o->read_end;
         if (((c->written | c->read) & bit) == 0 || !executor_has_proxies(e, s)) continue;
-        if (!is_before(x, end, after->start) || is_fenced(x, bit, false, end, after->start)) continue;
+        if (!is_before(x, end, after->start) || is_fenced(x, bit, false, end, after->start))
+            continue;
         if (!writes) {
             e->result.read_to_async = true;
             continue;
